@@ -1,0 +1,56 @@
+# Everything happens inside this folder: the environment in .venv/, builds and renders in .snellen/, the report in checkup/.
+PYTHON ?= python3
+JOBS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+export SNELLEN_HOME := $(CURDIR)/.snellen
+
+.DEFAULT_GOAL := help
+.PHONY: help env checkup test check lint slow bench format clean
+
+help:  ## print this list
+	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1@/' | column -t -s @ || true
+
+env: $(VENV)/ready  ## create or update the environment in .venv
+
+# torch goes first, alone: with its version fixed, no other package can pull a different build of it.
+$(VENV)/ready: pyproject.toml constraints.txt scripts/fetch_llvm.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python'; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo 'Installing into $(VENV): some minutes the first time'
+	@$(PIP) torch
+	@$(PIP) --editable '.[all]'
+	@$(BIN)/python scripts/fetch_llvm.py
+	@touch $@
+
+checkup: env  ## examine the packaged subjects; more by ARGS='--subject chat:openai/gpt-4o'
+	$(BIN)/snellen checkup $(ARGS)
+
+test: env  ## run the tests, the slow ones left out
+	$(BIN)/python -m pytest -m 'not slow' -n $(JOBS) $(ARGS)
+
+check: test lint  ## run the tests and all static checks, as CI does
+
+lint: env  ## ruff, mypy and the import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src tests
+	$(BIN)/lint-imports
+
+slow: env  ## run the slow tests
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+bench: env  ## run every bench/*.py
+	@set -e; for script in $(sort $(wildcard bench/[!_]*.py)); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
+	@echo 'The numbers that were kept, and how they were taken: docs/benchmarks.md'
+
+format: env  ## let ruff mend layout and import order
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove the environment, builds, renders and caches
+	rm -rf $(VENV) .snellen checkup build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find src tests bench examples scripts -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

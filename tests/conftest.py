@@ -1,0 +1,27 @@
+"""What holds in every test: no hub, no screen, no keys, an own home folder, the same random choices everywhere."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Before anything heavy is imported, and inherited by the processes that tests start.
+os.environ.update(HF_HUB_OFFLINE="1", MPLBACKEND="Agg", TOKENIZERS_PARALLELISM="false")
+for name in [name for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL"))]:
+    del os.environ[name]
+
+settings.register_profile("snellen", deadline=None, derandomize=True, database=None)
+settings.load_profile("snellen")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def snellen_home() -> Iterator[Path]:
+    """A home folder that a test process starts with empty and leaves nothing of."""
+    with tempfile.TemporaryDirectory(prefix="snellen-home-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SNELLEN_HOME", folder)
+        yield Path(folder)

@@ -1,0 +1,66 @@
+"""`import snellen` and `snellen --help` stay light: what is heavy is imported where it is used."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "datasets",
+    "drjit",
+    "fastapi",
+    "inspect_ai",
+    "matplotlib",
+    "mitsuba",
+    "openai",
+    "pandas",
+    "pyarrow",
+    "ray",
+    "scipy",
+    "skimage",
+    "sklearn",
+    "torch",
+    "transformers",
+)
+WAYS = {
+    "import": "import snellen",
+    "help": "import sys; sys.argv = ['snellen', '--help']; from snellen.cli import main; main()",
+}
+
+
+def start(code: str) -> tuple[str, float]:
+    """What a fresh interpreter prints, and its seconds of processor time."""
+    before = os.times()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    after = os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    return done.stdout, spent
+
+
+def need(way: str) -> str:
+    """The code of a way to start; skips where there is no command line yet."""
+    if way == "help" and importlib.util.find_spec("snellen.cli") is None:
+        pytest.skip("no command line yet")
+    return WAYS[way]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_heavy_is_imported(way: str) -> None:
+    code = f"""
+import atexit, sys
+atexit.register(lambda: print("loaded:", *sorted(set(sys.modules) & set({HEAVY!r}))))
+{need(way)}
+"""
+    printed, _ = start(code)
+    assert printed.splitlines()[-1] == "loaded:"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_starts_within_a_third_of_a_second(way: str) -> None:
+    code = need(way)
+    assert min(start(code)[1] for _ in range(5)) < 0.3
