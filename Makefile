@@ -4,7 +4,7 @@ JOBS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 export SNELLEN_HOME := $(CURDIR)/.snellen
 
 .DEFAULT_GOAL := help
