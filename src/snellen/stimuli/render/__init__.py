@@ -1,0 +1,6 @@
+"""From shots to picture files: `shoot` with a cache, Mitsuba for real pictures, a toy renderer for tests."""
+
+from snellen.stimuli.render.engine import RenderSettings, renderer_info
+from snellen.stimuli.render.shooting import shoot
+
+__all__ = ["RenderSettings", "renderer_info", "shoot"]

@@ -1,0 +1,105 @@
+"""What materials, dome and film look like, in numpy: colours, wood grain, the map of the dome, the tone curve.
+
+All values are ours, chosen by eye on renders; colours are linear RGB reflectances.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.stimuli.scenes.model import Colour, Dome, Shape, Vec3
+from snellen.stimuli.scenes.shapes import Array, patches
+
+RUBBER_RGB: dict[Colour, Vec3] = {
+    "red": (0.62, 0.035, 0.03),
+    "yellow": (0.75, 0.50, 0.03),
+    "blue": (0.03, 0.10, 0.55),
+    "green": (0.04, 0.36, 0.07),
+    "purple": (0.28, 0.05, 0.45),
+}
+METAL_RGB: dict[Colour, Vec3] = {
+    "red": (0.80, 0.10, 0.08),
+    "yellow": (0.90, 0.66, 0.12),
+    "blue": (0.10, 0.24, 0.82),
+    "green": (0.12, 0.62, 0.18),
+    "purple": (0.48, 0.14, 0.70),
+}
+_EARLY_WOOD = np.array([0.56, 0.33, 0.145])
+_LATE_WOOD = np.array([0.235, 0.105, 0.038])
+_SHOULDER = 0.6
+
+
+def wood_colour(points: Array) -> Array:
+    """Reflectance (..., 3) of solid wood at points (..., 3) of the unit primitive: rings round a tilted trunk, with fibres."""
+    tilt = np.array([[0.98, 0.0, 0.17], [0.0, 1.0, 0.0], [-0.17, 0.0, 0.98]])
+    trunk = points @ tilt.T + np.array([0.55, 0.33, 0.0])
+    warp = trunk * np.array([1.6, 1.6, 0.45])
+    drift = 0.55 * _noise(warp * 1.3, 1) + 0.16 * _noise(warp * 3.1, 2)
+    ring = ((np.hypot(trunk[..., 0], trunk[..., 1]) + 0.22 * drift) * 11.0) % 1.0
+    late = np.where(ring < 0.75, (ring / 0.75) ** 2.2, (1 - ring) / 0.25)
+    coarse = _noise(trunk * np.array([25.0, 25.0, 1.0]), 4)
+    fine = _noise(trunk * np.array([60.0, 60.0, 2.2]), 3)
+    share = np.clip(0.10 + 0.62 * late + 0.28 * (coarse - 0.5), 0, 1)[..., None]
+    return np.asarray(((1 - share) * _EARLY_WOOD + share * _LATE_WOOD) * (0.80 + 0.36 * fine)[..., None])
+
+
+def _noise(points: Array, seed: int) -> Array:
+    """Smooth value noise in [0, 1] on the integer lattice, (...,) for points (..., 3)."""
+    corner = np.floor(points).astype(np.int64)
+    inside = points - corner
+    inside = inside * inside * (3 - 2 * inside)
+    total = np.zeros(points.shape[:-1])
+    for offset in np.ndindex(2, 2, 2):
+        key = (corner + offset) @ np.array([374761393, 668265263, 2147483647]) + seed * 144665
+        key &= 0xFFFFFFFF
+        key = ((key ^ (key >> 13)) * 1274126177) & 0xFFFFFFFF
+        value = ((key ^ (key >> 16)) & 0xFFFFFF) / 0xFFFFFF
+        total += value * np.prod(np.where(offset, inside, 1 - inside), axis=-1)
+    return total
+
+
+@functools.cache
+def wood_texture(shape: Shape, side_px: int = 512) -> NDArray[np.float32]:
+    """The wood of a unit primitive painted on its texture (side, side, 3); row 0 is v = 0."""
+    texture = np.zeros((side_px, side_px, 3), np.float32)
+    for patch in patches(shape):
+        left, bottom, width, height = patch.tile
+        columns, rows = (
+            np.arange(int(start * side_px), min(int(np.ceil((start + size) * side_px)) + 1, side_px))
+            for start, size in ((left, width), (bottom, height))
+        )
+        u, v = np.meshgrid(((columns + 0.5) / side_px - left) / width, ((rows + 0.5) / side_px - bottom) / height)
+        points, _ = patch.surface(np.clip(u, 0, 1), np.clip(v, 0, 1))
+        texture[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = wood_colour(points)
+    return texture
+
+
+def dome_map(dome: Dome, width_px: int = 256) -> NDArray[np.float32]:
+    """Latitude-longitude radiance (width / 2, width, 3) of the dome; row 0 is the zenith, column 0 azimuth 0 (world +x)."""
+    polar = (np.arange(width_px // 2) + 0.5) / (width_px // 2) * 180
+    azimuth = (np.arange(width_px) + 0.5) / width_px * 360
+    elevation = np.broadcast_to(90 - polar[:, None], (width_px // 2, width_px))
+    rise = np.sin(np.radians(elevation)).clip(0, 1)[..., None]
+    sky = (1 - rise) * np.array(dome.horizon_linear_rgb) + rise * np.array(dome.zenith_linear_rgb)
+    for box in dome.softboxes:
+        sideways = np.abs((azimuth[None] - box.azimuth_deg + 180) % 360 - 180)
+        upwards = np.abs(elevation - box.elevation_deg)
+        edge = _step(box.half_width_deg - sideways) * _step(box.half_height_deg - upwards)
+        sky = sky + (box.radiance * edge)[..., None]
+    return sky.astype(np.float32)
+
+
+def _step(inside_deg: Array) -> Array:
+    """A soft step over about two degrees."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(inside_deg * 4 / 3, -50, 50))))
+
+
+def developed(linear: NDArray[np.floating]) -> NDArray[np.uint8]:
+    """Linear radiance (h, w, 3) as 8-bit sRGB: linear to 0.6, then an exponential shoulder that never clips."""
+    x = np.maximum(np.nan_to_num(np.asarray(linear, np.float32)), 0)
+    x = np.where(x > _SHOULDER, _SHOULDER + (1 - _SHOULDER) * -np.expm1((_SHOULDER - x) / (1 - _SHOULDER)), x)
+    encoded = np.where(x <= 0.0031308, 12.92 * x, 1.055 * np.maximum(x, 1e-8) ** (1 / 2.4) - 0.055)
+    return np.asarray(np.clip(encoded, 0, 1) * 255 + 0.5).astype(np.uint8)

@@ -1,0 +1,116 @@
+"""Shots to PNG files in a cache folder: drawn once, written whole or not at all, spread over processes by scene."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from snellen.compute import Progress, Shard, map_shards
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.stimuli.render.engine import Engine, RenderSettings, find_engine, threads_per_worker
+from snellen.stimuli.scenes.model import Camera, Scene, Shot, to_json
+
+_PNG_LEVEL = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class _Job:
+    """All missing pictures of one scene: (camera, seed, file)."""
+
+    scene: Scene
+    views: tuple[tuple[Camera, int, Path], ...]
+    settings: RenderSettings
+    engine: Engine
+    threads: int
+
+
+def shoot(
+    shots: Sequence[Shot],
+    settings: RenderSettings,
+    cache_dir: str | os.PathLike[str],
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """The picture file (8-bit RGB PNG) of every shot, in order; only what the cache lacks is drawn.
+
+    A file is named by a hash of scene, camera, seed, samples, renderer variant and versions, and appears whole or not at
+    all: after a kill the next call draws only what is missing. Shots of one scene are drawn by one worker from one built
+    scene. `workers` above 1 starts fresh processes (guard scripts with `if __name__ == "__main__"`).
+    """
+    folder = Path(cache_dir)
+    engine = find_engine(settings)
+    scenes: dict[Scene, str] = {}
+    paths = []
+    missing: dict[str, dict[Path, Shot]] = {}
+    for shot in shots:
+        scene_text = scenes.setdefault(shot.scene, "") or to_json(shot.scene)
+        scenes[shot.scene] = scene_text
+        path = folder / _name(shot, scene_text, settings, engine)
+        paths.append(path)
+        if not path.exists():
+            missing.setdefault(scene_text, {})[path] = shot
+    _make_folders(folder, [path for views in missing.values() for path in views])
+    threads = threads_per_worker(min(workers, max(len(missing), 1)))
+    shards = []
+    for views in missing.values():
+        scene = next(iter(views.values())).scene
+        job = _Job(scene, tuple((s.camera, s.seed, p) for p, s in views.items()), settings, engine, threads)
+        shards.append(Shard(f"picture {job.views[0][2].stem[:12]}", job, len(views)))
+    map_shards(_draw, shards, workers=workers, progress=progress)
+    return paths
+
+
+def _name(shot: Shot, scene_text: str, settings: RenderSettings, engine: Engine) -> str:
+    """File of a shot relative to the cache folder: everything that moves a pixel is in the name."""
+    how = [engine.renderer, engine.variant, [list(pair) for pair in engine.versions]]
+    drawn = [settings.samples(shot.scene), settings.denoise, shot.seed] if engine.renderer == "mitsuba" else []
+    key = digest([scene_text, to_json(shot.camera), how, drawn], 40)
+    return f"{key[:2]}/{key}.png"
+
+
+def _make_folders(folder: Path, paths: list[Path]) -> None:
+    try:
+        for parent in {folder, *(path.parent for path in paths)}:
+            parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> SnellenError:
+    why = error.strerror or str(error)
+    return SnellenError(f"pictures cannot be written to {path}: {why}; free some space or choose another folder")
+
+
+def _draw(job: _Job) -> None:
+    """Draw and store the views of one scene."""
+    if job.engine.renderer == "toy":
+        from snellen.stimuli.render.toy import toy_picture
+
+        for camera, _, path in job.views:
+            _store(toy_picture(job.scene, camera), path)
+        return
+    from snellen.stimuli.render.mitsuba_pictures import Studio
+
+    studio = Studio(job.scene, job.settings, job.engine, job.threads)
+    for camera, seed, path in job.views:
+        _store(studio.picture(camera, seed), path)
+
+
+def _store(picture: NDArray[np.uint8], path: Path) -> None:
+    """Write beside, then rename: a reader never sees half a file."""
+    part = path.with_name(f".{path.stem}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            Image.fromarray(picture).save(file, "PNG", compress_level=_PNG_LEVEL)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise _unwritable(path, error) from error

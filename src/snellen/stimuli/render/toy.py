@@ -1,0 +1,68 @@
+"""A picture in a few milliseconds: flat light, no shadows, every shape, colour and material still told apart. For tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.stimuli.render.looks import METAL_RGB, RUBBER_RGB, developed
+from snellen.stimuli.scenes.model import Camera, Scene, Solid
+from snellen.stimuli.scenes.raster import frame, rasterise, rays
+from snellen.stimuli.scenes.shapes import Array, placed, unit_mesh
+
+TOY_VERSION = "1"
+_LIGHT = np.array([0.55, -0.40, 0.73]) / np.linalg.norm([0.55, -0.40, 0.73])
+
+
+def toy_picture(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
+    """The scene as 8-bit sRGB (height, width, 3). Deterministic; lights and dome are replaced by one fixed light."""
+    direction = rays(camera)
+    direction /= np.linalg.norm(direction, axis=2, keepdims=True)
+    picture = _ground(scene, direction, camera)
+    nearest = np.full(picture.shape[:2], np.inf)
+    towards = frame(camera).position
+    far_to_near = sorted(scene.solids, key=lambda solid: -float(np.linalg.norm(solid.pose.position_m - towards)))
+    for solid in sorted(far_to_near, key=lambda solid: solid.material.kind == "glass"):
+        mesh = unit_mesh(solid.shape, 1)
+        world = placed(mesh, solid.pose)
+        hits = rasterise(camera, world)
+        seen = (hits.face >= 0) & (hits.distance_m < nearest)
+        corners, weights = mesh.faces[hits.face[seen]], hits.weights[seen][..., None]
+        normal = (world.normals[corners] * weights).sum(axis=1)
+        normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+        local = (mesh.vertices[corners] * weights).sum(axis=1)
+        picture[seen] = _shaded(solid, normal, local, direction[seen], picture[seen])
+        if solid.material.kind != "glass":
+            nearest[seen] = hits.distance_m[seen]
+    return developed(picture)
+
+
+def _ground(scene: Scene, direction: Array, camera: Camera) -> Array:
+    """Floor and sky, linear RGB."""
+    height = camera.position_m[2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        along = np.where(direction[..., 2] < -1e-6, -height / direction[..., 2], np.inf)
+        fade = np.exp(-((along - height) / 40.0))[..., None]
+    floor = np.array(scene.floor.colour_linear_rgb) * (0.5 + 0.5 * np.clip(fade, 0, 1))
+    return np.where(np.isfinite(along)[..., None], floor, np.array(scene.dome.zenith_linear_rgb))
+
+
+def _shaded(solid: Solid, normal: Array, local: Array, view: Array, behind: Array) -> Array:
+    """Linear RGB (n, 3) of surface points: unit normals, points in the solid's own axes, view directions, what is behind."""
+    kind, colour = solid.material.kind, solid.material.colour
+    facing = np.clip(normal @ _LIGHT, 0, 1)[:, None]
+    mirrored = view - 2 * (view * normal).sum(axis=1, keepdims=True) * normal
+    glint = np.clip(mirrored @ _LIGHT, 0, 1)[:, None]
+    if kind == "rubber" and colour is not None:
+        return np.array(RUBBER_RGB[colour]) * (0.30 + 0.85 * facing)
+    if kind == "metal" and colour is not None:
+        bands = 0.35 + 0.65 * (np.sin(6 * mirrored[:, 2:]) > 0)
+        return np.array(METAL_RGB[colour]) * bands * (0.5 + 0.5 * facing) + 0.9 * glint**24
+    if kind == "wood":
+        radius = np.hypot(local[:, 0] + 0.5, local[:, 1] + 0.3)[:, None]
+        grain = 0.5 + 0.5 * np.sin(45 * radius + 3 * local[:, 2:])
+        return (np.array([0.50, 0.28, 0.11]) * (1 - grain) + np.array([0.24, 0.11, 0.04]) * grain) * (
+            0.45 + 0.75 * facing
+        )
+    rim = (1 - np.abs((view * normal).sum(axis=1, keepdims=True))) ** 2
+    return behind * (0.80 - 0.55 * rim) * np.array([0.92, 1.0, 0.98]) + 0.10 * rim + 1.2 * glint**40

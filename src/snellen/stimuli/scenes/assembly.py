@@ -1,0 +1,197 @@
+"""Putting solids together: joints of composites, the studio round them, and random cameras.
+
+Positions, lights and camera ranges are ours; the ComBo paper says 'environment lighting and several point lights', the
+object in the middle, twenty random viewpoints.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.errors import SnellenError
+from snellen.stimuli.scenes.composites import Composite, Look
+from snellen.stimuli.scenes.model import (
+    IDENTITY,
+    AreaLight,
+    Camera,
+    Dome,
+    Matrix3,
+    NamedPoint,
+    Pose,
+    Scene,
+    Shape,
+    Softbox,
+    Solid,
+    Vec3,
+)
+from snellen.stimuli.scenes.model import Material as Stuff
+from snellen.stimuli.scenes.shapes import UNIT, Array, Round, bounds, support
+
+SECONDARY_SCALE = 0.58
+FLAT_GAP_M = 0.004
+"""Between two flat faces: coplanar faces make glass black."""
+SINK_M = 0.015
+"""How far a point, edge or curved contact is pressed in, so that it looks glued and not floating."""
+FLOOR_GAP_M = 0.002
+MIN_ELEVATION_DEG = 20.0
+"""Lower cameras would see the horizon."""
+
+LIGHTS = (
+    AreaLight((6.75, -5.25, 9.0), (0.0, 0.0, 0.7), 2.4, (26.0, 26.0, 25.2)),
+    AreaLight((-7.5, -4.5, 6.75), (0.0, 0.0, 0.7), 3.0, (7.0, 7.0, 6.8)),
+    AreaLight((-1.5, 8.25, 7.5), (0.0, 0.0, 0.7), 2.7, (10.0, 10.0, 9.7)),
+)
+"""Key, fill and back light: small panels in place of point lights, for soft shadows; behind every camera in range."""
+
+DOME = Dome(
+    softboxes=(
+        Softbox(25, 55, 26, 14, 1.36),
+        Softbox(140, 30, 10, 26, 0.99),
+        Softbox(215, 50, 18, 18, 0.87),
+        Softbox(300, 25, 12, 20, 0.93),
+        Softbox(80, 20, 16, 7, 0.74),
+    )
+)
+
+_FLAT = {"face", "base", "small base", "large base"}
+
+
+def turn(axis: Vec3, angle_deg: float) -> Matrix3:
+    """Rotation by `angle_deg` about `axis` (right-handed), as rows."""
+    x, y, z = np.array(axis, float) / np.linalg.norm(axis)
+    angle = math.radians(angle_deg)
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return _rows(np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross)
+
+
+def chain(*rotations: Matrix3) -> Matrix3:
+    """The product of rotations: the last one is applied first."""
+    product = np.eye(3)
+    for rotation in rotations:
+        product = product @ np.array(rotation)
+    return _rows(product)
+
+
+def _rows(matrix: NDArray[np.float64]) -> Matrix3:
+    a, b, c = (_vec(row) for row in matrix)
+    return a, b, c
+
+
+def _vec(values: Array) -> Vec3:
+    x, y, z = (float(value) for value in values)
+    return x, y, z
+
+
+def contact_direction(shape: Shape, place: str) -> Array:
+    """Outward unit normal (3,) of the unit primitive at an anchor or pivot, in its own axes."""
+    unit = UNIT[shape]
+    if place == "side" and isinstance(unit, Round):
+        return np.array([math.cos(unit.slope_rad), 0.0, math.sin(unit.slope_rad)])
+    known: dict[tuple[str, str], tuple[float, float, float]] = {
+        ("cube", "face"): (0, 0, 1),
+        ("cube", "edge"): (1, 0, 1),
+        ("cube", "vertex"): (1, 1, 1),
+        ("sphere", "surface"): (0, 0, 1),
+        ("cylinder", "base"): (0, 0, 1),
+        ("cone", "apex"): (0, 0, 1),
+        ("cone", "base"): (0, 0, -1),
+        ("frustum", "small base"): (0, 0, 1),
+        ("frustum", "large base"): (0, 0, -1),
+    }
+    if (shape, place) not in known:
+        raise SnellenError(f"a {shape} has no contact point {place!r}")
+    direction = np.array(known[shape, place], float)
+    return direction / np.linalg.norm(direction)
+
+
+def _facing(source: Array, goal: Array) -> Matrix3:
+    """The smallest rotation that takes one unit direction to another; half a turn goes about x."""
+    axis = np.cross(source, goal)
+    if np.linalg.norm(axis) < 1e-9:
+        return IDENTITY if source @ goal > 0 else turn((1.0, 0.0, 0.0), 180.0)
+    return turn(_vec(axis), math.degrees(math.atan2(float(np.linalg.norm(axis)), float(source @ goal))))
+
+
+def _solid(name: str, look: Look, pose: Pose) -> Solid:
+    return Solid(name, look.shape, Stuff(look.material, look.colour), pose)
+
+
+def moved(solid: Solid, rotation: Matrix3 = IDENTITY, shift_m: Vec3 = (0.0, 0.0, 0.0)) -> Solid:
+    """The solid turned about the world's origin, then shifted."""
+    pose = solid.pose
+    position = np.array(rotation) @ np.array(pose.position_m) + np.array(shift_m)
+    new = dataclasses.replace(pose, position_m=_vec(position), rotation=chain(rotation, pose.rotation))
+    return dataclasses.replace(solid, pose=new)
+
+
+def joined(wanted: Composite) -> tuple[tuple[Solid, Solid], Vec3]:
+    """The two solids of a composite and their contact point, in the primary's own axes (the primary at the origin).
+
+    The pivot's normal is turned against the anchor's, the two points meet, and the secondary is held off by `FLAT_GAP_M`
+    (two flat faces) or pressed in by `SINK_M` (anything else).
+    """
+    outward = contact_direction(wanted.primary.shape, wanted.anchor)
+    contact = support(wanted.primary.shape, outward)
+    inward = contact_direction(wanted.secondary.shape, wanted.pivot)
+    rotation = _facing(inward, -outward)
+    pivot = SECONDARY_SCALE * np.array(rotation) @ support(wanted.secondary.shape, inward)
+    flat = wanted.anchor in _FLAT and wanted.pivot in _FLAT
+    position = contact - pivot + (FLAT_GAP_M if flat else -SINK_M) * outward
+    second = _solid("secondary", wanted.secondary, Pose(_vec(position), rotation, SECONDARY_SCALE))
+    return (_solid("primary", wanted.primary, Pose()), second), _vec(contact)
+
+
+def composite_scene(wanted: Composite, *, rotation: Matrix3 | None = None) -> Scene:
+    """The composite in the studio: standing on the floor, the middle of its upright bounding box above the origin.
+
+    A frustum joined by its large base stands on the small one. `rotation` turns the assembled object before it is set on the
+    floor. Solids are named 'primary' and 'secondary', the joint is the named point 'contact'.
+    """
+    solids, contact = joined(wanted)
+    upright = turn((1.0, 0.0, 0.0), 180.0) if wanted.anchor == "large base" else IDENTITY
+    whole = chain(rotation or IDENTITY, upright)
+    turned = tuple(moved(solid, whole) for solid in solids)
+    low, high = bounds(turned)
+    shift = _vec(np.array([-(low[0] + high[0]) / 2, -(low[1] + high[1]) / 2, FLOOR_GAP_M - low[2]]))
+    point = _vec(np.array(whole) @ np.array(contact) + np.array(shift))
+    return studio(tuple(moved(solid, shift_m=shift) for solid in turned), (NamedPoint("contact", point),))
+
+
+def studio(solids: tuple[Solid, ...], points: tuple[NamedPoint, ...] = ()) -> Scene:
+    """Solids on the grey floor under the three panels and the dome."""
+    return Scene(solids, lights=LIGHTS, dome=DOME, points=points)
+
+
+def random_camera(
+    scene: Scene,
+    rng: np.random.Generator,
+    *,
+    elevation_deg: tuple[float, float] = (20.0, 55.0),
+    azimuth_deg: tuple[float, float] = (0.0, 360.0),
+    distance_m: tuple[float, float] = (6.2, 7.2),
+    horizontal_fov_deg: float = 34.0,
+    width_px: int = 480,
+    height_px: int = 360,
+) -> Camera:
+    """A camera that looks at the middle of the solids' bounding box from a uniformly drawn direction and distance.
+
+    Elevation at least 20 degrees, so that the horizon is never in the picture. The default distance keeps every composite
+    and light panel where it belongs: the one in the picture, the other out of it.
+    """
+    if elevation_deg[0] < MIN_ELEVATION_DEG or elevation_deg[1] > 89.0:
+        raise SnellenError(f"camera elevation {elevation_deg} degrees must stay within {MIN_ELEVATION_DEG:g} and 89")
+    low, high = bounds(scene.solids)
+    target = (low + high) / 2
+    azimuth, elevation = np.radians(rng.uniform(*azimuth_deg)), np.radians(rng.uniform(*elevation_deg))
+    away = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
+    return Camera(
+        _vec(target + rng.uniform(*distance_m) * away),
+        _vec(target),
+        horizontal_fov_deg=horizontal_fov_deg,
+        width_px=width_px,
+        height_px=height_px,
+    )

@@ -1,0 +1,161 @@
+"""Composite Blocks: 9,504 objects of two primitives, each pair of them different in at least one dimension.
+
+Source: the ComBo paper, section 3.1 and appendix B.1: five shapes, four materials (rubber and metal in five colours), a
+contact point made of an anchor on the primary and a pivot on the secondary primitive. 12 looks x 12 looks x 66 joints,
+66 = 11 anchors x 6 pivots. Which anchors a shape has stands only in a figure; `design/anchors.md` says how ours were chosen.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping
+
+from snellen.core.errors import SnellenError
+from snellen.stimuli.scenes.model import COLOURED, COLOURS, MATERIALS, SHAPES, Colour, Material, MaterialKind, Shape
+
+ANCHORS: Mapping[Shape, tuple[str, ...]] = {
+    "cube": ("face", "edge", "vertex"),
+    "sphere": ("surface",),
+    "cylinder": ("base", "side"),
+    "cone": ("apex", "side"),
+    "frustum": ("small base", "large base", "side"),
+}
+"""Where on a primary primitive the secondary one may be attached: 11 in all."""
+
+PIVOTS: Mapping[Shape, tuple[str, ...]] = {
+    "cube": ("face",),
+    "sphere": ("surface",),
+    "cylinder": ("base",),
+    "cone": ("base", "apex"),
+    "frustum": ("large base",),
+}
+"""With which point a secondary primitive is attached: 6 in all."""
+
+MATERIAL_LOOKS: tuple[Material, ...] = tuple(
+    Material(kind, colour) for kind in MATERIALS for colour in (COLOURS if kind in COLOURED else (None,))
+)
+"""The twelve materials: rubber and metal in five colours each, glass, wood."""
+
+DIMENSIONS: tuple[str, ...] = (
+    "shape/primary",
+    "material/primary",
+    "colour/primary",
+    "shape/secondary",
+    "material/secondary",
+    "colour/secondary",
+    "contact-point/anchor",
+    "contact-point/pivot",
+)
+"""The eight dimensions of a composite; the factor stands before the slash."""
+
+_TEXT: Mapping[str, Mapping[str, str]] = {
+    "shape": {**{shape: shape for shape in SHAPES}, "frustum": "conical frustum"},
+    "material": {material: material for material in MATERIALS},
+    "colour": {**{colour: colour for colour in COLOURS}, "none": "no added colour"},
+    "contact-point": {
+        "face": "centre of a face",
+        "edge": "middle of an edge",
+        "vertex": "vertex",
+        "surface": "surface",
+        "base": "flat base",
+        "side": "curved side",
+        "apex": "apex",
+        "small base": "smaller base",
+        "large base": "larger base",
+    },
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """What one primitive looks like."""
+
+    shape: Shape
+    material: MaterialKind
+    colour: Colour | None = None
+
+    def __post_init__(self) -> None:
+        if self.shape not in SHAPES:
+            raise SnellenError(f"shape {self.shape!r} is not known; choose one of {', '.join(SHAPES)}")
+        Material(self.material, self.colour)
+
+
+@dataclasses.dataclass(frozen=True)
+class Composite:
+    """Two primitives and how they are joined: the secondary's pivot touches the primary's anchor."""
+
+    primary: Look
+    anchor: str
+    secondary: Look
+    pivot: str
+
+    def __post_init__(self) -> None:
+        for what, place, places in (
+            ("anchor", self.anchor, ANCHORS[self.primary.shape]),
+            ("pivot", self.pivot, PIVOTS[self.secondary.shape]),
+        ):
+            if place not in places:
+                shape = self.primary.shape if what == "anchor" else self.secondary.shape
+                raise SnellenError(f"a {shape} has no {what} {place!r}; choose one of {', '.join(places)}")
+
+    def dimensions(self) -> dict[str, str]:
+        """Value of each of the eight `DIMENSIONS`; the colour of glass and wood is 'none'."""
+        first, second = self.primary, self.secondary
+        values = (
+            *(first.shape, first.material, first.colour or "none"),
+            *(second.shape, second.material, second.colour or "none"),
+            *(self.anchor, self.pivot),
+        )
+        return dict(zip(DIMENSIONS, values, strict=True))
+
+
+def text_name(dimension: str, value: str) -> str:
+    """The words for a value of a dimension (or of its factor): `text_name("shape/primary", "frustum")` is 'conical frustum'."""
+    names = _TEXT.get(dimension.split("/")[0], {})
+    if value not in names:
+        raise SnellenError(
+            f"{dimension} has no value {value!r}; known: {', '.join(names) or 'none (unknown dimension)'}"
+        )
+    return names[value]
+
+
+def joints() -> Iterator[tuple[Shape, str, Shape, str]]:
+    """The 66 (primary shape, anchor, secondary shape, pivot), in the order of `all_composites`."""
+    for primary in SHAPES:
+        for anchor in ANCHORS[primary]:
+            for secondary in SHAPES:
+                for pivot in PIVOTS[secondary]:
+                    yield primary, anchor, secondary, pivot
+
+
+@functools.cache
+def all_composites() -> tuple[Composite, ...]:
+    """All 9,504 objects. The primary's shape changes slowest, then anchor, secondary shape, pivot, the primary's material
+    (`MATERIAL_LOOKS`), and the secondary's material fastest: index = (joint * 12 + primary material) * 12 + secondary."""
+    every = tuple(
+        Composite(Look(first, a.kind, a.colour), anchor, Look(second, b.kind, b.colour), pivot)
+        for first, anchor, second, pivot in joints()
+        for a in MATERIAL_LOOKS
+        for b in MATERIAL_LOOKS
+    )
+    if len(every) != 9504 or sum(map(len, ANCHORS.values())) != 11 or len(ANCHORS["sphere"]) != 1:
+        raise SnellenError("ANCHORS and PIVOTS must hold 11 and 6 places, the sphere one: the paper has 9,504 objects")
+    return every
+
+
+def composite(index: int) -> Composite:
+    """The composite at a place 0-9503 in `all_composites`."""
+    if not 0 <= index < len(all_composites()):
+        raise SnellenError(f"composite {index} does not exist; indices run from 0 to {len(all_composites()) - 1}")
+    return all_composites()[index]
+
+
+@functools.cache
+def _places() -> dict[Composite, int]:
+    return {every: place for place, every in enumerate(all_composites())}
+
+
+def index_of(wanted: Composite) -> int:
+    """Where a composite stands in `all_composites`."""
+    return _places()[wanted]

@@ -1,0 +1,249 @@
+"""The five primitives: sizes, rounded surfaces, triangle meshes and analytic extents.
+
+Every primitive is a core (box, point or truncated cone) grown by a ball of its rounding radius, so its support function
+is known in closed form: extents, contacts and clearances need no mesh. Sizes are ours; the ComBo paper gives none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.stimuli.scenes.model import Pose, Shape, Solid
+
+Array = NDArray[np.float64]
+Surface = Callable[[Array, Array], tuple[Array, Array]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+    """A cube of the given side; edges rounded by `rounding_m`."""
+
+    side_m: float
+    rounding_m: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Round:
+    """A solid of revolution: radius at the bottom and at the top, height, edges rounded by `rounding_m`."""
+
+    bottom_radius_m: float
+    top_radius_m: float
+    height_m: float
+    rounding_m: float
+
+    @property
+    def slope_rad(self) -> float:
+        """How far the side's outward normal points up, in radians (0 for a cylinder)."""
+        return math.atan2(self.bottom_radius_m - self.top_radius_m, self.height_m)
+
+    def core(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """(radius, z) of the lower and upper circle of the core, z measured from half height."""
+        normal_r, normal_z = math.cos(self.slope_rad), math.sin(self.slope_rad)
+        half, rho = self.height_m / 2, self.rounding_m
+
+        def radius_at(z: float) -> float:
+            return self.bottom_radius_m - (rho + normal_z * (z + half)) / normal_r
+
+        low, high = -half + rho, half - rho
+        if radius_at(high) < 0:  # a cone: the core ends in its own tip
+            high = (normal_r * self.bottom_radius_m - rho) / normal_z - half
+        return (radius_at(low), low), (max(radius_at(high), 0.0), high)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ball:
+    """A sphere."""
+
+    radius_m: float
+
+
+UNIT: dict[Shape, Box | Ball | Round] = {
+    "cube": Box(1.30, 0.045),
+    "sphere": Ball(0.78),
+    "cylinder": Round(0.64, 0.64, 1.40, 0.035),
+    "cone": Round(0.74, 0.0, 1.55, 0.03),
+    "frustum": Round(0.80, 0.42, 1.30, 0.035),
+}
+"""The unit primitives (pose.scale 1)."""
+
+
+def support(shape: Shape, direction: Array) -> Array:
+    """The point of the unit primitive that lies furthest along `direction` (3,), in its own axes, (3,) metres.
+
+    Where a whole face, edge or line is equally far, its middle.
+    """
+    d = np.asarray(direction, float)
+    d = d / np.linalg.norm(d)
+    unit = UNIT[shape]
+    if isinstance(unit, Ball):
+        return unit.radius_m * d
+    rho = unit.rounding_m
+    if isinstance(unit, Box):
+        return (unit.side_m / 2 - rho) * np.where(np.abs(d) < 1e-9, 0.0, np.sign(d)) + rho * d
+    across = math.hypot(d[0], d[1])
+    outward = d[:2] / across if across > 1e-9 else np.zeros(2)
+    ends = [np.array([*(radius * outward), z]) for radius, z in unit.core()]
+    reach = [float(end @ d) for end in ends]
+    if abs(reach[0] - reach[1]) < 1e-9:
+        return (ends[0] + ends[1]) / 2 + rho * d
+    return ends[int(reach[1] > reach[0])] + rho * d
+
+
+def reach(solid: Solid, direction: Array) -> float:
+    """How far a placed solid extends along a world `direction` (3,), metres from the world's origin."""
+    matrix, position = affine(solid.pose)
+    d = np.asarray(direction, float)
+    d = d / np.linalg.norm(d)
+    local = matrix.T @ d
+    return float(support(solid.shape, local) @ local + position @ d)
+
+
+def bounds(solids: tuple[Solid, ...]) -> tuple[Array, Array]:
+    """Lower and upper corner of the smallest upright box around the solids, each (3,) metres."""
+    axes = np.eye(3)
+    low = [min(-reach(solid, -axis) for solid in solids) for axis in axes]
+    high = [max(reach(solid, axis) for solid in solids) for axis in axes]
+    return np.array(low), np.array(high)
+
+
+def affine(pose: Pose) -> tuple[Array, Array]:
+    """(3, 3) matrix and (3,) shift with world = matrix @ local + shift."""
+    return np.array(pose.rotation) * (pose.scale * np.array(pose.stretch)), np.array(pose.position_m)
+
+
+@dataclasses.dataclass(frozen=True)
+class Patch:
+    """A piece of surface over (u, v) in [0, 1]^2, cut at the knots into triangles.
+
+    `surface` maps u, v (any equal shape) to points and unit normals (shape + 3). `tile` is the patch's corner and size
+    (u, v, width, height) in the primitive's texture.
+    """
+
+    surface: Surface
+    u_knots: Array
+    v_knots: Array
+    tile: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Mesh:
+    """Triangles, counter-clockwise from outside.
+
+    vertices (n, 3) metres, normals (n, 3) unit, uv (n, 2) in [0, 1], faces (m, 3) vertex numbers.
+    """
+
+    vertices: Array
+    normals: Array
+    uv: Array
+    faces: NDArray[np.int64]
+
+
+def placed(mesh: Mesh, pose: Pose) -> Mesh:
+    """The mesh in world coordinates."""
+    matrix, shift = affine(pose)
+    normals = mesh.normals @ np.linalg.inv(matrix)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    return Mesh(mesh.vertices @ matrix.T + shift, normals, mesh.uv, mesh.faces)
+
+
+@functools.cache
+def unit_mesh(shape: Shape, detail: int = 2) -> Mesh:
+    """Triangles of a unit primitive; `detail` 2 for pictures, 1 for thumbnails (a quarter as many)."""
+    parts = [_tessellate(patch) for patch in patches(shape, detail)]
+    starts = np.cumsum([0] + [len(part.vertices) for part in parts[:-1]])
+    return Mesh(
+        np.concatenate([part.vertices for part in parts]),
+        np.concatenate([part.normals for part in parts]),
+        np.concatenate([part.uv for part in parts]),
+        np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=True)]),
+    )
+
+
+def patches(shape: Shape, detail: int = 2) -> tuple[Patch, ...]:
+    """The surface of a unit primitive in pieces; also used to paint textures."""
+    unit = UNIT[shape]
+    if isinstance(unit, Box):
+        return tuple(_cube_face(unit, face, detail) for face in range(6))
+    if isinstance(unit, Ball):
+        surface = _revolved([(0.0, 0.0, unit.radius_m, -90.0, 90.0)])
+        return (Patch(surface, np.linspace(0, 1, 48 * detail + 1), np.linspace(0, 1, 24 * detail + 1)),)
+    (low_radius, low), (high_radius, high) = unit.core()
+    side = math.degrees(unit.slope_rad)
+    arcs = [(low_radius, low, unit.rounding_m, -90.0, side), (high_radius, high, unit.rounding_m, side, 90.0)]
+    profile = _profile(arcs, 3 * detail)
+    along = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(profile[:, :2], axis=0), axis=1))])
+    return (Patch(_revolved(arcs), np.linspace(0, 1, 48 * detail + 1), along / along[-1]),)
+
+
+def _profile(arcs: list[tuple[float, float, float, float, float]], steps: int) -> Array:
+    """Rows (radius, z, normal angle in radians) from the bottom of the axis to its top, along arcs of
+    (centre radius, centre z, arc radius, from degrees, to degrees)."""
+    rows = []
+    for centre_r, centre_z, rho, start, end in arcs:
+        angle = np.radians(np.linspace(start, end, steps + 1))
+        rows.append(np.stack([centre_r + rho * np.cos(angle), centre_z + rho * np.sin(angle), angle], axis=1))
+    profile = np.concatenate(rows)
+    axis_bottom = [0.0, profile[0, 1], -math.pi / 2]
+    axis_top = [0.0, profile[-1, 1], math.pi / 2]
+    profile = np.concatenate([[axis_bottom], profile, [axis_top]])
+    profile[:, 0] = np.maximum(profile[:, 0], 0.0)
+    length = np.linalg.norm(np.diff(profile[:, :2], axis=0), axis=1)
+    return profile[np.concatenate([[True], length > 1e-9])]
+
+
+def _revolved(arcs: list[tuple[float, float, float, float, float]]) -> Surface:
+    """u runs round the axis, v along the profile by arc length."""
+    profile = _profile(arcs, 96 if len(arcs) == 1 else 12)
+    along = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(profile[:, :2], axis=0), axis=1))])
+
+    def surface(u: Array, v: Array) -> tuple[Array, Array]:
+        radius, z, angle = (np.interp(v * along[-1], along, profile[:, k]) for k in range(3))
+        turn = 2 * np.pi * u
+        round_about = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+        points = np.concatenate([radius[..., None] * round_about, z[..., None]], axis=-1)
+        normals = np.concatenate([np.cos(angle)[..., None] * round_about, np.sin(angle)[..., None]], axis=-1)
+        return points, normals
+
+    return surface
+
+
+def _cube_face(box: Box, face: int, detail: int) -> Patch:
+    """Face `face` of 6: axis face % 3, on the positive side for faces 0 to 2. A sixth of the texture each."""
+    axis, sign = face % 3, 1.0 if face < 3 else -1.0
+    half, core = box.side_m / 2, box.side_m / 2 - box.rounding_m
+
+    def surface(u: Array, v: Array) -> tuple[Array, Array]:
+        flat = np.empty((*u.shape, 3))
+        flat[..., axis] = sign * half
+        flat[..., (axis + 1) % 3] = (2 * u - 1) * half * sign
+        flat[..., (axis + 2) % 3] = (2 * v - 1) * half
+        centre = np.clip(flat, -core, core)
+        normals = flat - centre
+        normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
+        return centre + box.rounding_m * normals, normals
+
+    edge = box.rounding_m / box.side_m
+    round_knots = edge * (1 - np.tan(np.linspace(np.pi / 4, 0, 3 * detail + 1)))
+    knots = np.concatenate([round_knots, np.linspace(edge, 1 - edge, 2 * detail + 1)[1:-1], 1 - round_knots[::-1]])
+    tile = (axis / 3 + 0.005, (face // 3) / 2 + 0.005, 1 / 3 - 0.01, 1 / 2 - 0.01)
+    return Patch(surface, knots, knots, tile)
+
+
+def _tessellate(patch: Patch) -> Mesh:
+    u, v = np.meshgrid(patch.u_knots, patch.v_knots)
+    points, normals = patch.surface(u, v)
+    left, bottom, width, height = patch.tile
+    uv = np.stack([left + width * u, bottom + height * v], axis=-1)
+    number = np.arange(u.size).reshape(u.shape)
+    a, b, c, d = number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]
+    faces = np.concatenate([np.stack([a, b, c], -1).reshape(-1, 3), np.stack([a, c, d], -1).reshape(-1, 3)])
+    points = points.reshape(-1, 3)
+    corner = points[faces]
+    area = np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1)
+    return Mesh(points, normals.reshape(-1, 3), uv.reshape(-1, 2), faces[area > 1e-10])

@@ -1,0 +1,1 @@
+"""Everything that touches pixels, named and versioned."""
