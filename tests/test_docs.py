@@ -1,0 +1,56 @@
+"""The pages say what the code does: every field has its line, every link its file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from snellen.core.item import Media
+from snellen.core.itemset import SCHEMA, ItemSetCard
+from snellen.core.runfolder import EXCHANGES, RESPONSES, SENT, ArmCard, RunCard
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "design").glob("*.md")),
+]
+FIELDS = {
+    "itemset.json": set(ItemSetCard.model_fields),
+    "items.parquet": set(SCHEMA.names),
+    "Media": set(Media.__dataclass_fields__) - {"from_stored"},  # stored pictures are their own origin
+    "run.json": set(RunCard.model_fields) | set(ArmCard.model_fields),
+    "exchanges.parquet": set(EXCHANGES.names),
+    "responses.parquet": set(RESPONSES.names),
+    "sent.parquet": set(SENT.names),
+}
+
+
+def section(page: str, title: str) -> str:
+    """The text under the heading that begins with `title`, up to the next one."""
+    found = re.search(rf"^###? `?{re.escape(title)}.*?$(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
+    assert found, title
+    return found[1]
+
+
+@pytest.mark.parametrize("title", FIELDS)
+def test_schema_page_names_every_field(title: str) -> None:
+    lines = section((ROOT / "docs" / "data-schema.md").read_text("utf-8"), title).splitlines()
+    told = {name for line in lines if line.startswith("| `") for name in re.findall(r"`(\w+)`", line)}
+    assert FIELDS[title] <= told
+
+
+def test_schema_page_names_no_item_field_that_is_not_there() -> None:
+    lines = section((ROOT / "docs" / "data-schema.md").read_text("utf-8"), "items.parquet").splitlines()
+    first = {name for line in lines if line.startswith("| `") for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    assert first == set(SCHEMA.names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"<!--.*?-->", "", page.read_text("utf-8"), flags=re.DOTALL)
+    links = [link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert [link for link in links if link and not (page.parent / link).exists()] == []
