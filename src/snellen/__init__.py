@@ -1,0 +1,1 @@
+"""Snellen: an eye exam for vision-language models, vision encoders and people."""

@@ -1,0 +1,1 @@
+"""Analysis: tidy results, contrasts, rankings."""

@@ -1,0 +1,43 @@
+"""Contrasts: two arms compared on the items that both have."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from snellen.core.seeds import stream
+from snellen.scoring.uncertainty import paired_difference
+
+COLUMNS = ("task", "protocol", "metric", "first", "second", "difference", "low", "high", "n", "clear")
+
+
+def contrasts(scores: pd.DataFrame) -> pd.DataFrame:
+    """Every two arms (subject under condition) of a task, protocol and metric: the mean of first minus second.
+
+    Only items scored in both arms count; repeats of an item are averaged first. `clear` says that the 95 % interval (cluster bootstrap)
+    leaves out 0. Columns: `COLUMNS`.
+    """
+    rows: list[dict[str, Any]] = []
+    scored = scores.dropna(subset="value")
+    for place, part in scored.groupby(["task", "protocol", "metric"], sort=False):
+        keys = dict(zip(("task", "protocol", "metric"), place, strict=True))
+        arms = {
+            arm_name(subject, condition): rows_of.groupby("item_id", sort=False).agg(value=("value", "mean"), cluster=("cluster_id", "first"))
+            for (subject, condition), rows_of in part.groupby(["subject", "condition"], sort=False)
+        }
+        for first, second in combinations(arms, 2):
+            both = arms[first].join(arms[second], how="inner", rsuffix="_second")
+            if both.empty:
+                continue
+            rng = stream("contrast", *keys.values(), first, second)
+            found = paired_difference(both["value"].to_numpy(), both["value_second"].to_numpy(), both["cluster"].to_numpy(str), rng)
+            clear = bool(found.low > 0 or found.high < 0)
+            rows.append({**keys, "first": first, "second": second, **found._asdict(), "clear": clear})
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def arm_name(subject: str, condition: str) -> str:
+    """How an arm is called in tables: the subject, and the condition where it is not vanilla."""
+    return subject if condition == "vanilla" else f"{subject} [{condition}]"

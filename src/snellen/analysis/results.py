@@ -1,0 +1,135 @@
+"""Results: one row a subject, task, condition and metric, with everything that must travel with a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from snellen.core.itemset import ItemSet
+from snellen.core.runfolder import ArmCard
+from snellen.core.score import Metric, Protocol
+from snellen.core.seeds import stream
+from snellen.core.suite import Suite, Task
+from snellen.scoring.uncertainty import cluster_bootstrap, cluster_wilson
+
+KEYS = ("subject", "suite", "task", "condition", "split", "protocol", "judge", "metric")
+NUMBERS = (
+    "value", "low", "high", "interval", "n", "clusters", "chance", "ceiling", "no_answer_rate", "failure_rate", "not_applicable",
+    "factor", "level", "unable",
+)  # fmt: skip
+
+UNABLE_RULE = (
+    "a subject is marked unable where at least half of its replies hold no readable answer, or where at least ten questions "
+    "with two or more different right answers got one and the same answer throughout"
+)
+
+
+def result_columns(suite: Suite) -> list[str]:
+    """The columns of `results.csv`: keys, one column an axis after `condition`, then the numbers."""
+    return [*KEYS[:4], *(axis.name for axis in suite.axes), *KEYS[4:], *NUMBERS]
+
+
+def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[ArmCard]) -> pd.DataFrame:
+    """Scores put together. What was never asked has no row; a declined arm is one row without value, n = 0.
+
+    Whole-task rows have empty `factor` and `level`; rows of a subgroup name them. `value`, `low`, `high`, `chance` and
+    `ceiling` are fractions 0 to 1 for accuracy-like metrics, natural units otherwise.
+    """
+    columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
+    rows = []
+    for place, asked in scores.groupby(list(KEYS), sort=False):
+        keys = dict(zip(KEYS, place, strict=True))
+        task = suite.tasks[keys["task"]]
+        protocol = task.protocols[keys["protocol"]]
+        axes = columns.get((keys["subject"], keys["condition"]), {})
+        for factor, level, part in _parts(asked, items, task):
+            numbers = _numbers(part, protocol, keys["metric"], place + (factor, level))
+            told = {"ceiling": _ceiling(suite, keys, factor, level), "factor": factor, "level": level}
+            rows.append({**keys, **axes, **numbers, **told})
+    return pd.DataFrame(rows, columns=result_columns(suite))
+
+
+def metric_of(protocol: Protocol, name: str) -> Metric:
+    """The metric of that name."""
+    return next(metric for metric in protocol.metrics if metric.name == name)
+
+
+def _parts(asked: pd.DataFrame, items: ItemSet, task: Task) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    yield "", "", asked
+    if (asked["outcome"] == "not_applicable").all():
+        return
+    held = [items.by_id[name] for name in asked["item_id"]]
+    for factor in task.split_by:
+        levels = np.array([item.factors.get(factor, "") for item in held])
+        for level in sorted(set(levels) - {""}):
+            yield factor, level, asked[levels == level]
+    for required in sorted({name for item in held for name in item.requires}):
+        needs = np.array([required in item.requires for item in held])
+        yield "requires", required, asked[needs]
+        if not needs.all():
+            yield "requires", f"not {required}", asked[~needs]
+
+
+def _numbers(part: pd.DataFrame, protocol: Protocol, name: str, place: tuple[Any, ...]) -> dict[str, Any]:
+    metric = metric_of(protocol, name)
+    count = part["outcome"].value_counts()
+    heard = int(count.get("answered", 0) + count.get("no_answer", 0))
+    tried = heard + int(count.get("failed", 0))
+    repeats = [protocol.units(once) for _, once in part.groupby("repeat")]
+    units = pd.concat(repeats).dropna(subset="value")
+    low, high, interval = _interval(units, metric, place)
+    return {
+        "value": summary(units["value"].to_numpy(float), metric),
+        "low": low,
+        "high": high,
+        "interval": interval,
+        "n": len(units),
+        "clusters": units["cluster_id"].nunique(),
+        "chance": units["chance"].mean() if len(units) else math.nan,
+        "no_answer_rate": int(count.get("no_answer", 0)) / heard if heard else math.nan,
+        "failure_rate": int(count.get("failed", 0)) / tried if tried else math.nan,
+        "not_applicable": int(count.get("not_applicable", 0)),
+        "unable": is_unable(part),
+    }
+
+
+def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> float:
+    """Units put together as the metric says; NaN for none."""
+    if not len(values):
+        return math.nan
+    if metric.summary == "median":
+        return float(np.median(values))
+    if metric.summary == "root mean square":
+        return float(np.sqrt(np.mean(values**2)))
+    return float(np.mean(values))
+
+
+def _interval(units: pd.DataFrame, metric: Metric, place: tuple[Any, ...]) -> tuple[float, float, str]:
+    values, clusters = units["value"].to_numpy(float), units["cluster_id"].to_numpy(str)
+    if not len(values):
+        return math.nan, math.nan, ""
+    if metric.summary == "mean" and np.isin(values, (0.0, 1.0)).all():
+        return *cluster_wilson(values, clusters), "95 % Wilson, adjusted for clusters"
+    rng = stream("interval", *map(str, place))
+    return *cluster_bootstrap(values, clusters, rng, statistic=metric.summary), "95 % cluster bootstrap"
+
+
+def is_unable(part: pd.DataFrame) -> bool:
+    """The flag beside a score, never in its place; the rule stands in `UNABLE_RULE`."""
+    heard = part[part["outcome"].isin(["answered", "no_answer"])]
+    if not len(heard):
+        return False
+    if (heard["outcome"] == "no_answer").mean() >= 0.5:
+        return True
+    answered = heard[heard["outcome"] == "answered"]
+    return len(answered) >= 10 and answered["said"].nunique() == 1 and answered["truth"].nunique() > 1
+
+
+def _ceiling(suite: Suite, keys: Mapping[str, str], factor: str, level: str) -> float:
+    wanted = keys["task"], keys["metric"], factor, level
+    held = (c.value for c in suite.card.ceilings if (c.task, c.metric, c.factor, c.level) == wanted)
+    return next(held, math.nan)

@@ -1,0 +1,86 @@
+"""Annotation tables: captions, boxes, votes and decisions about the items of a set, with an author and a hash.
+
+An item set is never edited. What is added later stands in a table of its own, keyed to the set's content hash.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from snellen.core import files
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.itemset import ItemSet
+
+REVIEW_COLUMNS = ("item_id", "decision", "author", "reason")
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Rows by item id. `about` is the content hash of the item set, `hash` that of the rows."""
+
+    name: str
+    author: str
+    about: str
+    rows: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def hash(self) -> str:
+        """Digest of everything the table says."""
+        return digest([self.name, self.author, self.about, {key: dict(row) for key, row in self.rows.items()}])
+
+
+def write_annotations(path: Path, annotations: Annotations) -> None:
+    """Write a table as Parquet: `item_id`, and the row as JSON text."""
+    rows = [{"item_id": key, "row": json.dumps(dict(row), sort_keys=True)} for key, row in annotations.rows.items()]
+    table = pa.Table.from_pylist(rows, pa.schema({"item_id": pa.string(), "row": pa.string()}))
+    about = {"name": annotations.name, "author": annotations.author, "about": annotations.about, "hash": annotations.hash}
+    files.write_table(path, table.replace_schema_metadata({"snellen": json.dumps(about)}))
+
+
+def read_annotations(path: Path, items: ItemSet) -> Annotations:
+    """Read a table about `items`. Raises SnellenError where it is about another set, altered, or names unknown items."""
+    table = files.read_table(path)
+    told = json.loads((table.schema.metadata or {}).get(b"snellen", b"{}"))
+    if table.column_names != ["item_id", "row"] or set(told) != {"name", "author", "about", "hash"}:
+        raise SnellenError(f"{path}: not an annotation table; make it with a run or import a CSV")
+    rows = {row["item_id"]: json.loads(row["row"]) for row in table.to_pylist()}
+    held = Annotations(told["name"], told["author"], told["about"], rows)
+    if held.hash != told["hash"]:
+        raise SnellenError(f"{path}: altered after it was written; make it again")
+    _check(path, held, items)
+    return held
+
+
+def read_review(path: Path, name: str, items: ItemSet) -> Annotations:
+    """Import a review: a CSV with the columns item_id, decision, author, reason."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as opened:
+            lines = list(csv.DictReader(opened))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SnellenError(f"{path}: not a readable CSV file ({error})") from error
+    rows: dict[str, dict[str, Any]] = {}
+    for number, line in enumerate(lines, 2):
+        if missing := [column for column in REVIEW_COLUMNS if line.get(column) is None]:
+            raise SnellenError(f"{path} line {number}: no {missing[0]}; the columns are {', '.join(REVIEW_COLUMNS)}")
+        if line["item_id"] in rows:
+            raise SnellenError(f"{path} line {number}: item {line['item_id']!r} is decided twice; keep one line")
+        rows[line["item_id"]] = {column: line[column] for column in REVIEW_COLUMNS[1:]}
+    authors = sorted({row["author"] for row in rows.values()})
+    held = Annotations(name, ", ".join(authors), items.card.content_hash, rows)
+    _check(path, held, items)
+    return held
+
+
+def _check(path: Path, held: Annotations, items: ItemSet) -> None:
+    if held.about != items.card.content_hash:
+        raise SnellenError(f"{path}: annotates another item set than {items.root}; make it again for this one")
+    if unknown := next((key for key in held.rows if key not in items.by_id), None):
+        raise SnellenError(f"{path}: item {unknown!r} is not in {items.root}")

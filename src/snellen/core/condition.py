@@ -1,0 +1,98 @@
+"""Conditions: points on the ordered axes that a suite declares."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from snellen.core.errors import SnellenError
+
+Value: TypeAlias = int | str
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """The end of an error message: the nearest known word, or all of them."""
+    known = list(known)
+    close = difflib.get_close_matches(word, known, 1)
+    return f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One thing that may be varied. `values` are all it may take; the first is the default, the paper's main setting.
+
+    A default of `auto` is resolved from the subject's card when an arm is planned.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    help: str = ""
+
+    @property
+    def default(self) -> Value:
+        """The value in the paper's main setting."""
+        return self.values[0]
+
+    def read(self, written: str) -> Value:
+        """The value that is written so. Raises SnellenError with the nearest one there is."""
+        for value in self.values:
+            if str(value) == written:
+                return value
+        known = [str(value) for value in self.values]
+        raise SnellenError(f"axis {self.name!r} has no value {written!r}; {near(written, known)}")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A point on `axes`. `changed` holds only what differs from the defaults, in the order of the axes."""
+
+    axes: tuple[Axis, ...]
+    changed: tuple[tuple[str, Value], ...] = ()
+
+    def __getitem__(self, name: str) -> Value:
+        return self.columns()[name]
+
+    def __str__(self) -> str:
+        return ",".join(f"{name}={value}" for name, value in self.changed) or "vanilla"
+
+    def columns(self) -> dict[str, Value]:
+        """Every axis with its value: the columns of a table."""
+        return {axis.name: axis.default for axis in self.axes} | dict(self.changed)
+
+    def moves(self) -> frozenset[str]:
+        """The axes that are not at their default."""
+        return frozenset(name for name, _ in self.changed)
+
+
+def parse_conditions(axes: Sequence[Axis], text: str) -> tuple[Condition, ...]:
+    """Read `labels=fabricated,shots=0..2` into three conditions; whatever the order written, names come in axis order.
+
+    Raises SnellenError for an unknown axis or value, an axis given twice, or a term without `=`.
+    """
+    by_name = {axis.name: axis for axis in axes}
+    wanted: dict[str, tuple[Value, ...]] = {}
+    terms = [] if text.strip() in ("", "vanilla") else text.split(",")
+    for term in terms:
+        name, equals, written = (word.strip() for word in term.partition("="))
+        if name not in by_name:
+            raise SnellenError(f"condition {text!r}: no axis {name!r}; {near(name, by_name)}")
+        if not equals:
+            raise SnellenError(f"condition {text!r}: axis {name!r} needs a value; {near('', map(str, by_name[name].values))}")
+        if name in wanted:
+            raise SnellenError(f"condition {text!r}: axis {name!r} is given twice")
+        wanted[name] = tuple(by_name[name].read(word) for word in _expand(written))
+    choices = [[(axis, value) for value in wanted.get(axis.name, (axis.default,))] for axis in axes]
+    return tuple(
+        Condition(tuple(axes), tuple((axis.name, value) for axis, value in point if value != axis.default))
+        for point in product(*choices)
+    )
+
+
+def _expand(written: str) -> list[str]:
+    first, dots, last = written.partition("..")
+    if dots and first.isdigit() and last.isdigit() and int(first) <= int(last):
+        return [str(number) for number in range(int(first), int(last) + 1)]
+    return [written]

@@ -1,0 +1,50 @@
+"""Writing files so that a kill or a full disk never leaves half of one under its final name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from snellen.core.errors import SnellenError
+
+
+def write_bytes(path: Path, raw: bytes) -> None:
+    """Write all of it or nothing. Raises SnellenError naming the file where the disk is full or the folder is closed."""
+    half = path.with_name(f"{path.name}.{os.getpid()}.half")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half.write_bytes(raw)
+        half.replace(path)
+    except OSError as error:
+        half.unlink(missing_ok=True)
+        raise cannot_write(path, error) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text as UTF-8, all of it or nothing."""
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a Parquet file (zstd), all of it or nothing."""
+    held = pa.BufferOutputStream()
+    pq.write_table(table, held, compression="zstd")
+    write_bytes(path, held.getvalue().to_pybytes())
+
+
+def read_table(path: Path) -> pa.Table:
+    """Read a Parquet file. Raises SnellenError where it is missing, cut short or not Parquet."""
+    if not path.is_file():
+        raise SnellenError(f"{path}: missing; build or copy it again")
+    try:
+        return pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise SnellenError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]}); build or copy it again") from error
+
+
+def cannot_write(path: Path, error: OSError) -> SnellenError:
+    """What to say where a file cannot be written."""
+    return SnellenError(f"{path}: cannot be written ({error.strerror}); mend that and give the same command again")

@@ -1,0 +1,14 @@
+"""Where Snellen keeps what it can make again: renders, features, generated item sets, checks already done."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def home() -> Path:
+    """`SNELLEN_HOME`, or `snellen` in the user's cache folder. Not created here."""
+    told = os.environ.get("SNELLEN_HOME")
+    if told:
+        return Path(told).expanduser().resolve()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "snellen"

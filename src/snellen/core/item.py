@@ -1,0 +1,231 @@
+"""Items, and the views of them that a subject may see.
+
+An item is stored in its own terms: option keys that never change, boxes in pixels of the stored picture. Showing it may
+rename options and move pixels; the view remembers both, so that a reply can be read back into the item's own terms.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Box: TypeAlias = tuple[float, float, float, float]
+"""[x1, y1, x2, y2] in pixels, x to the right, y downwards."""
+
+AnswerKind: TypeAlias = Literal["choice", "true_false", "integer", "number", "box", "colour", "text", "description"]
+Split: TypeAlias = Literal["train", "calibration", "test"]
+MediaKind: TypeAlias = Literal["picture", "video"]
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The map x' = a x + b y + c, y' = d x + e y + f of the plane."""
+
+    a: float = 1.0
+    b: float = 0.0
+    c: float = 0.0
+    d: float = 0.0
+    e: float = 1.0
+    f: float = 0.0
+
+    def point(self, x: float, y: float) -> tuple[float, float]:
+        """Where the point (x, y) goes."""
+        return self.a * x + self.b * y + self.c, self.d * x + self.e * y + self.f
+
+    def then(self, after: Affine) -> Affine:
+        """This map first, `after` second."""
+        c, f = after.point(self.c, self.f)
+        return Affine(
+            after.a * self.a + after.b * self.d,
+            after.a * self.b + after.b * self.e,
+            c,
+            after.d * self.a + after.e * self.d,
+            after.d * self.b + after.e * self.e,
+            f,
+        )
+
+    def inverse(self) -> Affine:
+        """The map back. Raises ZeroDivisionError for a map that flattens the plane."""
+        det = self.a * self.e - self.b * self.d
+        a, b, d, e = self.e / det, -self.b / det, -self.d / det, self.a / det
+        return Affine(a, b, -(a * self.c + b * self.f), d, e, -(d * self.c + e * self.f))
+
+    def box(self, box: Box) -> Box:
+        """The upright box around the four mapped corners."""
+        x1, y1, x2, y2 = box
+        corners = [self.point(x, y) for x in (x1, x2) for y in (y1, y2)]
+        xs, ys = [x for x, _ in corners], [y for _, y in corners]
+        return min(xs), min(ys), max(xs), max(ys)
+
+
+@dataclass(frozen=True)
+class Media:
+    """A picture or a video, named by its bytes.
+
+    What a transform made of a stored picture keeps its `origin` (the stored picture's SHA-256, empty for a stored one) and
+    `from_stored`, which leads from the stored picture's pixels to its own.
+    """
+
+    sha256: str
+    kind: MediaKind
+    format: str
+    width: int
+    height: int
+    seconds: float = 0.0
+    from_stored: Affine = Affine()
+    origin: str = ""
+
+    @property
+    def stored_sha256(self) -> str:
+        """SHA-256 of the stored picture that is shown, whatever was done to it since."""
+        return self.origin or self.sha256
+
+    @property
+    def path(self) -> str:
+        """Where the bytes lie under a media folder."""
+        return f"{self.sha256[:2]}/{self.sha256}.{self.format}"
+
+
+@dataclass(frozen=True)
+class Montage:
+    """Several pictures to be laid out as one, for subjects that take few pictures. Made when it is sent, never before.
+
+    `columns` a row, in reading order; `labels` (one each, or none) are written above the pictures. `title` stands on top.
+    Nothing is resized unless `cell_px` (width, height) says so.
+    """
+
+    pictures: tuple[Media, ...]
+    columns: int
+    labels: tuple[str, ...] = ()
+    title: str = ""
+    cell_px: tuple[int, int] | None = None
+    version: int = 1
+
+
+Part: TypeAlias = str | Media | Montage
+"""What a prompt is made of: words, pictures or videos, and pictures still to be laid out."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One thing that may be chosen. `key` is what the item calls it for ever; `text` and `media` are what is shown."""
+
+    key: str
+    text: str = ""
+    media: tuple[Media, ...] = ()
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A solved example of a support. `answer` is an option key, or a free answer where there are no options."""
+
+    media: tuple[Media, ...]
+    answer: str
+    shot: int
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class ReplySpec:
+    """In which form a reply is asked for, and so how it is led back into the item's own terms.
+
+    `keys` pairs a shown name with the option key it stands for; an option may have several names, the first is the one to
+    write. `frame` leads from pixels of the stored picture to the numbers of the reply. Every response keeps its spec, so
+    that scoring needs no showing code.
+    """
+
+    kind: AnswerKind
+    keys: tuple[tuple[str, str], ...] = ()
+    frame: Affine | None = None
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The option keys that may be chosen, in the order shown, each once."""
+        return tuple(dict.fromkeys(key for _, key in self.keys))
+
+    def name(self, key: str) -> str:
+        """The first name under which the option is shown. Raises KeyError for an option that is not offered."""
+        for shown, held in self.keys:
+            if held == key:
+                return shown
+        raise KeyError(key)
+
+    def write(self, answer: Any) -> str:
+        """The reply of a subject that knows `answer`: the inverse of reading. Oracles, demos and training targets use it."""
+        if self.keys:
+            return self.name(str(answer))
+        if self.kind == "box":
+            box = tuple(answer) if self.frame is None else self.frame.box(answer)
+            return json.dumps([round(float(x), 6) for x in box])
+        if self.kind == "colour":
+            return json.dumps([round(x) for x in answer])
+        return str(answer)
+
+
+@dataclass(frozen=True)
+class View:
+    """What a subject may see of an item. Ids are handles only: a recipe must not write the answer into them."""
+
+    item_id: str
+    stimulus_id: str
+    task: str
+    question: str
+    query: tuple[Media, ...]
+    reply: ReplySpec
+    options: tuple[Option, ...] = ()
+    support: tuple[Demo, ...] = ()
+
+    def media(self) -> Iterator[Media]:
+        """Everything shown: support, query, options."""
+        for demo in self.support:
+            yield from demo.media
+        yield from self.query
+        for option in self.options:
+            yield from option.media
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question with its truth. It knows no model, no renderer and no prompt.
+
+    `stimulus_id` is shared by questions about the same pictures, `group_id` by what is scored together, `cluster_id` by
+    what is not independent (object, scene, concept, clip). `factors` split results into subgroups. `requires` names a
+    factor only where no other one also decides the answer. `latent` is what ideal observers know of the pictures.
+    """
+
+    item_id: str
+    suite: str
+    task: str
+    question: str
+    query: tuple[Media, ...]
+    answer: Any
+    answer_kind: AnswerKind
+    stimulus_id: str
+    group_id: str
+    cluster_id: str
+    version: str = "1"
+    split: Split = "test"
+    options: tuple[Option, ...] = ()
+    support: tuple[Demo, ...] = ()
+    factors: Mapping[str, str] = field(default_factory=dict)
+    measures: Mapping[str, float] = field(default_factory=dict)
+    requires: tuple[str, ...] = ()
+    regions: Mapping[str, Any] = field(default_factory=dict)
+    latent: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def view(self) -> View:
+        """The item as it stands, with everything hidden that would give the answer away."""
+        keys = tuple((option.text or option.key, option.key) for option in self.options)
+        if self.answer_kind == "true_false":
+            keys = (("T", "true"), ("F", "false"))
+        reply = ReplySpec(self.answer_kind, keys)
+        return View(
+            self.item_id, self.stimulus_id, self.task, self.question, self.query, reply, self.options, self.support
+        )
+
+    def media(self) -> Iterator[Media]:
+        """Everything the item holds: support, query, options."""
+        yield from self.view().media()

@@ -1,0 +1,210 @@
+"""An item set on disk: `itemset.json` (card), `items.parquet`, `media/`. Built once, never edited.
+
+This module holds the schema; `docs/data-schema.md` tells it to people.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from snellen.core import files
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Demo, Item, Media, Option
+from snellen.core.media import MediaFolder
+
+_TEXT, _INT, _FLOAT = pa.string(), pa.int32(), pa.float64()
+_MEDIA = pa.list_(
+    pa.struct({"sha256": _TEXT, "kind": _TEXT, "format": _TEXT, "width": _INT, "height": _INT, "seconds": _FLOAT})
+)
+_NESTED = {
+    "query": _MEDIA,
+    "options": pa.list_(pa.struct({"key": _TEXT, "text": _TEXT, "media": _MEDIA})),
+    "support": pa.list_(pa.struct({"media": _MEDIA, "answer": _TEXT, "shot": _INT, "caption": _TEXT})),
+    "requires": pa.list_(_TEXT),
+}
+JSON_FIELDS = ("answer", "factors", "measures", "regions", "latent", "provenance")
+"""Fields kept as JSON text, since their shape differs from suite to suite."""
+SCHEMA = pa.schema({f.name: _NESTED.get(f.name, _TEXT) for f in fields(Item)})
+"""One row an item."""
+_KINDS = {"choice", "true_false", "integer", "number", "box", "colour", "text", "description"}
+_SPLITS = {"train", "calibration", "test"}
+
+
+class ItemSetCard(BaseModel):
+    """`itemset.json`. `recipe_hash` tells whether scores may be compared, `content_hash` whether the rows are whole."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suite: str
+    version: str
+    source: str
+    recipe: dict[str, Any]
+    recipe_hash: str
+    content_hash: str
+    items: int
+    counts: dict[str, dict[str, int]]
+    made_with: dict[str, Any] = {}
+    notes: list[str] = []
+
+
+@dataclass(frozen=True)
+class ItemSet:
+    """Items in order, their card, and the folder of their media."""
+
+    root: Path
+    card: ItemSetCard
+    items: tuple[Item, ...]
+    media: MediaFolder
+
+    @cached_property
+    def by_id(self) -> dict[str, Item]:
+        """Items by their id."""
+        return {item.item_id: item for item in self.items}
+
+    def task(self, task: str) -> list[Item]:
+        """The items of one task, in order."""
+        return [item for item in self.items if item.task == task]
+
+
+def write_itemset(
+    root: Path,
+    items: Iterable[Item],
+    *,
+    source: str,
+    recipe: Mapping[str, Any],
+    made_with: Mapping[str, Any] | None = None,
+    notes: Iterable[str] = (),
+) -> ItemSet:
+    """Write items whose media already lie in `root/media`. The card is written last, so that half a set is none.
+
+    `recipe` holds the parameters and the seed; with suite and version it makes the recipe hash. Raises SnellenError for
+    no items, ids used twice, or items of several suites or versions.
+    """
+    items = tuple(items)
+    _check_written(root, items)
+    suite, version = items[0].suite, items[0].version
+    table = pa.Table.from_pylist([_cells(item) for item in items], SCHEMA)
+    counts: dict[str, dict[str, int]] = {}
+    for item in items:
+        of_task = counts.setdefault(item.task, {})
+        of_task[item.split] = of_task.get(item.split, 0) + 1
+    card = ItemSetCard(
+        suite=suite,
+        version=version,
+        source=source,
+        recipe=dict(recipe),
+        recipe_hash=digest([suite, version, source, dict(recipe)]),
+        content_hash=digest(table.to_pylist()),
+        items=len(items),
+        counts=counts,
+        made_with=dict(made_with or {}),
+        notes=list(notes),
+    )
+    files.write_table(root / "items.parquet", table)
+    files.write_text(root / "itemset.json", card.model_dump_json(indent=1) + "\n")
+    return ItemSet(root, card, items, MediaFolder(root / "media"))
+
+
+def is_itemset(root: Path) -> bool:
+    """Whether a finished item set lies here."""
+    return (root / "itemset.json").is_file()
+
+
+def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> ItemSet:
+    """Read a set, its rows against the content hash and (with `verify`) every media file against its name.
+
+    Raises SnellenError naming file and row for anything missing, altered, cut short or unknown; nothing is half-loaded.
+    """
+    card = read_card(root)
+    path = root / "items.parquet"
+    table = files.read_table(path)
+    if table.schema.names != SCHEMA.names or not table.schema.equals(SCHEMA):
+        odd = sorted(set(table.schema.names) ^ set(SCHEMA.names)) or [
+            name for name in SCHEMA.names if table.schema.field(name) != SCHEMA.field(name)
+        ]
+        raise SnellenError(f"{path}: unknown, missing or retyped fields {', '.join(odd)}; the schema stands in docs/data-schema.md")
+    rows = table.to_pylist()
+    known: dict[str, Media] = {}
+    items = tuple(_item(row, f"{path} row {number}", known) for number, row in enumerate(rows))
+    if digest(rows) != card.content_hash:
+        raise SnellenError(f"{path}: the rows are not those the card was written for (content_hash); build the item set again")
+    media = MediaFolder(root / "media")
+    if verify:
+        used = ((f"{path} row {n}", one) for n, item in enumerate(items) for one in item.media())
+        media.verify(used, remember=remember)
+    return ItemSet(root, card, items, media)
+
+
+def read_card(root: Path) -> ItemSetCard:
+    """Read `itemset.json`. Raises SnellenError where it is missing or malformed."""
+    path = root / "itemset.json"
+    if not path.is_file():
+        raise SnellenError(f"{root}: no item set (no itemset.json); build one with `snellen build SUITE --out {root}`")
+    try:
+        return ItemSetCard.model_validate_json(path.read_text("utf-8"))
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise SnellenError(f"{path}: {_first(error)}; build the item set again") from error
+
+
+def _first(error: ValidationError | UnicodeDecodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return str(error)
+    told = error.errors()[0]
+    return f"{'.'.join(map(str, told['loc'])) or 'file'}: {told['msg']}"
+
+
+def _check_written(root: Path, items: tuple[Item, ...]) -> None:
+    if not items:
+        raise SnellenError(f"{root}: there are no items to write")
+    seen: set[str] = set()
+    for item in items:
+        if item.item_id in seen:
+            raise SnellenError(f"{root}: item id {item.item_id!r} is used twice; colliding ids belong in group_id")
+        seen.add(item.item_id)
+        if (item.suite, item.version) != (items[0].suite, items[0].version):
+            raise SnellenError(f"{root}: item {item.item_id!r} is of another suite or version than the first")
+
+
+def _cells(item: Item) -> dict[str, Any]:
+    cells = asdict(item)
+    for name in JSON_FIELDS:
+        cells[name] = json.dumps(cells[name], sort_keys=True)
+    for media in _media_cells(cells):
+        del media["from_stored"], media["origin"]  # a stored picture is its own origin
+    return cells
+
+
+def _media_cells(cells: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield from cells["query"]
+    for shown in (*cells["options"], *cells["support"]):
+        yield from shown["media"]
+
+
+def _item(row: Mapping[str, Any], where: str, known: dict[str, Media]) -> Item:
+    try:
+        cells = {name: json.loads(value) if name in JSON_FIELDS else value for name, value in row.items()}
+    except (ValueError, TypeError) as error:
+        raise SnellenError(f"{where}: a field that holds JSON does not ({error}); build the item set again") from error
+    for name, allowed in (("answer_kind", _KINDS), ("split", _SPLITS)):
+        if cells[name] not in allowed:
+            raise SnellenError(f"{where}: unknown {name} {cells[name]!r}; there are {', '.join(sorted(allowed))}")
+    if missing := next((name for name in ("item_id", "suite", "task", "question") if cells[name] is None), None):
+        raise SnellenError(f"{where}: {missing} is empty; build the item set again")
+
+    def media(told: Iterable[Mapping[str, Any]]) -> tuple[Media, ...]:
+        return tuple(known.setdefault(one["sha256"], Media(**one)) for one in told)
+
+    cells["query"], cells["requires"] = media(row["query"]), tuple(row["requires"])
+    cells["options"] = tuple(Option(one["key"], one["text"], media(one["media"])) for one in row["options"])
+    cells["support"] = tuple(Demo(media(d["media"]), d["answer"], d["shot"], d["caption"]) for d in row["support"])
+    cells["answer"] = tuple(cells["answer"]) if isinstance(cells["answer"], list) else cells["answer"]
+    return Item(**cells)

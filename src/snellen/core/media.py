@@ -1,0 +1,132 @@
+"""Pictures and videos on disk, named by the SHA-256 of their bytes. Nothing is re-encoded."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.core import files
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest, sha256
+from snellen.core.home import home
+from snellen.core.item import Affine, Media, MediaKind
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+
+class MediaFolder:
+    """A folder of media. What is not here is looked for in `behind`: a run's own pictures first, then the item set's."""
+
+    def __init__(self, root: Path, behind: MediaFolder | None = None) -> None:
+        self.root, self.behind = root, behind
+        self._whole: set[str] = set()
+        self._index: dict[str, list[Any]] | None = None
+
+    def add(self, raw: bytes, kind: MediaKind, format: str, size: tuple[int, int], seconds: float = 0.0) -> Media:
+        """Keep bytes as they are. `size` is (width, height) in pixels."""
+        media = Media(sha256(raw), kind, format, size[0], size[1], seconds)
+        path = self.root / media.path
+        if not path.exists():
+            files.write_bytes(path, raw)
+        self._whole.add(media.sha256)
+        return media
+
+    def add_picture(self, picture: Image.Image) -> Media:
+        """Keep a picture of our own making as PNG."""
+        held = io.BytesIO()
+        picture.save(held, "PNG", compress_level=3)
+        return self.add(held.getvalue(), "picture", "png", picture.size)
+
+    def derive(
+        self, what: Any, make: Callable[[], Image.Image], source: Media | None = None, moved: Affine = Affine()
+    ) -> Media:
+        """What a transform makes of a picture, kept as PNG; made before is only looked up.
+
+        `what` is plain data that names the transform, its version, its parameters and everything it is made from. `source`
+        is the picture shown, if it is still the same one to an eye; `moved` leads from its pixels to those of the new one.
+        """
+        key = digest(what, 32)
+        made = self._made()
+        if key not in made:
+            media = self.add_picture(make())
+            made[key] = [media.sha256, media.width, media.height]
+            with (self.root / "made.jsonl").open("a") as index:
+                index.write(json.dumps([key, *made[key]]) + "\n")
+        name, width, height = made[key]
+        if source is None:
+            return Media(name, "picture", "png", width, height)
+        return Media(name, "picture", "png", width, height, 0.0, source.from_stored.then(moved), source.stored_sha256)
+
+    def _made(self) -> dict[str, list[Any]]:
+        if self._index is None:
+            path = self.root / "made.jsonl"
+            lines = path.read_text().split("\n")[:-1] if path.is_file() else []  # a torn tail was in flight at a kill
+            told = [json.loads(line) for line in lines if line.endswith("]")]
+            self._index = {key: rest for key, *rest in told}
+        return self._index
+
+    def add_file(self, path: Path) -> Media:
+        """Keep a picture file, byte for byte. Raises SnellenError where it is no picture."""
+        from PIL import Image, UnidentifiedImageError
+
+        try:
+            raw = path.read_bytes()
+            with Image.open(io.BytesIO(raw)) as picture:
+                size, format = picture.size, (picture.format or "").lower()
+        except (OSError, UnidentifiedImageError) as error:
+            raise SnellenError(f"{path}: not a readable picture ({error}); mend or leave out the file") from error
+        return self.add(raw, "picture", {"jpeg": "jpg"}.get(format, format), size)
+
+    def find(self, media: Media) -> Path:
+        """The file. Raises SnellenError where there is none."""
+        path = self.root / media.path
+        if path.exists():
+            return path
+        if self.behind is None:
+            raise SnellenError(f"{path}: missing; build or copy the item set again")
+        return self.behind.find(media)
+
+    def read(self, media: Media) -> bytes:
+        """The bytes; those not yet checked in this process are held against their name."""
+        path = self.find(media)
+        raw = path.read_bytes()
+        if media.sha256 not in self._whole:
+            if sha256(raw) != media.sha256:
+                raise SnellenError(f"{path}: the bytes were altered; build or copy the item set again")
+            self._whole.add(media.sha256)
+        return raw
+
+    def open(self, media: Media) -> Image.Image:
+        """The decoded picture."""
+        from PIL import Image
+
+        return Image.open(io.BytesIO(self.read(media)))
+
+    def verify(self, media: Iterable[tuple[str, Media]], *, remember: bool = True) -> None:
+        """Check that every file is there and is what its name says. `media` comes with where it is used, for the message.
+
+        What was found whole is remembered under the home folder by size and time of change, so that a second look is
+        cheap; `remember=False` reads every byte again. Raises SnellenError at the first damage.
+        """
+        memory = home() / "verified" / f"{sha256(str(self.root.resolve()).encode())[:24]}.json"
+        known: dict[str, list[int]] = json.loads(memory.read_text()) if remember and memory.is_file() else {}
+        fresh: dict[str, list[int]] = {}
+        for where, one in {held.sha256: (place, held) for place, held in media}.values():
+            path = self.root / one.path
+            if not path.is_file():
+                raise SnellenError(f"{path}: missing (used by {where}); build or copy the item set again")
+            stat = path.stat()
+            mark = [stat.st_size, stat.st_mtime_ns]
+            if known.get(one.sha256) != mark and sha256(path.read_bytes()) != one.sha256:
+                raise SnellenError(f"{path}: the bytes were altered (used by {where}); build or copy the item set again")
+            fresh[one.sha256] = mark
+            self._whole.add(one.sha256)
+        if remember and fresh != known:
+            try:
+                files.write_text(memory, json.dumps(fresh))
+            except SnellenError:
+                return  # a home that cannot be written costs time, nothing else

@@ -1,0 +1,97 @@
+"""One call to a subject, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from snellen.core.hashing import canonical, sha256
+from snellen.core.item import Media, Part, View
+
+
+@dataclass(frozen=True)
+class Turn:
+    """An earlier question in the same talk, and what was answered."""
+
+    parts: tuple[Part, ...]
+    reply: str
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One call: `parts` for whoever reads and looks (chat models, people), `views` for whoever measures (encoders, fakes)."""
+
+    parts: tuple[Part, ...]
+    views: tuple[View, ...]
+    history: tuple[Turn, ...] = ()
+
+    def media(self) -> Iterator[Media]:
+        """Every picture and video among the parts, laid-out ones included, earlier turns first."""
+        for part in (*(part for turn in self.history for part in turn.parts), *self.parts):
+            if isinstance(part, Media):
+                yield part
+            elif not isinstance(part, str):
+                yield from part.pictures
+
+    def digest(self) -> str:
+        """SHA-256 of everything a subject is given, media by their own digests, 64 hexadecimal digits."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        told = [
+            [_plain(part) for part in self.parts],
+            [_plain_view(view) for view in self.views],
+            [[[_plain(part) for part in turn.parts], turn.reply] for turn in self.history],
+        ]
+        return sha256(canonical(told).encode("ascii"))
+
+    def record(self) -> list[Any]:
+        """The parts as plain data, media by name: what `sent.parquet` keeps."""
+        earlier: list[Any] = []
+        for turn in self.history:
+            earlier += [_plain(part) for part in turn.parts] + [{"reply": turn.reply}]
+        return earlier + [_plain(part) for part in self.parts]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back from one call.
+
+    `numbers` is what was measured beside the words (similarities, log-probabilities). `reasoning` is kept and never parsed.
+    `stop` is why it ended: `end`, `length`, `filter` or what the service says. `model` is the model as served.
+    """
+
+    text: str
+    reasoning: str = ""
+    numbers: tuple[float, ...] = ()
+    stop: str = "end"
+    model: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+
+
+def _plain(part: Part) -> Any:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Media):
+        return {"media": part.path.split("/")[1]}
+    names = [picture.path.split("/")[1] for picture in part.pictures]
+    told = {"columns": part.columns, "labels": part.labels, "title": part.title, "cell_px": part.cell_px}
+    return {"montage": names, "version": part.version, **told}
+
+
+def _plain_view(view: View) -> list[Any]:
+    """A view as short plain data; written out by hand because it is on the path of every call."""
+    frame = view.reply.frame and list(asdict(view.reply.frame).values())
+    return [
+        view.item_id,
+        view.question,
+        [view.reply.kind, view.reply.keys, frame],
+        [picture.sha256 for picture in view.query],
+        [[option.key, option.text, [picture.sha256 for picture in option.media]] for option in view.options],
+        [[demo.answer, demo.shot, demo.caption, [picture.sha256 for picture in demo.media]] for demo in view.support],
+    ]

@@ -1,0 +1,245 @@
+"""A run on disk: `run.json`, the write-ahead record in `parts/`, and the tables made from it.
+
+The only thing ever recorded is an exchange: one prompt's digest with one reply or one failure. Responses, and the state of
+methods and schedules, are computed again from the record.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from snellen.core import files
+from snellen.core.errors import SnellenError
+from snellen.core.item import Affine, ReplySpec
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Reply
+from snellen.core.response import Exchange, Response
+
+_ARROW = {"int": pa.int64(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
+_REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
+EXCHANGES = pa.schema({"key": pa.string(), "digest": pa.string(), "error": pa.string()} | _REPLY)
+RESPONSES = pa.schema(
+    {f.name: pa.list_(pa.string()) if f.name == "calls" else _ARROW.get(str(f.type), pa.string()) for f in fields(Response)}
+)
+SENT = pa.schema({"digest": pa.string(), "parts": pa.string()})
+_DEFAULTS = asdict(Reply(""))
+
+
+class ArmCard(BaseModel):
+    """One subject under one condition: what `run.json` keeps of it. `columns` are the axes as resolved for the subject."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    subject: str
+    fingerprint: str
+    settings: dict[str, Any]
+    attributes: dict[str, str]
+    condition: str
+    columns: dict[str, int | str]
+    repeat: int
+
+
+class RunCard(BaseModel):
+    """`run.json`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suite: str
+    version: str
+    itemset: str
+    recipe_hash: str
+    content_hash: str
+    seed: int
+    limit: int | None
+    arms: list[ArmCard]
+    showing: list[str] = []
+    made_with: dict[str, str] = {}
+
+
+class RunFolder:
+    """The record of a run, held by one writer."""
+
+    def __init__(self, root: Path, media: MediaFolder) -> None:
+        self.root, self.media = root, media
+        self._held = {exchange.key: exchange for exchange in read_exchanges(root)}
+        self._sent: dict[str, str] = {}
+        self._part: IO[str] | None = None
+        self.asked = 0
+
+    def recall(self, key: str, digest: str) -> Reply | None:
+        """The recorded reply to this very prompt. A failure, or a reply to another prompt, counts as never asked."""
+        held = self._held.get(key)
+        return held.reply if held and held.digest == digest else None
+
+    def error(self, key: str) -> str:
+        """Why a call failed."""
+        return self._held[key].error
+
+    def sent(self, digest: str, parts: Sequence[Any]) -> None:
+        """Remember what was sent under this digest."""
+        if digest not in self._sent:
+            self._sent[digest] = json.dumps(parts)
+
+    def record(self, exchange: Exchange) -> None:
+        """Keep an exchange before anybody acts on it. Raises SnellenError where it cannot be written."""
+        path = self.root / "parts"
+        try:
+            if self._part is None:  # a new part each life; none for a life that asks nothing
+                path /= f"{len(list(path.glob('*.jsonl'))):04d}.jsonl"
+                self._part = path.open("x", encoding="ascii")
+            self._part.write(_line(exchange))
+            self._part.flush()
+        except OSError as error:
+            raise files.cannot_write(path, error) from error
+        self._held[exchange.key] = exchange
+        self.asked += 1
+
+    def spent(self, prices: Mapping[str, tuple[float, float]]) -> float:
+        """Money of all recorded calls; `prices` lead from fingerprint to (in, out) a million tokens."""
+        total = 0.0
+        for key, held in self._held.items():
+            price_in, price_out = prices.get(key.split("/", 1)[0], (0.0, 0.0))
+            if held.reply:
+                total += (held.reply.tokens_in * price_in + held.reply.tokens_out * price_out) / 1e6
+        return total
+
+    def write_tables(self, responses: Sequence[Response], keep: Iterable[Response] = ()) -> None:
+        """Write the tables. The parts stay: they are the truth, the tables can be made again.
+
+        `keep` are responses of arms that this life did not ask.
+        """
+        rows = [_flat(exchange) for exchange in self._held.values()]
+        files.write_table(self.root / "exchanges.parquet", pa.Table.from_pylist(rows, EXCHANGES))
+        told = [_response_cells(response) for response in (*keep, *responses)]
+        files.write_table(self.root / "responses.parquet", pa.Table.from_pylist(told, RESPONSES))
+        path = self.root / "sent.parquet"
+        before = {row["digest"]: row["parts"] for row in files.read_table(path).to_pylist()} if path.is_file() else {}
+        sent = [{"digest": key, "parts": _clean(parts)} for key, parts in (before | self._sent).items()]
+        files.write_table(path, pa.Table.from_pylist(sent, SENT))
+
+    def close(self) -> None:
+        """Close the record."""
+        if self._part is not None:
+            self._part.close()
+
+
+@contextmanager
+def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFolder]:
+    """Open or create a run about one item set. The lock is the kernel's: it ends with the process, however that ends.
+
+    Raises SnellenError where another process writes here, or the run was begun with another item set, seed or limit.
+    """
+    try:
+        (root / "parts").mkdir(parents=True, exist_ok=True)
+        lock = (root / "lock").open("w")
+    except OSError as error:
+        raise files.cannot_write(root, error) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise SnellenError(f"{root}: another process is writing here; wait for it or choose another --out") from error
+        if is_run(root):
+            card = _joined(root, read_run_card(root), card)
+        files.write_text(root / "run.json", card.model_dump_json(indent=1) + "\n")
+        run = RunFolder(root, MediaFolder(root / "media", behind))
+        try:
+            yield run
+        finally:
+            run.close()
+
+
+def is_run(root: Path) -> bool:
+    """Whether a run lies here."""
+    return (root / "run.json").is_file()
+
+
+def read_run_card(root: Path) -> RunCard:
+    """Read `run.json`. Raises SnellenError where it is missing or malformed."""
+    path = root / "run.json"
+    if not path.is_file():
+        raise SnellenError(f"{root}: no run (no run.json); make one with `snellen run ITEMSET --subject S --out {root}`")
+    try:
+        return RunCard.model_validate_json(path.read_text("utf-8"))
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise SnellenError(f"{path}: malformed ({str(error).splitlines()[0]}); the parts are whole: run again with another --out") from error
+
+
+def read_responses(root: Path) -> list[Response]:
+    """The responses of a run. Raises SnellenError where the run was cut off before its tables were written."""
+    path = root / "responses.parquet"
+    if is_run(root) and not path.is_file():
+        raise SnellenError(f"{root}: the run was cut off before its end; give the same `snellen run` command again to finish it")
+    rows = files.read_table(path).to_pylist()
+    return [Response(**{**row, "reply_spec": _spec(row["reply_spec"]), "calls": tuple(row["calls"])}) for row in rows]
+
+
+def read_exchanges(root: Path) -> Iterator[Exchange]:
+    """Every exchange in the order recorded. A torn last line was in flight at a kill and is dropped.
+
+    Raises SnellenError naming file and line for a broken line elsewhere.
+    """
+    for part in sorted((root / "parts").glob("*.jsonl")):
+        *lines, _ = part.read_bytes().split(b"\n")
+        for number, line in enumerate(lines, 1):
+            try:
+                cells = json.loads(line)
+                told = cells["reply"]
+                reply = None if told is None else Reply(**{**told, "numbers": tuple(told.get("numbers", ()))})
+                exchange = Exchange(cells["key"], cells["digest"], reply, cells.get("error", ""))
+            except (ValueError, KeyError, TypeError) as error:
+                raise SnellenError(f"{part} line {number}: broken ({error}); restore the file or run again with another --out") from error
+            yield exchange
+
+
+def _joined(root: Path, before: RunCard, now: RunCard) -> RunCard:
+    for name in ("suite", "content_hash", "seed", "limit"):
+        if getattr(before, name) != getattr(now, name):
+            raise SnellenError(
+                f"{root}: this run was begun with {name} {getattr(before, name)!r}, not {getattr(now, name)!r}; choose another --out"
+            )
+    fresh = {(arm.subject, arm.condition, arm.repeat) for arm in now.arms}
+    kept = [arm for arm in before.arms if (arm.subject, arm.condition, arm.repeat) not in fresh]
+    showing = list(dict.fromkeys([*before.showing, *now.showing]))
+    return now.model_copy(update={"arms": [*kept, *now.arms], "showing": showing})
+
+
+def _line(exchange: Exchange) -> str:
+    reply = exchange.reply and {k: v for k, v in asdict(exchange.reply).items() if k == "text" or v != _DEFAULTS[k]}
+    cells = {"key": exchange.key, "digest": exchange.digest, "reply": reply}
+    if exchange.error:
+        cells["error"] = exchange.error
+    return json.dumps(cells, separators=(",", ":")) + "\n"
+
+
+def _clean(text: str) -> str:
+    """Text as a table can hold it: lone surrogates are written out, the parts keep them as they came."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _flat(exchange: Exchange) -> dict[str, Any]:
+    reply = asdict(exchange.reply) if exchange.reply else dict.fromkeys(_DEFAULTS)
+    cells = {"key": exchange.key, "digest": exchange.digest, "error": exchange.error, **reply}
+    return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
+
+
+def _response_cells(response: Response) -> dict[str, Any]:
+    spec = response.reply_spec
+    told = json.dumps({"kind": spec.kind, "keys": spec.keys, "frame": spec.frame and asdict(spec.frame)})
+    cells = {f.name: getattr(response, f.name) for f in fields(Response)}
+    cells |= {"reply_spec": told, "calls": list(response.calls)}
+    return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
+
+
+def _spec(text: str) -> ReplySpec:
+    cells = json.loads(text)
+    return ReplySpec(cells["kind"], tuple((shown, key) for shown, key in cells["keys"]), cells["frame"] and Affine(**cells["frame"]))

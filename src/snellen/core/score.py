@@ -1,0 +1,58 @@
+"""Metrics and protocols: how a response becomes numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from snellen.core.item import Item, ReplySpec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from snellen.core.response import Response
+
+Outcome = Literal["answered", "no_answer", "failed", "not_applicable"]
+OUTCOMES: tuple[Outcome, ...] = ("answered", "no_answer", "failed", "not_applicable")
+
+
+def _unknown(item: Item) -> float:
+    return math.nan
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A pure function of an item and what was read.
+
+    `worst` is the score of an unreadable reply under `strict`. `chance` is the expected score of a guesser who knows the
+    form of the answer and nothing of the pictures. `summary` puts units together.
+    """
+
+    name: str
+    score: Callable[[Item, Any], float]
+    worst: float = 0.0
+    higher_is_better: bool = True
+    chance: Callable[[Item], float] = _unknown
+    summary: Literal["mean", "median", "root mean square"] = "mean"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How replies become numbers.
+
+    `read` leads from a text to an answer in the item's own terms, or None. `units` leads from the score rows of one
+    repeat to one row a scored unit (columns cluster_id, value, chance), with NaN where the unit was not heard whole. With `judge`, an
+    item is made of a response, and the judge's reply to it is read in place of the subject's.
+    """
+
+    name: str
+    read: Callable[[str, ReplySpec], Any]
+    metrics: tuple[Metric, ...]
+    units: Callable[[pd.DataFrame], pd.DataFrame]
+    unreadable: Literal["worst", "left out"] = "worst"
+    judge: Callable[[Item, Response], Item] | None = None
+
+
+Protocols = Mapping[str, Protocol]

@@ -1,0 +1,22 @@
+"""Randomness by hand: every stream is named by where it is used. There is no default generator, and 0 is a seed."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from snellen.core.hashing import canonical
+
+
+def stream(*place: str | int) -> np.random.Generator:
+    """The random stream of one place, e.g. `stream("combo", "1", seed, index)`.
+
+    The same place gives the same numbers on every machine, whatever ran before.
+    """
+    return np.random.default_rng(list(hashlib.sha256(canonical(list(place)).encode("ascii")).digest()))
+
+
+def seed_of(*place: str | int) -> int:
+    """A 31-bit seed for libraries that want an integer."""
+    return int.from_bytes(hashlib.sha256(canonical(list(place)).encode("ascii")).digest()[:4], "big") >> 1

@@ -1,0 +1,59 @@
+"""Several views answered by one reply: a JSON list with one object a sample and one cell a question.
+
+`sample` is a number from 1; a question's name is its place among the questions asked, `q1`, `q2`, … A sheet is read by the
+sample numbers it declares. A sample that is missing, claimed twice, or a cell that is missing gives None, never a guess.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from snellen.core.item import View
+
+
+def sheet_places(views: Sequence[View]) -> list[tuple[int, str]]:
+    """(sample number, question name) of each view."""
+    samples = {stimulus: n for n, stimulus in enumerate(dict.fromkeys(view.stimulus_id for view in views), 1)}
+    names = {question: f"q{n}" for n, question in enumerate(dict.fromkeys(view.question for view in views), 1)}
+    return [(samples[view.stimulus_id], names[view.question]) for view in views]
+
+
+def write_sheet(views: Sequence[View], texts: Sequence[str]) -> str:
+    """A perfect sheet."""
+    rows: dict[int, dict[str, Any]] = {}
+    for (sample, name), text in zip(sheet_places(views), texts, strict=True):
+        rows.setdefault(sample, {"sample": sample})[name] = text
+    return json.dumps(list(rows.values()))
+
+
+def read_sheet(views: Sequence[View], rows: Any) -> dict[str, str | None]:
+    """Each view's cell. `rows` is the decoded JSON of a reply: a list of objects, or one object where one was asked for."""
+    if isinstance(rows, dict):
+        held = next((value for value in rows.values() if isinstance(value, list)), None)
+        rows = held if held is not None else [{"sample": 1, **rows}]
+    claims: dict[int, list[dict[str, Any]]] = {}
+    for row in rows if isinstance(rows, list) else []:
+        if isinstance(row, dict) and (number := _number(row.get("sample"))) is not None:
+            claims.setdefault(number, []).append(row)
+    answers: dict[str, str | None] = {}
+    for view, (sample, name) in zip(views, sheet_places(views), strict=True):
+        claimed = claims.get(sample, [])
+        cell = claimed[0].get(name) if len(claimed) == 1 else None
+        answers[view.item_id] = None if cell is None else cell if isinstance(cell, str) else json.dumps(cell)
+    return answers
+
+
+def answer_views(views: Sequence[View], answer: Callable[[View], str]) -> str:
+    """The reply of a subject that answers view by view, whatever sheet the views stand on."""
+    texts = [answer(view) for view in views]
+    return texts[0] if len(texts) == 1 else write_sheet(views, texts)
+
+
+def _number(told: Any) -> int | None:
+    if isinstance(told, bool):
+        return None
+    if isinstance(told, int):
+        return told
+    return int(told) if isinstance(told, str) and told.strip().isascii() and told.strip().isdigit() else None

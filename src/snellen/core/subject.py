@@ -1,0 +1,98 @@
+"""Who answers: the protocol every subject fulfils, and its card."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from snellen.core.hashing import digest
+from snellen.core.item import Item, Media, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+
+
+@dataclass(frozen=True)
+class SubjectCard:
+    """What a subject is.
+
+    `settings` is everything that may change its answers, and makes the fingerprint. `accepts` are the kinds of media it
+    can be shown, `max_pictures` how many at most (None: any number). `attributes` describe it for comparisons (family,
+    open or closed, reasoning, supervision, parameters). `at_once` is how many calls may be under way. Who reads `views`
+    (encoders, fakes) is sent no laid-out pictures.
+    """
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    accepts: frozenset[str] = frozenset({"picture", "video"})
+    max_pictures: int | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    at_once: int = 16
+    reads: Literal["parts", "views"] = "parts"
+
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that change whenever the name or the settings do."""
+        return digest([self.name, dict(self.settings)], 12)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A view with its answer in the item's own terms, of a train or calibration item, shown under the same condition."""
+
+    view: View
+    answer: Any
+
+
+class Subject(typing.Protocol):
+    """Anything that answers prompts. Immutable: to learn is to return another subject, with its lessons on its card."""
+
+    @property
+    def card(self) -> SubjectCard:
+        """What it is."""
+        ...
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Why this subject cannot be asked this at all, or None. A reason is `not_applicable`, never wrong."""
+        ...
+
+    async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
+        """The subject after these lessons; most return themselves. Called once a task and condition."""
+        ...
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """One call. Raises CallFailed when there is no answer."""
+        ...
+
+
+SubjectFactory = typing.Callable[[str, Mapping[str, str], Sequence[Item]], Subject]
+"""(name after the kind, settings after `?`, items) -> subject. Only ideal observers may look at the items."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """What most subjects share: accept what the card says, learn nothing."""
+
+    card: SubjectCard
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Decline kinds of media the card does not accept, and more pictures than it takes."""
+        shown = {part.kind for part in prompt.parts if isinstance(part, Media)}
+        if refused := shown - self.card.accepts:
+            return f"cannot be shown a {min(refused)}"
+        count = sum(not isinstance(part, str) for part in prompt.parts)
+        if self.card.max_pictures is not None and count > self.card.max_pictures:
+            return f"takes {self.card.max_pictures} pictures at once, not {count}"
+        return None
+
+    async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
+        """Learn nothing."""
+        return typing.cast(Subject, self)
+
+
+def with_lessons(card: SubjectCard, lessons: Sequence[Lesson]) -> SubjectCard:
+    """The card of a subject that learned from these lessons: another fingerprint, the same name."""
+    told = [[lesson.view.item_id, asdict(lesson.view), lesson.answer] for lesson in lessons]
+    return replace(card, settings={**card.settings, "lessons": digest(told, 12)})

@@ -1,0 +1,175 @@
+"""Suites: tasks over common axes, and the recipes that make their items."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from snellen.core.annotations import Annotations
+from snellen.core.condition import Axis, Condition, Value
+from snellen.core.hashing import digest
+from snellen.core.item import AnswerKind, Item, Split, View
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.score import Protocol
+from snellen.core.subject import SubjectCard
+
+Talk: TypeAlias = Generator[tuple[Prompt, ...], tuple[Reply, ...], dict[str, str | None]]
+"""Yields prompts that may go at once, is sent their replies in order, returns the text that answers each item, or None."""
+
+
+class Method(typing.Protocol):
+    """How views become calls. `ask` is pure, so that whoever drives it can replay it from a record."""
+
+    def together(self, views: Sequence[View]) -> list[tuple[View, ...]]:
+        """Which views share a talk. Decided over all views of a task, whatever is already answered."""
+        ...
+
+    def ask(self, views: tuple[View, ...]) -> Talk:
+        """The talk about views that belong together."""
+        ...
+
+
+class Transform(typing.Protocol):
+    """How a condition changes what is shown: a frozen dataclass whose repr is what the run card says of it."""
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view as changed. `rng` hangs on run seed, stimulus and transform alone: equal in all arms."""
+        ...
+
+
+@dataclass(frozen=True)
+class Showing:
+    """What transforms may need beside the item: the condition, all items of the task, annotation tables."""
+
+    condition: Condition
+    items: Sequence[Item]
+    annotations: Mapping[str, Annotations] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Views that one talk answers together."""
+
+    views: tuple[View, ...]
+
+    @property
+    def trial_id(self) -> str:
+        """Hash of the item ids, independent of everything else in the run; 12 hexadecimal digits."""
+        return digest([view.item_id for view in self.views], 12)
+
+
+Schedule: TypeAlias = Callable[[Sequence[Trial]], Generator[tuple[Trial, ...], dict[str, float], None]]
+"""Yields trials that may go at once, is sent the scores of their items: a fixed list, or an adaptive one."""
+
+
+def everything(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+    """All trials at once."""
+    yield tuple(trials)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kind of question: which axes it knows, and how it is shown, asked, taught and scored.
+
+    `transforms` sees the whole item, since a crop may need a region that the subject must not be told. `lessons` is the
+    split that subjects may learn from. `split_by` names factors whose levels get rows of their own in the results.
+    """
+
+    id: str
+    kind: AnswerKind
+    axes: tuple[str, ...]
+    transforms: Callable[[Item, Showing], tuple[Transform, ...]]
+    method: Callable[[Condition], Method]
+    protocols: Mapping[str, Protocol]
+    lessons: Split | None = None
+    split_by: tuple[str, ...] = ()
+
+
+class Ceiling(BaseModel):
+    """How well people do, with its source."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    task: str
+    metric: str
+    value: float
+    source: str
+    factor: str = ""
+    level: str = ""
+
+
+class SuiteCard(BaseModel):
+    """`suite.yaml`: what the suite measures, where it comes from, and where it departs from its paper."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    title: str
+    measures: str
+    paper: str
+    version: str
+    counts: dict[str, int]
+    ceilings: list[Ceiling] = []
+    deviations: list[str] = []
+    changelog: list[str] = []
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What a recipe is told. `n` is the number of test items a task, None for the checkup size; `tasks` empty means all."""
+
+    out: Path
+    seed: int = 0
+    n: int | None = None
+    full: bool = False
+    tasks: tuple[str, ...] = ()
+    sources: Mapping[str, Path] = field(default_factory=dict)
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+    workers: int = 1
+    renderer: str = "mitsuba"
+    quick: bool = False
+
+
+class Recipe(typing.Protocol):
+    """One way to the items of a suite."""
+
+    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
+        """What would be made: counts, time, disk. Plain data with plain integers; nothing is written."""
+        ...
+
+    def build(self, options: BuildOptions, progress: Callable[[str], Any]) -> ItemSet:
+        """Make the set in `options.out`; what a kill left behind is used again."""
+        ...
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tasks over common axes. `resolve` settles axes left at `auto` by the subject's card, on top of nothing else."""
+
+    card: SuiteCard
+    axes: tuple[Axis, ...]
+    tasks: Mapping[str, Task]
+    recipes: Mapping[Literal["generated", "curated", "released"], Recipe]
+    resolve: Callable[[Condition, SubjectCard], Mapping[str, Value]]
+    published: Callable[[], Iterable[Mapping[str, Any]]] | None = None
+    pieces: Callable[..., Iterable[Any]] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name written on the command line."""
+        return self.card.name
+
+
+def settle(condition: Condition, suite: Suite, card: SubjectCard) -> Condition:
+    """The condition with every `auto` replaced by what it means for this subject; its written form stays apart."""
+    told = suite.resolve(condition, card)
+    columns = {**condition.columns(), **told}
+    return Condition(condition.axes, tuple((a.name, columns[a.name]) for a in condition.axes if columns[a.name] != a.default))

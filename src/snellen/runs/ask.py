@@ -1,0 +1,289 @@
+"""The ask loop: drive methods and schedules, record every exchange, resume by replay."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from snellen.core.annotations import Annotations
+from snellen.core.condition import Condition
+from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.item import Item, Montage, View
+from snellen.core.itemset import ItemSet
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.response import Exchange, Response, Status
+from snellen.core.runfolder import ArmCard, RunCard, RunFolder, is_run, open_run, read_responses
+from snellen.core.seeds import stream
+from snellen.core.subject import Lesson, Subject
+from snellen.core.suite import Method, Schedule, Showing, Suite, Task, Transform, Trial, everything, settle
+from snellen.runs.score import primary_score
+from snellen.stimuli.transforms.montage import lay_out
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One subject under one condition, a repeat, and its schedule. A run is a list of arms: people may lack conditions."""
+
+    subject: Subject
+    condition: Condition
+    repeat: int = 0
+    schedule: Schedule = everything
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything a run needs: the items, the suite, the arms, and how far to go.
+
+    `limit` is the number of test items a task. `tick` is told of each call that ended. `budget` is money, checked before
+    each call against what recorded calls cost by the prices on the subjects' cards.
+    """
+
+    items: ItemSet
+    suite: Suite
+    arms: Sequence[Arm]
+    seed: int = 0
+    limit: int | None = None
+    budget: float | None = None
+    annotations: Mapping[str, Annotations] = field(default_factory=dict)
+    tick: Callable[[], None] = lambda: None
+    made_with: Mapping[str, str] = field(default_factory=dict)
+
+
+class BudgetSpent(SnellenError):
+    """The money is spent; what was asked is recorded."""
+
+
+def ask(root: Path, plan: Plan) -> list[Response]:
+    """Ask every arm what it has not answered yet, in `root`. The same call after a kill goes on where the record ends.
+
+    Returns the responses of these arms, in the order of arms, tasks and items whatever the order of arrival.
+    """
+    with open_run(root, run_card(plan), plan.items.media) as run:
+        before = read_responses(root) if (root / "responses.parquet").is_file() else []
+        responses: list[Response] = []
+        try:
+            responses = asyncio.run(_ask_all(run, plan))
+        finally:  # also where the user stops it or the money is spent: the next life replaces these tables
+            asked = {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms}
+            keep = [r for r in before if (r.subject, r.condition, r.repeat) not in asked]
+            if responses or not is_finished(root):
+                run.write_tables(responses, keep)
+    return responses
+
+
+def is_finished(root: Path) -> bool:
+    """Whether a run lies here whose tables were written."""
+    return is_run(root) and (root / "responses.parquet").is_file()
+
+
+def run_card(plan: Plan) -> RunCard:
+    """What `run.json` says of a plan."""
+    card = plan.items.card
+    if card.suite != plan.suite.name:
+        raise SnellenError(f"{plan.items.root}: a set of suite {card.suite!r}, not {plan.suite.name!r}")
+    if card.version != plan.suite.card.version:
+        raise SnellenError(
+            f"{plan.items.root}: built by version {card.version} of {card.suite}, this is {plan.suite.card.version}; build it again"
+        )
+    arms = []
+    for arm in plan.arms:
+        told = arm.subject.card
+        columns = settle(arm.condition, plan.suite, told).columns()
+        arms.append(
+            ArmCard(
+                subject=told.name,
+                fingerprint=told.fingerprint(),
+                settings=dict(told.settings),
+                attributes=dict(told.attributes),
+                condition=str(arm.condition),
+                columns=columns,
+                repeat=arm.repeat,
+            )
+        )
+    return RunCard(
+        suite=card.suite,
+        version=card.version,
+        itemset=str(plan.items.root.resolve()),
+        recipe_hash=card.recipe_hash,
+        content_hash=card.content_hash,
+        seed=plan.seed,
+        limit=plan.limit,
+        arms=arms,
+        showing=sorted(_transforms_used(plan)),
+        made_with=dict(plan.made_with),
+    )
+
+
+def _transforms_used(plan: Plan) -> set[str]:
+    used: set[str] = set()
+    for task in plan.suite.tasks.values():
+        first = next((item for item in plan.items.items if item.task == task.id), None)
+        for arm in plan.arms if first else ():
+            showing = Showing(settle(arm.condition, plan.suite, arm.subject.card), [], plan.annotations)
+            if arm.condition.moves() <= set(task.axes):
+                assert first is not None
+                used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, showing)}
+    return used
+
+
+@dataclass(frozen=True)
+class _Desk:
+    """Where one arm's calls are made."""
+
+    run: RunFolder
+    plan: Plan
+    arm: Arm
+    gate: asyncio.Semaphore
+    prices: Mapping[str, tuple[float, float]]
+
+    async def call(self, key: str, subject: Subject, prompt: Prompt) -> Reply | None:
+        """The recorded reply, or a new one recorded; None where the call failed."""
+        digest = prompt.digest()
+        if (reply := self.run.recall(key, digest)) is None:
+            async with self.gate:
+                self._check_budget()
+                prompt = _laid_out(prompt, self.run) if subject.card.reads == "parts" else prompt
+                try:
+                    reply, error = await subject.answer(prompt, self.run.media, stream("call", self.plan.seed, key)), ""
+                except CallFailed as failure:
+                    error = str(failure) or type(failure).__name__
+            self.run.record(Exchange(key, digest, reply, error))
+        self.run.sent(digest, prompt.record())
+        self.plan.tick()
+        return reply
+
+    def _check_budget(self) -> None:
+        if self.plan.budget is None:
+            return
+        spent = self.run.spent(self.prices)
+        if spent >= self.plan.budget:
+            raise BudgetSpent(
+                f"{self.run.root}: {spent:.4f} is spent of a budget of {self.plan.budget:.4f}; the same command with more goes on"
+            )
+
+
+def _laid_out(prompt: Prompt, run: RunFolder) -> Prompt:
+    if not any(isinstance(part, Montage) for turn in (prompt, *prompt.history) for part in turn.parts):
+        return prompt
+    made = [lay_out(part, run.media) if isinstance(part, Montage) else part for part in prompt.parts]
+    history = tuple(
+        replace(turn, parts=tuple(lay_out(p, run.media) if isinstance(p, Montage) else p for p in turn.parts))
+        for turn in prompt.history
+    )
+    return Prompt(tuple(made), prompt.views, history)
+
+
+async def _ask_all(run: RunFolder, plan: Plan) -> list[Response]:
+    responses: list[Response] = []
+    prices = {arm.subject.card.fingerprint(): _price(arm.subject) for arm in plan.arms}
+    for arm in plan.arms:
+        desk = _Desk(run, plan, arm, asyncio.Semaphore(arm.subject.card.at_once), prices)
+        for task in plan.suite.tasks.values():
+            responses += await _ask_task(desk, task)
+    return responses
+
+
+def _price(subject: Subject) -> tuple[float, float]:
+    settings = subject.card.settings
+    return float(settings.get("price_in") or 0.0), float(settings.get("price_out") or 0.0)
+
+
+def show_items(
+    items: Sequence[Item], all_items: Sequence[Item], task: Task, condition: Condition, plan: Plan, run: RunFolder
+) -> dict[str, View]:
+    """Items as shown. What a transform draws hangs on seed and stimulus alone, so that arms differ in nothing else."""
+    showing = Showing(condition, all_items, plan.annotations)
+    views: dict[str, View] = {}
+    for item in items:
+        view = item.view()
+        for transform in task.transforms(item, showing):
+            view = transform(view, run.media, transform_stream(plan.seed, item, transform))
+        views[item.item_id] = view
+    return views
+
+
+def transform_stream(seed: int, item: Item, transform: Transform) -> np.random.Generator:
+    """The random stream of one transform of one stimulus."""
+    return stream("show", seed, item.stimulus_id, type(transform).__name__)
+
+
+async def _ask_task(desk: _Desk, task: Task) -> list[Response]:
+    plan, arm = desk.plan, desk.arm
+    mine = plan.items.task(task.id)
+    if not mine or not arm.condition.moves() <= set(task.axes):
+        return []  # a condition that moves an axis this task lacks is not asked here
+    tested = [item for item in mine if item.split == "test"][: plan.limit]
+    taught = [item for item in mine if task.lessons and item.split == task.lessons]
+    condition = settle(arm.condition, plan.suite, arm.subject.card)
+    views = show_items([*tested, *taught], mine, task, condition, plan, desk.run)
+    lessons = [Lesson(views[item.item_id], item.answer) for item in taught]
+    subject = await arm.subject.learn(lessons, desk.run.media)
+    method = task.method(condition)
+    trials = [Trial(group) for group in method.together([views[item.item_id] for item in tested])]
+    schedule, responses = arm.schedule(trials), []
+    batch = next(schedule, None)
+    while batch is not None:
+        new = await _ask_batch(desk, subject, method, batch)
+        responses += new
+        scores = {r.item_id: primary_score(plan.items.by_id[r.item_id], r, task.protocols["strict"]) for r in new}
+        try:
+            batch = schedule.send(scores)
+        except StopIteration:
+            batch = None
+    return responses
+
+
+async def _ask_batch(desk: _Desk, subject: Subject, method: Method, batch: Sequence[Trial]) -> list[Response]:
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_ask_trial(desk, subject, method, trial)) for trial in batch]
+    return [response for task in tasks for response in task.result()]
+
+
+async def _ask_trial(desk: _Desk, subject: Subject, method: Method, trial: Trial) -> list[Response]:
+    card, arm = subject.card, desk.arm
+    fingerprint, condition = card.fingerprint(), str(arm.condition)
+    place = f"{fingerprint}/{condition}/{arm.repeat}/{trial.trial_id}"
+    talk, calls = method.ask(trial.views), list[str]()
+
+    def responses(status: Status, texts: Mapping[str, str | None], reason: str = "") -> list[Response]:
+        return [
+            Response(
+                f"{fingerprint}/{condition}/{arm.repeat}/{view.item_id}",
+                card.name,
+                fingerprint,
+                view.item_id,
+                view.task,
+                condition,
+                arm.repeat,
+                status,
+                texts.get(view.item_id),
+                reason,
+                view.reply,
+                tuple(calls),
+            )
+            for view in trial.views
+        ]
+
+    prompts = next(talk)
+    while True:
+        if reason := next(filter(None, map(subject.declines, prompts)), None):
+            return responses("declined", {}, reason)
+        keys = [f"{place}/{len(calls) + step}" for step in range(len(prompts))]
+        calls += keys
+        if len(prompts) == 1:
+            replies = [await desk.call(keys[0], subject, prompts[0])]
+        else:
+            async with asyncio.TaskGroup() as group:
+                asked = [group.create_task(desk.call(k, subject, p)) for k, p in zip(keys, prompts, strict=True)]
+            replies = [task.result() for task in asked]
+        heard = [reply for reply in replies if reply is not None]
+        if len(heard) < len(replies):
+            return responses("failed", {}, desk.run.error(keys[replies.index(None)]))
+        try:
+            prompts = talk.send(tuple(heard))
+        except StopIteration as done:
+            return responses("ok", done.value)

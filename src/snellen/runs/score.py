@@ -1,0 +1,109 @@
+"""From responses to scores. Rescoring never asks again, and needs no showing code."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from snellen.core import files
+from snellen.core.condition import near
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+from snellen.core.response import Response
+from snellen.core.score import Outcome, Protocol
+from snellen.core.suite import Suite
+
+COLUMNS = (
+    "subject", "fingerprint", "suite", "task", "condition", "repeat", "split", "protocol", "judge", "metric", "item_id", "stimulus_id",
+    "group_id", "cluster_id", "truth", "said", "outcome", "value", "chance",
+)  # fmt: skip
+"""One row a response and metric. `said` is what was read, as JSON, in the item's own terms."""
+
+
+def read_one(item: Item, response: Response, protocol: Protocol, verdict: Response | None = None) -> tuple[Outcome, Any]:
+    """(outcome, what was read) of one response. With a judge, the verdict is read in its place."""
+    heard = response
+    if protocol.judge is not None and response.status == "ok" and response.text:
+        if verdict is None:
+            return "failed", None  # nobody has judged it yet
+        heard = verdict
+    if heard.status == "declined":
+        return "not_applicable", None
+    if heard.status == "failed":
+        return "failed", None
+    said = None if heard.text is None else protocol.read(heard.text, heard.reply_spec)
+    return ("no_answer" if said is None else "answered"), said
+
+
+def score_one(item: Item, response: Response, protocol: Protocol, verdict: Response | None = None) -> tuple[Outcome, Any, dict[str, float]]:
+    """(outcome, what was read, value of each metric); NaN where there is nothing to score."""
+    outcome, said = read_one(item, response, protocol, verdict)
+    if outcome == "answered":
+        return outcome, said, {metric.name: metric.score(item, said) for metric in protocol.metrics}
+    counted = outcome == "no_answer" and protocol.unreadable == "worst"
+    return outcome, said, {metric.name: metric.worst if counted else math.nan for metric in protocol.metrics}
+
+
+def primary_score(item: Item, response: Response, protocol: Protocol) -> float:
+    """The first metric's value: what a schedule is told. NaN where it must be judged first."""
+    return score_one(item, response, protocol)[2][protocol.metrics[0].name]
+
+
+def score(
+    responses: Sequence[Response],
+    items: ItemSet,
+    suite: Suite,
+    protocol: str = "strict",
+    judgements: Mapping[str, Response] | None = None,
+) -> pd.DataFrame:
+    """One row a response and metric, columns `COLUMNS`. `judgements` lead from response ids to a judge's responses.
+
+    Raises SnellenError where no task asked here has the protocol.
+    """
+    verdicts, rows = judgements or {}, []
+    asked = {response.task for response in responses}
+    known = {name for task in asked for name in suite.tasks[task].protocols}
+    if responses and protocol not in known:
+        raise SnellenError(f"no protocol {protocol!r} for {', '.join(sorted(asked))}; {near(protocol, sorted(known))}")
+    for response in responses:
+        item = items.by_id[response.item_id]
+        how = suite.tasks[item.task].protocols.get(protocol)
+        if how is None:
+            continue
+        verdict = verdicts.get(response.response_id)
+        outcome, said, values = score_one(item, response, how, verdict)
+        judge = verdict.subject if how.judge and verdict else ""
+        for metric in how.metrics:
+            rows.append(
+                (
+                    response.subject, response.fingerprint, item.suite, item.task, response.condition, response.repeat, item.split,
+                    protocol, judge, metric.name, item.item_id, item.stimulus_id, item.group_id, item.cluster_id,
+                    json.dumps(item.answer), json.dumps(said), outcome, values[metric.name], metric.chance(item),
+                )
+            )  # fmt: skip
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def score_path(root: Path, protocol: str) -> Path:
+    """Where a run keeps the scores of one protocol."""
+    return root / f"scores.{protocol}.parquet"
+
+
+def write_scores(root: Path, scores: pd.DataFrame, protocol: str) -> None:
+    """Keep scores beside the run."""
+    files.write_table(score_path(root, protocol), pa.Table.from_pandas(scores, preserve_index=False))
+
+
+def read_scores(root: Path) -> dict[str, pd.DataFrame]:
+    """Every scored protocol of a run."""
+    paths = sorted(root.glob("scores.*.parquet"))
+    if not paths:
+        raise SnellenError(f"{root}: nothing is scored here; give `snellen score {root}`")
+    return {path.name.split(".")[1]: files.read_table(path).to_pandas() for path in paths}

@@ -1,0 +1,46 @@
+"""Ready protocols and units: the ones that several suites share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from snellen.core.item import Item
+from snellen.core.score import Metric, Protocol
+from snellen.scoring.answers import read_answer
+from snellen.scoring.metrics import right
+
+
+def by_item(scores: pd.DataFrame) -> pd.DataFrame:
+    """Every item is a unit."""
+    return scores[["cluster_id", "value", "chance"]]
+
+
+def all_right(scores: pd.DataFrame) -> pd.DataFrame:
+    """A group is right if all its items are, and no unit if one was not heard. Chance is that of independent guesses."""
+    groups = scores.groupby("group_id", sort=False)
+    units = groups.agg(cluster_id=("cluster_id", "first"), value=("value", "min"), chance=("chance", "prod"))
+    unheard = groups["value"].apply(lambda values: values.isna().any())
+    units.loc[unheard, "value"] = float("nan")
+    return units
+
+
+def guess(item: Item) -> float:
+    """How often a uniform draw among the offered options is right; NaN where nothing is offered."""
+    offered = item.view().reply.offered
+    return 1 / len(offered) if offered else float("nan")
+
+
+def correct(item: Item, said: object) -> float:
+    """1.0 where what was read is the item's answer, else 0.0."""
+    return right(item.answer, said)
+
+
+ACCURACY = Metric("accuracy", correct, chance=guess)
+"""Share of right answers, 0 to 1, higher is better; chance is one over the number of options."""
+
+
+def strict(*metrics: Metric, units: Callable[[pd.DataFrame], pd.DataFrame] = by_item) -> Protocol:
+    """The default protocol: the one parser, unreadable replies at the worst score."""
+    return Protocol("strict", read_answer, metrics or (ACCURACY,), units)

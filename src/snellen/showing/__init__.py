@@ -1,0 +1,1 @@
+"""Showing: how a condition turns an item into what is sent."""

@@ -1,0 +1,100 @@
+"""Controls every suite has: how much is scored without looking, and axes that several suites share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from PIL import Image
+
+from snellen.core.condition import Axis, Value
+from snellen.core.item import Media, View
+from snellen.core.media import MediaFolder
+from snellen.core.suite import Showing, Transform
+
+PICTURES = Axis("pictures", ("original", "none", "grey", "shuffled"), "what is shown in place of the pictures")
+PROMPT = Axis("prompt", ("full", "short", "minimal"), "how much of the wording is said")
+
+
+def control(value: Value, showing: Showing) -> tuple[Transform, ...]:
+    """The transforms of one value of the axis `pictures`. They come last, after pixels and reply frame."""
+    if value == "none":
+        return (Without(),)
+    if value == "grey":
+        return (Grey(),)
+    if value == "shuffled":
+        return (Shuffled(tuple(dict.fromkeys(one for item in showing.items for one in item.media()))),)
+    return ()
+
+
+def each_picture(view: View, change: Callable[[Media], Sequence[Media]]) -> View:
+    """The view with every picture replaced by what `change` gives for it."""
+
+    def changed(media: tuple[Media, ...]) -> tuple[Media, ...]:
+        return tuple(new for old in media for new in change(old))
+
+    return replace(
+        view,
+        query=changed(view.query),
+        options=tuple(replace(option, media=changed(option.media)) for option in view.options),
+        support=tuple(replace(demo, media=changed(demo.media)) for demo in view.support),
+    )
+
+
+@dataclass(frozen=True)
+class Without:
+    """No pictures at all: what is scored now is scored blind."""
+
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        return each_picture(view, lambda picture: ())
+
+
+@dataclass(frozen=True)
+class Grey:
+    """Every picture as an even grey (128, 128, 128) of its size."""
+
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        def grey(picture: Media) -> tuple[Media, ...]:
+            size = picture.width, picture.height
+            made = media.derive(["grey", self.version, size], lambda: Image.new("RGB", size, (128, 128, 128)))
+            return (replace(made, from_stored=picture.from_stored),)
+
+        return each_picture(view, grey)
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """Every picture replaced by one of another stimulus of the task; the same picture by the same one."""
+
+    pool: tuple[Media, ...] = field(repr=False)
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        own = list(dict.fromkeys(view.media()))
+        others = [picture for picture in self.pool if picture.sha256 not in {one.sha256 for one in own}]
+        if not others:
+            return Without()(view, media, rng)
+        drawn = rng.choice(len(others), size=len(own), replace=len(others) < len(own))
+        swap = {old.sha256: others[int(new)] for old, new in zip(own, drawn, strict=True)}
+        return each_picture(view, lambda picture: (swap[picture.sha256],))
+
+
+@dataclass(frozen=True)
+class Lettered:
+    """Offer the options by letters A, B, C, …; the letter and the text both count as the answer."""
+
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        keys: list[tuple[str, str]] = []
+        for letter, option in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", view.options, strict=False):
+            keys.append((letter, option.key))
+            if option.text and option.text != letter:
+                keys.append((option.text, option.key))
+        return replace(view, reply=replace(view.reply, keys=tuple(keys)))
+

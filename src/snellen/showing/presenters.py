@@ -1,0 +1,30 @@
+"""Presenters: how a view becomes parts. Suites bring their own wordings; what they share stands here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from snellen.core.item import Part, View
+
+Present: TypeAlias = Callable[[View], tuple[Part, ...]]
+PresentMany: TypeAlias = Callable[[tuple[View, ...]], tuple[Part, ...]]
+
+
+def option_lines(view: View) -> str:
+    """One line an option: its letter and text, or its text alone where the options have no letters."""
+    lines = []
+    for option in view.options:
+        name = view.reply.name(option.key)
+        lines.append(name if option.text in ("", name) else f"{name}. {option.text}")
+    return "\n".join(lines)
+
+
+def plain(view: View) -> tuple[Part, ...]:
+    """Support with answers, query, question, options: for suites without a wording of their own, and for tests."""
+    names = {key: shown for shown, key in reversed(view.reply.keys)}
+    solved = [part for demo in view.support for part in (*demo.media, demo.caption or names.get(demo.answer, demo.answer))]
+    with_pictures = any(option.media for option in view.options)
+    choices = [part for o in view.options for part in (f"{names[o.key]}:", *o.media)] if with_pictures else []
+    listed = [option_lines(view)] if view.options and not with_pictures else []
+    return (*solved, *view.query, view.question, *choices, *listed)

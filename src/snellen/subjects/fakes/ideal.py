@@ -1,0 +1,120 @@
+"""Ideal observers: they know what the pictures they are really shown depict, and nothing else.
+
+An item's `latent` holds `shows` (stored picture's SHA-256 -> look: dimension -> value) and `claims` (option key ->
+dimension -> the values it allows). `about` says whose look an option makes claims of: `query` (default) or `option`, the
+option's own picture. Where `learned` is true the claims of an option must first be learned from its demos. A dimension is
+written `factor/part`, e.g. `colour/primary`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from snellen.core.item import Item, Media, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.sheet import answer_views
+from snellen.core.subject import Base
+
+Look = Mapping[str, str]
+
+
+def erased(dimension: str, blind_to: Iterable[str]) -> bool:
+    """Whether an observer blind to these factors or dimensions misses this dimension."""
+    return any(dimension == blind or dimension.split("/")[0] == blind for blind in blind_to)
+
+
+@dataclass(frozen=True)
+class IdealObserver(Base):
+    """Answers by logic from the looks of the pictures shown, with the factors in `blind_to` erased.
+
+    Where what is left does not fix the answer it draws uniformly from all offered options, so it falls to chance exactly
+    there. It never reads `requires`. Of items without latent, who sees everything answers the key; a blind one declines.
+    """
+
+    items: Mapping[str, Item] = field(default_factory=dict, repr=False)
+    shows: Mapping[str, Look] = field(default_factory=dict, repr=False)
+    blind_to: frozenset[str] = frozenset()
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """A blind observer declines items whose pictures are not described."""
+        if self.blind_to and any(not self.items[view.item_id].latent for view in prompt.views):
+            return "these items have no latent to be blind to"
+        return None
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """Every view on its own."""
+        return Reply(answer_views(prompt.views, lambda view: self._say(view, rng)))
+
+    def _say(self, view: View, rng: np.random.Generator) -> str:
+        item = self.items[view.item_id]
+        if view.reply.kind == "description" and item.answer_kind != "description":
+            looks = [self._look([picture]) or {} for picture in view.query]
+            return "\n".join(json.dumps(look) for look in looks)
+        if "claims" in item.latent and view.reply.keys:
+            return view.reply.name(self._choose(view, item.latent, rng))
+        if not item.latent or self._sees_all_of(view, item):
+            return view.reply.write(item.answer)
+        return draw(view, self._others(item), rng)
+
+    def _choose(self, view: View, latent: Mapping[str, Any], rng: np.random.Generator) -> str:
+        offered = view.reply.offered
+        possible = [key for key in offered if self._may_be(key, view, latent)]
+        return possible[0] if len(possible) == 1 else str(rng.choice(offered))
+
+    def _may_be(self, key: str, view: View, latent: Mapping[str, Any]) -> bool:
+        """Whether nothing seen speaks against the option. What is not seen speaks against nothing."""
+        claims = {d: v for d, v in latent["claims"].get(key, {}).items() if not erased(d, self.blind_to)}
+        if latent.get("learned"):
+            demos = [self._demo_look(demo) for demo in view.support if demo.answer == key]
+            if not demos or not all(look is not None and agrees(look, claims) for look in demos):
+                return True  # the rule was not learned
+        own = next((option.media for option in view.options if option.key == key), ())
+        look = self._look(own if latent.get("about") == "option" else view.query)
+        return look is None or agrees(look, claims)
+
+    def _look(self, pictures: Sequence[Media]) -> Look | None:
+        known = [self.shows[one.stored_sha256] for one in pictures if one.stored_sha256 in self.shows]
+        if len(known) != 1:
+            return None
+        return {d: value for d, value in known[0].items() if not erased(d, self.blind_to)}
+
+    def _demo_look(self, demo: Any) -> Look | None:
+        if demo.media:
+            return self._look(demo.media)
+        try:
+            told = json.loads(demo.caption)
+        except ValueError:
+            return None
+        return told if isinstance(told, dict) else None
+
+    def _sees_all_of(self, view: View, item: Item) -> bool:
+        shown = {picture.stored_sha256 for picture in view.media()}
+        return {picture.sha256 for picture in item.query} <= shown and not self.blind_to
+
+    def _others(self, item: Item) -> list[Item]:
+        return [other for other in self.items.values() if other.task == item.task and other.item_id != item.item_id]
+
+
+def agrees(look: Look, claims: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a look breaks none of the claims; a dimension it lacks breaks none."""
+    return all(look[dimension] in values for dimension, values in claims.items() if dimension in look)
+
+
+def draw(view: View, others: Sequence[Item], rng: np.random.Generator) -> str:
+    """A guess: a uniform draw of what is offered, or the truth of another item of the task."""
+    if view.reply.keys:
+        return view.reply.name(str(rng.choice(view.reply.offered)))
+    if not others:
+        return ""
+    return view.reply.write(others[int(rng.integers(len(others)))].answer)
+
+
+def looks_of(items: Iterable[Item]) -> dict[str, Look]:
+    """What every described picture shows, by stored SHA-256."""
+    return {name: look for item in items for name, look in item.latent.get("shows", {}).items()}

@@ -1,0 +1,77 @@
+"""Making fakes by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from snellen.core.condition import near
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Item
+from snellen.core.subject import Subject, SubjectCard
+from snellen.subjects.fakes.ideal import IdealObserver, looks_of
+from snellen.subjects.fakes.simple import Chance, Constant, FirstOption, Scripted
+
+FAKES = {
+    "oracle": "answers from what the pictures shown depict; must be perfect",
+    "chance": "draws uniformly from what is offered",
+    "first-option": "always the first option",
+    "always-true": "says true to every statement",
+    "constant=TEXT": "says TEXT to everything",
+    "scripted=FILE": "says what a JSON file holds for each item id (`*` for all others)",
+    "blind-to=FACTOR": "the oracle with one factor (colour) or dimension (colour/primary) erased",
+}
+
+
+def make_fake(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
+    """A fake by the name after `fake:`. Raises SnellenError for a name that does not exist, or settings."""
+    if settings:
+        raise SnellenError(f"fake:{name} has no settings; leave out everything after '?'")
+    kind, equals, told = name.partition("=")
+    known = {fake.partition("=")[0]: "=" in fake for fake in FAKES}
+    if kind not in known:
+        raise SnellenError(f"no subject fake:{name}; {near(kind, known)}")
+    if known[kind] != bool(equals):
+        raise SnellenError(f"fake:{kind} {'needs a value, as in ' if known[kind] else 'takes no value: '}fake:{kind}{'=…' * known[kind]}")
+    return _MAKERS[kind](told, items)
+
+
+def _card(name: str, **settings: Any) -> SubjectCard:
+    return SubjectCard(f"fake:{name}", settings, attributes={"family": "fake"}, reads="views")
+
+
+def _by_id(items: Sequence[Item]) -> dict[str, Item]:
+    return {item.item_id: item for item in items}
+
+
+def _ideal(name: str, items: Sequence[Item], blind_to: frozenset[str] = frozenset()) -> Subject:
+    known = {d for look in (shows := looks_of(items)).values() for d in look}
+    factors = known | {d.split("/")[0] for d in known}
+    if items and (unknown := sorted(blind_to - factors)) and known:
+        raise SnellenError(f"fake:{name}: nothing here shows {unknown[0]!r}; {near(unknown[0], sorted(factors))}")
+    return IdealObserver(_card(name), _by_id(items), shows, blind_to)
+
+
+def _scripted(told: str, items: Sequence[Item]) -> Subject:
+    path = Path(told)
+    try:
+        script = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise SnellenError(f"{path}: not a readable JSON file ({error}); it should lead from item ids to texts") from error
+    if not isinstance(script, dict) or not all(isinstance(text, str) for text in script.values()):
+        raise SnellenError(f"{path}: should be one JSON object that leads from item ids to texts")
+    return Scripted(_card(f"scripted={path.name}", script=digest(script, 12)), script)
+
+
+_MAKERS: dict[str, Callable[[str, Sequence[Item]], Subject]] = {
+    "oracle": lambda told, items: _ideal("oracle", items),
+    "chance": lambda told, items: Chance(_card("chance"), _by_id(items)),
+    "first-option": lambda told, items: FirstOption(_card("first-option")),
+    "always-true": lambda told, items: Constant(_card("always-true"), "True"),
+    "constant": lambda told, items: Constant(_card(f"constant={told}"), told),
+    "scripted": _scripted,
+    "blind-to": lambda told, items: _ideal(f"blind-to={told}", items, frozenset(told.split("+"))),
+}

@@ -1,0 +1,90 @@
+"""Subjects of one's own: any callable from parts to text."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.item import Item, Media
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.subject import Base, Subject, SubjectCard
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+AskMe = Callable[["list[str | Image.Image]"], Any]
+"""From parts (texts and opened pictures, in order; `picture.filename` is the stored file) to the reply's text, or a coroutine of it."""
+
+
+@dataclass(frozen=True)
+class Callee(Base):
+    """A callable as a subject. What it raises is a failed call, never an answer."""
+
+    function: AskMe = str
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """Call it; a plain function runs in a thread, so that calls may overlap."""
+        from PIL import Image
+
+        shown: list[str | Image.Image] = []
+        for turn in prompt.history:
+            shown += [self._open(part, media) for part in turn.parts] + [turn.reply]
+        shown += [self._open(part, media) for part in prompt.parts]
+        try:
+            if inspect.iscoroutinefunction(self.function):
+                said = await self.function(shown)
+            else:
+                said = await asyncio.to_thread(self.function, shown)
+        except Exception as error:  # somebody else's code may raise anything; all of it is a failed call
+            raise CallFailed(f"{type(error).__name__}: {error}") from error
+        if not isinstance(said, str):
+            raise CallFailed(f"returned {type(said).__name__} in place of a text")
+        return Reply(said)
+
+    @staticmethod
+    def _open(part: Any, media: MediaFolder) -> Any:
+        if isinstance(part, str):
+            return part
+        assert isinstance(part, Media)
+        from PIL import Image
+
+        media.read(part)  # held against its name
+        return Image.open(media.find(part))
+
+
+def wrap(function: AskMe, name: str | None = None) -> Subject:
+    """A callable as a subject, e.g. `wrap(lambda parts: "A")`."""
+    told = name or f"py:{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
+    return cast(Subject, Callee(SubjectCard(told, at_once=4, accepts=frozenset({"picture"})), function))
+
+
+def make_own(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
+    """`MODULE:FACTORY`: import the module (the working folder counts), call the factory with the settings.
+
+    The factory returns a subject, or a callable from parts to text. Raises SnellenError where it cannot be found or made.
+    """
+    module, colon, factory = name.partition(":")
+    if not colon:
+        raise SnellenError(f"py:{name}: write py:MODULE:FACTORY")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        made = getattr(importlib.import_module(module), factory)(**settings)
+    except (ImportError, AttributeError, TypeError) as error:
+        raise SnellenError(f"py:{name}: cannot be made ({type(error).__name__}: {error})") from error
+    if hasattr(made, "answer") and hasattr(made, "card"):
+        return cast(Subject, made)
+    if not callable(made):
+        raise SnellenError(f"py:{name}: the factory returned {type(made).__name__}, neither a subject nor a callable")
+    shown = f"py:{name}" + ("?" + "&".join(f"{k}={v}" for k, v in settings.items()) if settings else "")
+    return wrap(made, shown)

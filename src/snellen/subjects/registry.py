@@ -1,0 +1,53 @@
+"""Subjects by name: `kind:name?setting=value&…`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import parse_qsl
+
+from snellen.core.condition import near
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.registry import Registry
+from snellen.core.subject import Subject, SubjectFactory
+
+SUBJECTS: Registry[SubjectFactory] = Registry(
+    "kind of subject",
+    {
+        "chat": "snellen.subjects.chat:make_chat",
+        "encoder": "snellen.subjects.encoders:make_encoder",
+        "fake": "snellen.subjects.fakes:make_fake",
+        "py": "snellen.subjects.own:make_own",
+    },
+)
+
+EXAMPLES: Mapping[str, str] = {
+    "chat:openai/gpt-4o": "a hosted model (a bare openai/gpt-4o too); settings after '?', e.g. ?temperature=0.5",
+    "chat:openai-api/SERVICE/MODEL": "any OpenAI-compatible server (SERVICE_BASE_URL, SERVICE_API_KEY)",
+    "chat:vllm/MODEL": "a model served by vLLM",
+    "encoder:efficientnet-lite0": "ImageNet CNN, packaged weights (also efficientnet-lite2)",
+    "encoder:conse": "image-text encoder made of two packaged models",
+    "encoder:colour-histogram": "colour alone",
+    "encoder:hog": "outlines alone",
+    "encoder:hf/PATH_OR_ID": "any transformers vision model",
+    "py:MODULE:FACTORY": "your own callable from parts to text",
+}
+
+
+def make_subject(spec: str, items: Sequence[Item] = ()) -> Subject:
+    """The subject that `spec` names. `items` are for ideal observers alone.
+
+    Raises SnellenError for an unknown kind, name or setting.
+    """
+    kind, colon, rest = spec.partition(":")
+    if not colon or "/" in kind:
+        if "/" not in spec:
+            raise SnellenError(f"{spec!r} is no subject; write kind:name with a kind of {', '.join(SUBJECTS)}")
+        kind, rest = "chat", spec
+    if kind not in set(SUBJECTS):
+        raise SnellenError(f"no kind of subject {kind!r} in {spec!r}; {near(kind, SUBJECTS)}")
+    name, settings = rest, dict[str, str]()
+    if kind != "fake" and "?" in rest:  # a fake's constant text may hold any sign
+        name, _, told = rest.partition("?")
+        settings = dict(parse_qsl(told, keep_blank_values=True))
+    return SUBJECTS.get(kind)(name, settings, items)
