@@ -29,7 +29,7 @@ from snellen.stimuli.scenes.model import (
     Vec3,
 )
 from snellen.stimuli.scenes.model import Material as Stuff
-from snellen.stimuli.scenes.shapes import UNIT, Array, Round, bounds, support
+from snellen.stimuli.scenes.shapes import UNIT, Array, Round, bounds, radius_about, support
 
 SECONDARY_SCALE = 0.58
 FLAT_GAP_M = 0.004
@@ -39,13 +39,14 @@ SINK_M = 0.015
 FLOOR_GAP_M = 0.002
 MIN_ELEVATION_DEG = 20.0
 """Lower cameras would see the horizon."""
+MAX_ELEVATION_DEG = 89.0
 
 LIGHTS = (
-    AreaLight((6.75, -5.25, 9.0), (0.0, 0.0, 0.7), 2.4, (26.0, 26.0, 25.2)),
-    AreaLight((-7.5, -4.5, 6.75), (0.0, 0.0, 0.7), 3.0, (7.0, 7.0, 6.8)),
-    AreaLight((-1.5, 8.25, 7.5), (0.0, 0.0, 0.7), 2.7, (10.0, 10.0, 9.7)),
+    AreaLight((8.1, -6.3, 10.8), (0.0, 0.0, 0.7), 2.9, (26.0, 26.0, 25.2)),
+    AreaLight((-9.0, -5.4, 8.1), (0.0, 0.0, 0.7), 3.6, (7.0, 7.0, 6.8)),
+    AreaLight((-1.8, 9.9, 9.0), (0.0, 0.0, 0.7), 3.25, (10.0, 10.0, 9.7)),
 )
-"""Key, fill and back light: small panels in place of point lights, for soft shadows; behind every camera in range."""
+"""Key, fill and back light: small panels in place of point lights, for soft shadows; further off than any camera."""
 
 DOME = Dome(
     softboxes=(
@@ -54,8 +55,10 @@ DOME = Dome(
         Softbox(215, 50, 18, 18, 0.87),
         Softbox(300, 25, 12, 20, 0.93),
         Softbox(80, 20, 16, 7, 0.74),
+        *(Softbox(azimuth, 14, 5, 11, 1.5) for azimuth in (5, 50, 110, 175, 205, 255, 335)),
     )
 )
+"""Windows of a studio, and strips low round the horizon: without them metal seen from above mirrors only the floor."""
 
 _FLAT = {"face", "base", "small base", "large base"}
 
@@ -148,11 +151,11 @@ def joined(wanted: Composite) -> tuple[tuple[Solid, Solid], Vec3]:
 def composite_scene(wanted: Composite, *, rotation: Matrix3 | None = None) -> Scene:
     """The composite in the studio: standing on the floor, the middle of its upright bounding box above the origin.
 
-    A frustum joined by its large base stands on the small one. `rotation` turns the assembled object before it is set on the
+    A frustum joined by its large base stands on the small one, a cone joined by its base on its apex. `rotation` turns the assembled object before it is set on the
     floor. Solids are named 'primary' and 'secondary', the joint is the named point 'contact'.
     """
     solids, contact = joined(wanted)
-    upright = turn((1.0, 0.0, 0.0), 180.0) if wanted.anchor == "large base" else IDENTITY
+    upright = turn((1.0, 0.0, 0.0), 180.0) if contact_direction(wanted.primary.shape, wanted.anchor)[2] < -0.9 else IDENTITY
     whole = chain(rotation or IDENTITY, upright)
     turned = tuple(moved(solid, whole) for solid in solids)
     low, high = bounds(turned)
@@ -172,24 +175,31 @@ def random_camera(
     *,
     elevation_deg: tuple[float, float] = (20.0, 55.0),
     azimuth_deg: tuple[float, float] = (0.0, 360.0),
-    distance_m: tuple[float, float] = (6.2, 7.2),
+    fill: tuple[float, float] = (0.78, 0.92),
+    distance_m: tuple[float, float] | None = None,
     horizontal_fov_deg: float = 34.0,
     width_px: int = 480,
     height_px: int = 360,
 ) -> Camera:
-    """A camera that looks at the middle of the solids' bounding box from a uniformly drawn direction and distance.
+    """A camera looking at the middle of the solids' bounding box from a uniformly drawn direction.
 
-    Elevation at least 20 degrees, so that the horizon is never in the picture. The default distance keeps every composite
-    and light panel where it belongs: the one in the picture, the other out of it.
+    Elevation is at least 20 degrees, so that the horizon is never in the picture. The distance is such that the ball round
+    all solids spans a uniformly drawn share `fill` of the picture's smaller side, or uniform in `distance_m` where given.
     """
-    if elevation_deg[0] < MIN_ELEVATION_DEG or elevation_deg[1] > 89.0:
-        raise SnellenError(f"camera elevation {elevation_deg} degrees must stay within {MIN_ELEVATION_DEG:g} and 89")
+    if elevation_deg[0] < MIN_ELEVATION_DEG or elevation_deg[1] > MAX_ELEVATION_DEG:
+        limits = f"{MIN_ELEVATION_DEG:g} to {MAX_ELEVATION_DEG:g}"
+        raise SnellenError(f"camera elevation {elevation_deg} degrees must stay within {limits}")
     low, high = bounds(scene.solids)
     target = (low + high) / 2
     azimuth, elevation = np.radians(rng.uniform(*azimuth_deg)), np.radians(rng.uniform(*elevation_deg))
     away = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
+    if distance_m is None:
+        half = math.tan(math.radians(horizontal_fov_deg) / 2) * min(1.0, height_px / width_px)
+        distance = radius_about(scene.solids, target) / math.sin(math.atan(rng.uniform(*fill) * half))
+    else:
+        distance = rng.uniform(*distance_m)
     return Camera(
-        _vec(target + rng.uniform(*distance_m) * away),
+        _vec(target + distance * away),
         _vec(target),
         horizontal_fov_deg=horizontal_fov_deg,
         width_px=width_px,

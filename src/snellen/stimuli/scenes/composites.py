@@ -18,7 +18,7 @@ ANCHORS: Mapping[Shape, tuple[str, ...]] = {
     "cube": ("face", "edge", "vertex"),
     "sphere": ("surface",),
     "cylinder": ("base", "side"),
-    "cone": ("apex", "side"),
+    "cone": ("apex", "base"),  # the base, not the side: the paper's own example, an ice cream, is a ball on a cone's base
     "frustum": ("small base", "large base", "side"),
 }
 """Where on a primary primitive the secondary one may be attached: 11 in all."""
