@@ -112,6 +112,12 @@ def bounds(solids: tuple[Solid, ...]) -> tuple[Array, Array]:
     return np.array(low), np.array(high)
 
 
+def radius_about(solids: tuple[Solid, ...], point: Array) -> float:
+    """Radius in metres of the smallest ball about a point (3,) that holds all solids."""
+    meshes = [placed(unit_mesh(solid.shape, 1), solid.pose) for solid in solids]
+    return max(float(np.linalg.norm(mesh.vertices - point, axis=1).max()) for mesh in meshes)
+
+
 def affine(pose: Pose) -> tuple[Array, Array]:
     """(3, 3) matrix and (3,) shift with world = matrix @ local + shift."""
     return np.array(pose.rotation) * (pose.scale * np.array(pose.stretch)), np.array(pose.position_m)

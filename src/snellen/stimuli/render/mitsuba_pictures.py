@@ -1,0 +1,193 @@
+"""Pictures by Mitsuba 3: one built scene, many views. The only module that imports Mitsuba; import it only when drawing.
+
+Choices and their measurements stand in `design/rendering.md`: box filter (others blur noise beyond what the denoiser can
+mend), multijittered samples, path depth 8, a separate four-sample pass for albedo and normals, Open Image Denoise in its
+fast mode. Every scene holds the same kinds of surface, so that kernels are compiled once for all scenes.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.stimuli.render.engine import LLVM_VARIANT, Engine, RenderSettings
+from snellen.stimuli.render.looks import METAL_RGB, RUBBER_RGB, developed, dome_map, wood_texture
+from snellen.stimuli.scenes.model import AreaLight, Camera, Floor, Material, Pose, Scene, Solid
+from snellen.stimuli.scenes.shapes import Array, Mesh, placed, unit_mesh
+
+_PATH = {"type": "path", "max_depth": 8, "rr_depth": 3}
+_AUXILIARY = {"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"}
+_AUXILIARY_SAMPLES = 4
+_GLASS_INDEX = 1.5
+_HIDDEN = Mesh(
+    np.array([[0.0, 0.0, -5.0], [1e-3, 0.0, -5.0], [0.0, 1e-3, -5.0]]),
+    np.array([[0.0, 0.0, 1.0]] * 3),
+    np.zeros((3, 2)),
+    np.array([[0, 1, 2]]),
+)
+"""A tiny triangle under the floor that carries a material no solid has."""
+
+
+def _mitsuba(engine: Engine, threads: int) -> Any:
+    """The mitsuba module with the engine's variant set; called again, only the thread count may change."""
+    if engine.libllvm:
+        os.environ["DRJIT_LIBLLVM_PATH"] = engine.libllvm
+    import drjit
+    import mitsuba
+
+    if mitsuba.variant() != engine.variant:
+        mitsuba.set_variant(engine.variant)
+    if drjit.thread_count() != threads:
+        drjit.set_thread_count(threads)
+    return mitsuba
+
+
+class Studio:
+    """A scene built for Mitsuba; `picture` draws a view of it."""
+
+    def __init__(self, scene: Scene, settings: RenderSettings, engine: Engine, threads: int) -> None:
+        self._mi = _mitsuba(engine, threads)
+        self._settings = settings
+        self._samples = settings.samples(scene)
+        self._scene = _built(self._mi, scene)
+        self._path = self._mi.load_dict(_PATH)
+        self._auxiliary = self._mi.load_dict(_AUXILIARY)
+
+    def radiance(self, camera: Camera, seed: int) -> NDArray[np.float32]:
+        """Linear RGB (height, width, 3), denoised if the settings say so."""
+        sensor = self._mi.load_dict(_sensor(self._mi, camera, self._samples))
+        noisy = self._mi.render(self._scene, sensor=sensor, integrator=self._path, spp=self._samples, seed=seed)
+        colour = np.ascontiguousarray(np.array(noisy)[..., :3], np.float32)
+        colour[~np.isfinite(colour)] = 0
+        if not self._settings.denoise:
+            return colour
+        import mitsuba_oidn as oidn
+
+        sensor = self._mi.load_dict(_sensor(self._mi, camera, _AUXILIARY_SAMPLES))
+        hints = self._mi.render(
+            self._scene, sensor=sensor, integrator=self._auxiliary, spp=_AUXILIARY_SAMPLES, seed=seed
+        )
+        hints = np.array(hints)[..., -6:]
+        albedo = np.ascontiguousarray(np.clip(hints[..., :3], 0, 1), np.float32)
+        normal = np.ascontiguousarray(hints[..., 3:], np.float32)
+        return np.asarray(oidn.denoise(colour, albedo=albedo, normal=normal, hdr=True, quality=oidn.Quality.Fast))
+
+    def picture(self, camera: Camera, seed: int) -> NDArray[np.uint8]:
+        """8-bit sRGB (height, width, 3)."""
+        return developed(self.radiance(camera, seed))
+
+
+def _built(mi: Any, scene: Scene) -> Any:
+    parts: dict[str, Any] = {"type": "scene", "floor": _floor(mi, scene.floor), "dome": _dome(mi, scene)}
+    for number, light in enumerate(scene.lights):
+        parts[f"light_{number}"] = _panel(mi, light)
+    for number, solid in enumerate((*scene.solids, *_stand_ins())):
+        mesh = _HIDDEN if solid.name.startswith("stand-in") else placed(unit_mesh(solid.shape), solid.pose)
+        parts[f"solid_{number}"] = _mesh(mi, f"solid_{number}", mesh, _bsdf(mi, solid))
+    return mi.load_dict(parts)
+
+
+def _stand_ins() -> tuple[Solid, ...]:
+    """One hidden carrier for each kind of surface."""
+    rubber, glass = Material("rubber", "red"), Material("glass")
+    return Solid("stand-in opaque", "cube", rubber, Pose()), Solid("stand-in glass", "cube", glass, Pose())
+
+
+def _bsdf(mi: Any, solid: Solid) -> Any:
+    """Opaque solids share one kind of surface whose inputs are all textures; glass is the other kind."""
+    kind, colour = solid.material.kind, solid.material.colour
+    if kind == "glass":
+        return mi.load_dict({"type": "dielectric", "int_ior": _GLASS_INDEX})
+    if kind == "wood":
+        base, roughness, metallic, specular = wood_texture(solid.shape), 0.42, 0.0, 0.5
+    elif kind == "metal":
+        assert colour is not None
+        base, roughness, metallic, specular = _plain(METAL_RGB[colour]), 0.15, 1.0, 0.5
+    else:
+        assert colour is not None
+        base, roughness, metallic, specular = _plain(RUBBER_RGB[colour]), 0.65, 0.0, 0.3
+    return mi.load_dict(
+        {
+            "type": "principled",
+            "base_color": _bitmap(mi, base),
+            "roughness": _bitmap(mi, np.full((1, 1, 1), roughness, np.float32)),
+            "metallic": _bitmap(mi, np.full((1, 1, 1), metallic, np.float32)),
+            "specular": specular,
+        }
+    )
+
+
+def _plain(rgb: tuple[float, float, float]) -> NDArray[np.float32]:
+    return np.array(rgb, np.float32).reshape(1, 1, 3)
+
+
+def _bitmap(mi: Any, values: NDArray[np.float32]) -> dict[str, Any]:
+    return {"type": "bitmap", "bitmap": mi.Bitmap(values), "raw": True, "wrap_mode": "clamp"}
+
+
+def _mesh(mi: Any, name: str, mesh: Mesh, bsdf: Any) -> Any:
+    properties = mi.Properties()
+    properties["mesh_bsdf"] = bsdf
+    sizes = len(mesh.vertices), len(mesh.faces)
+    built = mi.Mesh(name, *sizes, has_vertex_normals=True, has_vertex_texcoords=True, props=properties)
+    buffers = mi.traverse(built)
+    for key, values, kind in (
+        ("vertex_positions", mesh.vertices, np.float32),
+        ("vertex_normals", mesh.normals, np.float32),
+        ("vertex_texcoords", mesh.uv, np.float32),
+        ("faces", mesh.faces, np.uint32),
+    ):
+        buffers[key] = np.ascontiguousarray(values, kind).ravel()
+    buffers.update()
+    return built
+
+
+def _floor(mi: Any, floor: Floor) -> dict[str, Any]:
+    return {
+        "type": "disk",
+        "to_world": mi.ScalarTransform4f().scale([floor.radius_m, floor.radius_m, 1]),
+        "bsdf": {"type": "diffuse", "reflectance": {"type": "rgb", "value": list(floor.colour_linear_rgb)}},
+    }
+
+
+def _panel(mi: Any, light: AreaLight) -> dict[str, Any]:
+    towards = mi.ScalarTransform4f().look_at(origin=list(light.position_m), target=list(light.target_m), up=[0, 0, 1])
+    radiance = {"type": "rgb", "value": list(light.radiance_linear_rgb)}
+    return {
+        "type": "rectangle",
+        "to_world": towards @ mi.ScalarTransform4f().scale([light.side_m / 2, light.side_m / 2, 1]),
+        "emitter": {"type": "area", "radiance": radiance},
+    }
+
+
+def _dome(mi: Any, scene: Scene) -> dict[str, Any]:
+    """Upright, Mitsuba's map starts at world +y and runs clockwise; ours starts at +x and runs counter-clockwise."""
+    values = dome_map(scene.dome)
+    width = values.shape[1]
+    turned = values[:, (width // 4 - 1 - np.arange(width)) % width]
+    upright = mi.ScalarTransform4f().rotate([1, 0, 0], 90)
+    return {"type": "envmap", "bitmap": mi.Bitmap(np.ascontiguousarray(turned)), "to_world": upright}
+
+
+def _sensor(mi: Any, camera: Camera, samples: int) -> dict[str, Any]:
+    look = mi.ScalarTransform4f().look_at(
+        origin=list(camera.position_m), target=list(camera.target_m), up=list(camera.up)
+    )
+    return {
+        "type": "perspective",
+        "fov": camera.horizontal_fov_deg,
+        "fov_axis": "x",
+        "to_world": look,
+        "film": {
+            "type": "hdrfilm",
+            "width": camera.width_px,
+            "height": camera.height_px,
+            "rfilter": {"type": "box"},
+            "pixel_format": "rgb",
+            "component_format": "float32",
+        },
+        "sampler": {"type": "multijitter", "sample_count": samples},
+    }
