@@ -1,0 +1,97 @@
+"""Prompts as chat messages, and what came back as a reply."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Media, Montage, Part
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ChatMessage, Content, ContentVideo, ModelOutput
+
+_PICTURE_TYPES = {"jpg": "jpeg", "tif": "tiff"}
+_VIDEOS: dict[str, Literal["mp4", "mpeg", "mov"]] = {"mp4": "mp4", "mpeg": "mpeg", "mpg": "mpeg", "mov": "mov"}
+_VIDEO_TYPES = {"mov": "quicktime"}
+_STOPS = {"stop": "end", "max_tokens": "length", "model_length": "length", "content_filter": "filter"}
+
+
+def to_messages(prompt: Prompt, media: MediaFolder) -> list[ChatMessage]:
+    """The talk so far and the question, parts in their order, media as the bytes of their files."""
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
+
+    messages: list[ChatMessage] = []
+    for turn in prompt.history:
+        messages.append(ChatMessageUser(content=_contents(turn.parts, media)))
+        messages.append(ChatMessageAssistant(content=turn.reply))
+    messages.append(ChatMessageUser(content=_contents(prompt.parts, media)))
+    return messages
+
+
+def _contents(parts: Sequence[Part], media: MediaFolder) -> list[Content]:
+    from inspect_ai.model import ContentImage, ContentText
+
+    contents: list[Content] = []
+    for part in parts:
+        if isinstance(part, str):
+            contents.append(ContentText(text=part))
+        elif isinstance(part, Montage):
+            raise SnellenError("a montage reached a chat subject; pictures are laid out before they are sent")
+        elif part.kind == "video":
+            contents.append(_video(part, media))
+        else:
+            kind = f"image/{_PICTURE_TYPES.get(part.format, part.format)}"
+            contents.append(ContentImage(image=_data_url(kind, media.read(part))))
+    return contents
+
+
+def _video(part: Media, media: MediaFolder) -> ContentVideo:
+    from inspect_ai.model import ContentVideo
+
+    if part.format not in _VIDEOS:
+        raise SnellenError(f"{media.find(part)}: chat models are sent mp4, mpeg or mov videos, not {part.format!r}")
+    kind = _VIDEOS[part.format]
+    return ContentVideo(video=_data_url(f"video/{_VIDEO_TYPES.get(kind, kind)}", media.read(part)), format=kind)
+
+
+def _data_url(kind: str, raw: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(raw).decode('ascii')}"
+
+
+def to_reply(output: ModelOutput) -> Reply:
+    """What came back; there must be a choice. Reasoning is kept apart from the text."""
+    content = output.message.content
+    thoughts = [] if isinstance(content, str) else [part for part in content if part.type == "reasoning"]
+    reasoning = [(part.summary or "") if part.redacted else part.reasoning for part in thoughts]
+    text, thought = split_thought(output.message.text)
+    usage, stop = output.usage, output.stop_reason
+    tokens_in = 0
+    if usage:
+        tokens_in = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+    return Reply(
+        text=text,
+        reasoning="\n".join(dict.fromkeys(word for word in (*reasoning, thought) if word)),
+        stop=_STOPS.get(stop, stop),
+        model=output.model,
+        tokens_in=tokens_in,
+        tokens_out=usage.output_tokens if usage else 0,
+        seconds=output.time or 0.0,
+    )
+
+
+def split_thought(text: str) -> tuple[str, str]:
+    """Text without the reasoning that some servers leave in it, and that reasoning.
+
+    Covers what the model layer does not: a thought that never ends (cut off by the token limit), one whose opening tag
+    was written by the chat template, and one with no text after it.
+    """
+    thought, closed, rest = text.rpartition("</think>")
+    if closed:
+        return rest.strip(), thought.replace("<think>", "").strip()
+    if text.lstrip().startswith("<think>"):
+        return "", text.lstrip().removeprefix("<think>").strip()
+    return text, ""

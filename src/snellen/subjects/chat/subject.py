@@ -1,0 +1,79 @@
+"""The chat subject: one call is one prompt, tried until it is answered or given up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from snellen.core.errors import CallFailed
+from snellen.core.item import Item
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.subject import Base, SubjectCard
+from snellen.subjects.chat.layer import generate_once, open_model
+from snellen.subjects.chat.messages import to_messages, to_reply
+from snellen.subjects.chat.retry import Trouble, wait_seconds
+from snellen.subjects.chat.settings import ChatSettings, read_settings
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model
+
+_SEES_VIDEO = {"google", "vertex"}
+"""Providers of the model layer that send videos."""
+
+
+@dataclass(frozen=True)
+class ChatSubject(Base):
+    """A chat model. `first_wait` is the seconds before a second attempt; later waits double."""
+
+    model: Model
+    settings: ChatSettings
+    first_wait: float = 1.0
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """Ask, and ask again where it may help. Raises CallFailed with a short reason; a failure is never an answer."""
+        messages = to_messages(prompt, media)
+        failed = 0
+        while isinstance(outcome := await generate_once(self.model, messages), Trouble):
+            failed += 1
+            if not outcome.again or failed == self.settings.attempts:
+                raise CallFailed(f"{outcome.reason} (attempt {failed})")
+            await asyncio.sleep(wait_seconds(failed, outcome.after, self.first_wait, rng))
+        return to_reply(outcome)
+
+
+def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()) -> ChatSubject:
+    """The chat subject `chat:NAME?SETTINGS`; the items are not looked at.
+
+    `name` is `PROVIDER/MODEL`, or `openai-api/SERVICE/MODEL` with SERVICE_API_KEY and SERVICE_BASE_URL set.
+    Raises SnellenError for an unknown provider or setting, or a key or package that is missing.
+    """
+    held = read_settings(settings)
+    model = open_model(name, held)
+    provider = name.split("/", 1)[0]
+    usual = frozenset({"picture", "video"} if provider in _SEES_VIDEO else {"picture"})
+    attributes = {"provider": provider}
+    for price in ("price_in", "price_out"):
+        if (told := getattr(held, price)) is not None:
+            attributes[price] = f"{told:g}"
+    card = SubjectCard(
+        name=_full_name(name, held),
+        settings={"model": name, **held.answering()},
+        accepts=usual if held.accepts is None else held.accepts,
+        max_pictures=held.max_pictures,
+        attributes=attributes,
+        at_once=held.at_once,
+    )
+    return ChatSubject(card, model, held)
+
+
+def _full_name(name: str, held: ChatSettings) -> str:
+    """The name in tables: what was set otherwise than by default is part of it, where it may change answers."""
+    told, usual = held.answering(), ChatSettings().answering()
+    changed = {key: told.get(key, "none") for key in {**usual, **told} if told.get(key) != usual.get(key)}
+    words = [f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in changed.items()]
+    return f"chat:{name}" + (f"?{'&'.join(words)}" if words else "")

@@ -1,0 +1,225 @@
+"""An OpenAI-compatible chat server on the loopback, for tests and benchmarks. It stops by itself.
+
+with StubServer(lambda asked: "A") as server: ...          in a thread, remembers what it was asked
+python -m tests.helpers.stub_server --delay 0.05           in its own process, prints its port, counts only
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from aiohttp import web
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it came in."""
+
+    number: int
+    at: float
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return list(self.body["messages"])
+
+    @property
+    def parts(self) -> list[str | bytes]:
+        """Words and decoded media of all messages, in order."""
+        found: list[str | bytes] = []
+        for message in self.messages:
+            content: Any = message["content"]
+            parts: list[dict[str, Any]] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            for part in parts:
+                if part["type"] == "text":
+                    found.append(part["text"])
+                else:
+                    found.append(base64.b64decode(part[part["type"]]["url"].partition(";base64,")[2]))
+        return found
+
+    @property
+    def pictures(self) -> list[bytes]:
+        return [part for part in self.parts if isinstance(part, bytes)]
+
+
+@dataclass(frozen=True)
+class Status:
+    """Answer with this status and these headers."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    error: Mapping[str, Any] = field(default_factory=lambda: {"message": "stubbed", "type": "stub", "code": None})
+
+
+@dataclass(frozen=True)
+class Body:
+    """Answer 200 with this text as it stands."""
+
+    text: str
+    kind: str = "application/json"
+
+
+@dataclass(frozen=True)
+class Words:
+    """A proper completion, told in more detail."""
+
+    text: str | None
+    finish: str = "stop"
+    message: Mapping[str, Any] = field(default_factory=dict)
+    tokens: tuple[int, int] | None = (100, 1)
+    model: str = "stub-as-served"
+
+
+@dataclass(frozen=True)
+class Hang:
+    """Answer after so many seconds."""
+
+    seconds: float = 60.0
+
+
+class Cut:
+    """Close the connection without an answer."""
+
+
+Answer = str | Status | Body | Words | Hang | Cut
+"""A string is a completion of these words."""
+
+NO_CHOICES = Body('{"id": "c", "object": "chat.completion", "created": 0, "model": "stub", "choices": []}')
+NULL_CHOICES = Body('{"id": "c", "object": "chat.completion", "created": 0, "model": "stub", "choices": null}')
+BROKEN_JSON = Body('{"id": "c", "choices": [{"mess')
+
+
+def completion(words: Words, number: int) -> dict[str, Any]:
+    """A chat completion as OpenAI documents it."""
+    message = {"role": "assistant", "content": words.text, "refusal": None, **words.message}
+    told: dict[str, Any] = {
+        "id": f"c{number}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": words.model,
+        "choices": [{"index": 0, "finish_reason": words.finish, "logprobs": None, "message": message}],
+    }
+    if words.tokens:
+        read, written = words.tokens
+        told["usage"] = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    return told
+
+
+class StubServer:
+    """A server in a thread. `answer` is called with each request; `asked` holds them all, `most` the most at once."""
+
+    def __init__(self, answer: Callable[[Asked], Answer] | Answer = "A", delay: float = 0.0, keep: bool = True) -> None:
+        self.asked: list[Asked] = []
+        self.count = self.now = self.most = 0
+        self.answer: Callable[[Asked], Answer] = answer if callable(answer) else lambda asked: answer
+        self.delay, self.keep, self.port = delay, keep, 0
+        self._ready = threading.Event()
+        self._stop: Callable[[], object] = lambda: None
+
+    @property
+    def url(self) -> str:
+        """What to put into SERVICE_BASE_URL."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def __enter__(self) -> StubServer:
+        threading.Thread(target=lambda: asyncio.run(self.serve()), daemon=True).start()
+        if not self._ready.wait(10):
+            raise RuntimeError("the stub server did not start")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    async def serve(self, life: float | None = None) -> None:
+        """Serve until told to stop, or for `life` seconds."""
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        self._stop = lambda: loop.call_soon_threadsafe(stop.set)
+        app = web.Application(client_max_size=1 << 30)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_get("/v1/models", self._models)
+        app.router.add_get("/stats", self._stats)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
+        await site.start()
+        self.port = runner.addresses[0][1]
+        self._ready.set()
+        try:
+            await asyncio.wait_for(stop.wait(), life)
+        except TimeoutError:
+            pass
+        finally:
+            await runner.cleanup()
+
+    async def _models(self, request: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [{"id": "stub", "object": "model"}]})
+
+    async def _stats(self, request: web.Request) -> web.Response:
+        return web.json_response({"count": self.count, "most": self.most})
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        at, raw = time.monotonic(), await request.read()
+        self.count += 1
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            body = json.loads(raw) if self.keep else {}
+            asked = Asked(self.count, at, body, dict(request.headers))
+            if self.keep:
+                self.asked.append(asked)
+            answer = self.answer(asked)
+            await asyncio.sleep(answer.seconds if isinstance(answer, Hang) else self.delay)
+            return self._respond(request, asked, answer)
+        finally:
+            self.now -= 1
+
+    def _respond(self, request: web.Request, asked: Asked, answer: Answer) -> web.StreamResponse:
+        if isinstance(answer, Status):
+            return web.json_response({"error": dict(answer.error)}, status=answer.status, headers=dict(answer.headers))
+        if isinstance(answer, Body):
+            return web.Response(text=answer.text, content_type=answer.kind)
+        if isinstance(answer, Cut):
+            if request.transport is not None:
+                request.transport.close()
+            return web.Response()
+        words = Words("late") if isinstance(answer, Hang) else Words(answer) if isinstance(answer, str) else answer
+        return web.json_response(completion(words, asked.number))
+
+
+def main() -> None:
+    """Serve `A` from a process of its own, and say where on the first line of stdout."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--delay", type=float, default=0.05)
+    parser.add_argument("--life", type=float, default=600.0)
+    told = parser.parse_args()
+    server = StubServer("A", told.delay, keep=False)
+
+    async def serve() -> None:
+        serving = asyncio.create_task(server.serve(told.life))
+        while not server.port:
+            await asyncio.sleep(0.01)
+        sys.stdout.write(f"{server.port}\n")
+        sys.stdout.flush()
+        parent = os.getppid()
+        while not serving.done() and os.getppid() == parent:  # an orphan stops
+            await asyncio.sleep(0.5)
+
+    asyncio.run(serve())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,348 @@
+"""Chat subjects against a server on the loopback: what is sent, what comes back, and every bad day once."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from email.utils import formatdate
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+
+from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.item import Media, Montage, Part
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply, Turn
+from snellen.core.subject import Subject
+from snellen.subjects.chat import ChatSubject, make_chat
+from snellen.subjects.chat.messages import split_thought
+from snellen.subjects.chat.retry import LONGEST_WAIT, retry_after, wait_seconds
+from tests.helpers.stub_server import (
+    BROKEN_JSON,
+    NO_CHOICES,
+    NULL_CHOICES,
+    Answer,
+    Asked,
+    Body,
+    Cut,
+    Hang,
+    Status,
+    StubServer,
+    Words,
+)
+
+_names = itertools.count()
+
+
+@contextmanager
+def serving(
+    answer: Callable[[Asked], Answer] | Answer, delay: float = 0.0, **settings: str
+) -> Iterator[tuple[ChatSubject, StubServer]]:
+    """A subject and the server behind it; the model's name is new each time, since limits are kept by name."""
+    with StubServer(answer, delay) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MY_STUB_API_KEY", "k")
+        patch.setenv("MY_STUB_BASE_URL", server.url)
+        subject = make_chat(f"openai-api/my-stub/model-{next(_names)}", settings)
+        yield replace(subject, first_wait=0.01), server
+
+
+def ask(subject: Subject, *parts: Part, media: Path = Path(), history: tuple[Turn, ...] = ()) -> Reply:
+    return asyncio.run(subject.answer(Prompt(parts, (), history), MediaFolder(media), np.random.default_rng(0)))
+
+
+def first(*answers: Answer) -> Callable[[Asked], Answer]:
+    """These answers in turn, then a good one."""
+    return lambda asked: answers[asked.number - 1] if asked.number <= len(answers) else "good"
+
+
+def test_parts_keep_their_order_and_pictures_their_bytes(tmp_path: Path) -> None:
+    folder = MediaFolder(tmp_path)
+    raws: dict[str, bytes] = {}
+    media: list[Media] = []
+    for format in ("JPEG", "PNG", "WEBP"):
+        held = io.BytesIO()
+        Image.new("RGB", (8, 6), "red").save(held, format)
+        raws[format] = held.getvalue()
+        media.append(folder.add(held.getvalue(), "picture", {"JPEG": "jpg"}.get(format, format.lower()), (8, 6)))
+    history = (Turn(("Look.", media[2]), "I see."),)
+    with serving("A") as (subject, server):
+        reply = ask(subject, "one", media[0], "two", "three", media[1], media=tmp_path, history=history)
+    asked = server.asked[0]
+    assert reply.text == "A"
+    assert asked.parts == ["Look.", raws["WEBP"], "I see.", "one", raws["JPEG"], "two", "three", raws["PNG"]]
+    assert [hashlib.sha256(raw).hexdigest() for raw in asked.pictures] == [media[i].sha256 for i in (2, 0, 1)]
+    assert [message["role"] for message in asked.messages] == ["user", "assistant", "user"]
+    urls = [part["image_url"]["url"][:16] for part in asked.messages[2]["content"] if part["type"] == "image_url"]
+    assert urls == ["data:image/jpeg;", "data:image/png;b"]
+
+
+def test_what_is_set_is_sent_and_what_is_left_open_is_not() -> None:
+    with serving("A", seed="7", max_tokens="99", top_p="0.5", reasoning_effort="low") as (subject, server):
+        ask(subject, "q")
+    body = server.asked[0].body
+    assert {key: body[key] for key in ("temperature", "seed", "max_tokens", "top_p", "reasoning_effort")} == {
+        "temperature": 0,
+        "seed": 7,
+        "max_tokens": 99,
+        "top_p": 0.5,
+        "reasoning_effort": "low",
+    }
+    assert server.asked[0].headers["Authorization"] == "Bearer k"
+    with serving("A", temperature="none", seed="none", max_tokens="none") as (subject, server):
+        ask(subject, "q")
+    assert not {"temperature", "seed", "max_tokens", "top_p", "reasoning_effort"} & set(server.asked[0].body)
+
+
+def test_reply_tells_words_reasoning_model_tokens_and_seconds() -> None:
+    words = Words("B", message={"reasoning_content": "It is red."}, tokens=(321, 12))
+    with serving(words, delay=0.05) as (subject, _):
+        reply = ask(subject, "q")
+    assert (reply.text, reply.reasoning, reply.stop, reply.model) == ("B", "It is red.", "end", "stub-as-served")
+    assert (reply.tokens_in, reply.tokens_out) == (321, 12)
+    assert 0.05 <= reply.seconds < 5
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "reasoning", "stop"),
+    [
+        (Words("A", "length"), "A", "", "length"),
+        (Words("partly", "content_filter"), "partly", "", "filter"),
+        (Words("", "stop"), "", "", "end"),
+        (Words(None, "stop", tokens=None), "", "", "end"),
+        (Words(None, "length", {"reasoning_content": "and so"}), "", "and so", "length"),
+        (Words("<think>hm (A)</think>B"), "B", "hm (A)", "end"),
+        (Words("<think>hm (A)</think>"), "", "hm (A)", "end"),
+        (Words("<think>hm (A), or", "length"), "", "hm (A), or", "length"),
+        (Words("hm (A)</think>\nB"), "B", "hm (A)", "end"),
+        (Words(None, message={"refusal": "I cannot."}), "I cannot.", "", "end"),
+        (Words("<b>A</b> \ud800\x00"), "<b>A</b> \ud800\x00", "", "end"),
+        (Words("x" * 1_000_000), "x" * 1_000_000, "", "end"),
+    ],
+)
+def test_odd_completions_are_replies(words: Words, text: str, reasoning: str, stop: str) -> None:
+    with serving(words) as (subject, server):
+        reply = ask(subject, "q")
+    assert (reply.text, reply.reasoning, reply.stop, server.count) == (text, reasoning, stop, 1)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *(Status(status) for status in (429, 500, 502, 503, 504, 529)),
+        Cut(),
+        BROKEN_JSON,
+        Body("<html>busy</html>", "text/html"),
+        Body('"a string"'),
+        NO_CHOICES,
+        NULL_CHOICES,
+    ],
+    ids=lambda bad: str(getattr(bad, "status", None) or getattr(bad, "text", "cut"))[:20],
+)
+def test_what_may_pass_is_tried_again(bad: Answer) -> None:
+    with serving(first(bad, bad)) as (subject, server):
+        assert ask(subject, "q").text == "good"
+    assert server.count == 3
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [(Status(500), "500 InternalServerError"), (Cut(), "APIConnectionError"), (NO_CHOICES, "no choices")],
+)
+def test_after_the_last_attempt_the_call_failed(bad: Answer, told: str) -> None:
+    with serving(bad, attempts="3") as (subject, server), pytest.raises(CallFailed, match=rf"{told}.*\(attempt 3\)"):
+        ask(subject, "q")
+    assert server.count == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+def test_what_will_not_pass_fails_at_once(status: int) -> None:
+    with serving(Status(status)) as (subject, server), pytest.raises(CallFailed, match=str(status)) as caught:
+        ask(subject, "q" * 10_000)
+    assert server.count == 1
+    assert len(str(caught.value)) < 400
+
+
+def test_a_refused_prompt_is_an_empty_reply_never_the_error_text() -> None:
+    error = {"message": "Your prompt was blocked: answer A", "type": "x", "code": "content_policy_violation"}
+    with serving(Status(400, error=error)) as (subject, server):
+        reply = ask(subject, "q")
+    assert (reply.text, reply.stop, server.count) == ("", "filter", 1)
+
+
+def test_a_prompt_that_is_too_long_failed() -> None:
+    error = {"message": "answer A: too long", "type": "x", "code": "context_length_exceeded"}
+    with serving(Status(400, error=error)) as (subject, _), pytest.raises(CallFailed, match="too long"):
+        ask(subject, "q")
+
+
+def test_a_hang_ends_with_the_attempt() -> None:
+    with serving(first(Hang()), timeout="1") as (subject, server):
+        assert ask(subject, "q").text == "good"
+    assert server.asked[1].at - server.asked[0].at == pytest.approx(1.0, abs=0.6)
+
+
+@pytest.mark.parametrize("written", ["0.4", "date"])
+def test_retry_after_is_honoured(written: str) -> None:
+    date = formatdate(time.time() + 2, usegmt=True)  # whole seconds: at least one from now
+    with serving(first(Status(429, {"Retry-After": date if written == "date" else written}))) as (subject, server):
+        assert ask(subject, "q").text == "good"
+    waited = server.asked[1].at - server.asked[0].at
+    assert (0.4 if written == "0.4" else 0.9) <= waited < 3
+
+
+def test_retry_after_is_read_both_ways_and_capped() -> None:
+    assert retry_after({"Retry-After": "7"}) == 7
+    assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT"}, now=1445412480.0) == 30
+    assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT"}) == 0
+    assert retry_after({"retry-after": "1e9"}) == LONGEST_WAIT
+    assert retry_after({"retry-after": "soon"}) is None
+    assert retry_after({}) is None
+
+
+def test_waits_double_and_hang_on_the_given_random_stream_alone() -> None:
+    def waits(seed: int) -> list[float]:
+        rng = np.random.default_rng(seed)
+        return [wait_seconds(failed, None, 1.0, rng) for failed in (1, 2, 3, 4)]
+
+    assert waits(0) == waits(0) != waits(1)
+    for wait, middle in zip(waits(0), (1, 2, 4, 8), strict=True):
+        assert 0.5 * middle <= wait <= 1.5 * middle
+    assert wait_seconds(1, 3.0, 0.01, np.random.default_rng(0)) >= 3.0
+
+
+def test_cancelling_passes_through() -> None:
+    async def cancel(subject: ChatSubject, server: StubServer) -> None:
+        task = asyncio.create_task(subject.answer(Prompt(("q",), ()), MediaFolder(Path()), np.random.default_rng(0)))
+        while not server.count:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with serving(Hang()) as (subject, server):
+        asyncio.run(cancel(subject, server))
+    assert server.count == 1
+
+
+def test_calls_under_way_start_at_twenty_and_fall_where_a_service_says_429() -> None:
+    async def many(subject: ChatSubject, count: int) -> list[str]:
+        calls = [
+            subject.answer(Prompt((str(i),), ()), MediaFolder(Path()), np.random.default_rng(i)) for i in range(count)
+        ]
+        return [reply.text for reply in await asyncio.gather(*calls)]
+
+    with serving(lambda asked: f"to {asked.parts[0]!s}", delay=0.1) as (subject, server):
+        assert asyncio.run(many(subject, 60)) == [f"to {i}" for i in range(60)]
+        assert server.most <= 40  # 20 at first, doubled after a clean round
+    with serving(first(Status(429)), delay=0.02) as (subject, server):
+        asyncio.run(many(subject, 20))
+        calm = server.most
+        server.most = 0
+        asyncio.run(many(subject, 60))
+        assert server.most < calm
+    with serving("A", delay=0.02, at_once="3") as (subject, server):
+        asyncio.run(many(subject, 12))
+        assert server.most == 3
+
+
+def test_nothing_sent_is_kept(tmp_path: Path) -> None:
+    from inspect_ai.log._transcript import _transcript
+
+    with serving(first(Status(500))) as (subject, _):
+        ask(subject, "q")
+    assert _transcript.get() is None
+
+
+def test_card_and_fingerprint() -> None:
+    def card(**settings: str) -> str:
+        with serving("A", 0.0, **settings) as (subject, _):
+            return replace(subject.card, name="x", settings={**subject.card.settings, "model": "m"}).fingerprint()
+
+    plain = card()
+    assert (
+        plain == card(temperature="0.0") == card(attempts="2", timeout="9", at_once="4", price_in="3", max_pictures="1")
+    )
+    others = [
+        card(temperature="1"),
+        card(max_tokens="9"),
+        card(seed="1"),
+        card(top_p="0.5"),
+        card(reasoning_effort="low"),
+    ]
+    assert len({plain, *others, card(temperature="none")}) == 7
+    with serving("A", temperature="0.5", seed="none", price_in="2.5", price_out="10") as (subject, _):
+        held = subject.card
+    assert held.name.endswith("?temperature=0.5&seed=none")
+    assert held.settings["model"] in held.name
+    assert {key: held.attributes[key] for key in ("price_in", "price_out")} == {"price_in": "2.5", "price_out": "10"}
+    assert held.accepts == {"picture"}
+    assert held.at_once == 100
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "told"),
+    [
+        ("openai-api/my-stub/m", {"temprature": "1"}, "did you mean 'temperature'"),
+        ("openai-api/my-stub/m", {"temperature": "hot"}, "temperature='hot': must be a number from 0 to 2"),
+        ("openai-api/my-stub/m", {"attempts": "0"}, "whole number from 1 to 100"),
+        ("openai-api/my-stub/m", {"accepts": "pictures"}, "did you mean 'picture'"),
+        ("openai-api/my-stub/m", {}, "MY_STUB_API_KEY"),
+        ("openai/gpt-4o", {}, "OPENAI_API_KEY"),
+        ("nobody/m", {}, "nobody"),
+        ("hf/some/model", {}, "vllm"),
+        ("gpt-4o", {}, "format"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_one_clear_line(name: str, settings: dict[str, str], told: str) -> None:
+    with pytest.raises(SnellenError) as caught:
+        make_chat(name, settings)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "[bold]" not in str(caught.value)
+
+
+def test_videos_and_montages(tmp_path: Path) -> None:
+    folder = MediaFolder(tmp_path)
+    clip = folder.add(b"not really", "video", "mp4", (8, 6), 1.0)
+    picture = folder.add_picture(Image.new("RGB", (4, 4)))
+    with serving("A") as (subject, server):
+        assert subject.declines(Prompt((clip,), ())) == "cannot be shown a video"
+        with pytest.raises(SnellenError, match="montage"):
+            ask(subject, Montage((picture,), 1), media=tmp_path)
+    assert server.count == 0
+    with serving("A", accepts="picture+video", max_pictures="1") as (subject, _):
+        assert subject.declines(Prompt((clip,), ())) is None
+        assert subject.declines(Prompt((picture, picture), ())) == "takes 1 pictures at once, not 2"
+
+
+def test_a_video_is_sent_as_its_own_bytes(tmp_path: Path) -> None:
+    from inspect_ai.model import ContentVideo
+
+    from snellen.subjects.chat.messages import to_messages
+
+    clip = MediaFolder(tmp_path).add(b"clip", "video", "mov", (8, 6), 1.0)
+    (message,) = to_messages(Prompt((clip,), ()), MediaFolder(tmp_path))
+    assert message.content == [ContentVideo(video="data:video/quicktime;base64,Y2xpcA==", format="mov")]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("B", ("B", "")),
+        ("<think>a</think> B ", ("B", "a")),
+        ("  <think>a", ("", "a")),
+        ("a <think> b", ("a <think> b", "")),
+    ],
+)
+def test_thoughts_are_split_from_text(text: str, told: tuple[str, str]) -> None:
+    assert split_thought(text) == told
