@@ -1,0 +1,1 @@
+"""Who answers: chat models, image encoders with readouts, and fakes that are ideal observers."""

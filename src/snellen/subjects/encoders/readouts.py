@@ -1,0 +1,134 @@
+"""From features to answers. Pure functions; design/readouts.md says which one is used when, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Doubles = NDArray[np.float64]
+
+
+def unit(features: ArrayLike) -> Doubles:
+    """Rows scaled to length one, any shape (..., d); rows of zeros stay zeros."""
+    rows = np.asarray(features, dtype=np.float64)
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-12), dtype=np.float64)
+
+
+def prototype_scores(query: ArrayLike, examples: ArrayLike, answers: Sequence[str], keys: Sequence[str]) -> Doubles:
+    """Cosine of the query (d,) with the mean of each key's examples (n, d), shape (len(keys),).
+
+    Features are scaled to length one before the mean. -1, the least a cosine can be, for a key without examples.
+    ComBo, Appendix E ('clustering & retrieval': average the features of a category, take the nearest).
+    """
+    rows, towards = unit(examples), unit(query)
+    told = np.asarray(answers)
+    return np.array([unit(rows[told == key].mean(0)) @ towards if (told == key).any() else -1.0 for key in keys])
+
+
+def knn_scores(query: ArrayLike, examples: ArrayLike, answers: Sequence[str], keys: Sequence[str], k: int) -> Doubles:
+    """Share of the k examples (n, d) nearest by cosine that have each key, shape (len(keys),).
+
+    Each vote counts (1 + cosine) / 2. Fewer than k examples all vote. Of equally near ones the earlier counts.
+    """
+    cosines = unit(examples) @ unit(query)
+    nearest = np.argsort(-cosines, kind="stable")[:k]
+    votes = (1.0 + cosines[nearest]) / 2.0
+    told = np.asarray(answers)[nearest]
+    return np.array([votes[told == key].sum() for key in keys]) / len(nearest)
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """A logistic regression on standardised features, as plain arrays.
+
+    `answers` (m,), `mean` and `scale` (d,), `weights` (m, d), `bias` (m,).
+    """
+
+    answers: tuple[str, ...]
+    mean: Doubles
+    scale: Doubles
+    weights: Doubles
+    bias: Doubles
+
+    def scores(self, query: ArrayLike, keys: Sequence[str]) -> Doubles:
+        """Probability of each key given that it is one of `keys`, for one query (d,); 0 for a key never taught."""
+        seen = (np.asarray(query, dtype=np.float64) - self.mean) / self.scale
+        logits = dict(zip(self.answers, self.weights @ seen + self.bias, strict=True))
+        offered = np.array([logits.get(key, -np.inf) for key in keys])
+        raised = np.exp(offered - offered.max())
+        return np.asarray(raised / raised.sum(), dtype=np.float64)
+
+
+def fit_probe(features: ArrayLike, answers: Sequence[str], c: float) -> Probe:
+    """Fit on features (n, d): zero mean, unit deviation, scikit-learn's LogisticRegression (lbfgs, L2, strength 1 / c).
+
+    Deterministic. Where all answers are the same, the probe gives that one.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    rows = np.asarray(features, dtype=np.float64)
+    mean, scale = rows.mean(0), rows.std(0)
+    # What hardly varies would be blown up into noise.
+    scale = np.where(scale > 1e-6 * max(float(scale.max()), 1e-12), scale, 1.0)
+    known = tuple(sorted(set(answers)))
+    if len(known) == 1:
+        return Probe(known, mean, scale, np.zeros((1, rows.shape[1])), np.zeros(1))
+    model = LogisticRegression(C=c, max_iter=1000).fit((rows - mean) / scale, np.asarray(answers))
+    weights, bias = model.coef_, model.intercept_
+    if len(known) == 2:  # one row, for the second answer
+        weights, bias = np.vstack([np.zeros_like(weights), weights]), np.concatenate([[0.0], bias])
+    return Probe(tuple(str(answer) for answer in model.classes_), mean, scale, weights, bias)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Says true where a similarity is at least `limit`; the other way round where `above` is False.
+
+    `balanced_accuracy` is what it reached on its own lessons, 0 to 1.
+    """
+
+    limit: float
+    above: bool
+    balanced_accuracy: float
+
+    def says(self, similarity: float) -> bool:
+        """The answer."""
+        return (similarity >= self.limit) == self.above
+
+
+def fit_threshold(similarities: Sequence[float], truths: Sequence[bool]) -> Threshold:
+    """The limit and direction with the highest balanced accuracy on the lessons, chance 0.5.
+
+    Limits lie halfway between neighbouring similarities; of equally good ones the one in the widest gap is taken, then
+    the lowest. `similar means true` wins a tie of directions. Where all lessons have one answer, it is always given.
+    """
+    if len(set(truths)) < 2:
+        return Threshold(-np.inf, bool(truths[0]), 1.0)
+    values, truth = np.asarray(similarities, dtype=np.float64), np.asarray(truths, dtype=bool)
+    levels = np.unique(values)
+    limits = np.concatenate([[-np.inf], (levels[:-1] + levels[1:]) / 2])
+    gaps = np.concatenate([[0.0], np.diff(levels)])
+    best: tuple[float, bool, float, float] | None = None
+    for limit, gap in zip(limits, gaps, strict=True):
+        says = values >= limit
+        right = float((says[truth].mean() + (~says[~truth]).mean()) / 2)
+        for above, reached in ((True, right), (False, 1.0 - right)):
+            candidate = (round(reached, 12), above, float(gap), -float(limit))
+            best = candidate if best is None or candidate > best else best
+    assert best is not None
+    return Threshold(-best[3], best[1], best[0])
+
+
+def least_similarity(features: ArrayLike) -> float:
+    """The smallest cosine between any two of the features (n, d), n at least 2."""
+    rows = unit(features)
+    return float((rows @ rows.T)[np.triu_indices(len(rows), 1)].min())
+
+
+def pick(scores: Doubles, keys: Sequence[str], rng: np.random.Generator) -> str:
+    """The key with the highest score; of equal ones, any with the same probability."""
+    best = np.flatnonzero(scores == scores.max())
+    return keys[int(best[0] if len(best) == 1 else rng.choice(best))]

@@ -1,0 +1,253 @@
+"""An encoder as a subject: it reads views, looks at their pictures, and answers by the readout that fits.
+
+Which readout that is stands in one place, `EncoderSubject.way`, and is argued for in design/readouts.md.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from snellen.core.item import Media, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.sheet import answer_views
+from snellen.core.subject import Lesson, Subject, SubjectCard, with_lessons
+from snellen.subjects.encoders.encoder import Encoder, Floats, TextSide, encode
+from snellen.subjects.encoders.readouts import (
+    Doubles,
+    Probe,
+    Threshold,
+    fit_probe,
+    fit_threshold,
+    knn_scores,
+    least_similarity,
+    pick,
+    prototype_scores,
+    unit,
+)
+
+Way: TypeAlias = Literal["support", "picture options", "threshold", "lessons", "text"]
+"""How a view is answered: by its support, by its question against pictures to choose from, by a similarity threshold,
+by lessons on the same question, by its query against the texts of its options."""
+
+READOUTS = ("auto", "prototype", "knn", "probe", "text")
+DEFAULT_K = 5
+DEFAULT_C = 0.01
+
+Seen: TypeAlias = Mapping[str, Floats]
+"""Features (d,) by SHA-256 of the picture."""
+
+
+class _Declined(Exception):
+    """A view that cannot be answered; the message is the reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """Lessons on one question as features (n, d) with answers, and the probe fitted on them where one is wanted."""
+
+    features: Doubles
+    answers: tuple[str, ...]
+    probe: Probe | None = None
+
+
+@dataclass(frozen=True)
+class EncoderSubject:
+    """A subject made of an encoder and readouts. Learning returns another one; nothing is fitted while answering.
+
+    `readout` is one of READOUTS, `k` the neighbours of `knn`, `c` the inverse strength of the probe's penalty.
+    """
+
+    encoder: Encoder
+    card: SubjectCard
+    readout: str = "auto"
+    k: int = DEFAULT_K
+    c: float = DEFAULT_C
+    taught: Mapping[str, Taught] = field(default_factory=dict)
+    thresholds: Mapping[str, Threshold] = field(default_factory=dict)
+
+    def way(self, view: View) -> Way:
+        """How this view is answered. Raises with the reason where it cannot be."""
+        if any(media.kind != "picture" for media in view.media()):
+            raise _Declined("cannot be shown a video")
+        in_options = bool(view.options) and all(option.media for option in view.options)
+        if not view.query and not in_options:
+            raise _Declined("no picture to look at")
+        offered = view.reply.offered
+        if in_options and not view.query:
+            return self._text_way(view, "picture options")
+        if supported(view):
+            return "support"
+        if not offered:
+            raise _Declined(
+                f"asked for an answer of kind {view.reply.kind}, but an encoder can only choose among options"
+            )
+        if view.reply.kind == "true_false" and len(view.query) > 1 and self._threshold(view) is not None:
+            return "threshold"
+        if self.readout != "text" and (taught := self.taught.get(view.question)) is not None:
+            if not set(offered) & set(taught.answers):
+                raise _Declined("the lessons for this question never had one of the options offered as their answer")
+            return "lessons"
+        return self._text_way(view, "text")
+
+    def _text_way(self, view: View, way: Way) -> Way:
+        if self.encoder.text is None:
+            reason = "this encoder has no text side"
+            raise _Declined(reason if way == "picture options" else f"no lessons for this question, and {reason}")
+        texts = view.reply.kind == "choice" and not any(option.media for option in view.options)
+        if way == "text" and not (texts and len(view.query) == 1):
+            raise _Declined("no lessons for this question, and its options are no texts to compare one picture with")
+        return way
+
+    def _threshold(self, view: View) -> Threshold | None:
+        return self.thresholds.get(view.question, self.thresholds.get(""))
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Why one of the views cannot be answered, or None: a call is answered whole or not at all."""
+        for view in prompt.views:
+            try:
+                self.way(view)
+            except _Declined as reason:
+                return str(reason)
+        return None if prompt.views else "nothing to look at"
+
+    def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
+        """Compute and keep the features of these pictures in batches, so that answering only looks them up."""
+        pictures = [one for one in media if one.kind == "picture"]
+        if pictures:
+            encode(self.encoder, pictures, folder)
+
+    async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
+        """The subject with readouts fitted on these lessons, one for each distinct question."""
+        if not lessons:
+            return self
+        fitted = [lesson for lesson in lessons if _teaches(lesson.view)]
+        seen = self._look([lesson.view for lesson in fitted], media, query_only=True)
+        pairs = [lesson for lesson in fitted if compares(lesson.view)]
+        return replace(
+            self,
+            card=with_lessons(self.card, lessons),
+            taught={q: self._teach(some, seen) for q, some in _by_question(fitted).items()},
+            thresholds=_thresholds(pairs, seen),
+        )
+
+    def _teach(self, lessons: Sequence[Lesson], seen: Seen) -> Taught:
+        features = np.stack([_query(lesson.view, seen) for lesson in lessons])
+        answers = tuple(_key(lesson.answer) for lesson in lessons)
+        wanted = self.readout in ("auto", "probe")
+        return Taught(features, answers, fit_probe(features, answers, self.c) if wanted else None)
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """One call. `numbers`: view after view, each option's score in the order offered, or the similarity."""
+        seen = self._look(prompt.views, media)
+        numbers: list[float] = []
+
+        def write(view: View) -> str:
+            key, scores = self._answer(view, seen, rng)
+            numbers.extend(scores)
+            return view.reply.write(key)
+
+        return Reply(answer_views(prompt.views, write), numbers=tuple(numbers))
+
+    def _answer(self, view: View, seen: Seen, rng: np.random.Generator) -> tuple[str, list[float]]:
+        way, keys = self.way(view), view.reply.offered
+        if way == "threshold":
+            threshold = self._threshold(view)
+            assert threshold is not None
+            similarity = least_similarity([seen[one.sha256] for one in view.query])
+            return ("true" if threshold.says(similarity) else "false"), [similarity]
+        if way == "support":
+            keys = keys or tuple(dict.fromkeys(demo.answer for demo in view.support))
+            shown = [demo for demo in view.support if demo.media]
+            examples = np.stack([_mean(demo.media, seen) for demo in shown])
+            scores = self._nearest(_query(view, seen), examples, [demo.answer for demo in shown], keys)
+        elif way == "lessons":
+            taught, query = self.taught[view.question], _query(view, seen)
+            if taught.probe is not None:
+                scores = taught.probe.scores(query, keys)
+            else:
+                scores = self._nearest(query, taught.features, taught.answers, keys)
+        else:
+            scores = self._match(view, seen, way)
+        return pick(scores, keys, rng), [float(score) for score in scores]
+
+    def _nearest(self, query: Doubles, examples: Doubles, answers: Sequence[str], keys: Sequence[str]) -> Doubles:
+        if self.readout == "knn":
+            return knn_scores(query, examples, answers, keys, self.k)
+        return prototype_scores(query, examples, answers, keys)
+
+    def _match(self, view: View, seen: Seen, way: Way) -> Doubles:
+        """Cosines of pictures and texts, one an option in the order offered."""
+        side = self.encoder.text
+        assert side is not None
+        options = {option.key: option for option in view.options}
+        if way == "picture options":
+            asked = _text_vector(side, view.question)
+            return unit([_mean(options[key].media, seen) for key in view.reply.offered]) @ asked
+        texts = [side.template.replace("{}", options[key].text or key) for key in view.reply.offered]
+        return np.stack([_text_vector(side, text) for text in texts]) @ unit(_query(view, seen))
+
+    def _look(self, views: Sequence[View], media: MediaFolder, *, query_only: bool = False) -> Seen:
+        shown = {one.sha256: one for view in views for one in (view.query if query_only else view.media())}
+        rows = encode(self.encoder, list(shown.values()), media) if shown else ()
+        return dict(zip(shown, rows, strict=True))
+
+
+def supported(view: View) -> bool:
+    """Whether the view has solved examples with pictures."""
+    return any(demo.media for demo in view.support)
+
+
+def compares(view: View) -> bool:
+    """Whether the view asks for true or false about two pictures or more."""
+    return view.reply.kind == "true_false" and len(view.query) > 1
+
+
+def _teaches(view: View) -> bool:
+    """Whether something can be fitted on this view: pictures, options, and no support that would answer it anyway."""
+    pictures = bool(view.query) and all(one.kind == "picture" for one in view.query)
+    return pictures and bool(view.reply.offered) and not supported(view)
+
+
+def _by_question(lessons: Iterable[Lesson]) -> dict[str, list[Lesson]]:
+    held: dict[str, list[Lesson]] = {}
+    for lesson in lessons:
+        held.setdefault(lesson.view.question, []).append(lesson)
+    return held
+
+
+def _thresholds(pairs: Sequence[Lesson], seen: Seen) -> dict[str, Threshold]:
+    """One for each question that had both answers, and under the empty name one for all other questions."""
+
+    def fit(lessons: Sequence[Lesson]) -> Threshold:
+        near = [least_similarity([seen[one.sha256] for one in lesson.view.query]) for lesson in lessons]
+        return fit_threshold(near, [_key(lesson.answer) == "true" for lesson in lessons])
+
+    asked = {q: some for q, some in _by_question(pairs).items() if len({_key(lesson.answer) for lesson in some}) > 1}
+    return {q: fit(some) for q, some in asked.items()} | ({"": fit(pairs)} if pairs else {})
+
+
+def _mean(media: Sequence[Media], seen: Seen) -> Doubles:
+    """Features of one picture as they are; of several, the mean of the features scaled to length one."""
+    if len(media) == 1:
+        return np.asarray(seen[media[0].sha256], dtype=np.float64)
+    return np.asarray(unit([seen[one.sha256] for one in media]).mean(0), dtype=np.float64)
+
+
+def _query(view: View, seen: Seen) -> Doubles:
+    return _mean(view.query, seen)
+
+
+def _key(answer: Any) -> str:
+    return str(answer).lower() if isinstance(answer, bool) else str(answer)
+
+
+@functools.lru_cache(maxsize=4096)
+def _text_vector(side: TextSide, text: str) -> Doubles:
+    """One text at a time, so that its features never hang on what it was asked with."""
+    return unit(side.features([text])[0])

@@ -1,0 +1,135 @@
+"""What each hand-made encoder sees, and what it is blind to; the store of features."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.subjects.encoders import encode, load_encoder
+from snellen.subjects.encoders.encoder import Encoder, Floats, fingerprint, kept
+from snellen.subjects.encoders.plain import ColourHistogram, Hog
+from snellen.subjects.encoders.readouts import unit
+from tests.subjects.encoders.scenes import BLUE, GREEN, RED, Album, draw
+
+
+def cosines(encoder: Encoder, *pictures: Image.Image) -> Any:
+    rows = unit(encoder.features(pictures))
+    return rows @ rows.T
+
+
+def test_histogram_sees_colour_and_no_shape_place_or_size() -> None:
+    alike = cosines(
+        ColourHistogram(),
+        draw("disc", RED),
+        draw("square", RED),
+        draw("triangle", RED, at=(60, 70)),
+        draw("bar", RED, radius=15),
+    )
+    apart = cosines(ColourHistogram(), draw("disc", RED), draw("disc", GREEN), draw("disc", BLUE))
+    assert alike.min() > 0.97
+    assert apart[np.triu_indices(3, 1)].max() < 0.5
+
+
+def test_histogram_of_a_picture_without_colour_is_told_from_a_coloured_one() -> None:
+    encoder = ColourHistogram()
+    rows = encoder.features([Image.new("L", (40, 30), 150), draw("disc", RED), Image.new("RGB", (40, 30), 0)])
+    assert rows.shape == (3, 80)
+    assert rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1.0)
+    assert rows[0] @ rows[1] < 0.7
+
+
+def test_histogram_changes_smoothly() -> None:
+    near = cosines(ColourHistogram(), *[draw("disc", (200, green, 30)) for green in (30, 36, 42)])
+    assert near.min() > 0.9
+
+
+def test_hog_sees_shape_and_no_hue() -> None:
+    shapes = [draw(shape, colour) for shape in ("disc", "square", "triangle", "bar") for colour in (RED, BLUE)]
+    table = cosines(Hog(), *shapes)
+    same = [table[i, i + 1] for i in range(0, 8, 2)]
+    other = [table[i, j] for i in range(8) for j in range(8) if i // 2 != j // 2]
+    assert min(same) > 0.95
+    assert max(other) < 0.85
+    assert Hog().features(shapes[:2]).shape == (2, 1764)
+
+
+@pytest.mark.parametrize("name", ["colour-histogram", "hog"])
+@pytest.mark.parametrize("mode", ["L", "P", "RGBA", "CMYK", "I;16", "1"])
+def test_any_mode_and_size(name: str, mode: str) -> None:
+    rows = load_encoder(name).features([Image.new(mode, (7, 300)), Image.new(mode, (1, 1))])
+    assert np.isfinite(rows).all()
+
+
+@pytest.mark.parametrize("change", [{"side": 64}, {"hues": 8}, {"grey_below": 4.0}])
+def test_settings_change_the_fingerprint(change: dict[str, Any]) -> None:
+    assert fingerprint(ColourHistogram(**change)) != fingerprint(ColourHistogram())
+    assert fingerprint(ColourHistogram(batch=1)) == fingerprint(ColourHistogram())
+
+
+@dataclass(frozen=True)
+class Counting(Hog):
+    """Counts the pictures it is given."""
+
+    seen: list[int] = field(default_factory=list, hash=False)
+
+    def features(self, pictures: Sequence[Image.Image]) -> Floats:
+        self.seen.append(len(pictures))
+        return super().features(pictures)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"encoder": "counting", "cell": self.cell}
+
+
+@pytest.fixture
+def _empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+
+
+@pytest.mark.usefixtures("_empty_home")
+def test_features_are_computed_once_and_mended_when_damaged(tmp_path: Path) -> None:
+    album, encoder = Album(tmp_path), Counting(batch=2)
+    pictures = [album.add(shape, RED) for shape in ("disc", "square", "triangle")]
+    asked = [*pictures, pictures[0]]
+    rows = encode(encoder, asked, album.folder)
+    assert encoder.seen == [2, 1]
+    assert np.array_equal(rows[0], rows[3])
+    assert np.array_equal(encode(encoder, asked, album.folder), rows)
+    assert encoder.seen == [2, 1]
+    held = sorted(kept(encoder).rglob("*.npy"))
+    assert [path.stem for path in held] == sorted(one.sha256 for one in pictures)
+    held[0].write_bytes(held[0].read_bytes()[:100])
+    held[1].write_bytes(b"no array")
+    np.save(held[2], np.full(1764, np.nan, np.float32))
+    assert np.array_equal(encode(encoder, asked, album.folder), rows)
+    assert encoder.seen == [2, 1, 2, 1]
+    assert np.array_equal(encode(Counting(cell=32), asked[:1], album.folder)[0].shape, (324,))
+
+
+@pytest.mark.usefixtures("_empty_home")
+def test_a_home_that_cannot_be_written_costs_time_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "file"))
+    album = Album(tmp_path / "media")
+    assert encode(Hog(), [album.add("disc", RED)], album.folder).shape == (1, 1764)
+
+
+def test_altered_pictures_are_refused(tmp_path: Path) -> None:
+    album = Album(tmp_path)
+    media = album.add("disc", (1, 2, 3))
+    (tmp_path / media.path).write_bytes(b"something else")
+    with pytest.raises(SnellenError, match="altered"):
+        encode(Hog(), [media], Album(tmp_path).folder)
+
+
+def test_encoders_can_be_sent_to_other_processes() -> None:
+    assert pickle.loads(pickle.dumps(ColourHistogram())) == ColourHistogram()
