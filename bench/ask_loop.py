@@ -1,0 +1,209 @@
+"""How fast chat models are asked, beside the practical limit.
+
+    python bench/ask_loop.py            2,000 one-picture questions; 10,000 questions of nine pictures for memory
+    python bench/ask_loop.py --quick    a tenth of both
+
+A server in its own process answers after 50 ms. Each way of asking runs in a process of its own, 100 calls at once:
+a bare `openai` client, `ChatSubject`, and a whole Snellen run. Ratios are taken within one run of this script.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+HERE = Path(__file__).resolve()
+AT_ONCE = 100
+QUESTION = "Which option matches the picture?\nA. red\nB. green\nC. blue\nD. none\nAnswer with one letter."
+WAYS = ("bare client", "chat subject", "snellen run", "snellen run, nine pictures")
+
+
+def make_pictures(folder: Path, count: int) -> list[Path]:
+    """Photo-like JPEGs of 320x240, about 19 kB each: coarse colour patches under fine noise."""
+    folder.mkdir()
+    rng, paths = np.random.default_rng(0), []
+    for number in range(count):
+        patches = Image.fromarray(rng.integers(0, 256, (6, 8, 3), dtype=np.uint8)).resize(
+            (320, 240), Image.Resampling.BICUBIC
+        )
+        noisy = np.asarray(patches, dtype=np.int16) + rng.normal(0, 6, (240, 320, 1)).astype(np.int16)
+        paths.append(folder / f"{number:05d}.jpg")
+        Image.fromarray(noisy.clip(0, 255).astype(np.uint8)).save(paths[-1], quality=85)
+    return paths
+
+
+def bare_client(paths: Sequence[Path], url: str) -> dict[str, Any]:
+    """The practical limit: the client's own loop, nothing kept but the answers."""
+    from openai import AsyncOpenAI
+
+    async def ask() -> list[str | None]:
+        client = AsyncOpenAI(base_url=url, api_key="k", max_retries=0)
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def one(path: Path) -> str | None:
+            async with gate:
+                picture = "data:image/jpeg;base64," + base64.b64encode(path.read_bytes()).decode()
+                content: Any = [
+                    {"type": "image_url", "image_url": {"url": picture}},
+                    {"type": "text", "text": QUESTION},
+                ]
+                told = await client.chat.completions.create(
+                    model="m", messages=[{"role": "user", "content": content}], max_tokens=2048, temperature=0, seed=0
+                )
+                return told.choices[0].message.content
+
+        return await asyncio.gather(*(one(path) for path in paths))
+
+    return _timed(lambda: asyncio.run(ask()))
+
+
+def chat_subject(paths: Sequence[Path], url: str) -> dict[str, Any]:
+    """The same questions through `ChatSubject`, nothing recorded."""
+    from snellen.core.media import MediaFolder
+    from snellen.core.prompt import Prompt
+    from snellen.core.subject import Subject
+
+    folder = MediaFolder(paths[0].parent.parent / "media")
+    prompts = [Prompt((folder.add_file(path), QUESTION), ()) for path in paths]
+
+    async def ask(subject: Subject) -> list[str]:
+        gate = asyncio.Semaphore(subject.card.at_once)
+
+        async def one(number: int, prompt: Prompt) -> str:
+            async with gate:
+                return (await subject.answer(prompt, folder, np.random.default_rng(number))).text
+
+        return await asyncio.gather(*(one(number, prompt) for number, prompt in enumerate(prompts)))
+
+    subject = _subject(url)
+    return _timed(lambda: asyncio.run(ask(subject)))
+
+
+def snellen_run(paths: Sequence[Path], url: str, items: int, pictures: int) -> dict[str, Any]:
+    """A run as users start it: write-ahead record, responses and tables on disk."""
+    from snellen.core.condition import Condition
+    from snellen.core.item import Item, Option
+    from snellen.core.itemset import write_itemset
+    from snellen.core.media import MediaFolder
+    from snellen.core.suite import Suite, SuiteCard, Task
+    from snellen.runs.ask import Arm, Plan, ask
+    from snellen.scoring.protocols import strict
+    from snellen.showing.methods import OneByOne
+
+    root = Path(tempfile.mkdtemp(dir=paths[0].parent.parent))
+    folder = MediaFolder(root / "set" / "media")
+    media = [folder.add_file(path) for path in paths]
+    options = tuple(Option(key, key) for key in ("red", "green", "blue", "none"))
+
+    def item(n: int) -> Item:
+        shown = tuple(media[(n * pictures + k) % len(media)] for k in range(pictures))
+        return Item(
+            f"i{n}", "bench", "look", QUESTION, shown, "red", "choice", f"s{n}", f"g{n}", f"c{n}", options=options
+        )
+
+    made = write_itemset(root / "set", map(item, range(items)), source="generated", recipe={})
+    task = Task("look", "choice", (), lambda item, showing: (), lambda condition: OneByOne(), {"strict": strict()})
+    card = SuiteCard(name="bench", title="", measures="", paper="", version="1", counts={})
+    suite = Suite(card, (), {"look": task}, {}, lambda condition, card: {})
+    plan = Plan(made, suite, [Arm(_subject(url), Condition(()))])
+    told = _timed(lambda: [response.text for response in ask(root / "run", plan)])
+    files = [path for path in (root / "run").rglob("*") if path.is_file() and "media" not in path.parts]
+    return told | {"run_mb": sum(path.stat().st_size for path in files) / 1e6}
+
+
+def _subject(url: str) -> Any:
+    from snellen.subjects.chat import make_chat
+
+    os.environ |= {"BENCH_API_KEY": "k", "BENCH_BASE_URL": url}
+    return make_chat("openai-api/bench/m", {"at_once": str(AT_ONCE)})
+
+
+def _timed(work: Any) -> dict[str, Any]:
+    before, start = _cpu(), time.perf_counter()
+    answers = work()
+    seconds, cpu = time.perf_counter() - start, _cpu() - before
+    if set(answers) != {"A"}:
+        raise SystemExit(f"not every question was answered: {set(answers)}")
+    rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"items": len(answers), "seconds": seconds, "cpu": cpu, "rss_mb": rss}
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def _work(way: str, folder: Path, url: str, items: int) -> dict[str, Any]:
+    paths = sorted((folder / "pictures").iterdir())
+    if way == "bare client":
+        return bare_client(paths[:items], url)
+    if way == "chat subject":
+        return chat_subject(paths[:items], url)
+    return snellen_run(paths, url, items, 9 if way.endswith("nine pictures") else 1)
+
+
+def _child(way: str, folder: Path, url: str, items: int) -> dict[str, Any]:
+    command = [sys.executable, str(HERE), "--way", way, "--folder", str(folder), "--url", url, "--items", str(items)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent.parent)
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return told
+
+
+def _rows(measured: Iterable[tuple[str, dict[str, Any]]]) -> None:
+    print("| way | items | items/s | of bare | CPU ms an item | of bare | peak RSS MB | run folder MB |")
+    print("|---|---|---|---|---|---|---|---|")
+    bare: dict[str, Any] = {}
+    for way, told in measured:
+        bare = bare or told
+        pace, cpu = told["items"] / told["seconds"], told["cpu"] / told["items"] * 1000
+        same = not way.endswith("nine pictures")  # other work: no ratio
+        of_pace = f"{pace / (bare['items'] / bare['seconds']):.2f}" if same else ""
+        of_cpu = f"{cpu / (bare['cpu'] / bare['items'] * 1000):.2f}" if same else ""
+        size = f"{told['run_mb']:.1f}" if "run_mb" in told else ""
+        cells = (way, told["items"], f"{pace:.0f}", of_pace, f"{cpu:.2f}", of_cpu, f"{told['rss_mb']:.0f}", size)
+        print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def main() -> None:
+    """Measure every way once and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the items")
+    for hidden in ("--way", "--folder", "--url", "--items"):
+        parser.add_argument(hidden, help=argparse.SUPPRESS)
+    told = parser.parse_args()
+    if told.way:
+        print(json.dumps(_work(told.way, Path(told.folder), told.url, int(told.items))))
+        return
+    one, nine = (200, 1000) if told.quick else (2000, 10_000)
+    stub = subprocess.Popen(
+        [sys.executable, "-m", "tests.helpers.stub_server", "--delay", "0.05"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=HERE.parent.parent,
+    )
+    try:
+        assert stub.stdout is not None
+        url = f"http://127.0.0.1:{int(stub.stdout.readline())}/v1"
+        with tempfile.TemporaryDirectory() as temp:
+            make_pictures(Path(temp) / "pictures", one)
+            _rows((way, _child(way, Path(temp), url, nine if way.endswith("nine pictures") else one)) for way in WAYS)
+    finally:
+        stub.terminate()
+
+
+if __name__ == "__main__":
+    main()
