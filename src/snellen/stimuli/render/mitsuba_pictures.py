@@ -21,6 +21,7 @@ from snellen.stimuli.scenes.shapes import Array, Mesh, placed, unit_mesh
 _PATH = {"type": "path", "max_depth": 8, "rr_depth": 3}
 _AUXILIARY = {"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"}
 _AUXILIARY_SAMPLES = 4
+_MIRROR_PX = 4
 _GLASS_INDEX = 1.5
 _HIDDEN = Mesh(
     np.array([[0.0, 0.0, -5.0], [1e-3, 0.0, -5.0], [0.0, 1e-3, -5.0]]),
@@ -64,20 +65,29 @@ class Studio:
         colour[~np.isfinite(colour)] = 0
         if not self._settings.denoise:
             return colour
-        import mitsuba_oidn as oidn
-
         sensor = self._mi.load_dict(_sensor(self._mi, camera, _AUXILIARY_SAMPLES))
         hints = self._mi.render(
             self._scene, sensor=sensor, integrator=self._auxiliary, spp=_AUXILIARY_SAMPLES, seed=seed
         )
-        hints = np.array(hints)[..., -6:]
-        albedo = np.ascontiguousarray(np.clip(hints[..., :3], 0, 1), np.float32)
-        normal = np.ascontiguousarray(hints[..., 3:], np.float32)
-        return np.asarray(oidn.denoise(colour, albedo=albedo, normal=normal, hdr=True, quality=oidn.Quality.Fast))
+        return _denoised(colour, np.array(hints)[..., -6:])
 
     def picture(self, camera: Camera, seed: int) -> NDArray[np.uint8]:
         """8-bit sRGB (height, width, 3)."""
         return developed(self.radiance(camera, seed))
+
+
+def _denoised(colour: NDArray[np.float32], hints: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Radiance (h, w, 3) cleaned with the help of albedo and normals (h, w, 6); mirrored at the border, which would stay
+    noisy and tinted otherwise."""
+    import mitsuba_oidn as oidn
+
+    pad = min(_MIRROR_PX, colour.shape[0] - 1, colour.shape[1] - 1)
+    colour, albedo, normal = (
+        np.ascontiguousarray(np.pad(image, ((pad, pad), (pad, pad), (0, 0)), "reflect"), np.float32)
+        for image in (colour, np.clip(hints[..., :3], 0, 1), hints[..., 3:])
+    )
+    clean = np.asarray(oidn.denoise(colour, albedo=albedo, normal=normal, hdr=True, quality=oidn.Quality.Fast))
+    return clean[pad : clean.shape[0] - pad, pad : clean.shape[1] - pad]
 
 
 def _built(mi: Any, scene: Scene) -> Any:

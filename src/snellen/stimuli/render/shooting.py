@@ -95,16 +95,16 @@ def _draw(job: _Job) -> None:
         from snellen.stimuli.render.toy import toy_picture
 
         for camera, _, path in job.views:
-            _store(toy_picture(job.scene, camera), path)
+            store(toy_picture(job.scene, camera), path)
         return
     from snellen.stimuli.render.mitsuba_pictures import Studio
 
     studio = Studio(job.scene, job.settings, job.engine, job.threads)
     for camera, seed, path in job.views:
-        _store(studio.picture(camera, seed), path)
+        store(studio.picture(camera, seed), path)
 
 
-def _store(picture: NDArray[np.uint8], path: Path) -> None:
+def store(picture: NDArray[np.uint8], path: Path) -> None:
     """Write beside, then rename: a reader never sees half a file."""
     part = path.with_name(f".{path.stem}.{os.getpid()}.part")
     try:

@@ -1,0 +1,152 @@
+"""Cost and quality of rendered pictures: CPU seconds by kind of object, PSNR against many samples, one worker against two.
+
+    python bench/render.py [--quick] [--glass-samples N ...] [--samples N ...]
+
+PSNR is taken on developed pictures in [0, 1] as -10 log10 mean((x - r1) (x - r2)) with two independent halves r1, r2 of the
+reference, so that the reference's own noise drops out. CPU seconds are user + system of all threads, from built scene to
+stored PNG, kernels warm; the table names the machine's load, because hyper-threads make seconds longer on a busy one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import resource
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.seeds import stream
+from snellen.stimuli.render import RenderSettings, renderer_info, shoot
+from snellen.stimuli.render.engine import find_engine, threads_per_worker
+from snellen.stimuli.render.looks import developed
+from snellen.stimuli.render.mitsuba_pictures import Studio
+from snellen.stimuli.render.shooting import store
+from snellen.stimuli.scenes import Camera, Composite, Look, Scene, Shot, composite, composite_scene, random_camera
+
+OBJECTS = {
+    "rubber cube, metal cone": Composite(Look("cube", "rubber", "red"), "face", Look("cone", "metal", "blue"), "base"),
+    "wood frustum, metal ball": Composite(
+        Look("frustum", "wood"), "small base", Look("sphere", "metal", "green"), "surface"
+    ),
+    "metal cylinder, wood cube": Composite(Look("cylinder", "metal", "red"), "side", Look("cube", "wood"), "face"),
+    "rubber cylinder, glass cone": Composite(
+        Look("cylinder", "rubber", "purple"), "base", Look("cone", "glass"), "base"
+    ),
+    "glass ball, wood cylinder": Composite(
+        Look("sphere", "glass"), "surface", Look("cylinder", "wood"), "base"
+    ),
+    "glass cube, glass ball": Composite(Look("cube", "glass"), "edge", Look("sphere", "glass"), "surface"),
+}
+CHUNK = 64
+"""Samples of a reference drawn in one launch."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """Measured for one object and one number of samples."""
+
+    name: str
+    samples: int
+    cpu_s: float
+    psnr_db: list[float]
+
+
+def cpu_s() -> float:
+    """CPU seconds of this process so far."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def views_of(name: str, scene: Scene, count: int, size: tuple[int, int]) -> list[Camera]:
+    """The same random cameras in every run."""
+    rng = stream("bench render", name)
+    return [random_camera(scene, rng, width_px=size[0], height_px=size[1]) for _ in range(count)]
+
+
+def halves(scene: Scene, camera: Camera, samples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two independent undenoised pictures in [0, 1] that share `samples` between them."""
+    settings = RenderSettings(samples_per_pixel=CHUNK, glass_samples_per_pixel=CHUNK, denoise=False)
+    studio = Studio(scene, settings, find_engine(settings), threads_per_worker(1))
+    chunks = max(samples // CHUNK // 2, 1)
+    sums = [sum(studio.radiance(camera, 1000 + half * chunks + i).astype(float) for i in range(chunks)) for half in (0, 1)]
+    first, second = (_picture(np.asarray(total) / chunks) for total in sums)
+    return first, second
+
+
+def _picture(radiance: NDArray[np.floating]) -> NDArray[np.float64]:
+    return developed(radiance).astype(float) / 255
+
+
+def psnr_db(picture: NDArray[np.float64], reference: tuple[NDArray[np.float64], NDArray[np.float64]]) -> float:
+    """See the module's docstring; 99 where the estimate is at or below zero."""
+    error = float(np.mean((picture - reference[0]) * (picture - reference[1])))
+    return 99.0 if error <= 0 else -10 * float(np.log10(error))
+
+
+def measure(samples: list[int], *, quick: bool) -> list[Row]:
+    """CPU and PSNR of every object at every number of samples."""
+    count, size, reference_samples = (1, (240, 180), 128) if quick else (3, (480, 360), 1024)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, wanted in list(OBJECTS.items())[:: 4 if quick else 1]:
+            scene = composite_scene(wanted)
+            cameras = views_of(name, scene, count, size)
+            references = [halves(scene, camera, reference_samples) for camera in cameras]
+            for number in samples:
+                settings = RenderSettings(samples_per_pixel=number, glass_samples_per_pixel=number)
+                engine = find_engine(settings)
+                Studio(scene, settings, engine, threads_per_worker(1)).picture(cameras[0], 0)
+                start = cpu_s()
+                studio = Studio(scene, settings, engine, threads_per_worker(1))
+                pictures = [studio.picture(camera, seed) for seed, camera in enumerate(cameras)]
+                for place, picture in enumerate(pictures):
+                    store(picture, Path(folder) / f"{place}.png")
+                spent = (cpu_s() - start) / count
+                quality = [psnr_db(p / 255.0, r) for p, r in zip(pictures, references, strict=True)]
+                rows.append(Row(name, number, spent, quality))
+                print(rows[-1], flush=True)
+    return rows
+
+
+def workers_table(*, quick: bool) -> list[tuple[int, float, int]]:
+    """(workers, wall seconds, pictures) for the same new pictures, start of processes included."""
+    count, size = (4, (120, 90)) if quick else (24, (480, 360))
+    rng = stream("bench render", "workers")
+    scenes = [composite_scene(composite(int(rng.integers(9504)))) for _ in range(count)]
+    shots = [Shot(s, random_camera(s, rng, width_px=size[0], height_px=size[1])) for s in scenes]
+    rows = []
+    for workers in (1, 2):
+        with tempfile.TemporaryDirectory() as folder:
+            start = time.perf_counter()
+            shoot(shots, RenderSettings(), folder, workers=workers)
+            rows.append((workers, time.perf_counter() - start, len(shots)))
+    return rows
+
+
+def main() -> None:
+    """Measure and print a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small pictures, few samples: does it run at all")
+    parser.add_argument("--samples", type=int, nargs="+", default=[16], help="samples per pixel to try")
+    arguments = parser.parse_args()
+    info = renderer_info(RenderSettings())
+    versions = ", ".join(f"{name} {version}" for name, version in info["versions"].items())
+    print(f"{info['variant']}, {versions}, {info['llvm']}, {info['threads_per_worker']} threads, load {os.getloadavg()[0]:.1f}\n")
+    rows = measure(arguments.samples, quick=arguments.quick)
+    print("\n| object | samples | CPU s a picture | PSNR dB, mean (least) |\n|---|---|---|---|")
+    for row in rows:
+        mean = statistics.mean(row.psnr_db)
+        print(f"| {row.name} | {row.samples} | {row.cpu_s:.2f} | {mean:.1f} ({min(row.psnr_db):.1f}) |")
+    print("\n| workers | pictures | wall s | pictures a minute |\n|---|---|---|---|")
+    for workers, wall, pictures in workers_table(quick=arguments.quick):
+        print(f"| {workers} | {pictures} | {wall:.1f} | {60 * pictures / wall:.0f} |")
+
+
+if __name__ == "__main__":
+    main()
