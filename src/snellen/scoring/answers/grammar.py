@@ -1,0 +1,39 @@
+"""What a kind of answer must be able to say for the reader of replies to read it."""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A place in a text that names an answer.
+
+    `value` None: it stands where an answer would, but gives none that counts. `label`: it is a letter or number that
+    stands for an option, so that a dot behind it need not end the sentence.
+    """
+
+    start: int
+    end: int
+    value: Any | None
+    label: bool = False
+
+
+class Grammar(typing.Protocol):
+    """How answers of a kind look."""
+
+    @property
+    def reaches_on(self) -> bool:
+        """Whether an answer may run over several lines."""
+
+    def alone(self, piece: str) -> Any | None:
+        """The answer that this piece of text consists of, or None."""
+
+    def mentions(self, piece: str, declared: bool) -> list[Mention]:
+        """Every answer named in the piece and not denied there, in order.
+
+        In a `declared` piece, which begins where a declaration says that the answer follows, more forms count at its
+        beginning.
+        """

@@ -1,0 +1,96 @@
+"""The words by which replies declare, take back, approve or refuse: English ones, and the marks of formats."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from snellen.scoring.answers.plain import OPEN
+
+Manner = Literal["firm", "is", "soft", "next firm", "next soft"]
+"""How a marker treats what follows. firm: it declares, and where nothing can be read there is no answer. is: likewise,
+unless what follows only tells something about the answer. soft: where nothing can be read it meant something else.
+next: the answer must follow at once; else as firm or soft."""
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+
+
+NOUN = r"(?:answer|choice|option|selection|response|verdict|prediction|答案|回答)"
+GAP = (
+    r"(?:\s(?:to|for|of|in|on|this|that|these|the|your|my|question|problem|images?|pictures?|here|given|above|most"
+    r"|likely|therefore|thus|should|would|must|will|then|now|task|letter|number|final))*"
+)
+MARKERS: tuple[tuple[Manner, re.Pattern[str]], ...] = (
+    ("firm", re.compile(OPEN)),
+    ("firm", _words(rf"(?<![a-z]){NOUN}(?:\s(?:is|letter|option))?[\"')\]]*\s?(?::|=>?|->|→)[ :]*")),
+    ("firm", _words(r"^[^\w\n]*(?:the )?(?:final |correct )?answer[^\w\n]*$")),
+    ("is", _words(rf"(?<![a-z]){NOUN}{GAP}(?:\s(?:is|be|was|remains)\b|是|为)[ :]*")),
+    (
+        "soft",
+        _words(
+            r"\bi(?:'d|'ll|(?:\s(?:would|will|must|now|therefore|thus|finally))*)\s(?:choose|pick|select|go with"
+            r"|vote for|opt for|answer|say|settle on|chose|picked|selected|conclude)\b"
+            r"(?:\s(?:that|with|it is|it's)\b)*[ :]*"
+        ),
+    ),
+    ("soft", _words(r"\b(?:statement|claim)(?:\s(?:above|given|in question))?\sis\b[ :]*")),
+    (
+        "next firm",
+        _words(
+            r"(?:^|[.!?:,;)-] ?|\b(?:no|but|oh|hmm),? )wait\b[,.!: -]*|\bscratch that\b[,.!: -]*"
+            r"|\bcorrection\b[:,. -]+|\bon second thoughts?\b[,.!: -]*"
+        ),
+    ),
+    ("next soft", _words(r"\b(?:actually|i meant?|sorry|my mistake|or rather|make that|no)\b[,.!: -]+")),
+)
+LEAD = _words(
+    r"(?:(?:the )?(?:option|choice|letter)\b ?|(?:most likely|probably|likely|clearly|definitely|simply)\b,? ?)*"
+)
+TURN = _words(
+    r"(?:(?:no|wait|actually|it(?:'s| is| must be| should be)|that(?:'s| is)|make that|should be|must be"
+    r"|the (?:correct )?answer (?:is|should be)|i(?: would|'d)? (?:choose|say|pick|mean|meant)"
+    r"|(?:the )?(?:option|choice|letter)|probably"
+    r"|likely|most likely|definitely|clearly|rather)\b[,:. ]*)*"
+)
+ABOUT_IT = _words(
+    r"\s*(?:not|never|clear|evident|obvious|correct|wrong|incorrect|based|supported|consistent|visible|determined|found"
+    r"|given|shown|below|as follows|easy|simple|straightforward|therefore|thus|still|also|already|confirmed|one of|only"
+    r"|then|so|asked|expected|required|needed|the same)\b"
+)
+HYPOTHETICAL = _words(
+    r"\b(?:if|whether|unless|suppose|supposing|assum\w+|when|until|why|could|might|may)\b[^.!?\n]{0,30}$"
+)
+CUT = _words(
+    r"\b(?:because|since|as|for|given|while|whereas|although|though|due to|based on|if|when)\b"
+    r"|[;\n]|[.!?](?=\s|$)|: | - "
+)
+SENTENCE_END = re.compile(r"[\w)\]\"'][.!?]\s")
+APPROVED = _words(
+    r"[)\].:\"']* ?(?:one|option|choice|answer)? ?\b(?:is|must be|should be|would be) (?:clearly |definitely "
+    r"|therefore |thus )?(?:the )?(?:(?:only|most|single) )?(?:correct|right|best|final)\b"
+    r"(?!-| (?:of|to|side|above|below|hand|in)\b)"
+)
+JOINED = _words(r"[)\].\"']*,? ?(?:or|and|nor|/|&) ?(?:option |choice )?[(\[\"']*")
+THEREFORE = _words(r"\b(?:so|therefore|thus|hence)\b,? ")
+UNSURE = _words(
+    r"\b(?:cannot|can not|can't|cant|couldn't|could not|unable to|not able to|not possible to|impossible to|hard to"
+    r"|difficult to)\b[^.!?\n]{0,40}?\b(?:determined?|tell|identify|answer(?:ed)?|assist|help|provide|say|judge|decide"
+    r"|view|see|know|comply|count|process|analy[sz]e|be sure|be certain)\b"
+    r"|\b(?:not (?:sure|certain|clear)|unsure|unclear|don't know|do not know|as an ai|i'm sorry|i am sorry"
+    r"|apologi[sz]e)\b"
+)
+QUESTION = re.compile(r"[^.!?\n]{0,60}\?")
+
+_FILL = r"(?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily)\s)*[\"'(\[]*$"
+DENIED_BEFORE = _words(
+    r"(?:\b(?:not|never|neither|nor|without|except|excluding|unlike|no|cannot|can't|rul\w+ out|instead of|rather than"
+    rf"|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+)|n't)\s{_FILL}"
+)
+_IS = r"(?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)"
+DENIED_AFTER = _words(
+    rf"[)\].:\"',]*\s?(?:one\s|option\s|choice\s|answer\s)?(?:{_IS}(?:n't|\snot\b|\snever\b)|can't\b|cannot\b|won't\b"
+    rf"|(?:is|are|was|seems|looks)\s(?:\w+ly\s|also\s)?(?:wrong|incorrect|impossible|ruled out|excluded"
+    r"|eliminated|out\b))"
+)

@@ -1,0 +1,216 @@
+"""Answers by option: letters and numbers that stand for one, and the texts shown."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from snellen.core.item import ReplySpec
+from snellen.scoring.answers import markers
+from snellen.scoring.answers.grammar import Mention
+from snellen.scoring.answers.plain import flat, lower
+
+UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+"""Scripts that put no spaces between words, or hang endings on them."""
+SINGLE = re.compile(rf"(?:(?<=[{UNSPACED}])|(?<!\w))([A-Za-z]|\d{{1,3}})(?=[{UNSPACED}]|\W|$)")
+TRIMMINGS = " \t\n*_\"'()[]{}<>.,:;!?#&+-=/|~^"
+LABEL = re.compile(
+    r"(?:(?:the )?(?:option|choice|letter)\b ?[:#]? ?)?[(\[]?([a-z]|\d{1,3})(?:[)\].:,]+ ?| - ?| )(?=\S)"
+)
+NAMED_AS = re.compile(
+    r"(?i)\b(?:option|choice|letter|number|picture|image|photo|candidate|answer) ?[#:]? ?[\"'(\[]?$|#$"
+)
+NOT_ARTICLE = re.compile(
+    r"(?i) ?(?:$|[\n.,:;!?)\]\"'(/&|]| - | (?:because|since|is|was|are|or|and|due|matches|shows|seems|looks|has|given"
+    r"|based|as|for|with|but|not|does|doesn't|isn't)\b)"
+)
+WORDLIKE = frozenset("aeiouy")
+"""Letters that are words in some language: 'a', 'I', Spanish 'o' and 'y', Italian 'e'."""
+TRUTHS = {"true": ("true", "t"), "false": ("false", "f")}
+PLAIN_TRUTHS = {"yes": "true", "no": "false"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The names of what is offered, in lower case, each with its option key; None for a name that several options have.
+
+    `texts` count wherever they stand as whole words, `labels` (a letter, or a number beside a text) in the forms of
+    labels, `asides` only where nothing else is said.
+    """
+
+    texts: Mapping[str, str | None]
+    labels: Mapping[str, str | None]
+    asides: Mapping[str, str | None]
+    reaches_on: bool = False
+
+    @classmethod
+    def of(cls, spec: ReplySpec) -> Options:
+        """The names that `spec` offers; of true and false also the usual other ones."""
+        pairs = [(flat(shown) or shown.strip(), key) for shown, key in spec.keys]
+        asides: dict[str, str | None] = {}
+        if spec.kind == "true_false":
+            pairs = pairs or [("T", "true"), ("F", "false")]
+            pairs += [(name, key) for key, names in TRUTHS.items() for name in names]
+            asides |= PLAIN_TRUTHS
+        elif {shown.upper() for shown, _ in pairs} == {"T", "F"}:
+            pairs += [(name, key) for shown, key in pairs for name in ("true", "false") if name[0] == shown.lower()]
+        texts: dict[str, str | None] = {}
+        labels: dict[str, str | None] = {}
+        many = {key for _, key in pairs if len({shown for shown, held in pairs if held == key}) > 1}
+        for shown, key in pairs:
+            bare = lower(shown).strip("()[].: ")
+            label = re.fullmatch(r"[a-z]", bare) or (key in many and re.fullmatch(r"\d{1,3}", bare))
+            names, name = (labels, bare) if label else (texts, lower(shown).strip())
+            names[name] = key if names.get(name, key) == key else None
+        asides = {name: key for name, key in asides.items() if name not in texts}
+        offered = {key for _, key in pairs}
+        return cls(texts, labels, {name: key for name, key in asides.items() if key in offered})
+
+    def alone(self, piece: str) -> str | None:
+        """The key of the option that the piece is a name of, with or without trimmings, or a label and its own text."""
+        said = lower(piece)
+        for names in (self.texts, self.labels, self.asides):
+            for form in (said, said.strip(TRIMMINGS), _without_signs(said)):
+                if form in names:
+                    return names[form]
+        if len(said) <= 400 and (label := LABEL.match(said)) and label[1] in self.labels:
+            key, rest = self.labels[label[1]], said[label.end() :]
+            if key is not None and key in (self.texts.get(form) for form in (rest, rest.strip(TRIMMINGS))):
+                return key
+        return None
+
+    def mentions(self, piece: str, declared: bool) -> list[Mention]:
+        """Every option named in the piece and not denied there, in order. A label and its own text are one mention."""
+        small = lower(piece)
+        found = [*self._texts(small, piece), *self._labels(piece, declared), *self._asides(small, declared)]
+        taken, kept = bytearray(len(piece)), []
+        for mention in sorted(found, key=lambda mention: mention.start - mention.end):
+            if taken.find(1, mention.start, mention.end) < 0:
+                taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
+                kept.append(mention)
+        kept.sort(key=lambda mention: mention.start)
+        return list(_not_denied(_paired(kept, piece), piece))
+
+    def _texts(self, small: str, piece: str) -> Iterator[Mention]:
+        for name, key in self.texts.items():
+            start = small.find(name) if name else -1
+            while start >= 0:
+                end = start + len(name)
+                if _whole(piece, start, end):
+                    yield Mention(start, end, key)
+                start = small.find(name, end)
+
+    def _labels(self, piece: str, declared: bool) -> Iterator[Mention]:
+        if not self.labels:
+            return
+        at_start = len(piece) - len(piece.lstrip(" \"'([")) if declared else -1
+        for match in SINGLE.finditer(piece):
+            name = match[1].lower()
+            if name in self.labels and _is_label(piece, match.start(), match.end(), match.start() == at_start):
+                yield Mention(match.start(), match.end(), self.labels[name], True)
+
+    def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
+        if declared:
+            for name, key in self.asides.items():
+                if re.match(rf"[\"'(\[ ]*{name}\b(?! \w)", small):
+                    yield Mention(small.index(name), small.index(name) + len(name), key)
+
+
+def _without_signs(text: str) -> str:
+    """Without emoji and trimmings at both ends."""
+    start, end = 0, len(text)
+    while start < end and _is_sign(text[start]):
+        start += 1
+    while start < end and _is_sign(text[end - 1]):
+        end -= 1
+    return text[start:end]
+
+
+def _is_sign(char: str) -> bool:
+    return char in TRIMMINGS or unicodedata.category(char) in ("So", "Sk", "Cf", "Mn", "Me", "Cc", "Zs", "Cn", "Co")
+
+
+def _whole(piece: str, start: int, end: int) -> bool:
+    """Whether piece[start:end] is no part of a longer word, number or compound."""
+    before, after = piece[start - 1 : start], piece[end : end + 1]
+    return not (
+        _binds(piece[start], before, piece[start - 2 : start - 1] if start > 1 else "", ".,")
+        or _binds(piece[end - 1], after, piece[end + 1 : end + 2], ".,'")
+    )
+
+
+SPACELESS = re.compile(f"[{UNSPACED}]")
+
+
+def _binds(edge: str, near: str, far: str, links: str) -> bool:
+    """Whether the characters beyond an edge belong to the same word."""
+    if not near:
+        return False
+    if near.isalnum() or near == "_":
+        # A Latin word inside Chinese is a word; a Chinese one inside Chinese may be part of another.
+        if not edge.isalnum():
+            return False
+        return bool(SPACELESS.match(edge)) or not SPACELESS.match(near)
+    if near == "-":
+        return far.isalnum() or (edge.isdigit() and not far.isspace())
+    if near in links:
+        return (far.isdigit() and edge.isdigit()) or (near == "'" and far.isalpha())
+    return False
+
+
+def _is_label(piece: str, start: int, end: int, declared: bool) -> bool:
+    """Whether a lone letter or number is meant as the label of an option."""
+    name, before, after = piece[start:end], piece[max(0, start - 12) : start], piece[end : end + 12]
+    if _belongs_to_more(before, after):
+        return False
+    bracketed = (after[:1] == ")" and not before[-1:].isalnum()) or (before[-1:] == "[" and after[:1] == "]")
+    apart = bool(NOT_ARTICLE.match(after))
+    if bracketed or (apart and NAMED_AS.search(before)):
+        return True
+    if name.isdigit():
+        opens = not before.strip(" ") or before.rstrip(" ").endswith("\n")
+        return apart and (declared or (opens and after[:1] in (".", ":")))
+    if name.lower() in WORDLIKE:
+        return apart and (declared or name in "AEOUY")
+    return declared or name.isupper()
+
+
+def _belongs_to_more(before: str, after: str) -> bool:
+    """Whether a lone letter or number is part of something: "C'est", "T-shirt", "U.S.A.", "37 °C", "f(b)", "4.5"."""
+    near, far = after[:1], after[1:2]
+    if before[-1:] in ("-", "°", "$", "+") or (before[-1:] in ("'", ".", ",") and before[-2:-1].isalnum()):
+        return True
+    if near in ("+", "#", "%", "°") or (near in ("'", "-", ".", ",") and far.isalnum()):
+        return True
+    return (near == ")" or before[-1:] == "(") and before.rstrip("(")[-1:].isalnum()
+
+
+def _paired(found: list[Mention], piece: str) -> Iterator[Mention]:
+    """A label and the same option's text right behind it (or the other way round) are one mention."""
+    at = 0
+    while at < len(found):
+        one = found[at]
+        if at + 1 < len(found):
+            two = found[at + 1]
+            between = piece[one.end : two.start]
+            if one.value == two.value and one.label != two.label and not between.strip(" ).:,]([\"'-"):
+                yield Mention(one.start, two.end, one.value, two.label)
+                at += 2
+                continue
+        yield one
+        at += 1
+
+
+def _not_denied(found: Iterator[Mention], piece: str) -> Iterator[Mention]:
+    """Without "not A", "neither A nor B", "A is wrong"."""
+    before: Mention | None = None
+    denied = False
+    for mention in found:
+        joined = before and markers.JOINED.fullmatch(piece, before.end, mention.start)
+        lead = piece[max(0, mention.start - 50) : mention.start]
+        denied = bool((denied and joined) or markers.DENIED_BEFORE.search(lead))
+        if not denied and not markers.DENIED_AFTER.match(piece, mention.end):
+            yield mention
+        before = mention

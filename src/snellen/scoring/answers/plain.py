@@ -1,0 +1,131 @@
+"""A reply without its trimmings: thoughts, markup, LaTeX and typographic variants gone, marked answers set apart."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any, NamedTuple
+
+from snellen.scoring.answers.json_values import Tangled, json_values
+
+OPEN, CLOSE = "\ue000", "\ue001"
+"""Private characters around what a reply marks as its answer by a tag, a box or a JSON key."""
+LONGEST = 100_000
+"""Of a longer reply only the end is read, and only for an explicit declaration."""
+
+THOUGHT = r"(?:think|thinking|thought|reasoning)"
+THOUGHT_END = re.compile(rf"</{THOUGHT}>", re.I)
+THOUGHT_START = re.compile(rf"<{THOUGHT}>", re.I)
+ANSWER_KEYS = {"answer", "finalanswer", "correctanswer", "choice", "option", "prediction"}
+MANY_MARKS = re.compile(r"([\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u3099\u309a]{8})[\u0300-\u309a]{8,}")
+
+
+class Prepared(NamedTuple):
+    """A reply ready to be read. `cut`: it was so long that only its end is here."""
+
+    text: str
+    cut: bool
+
+
+def without_thoughts(text: str) -> str:
+    """What stands behind the reasoning. Reasoning that never ends leaves only what stood before it."""
+    ends = [match.end() for match in THOUGHT_END.finditer(text)]
+    rest = text[ends[-1] :] if ends else text
+    start = THOUGHT_START.search(rest)
+    return rest[: start.start()] if start else rest
+
+
+def prepared(text: str) -> Prepared:
+    """The reply as the grammars read it."""
+    said = without_thoughts(text.replace(OPEN, " ").replace(CLOSE, " ")).strip()
+    cut = len(said) > LONGEST
+    return Prepared(flat(_mark_tags(_mark_json(said[-LONGEST:]))), cut)
+
+
+def _mark_json(text: str) -> str:
+    """{"answer": "B"} becomes a marked B."""
+    parts, done = [], 0
+    try:
+        for start, end, value in json_values(text):
+            if isinstance(value, dict) and (said := _json_answer(value)) is not None:
+                parts += [text[done:start], f" {OPEN}{said}{CLOSE} "]
+                done = end
+    except Tangled:
+        return text
+    return "".join(parts) + text[done:]
+
+
+def _json_answer(value: dict[str, Any]) -> str | None:
+    """What an object gives under the keys that mean an answer; None where it has none of them."""
+    said = [held for key, held in value.items() if re.sub(r"[\s_-]", "", key).lower() in ANSWER_KEYS]
+    if not said:
+        return None
+    return "\n".join(held if isinstance(held, str) else str(held) for held in said if held is not None)
+
+
+TAGS = (
+    re.compile(r"<(?:final_?)?ans(?:wer)?>([^<]*)(?:</?(?:final_?)?ans(?:wer)?>)?", re.I),
+    re.compile(r"<\|begin_of_box\|>([^<]*)<\|end_of_box\|>"),
+    re.compile(r"\\boxed\s?\{((?:[^{}]|\{[^{}]*\})*)\}"),
+)
+
+
+def _mark_tags(text: str) -> str:
+    r"""<answer>B</answer> and \boxed{B} become a marked B."""
+    for tag in TAGS:
+        text = tag.sub(lambda found: f" {OPEN}{found[1]}{CLOSE} " if found[1].strip() else " ", text)
+    return text
+
+
+def _variants() -> dict[int, str | None]:
+    """Characters that are another way to write one of ASCII."""
+    table: dict[int, str | None] = {}
+    for first, last in ((0xFF01, 0xFF5E), (0x2460, 0x2468), (0x24B6, 0x24E9), (0x1D400, 0x1D7FF)):
+        for code in range(first, last + 1):
+            if len(same := unicodedata.normalize("NFKC", chr(code))) == 1 and same.isascii():
+                table[code] = same
+    invisible = (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), 0x2060, 0xFE0E, 0xFE0F, 0xFEFF)
+    table |= dict.fromkeys(invisible)
+    table |= dict.fromkeys((*range(0x2010, 0x2014), 0x2212), "-")
+    table |= {0x2014: " - ", 0x2015: " - ", 0x3002: ". ", 0x3001: ", ", 0: " ", 0x2028: "\n", 0x2029: "\n"}
+    table |= dict.fromkeys(map(ord, "‘’‚‛´′"), "'")
+    table |= dict.fromkeys(map(ord, "“”„‟″«»「」『』"), '"')
+    return table | dict.fromkeys(map(ord, "【〔［"), "[") | dict.fromkeys(map(ord, "】〕］"), "]")
+
+
+VARIANTS = _variants()
+MARKUP = (
+    (re.compile(r"\r\n?"), "\n"),
+    (re.compile(r"~~[^~\n]*~~"), " "),
+    (re.compile(r"\\(?:text\w{0,2}|math\w{2}|operatorname)\s?\{([^{}\n]*)\}"), r"\1"),
+    (re.compile(r"\\[()\[\]]|\\?\$"), ""),
+    (re.compile(r"\\[,;! ]"), " "),
+    (re.compile(r"\\([_*#%&{}])"), r"\1"),
+    (re.compile(r"<\|[^|<>\n]{0,60}\|>|</?s>|<eos>|<end_of_turn>"), " "),
+    (re.compile(r"<([a-z])>([^<>\n]*)</\1>", re.I), r"\2"),
+    (re.compile(r"</?[a-z][\w:-]{1,40}(?:\s[^<>\n=]{0,40}=[^<>\n]{0,200})?\s?/?>", re.I), " "),
+    # A star between digits is a product, not emphasis.
+    (re.compile(r"(?<!\d)\*+|\*+(?!\d)|`+"), ""),
+    (re.compile(r"(?<!\w)(_{1,3})(?=[^\s_])([^_\n]+)\1(?!\w)"), r"\2"),
+    (re.compile(r"[^\S\n]+"), " "),
+)
+
+
+def flat(text: str) -> str:
+    """The text in plain characters, without markup. Reply and shown names go through it alike."""
+    # Putting combining marks in order takes quadratic time in their number.
+    text = unicodedata.normalize("NFC", MANY_MARKS.sub(r"\1", text)).translate(VARIANTS)
+    for pattern, plainly in MARKUP:
+        text = pattern.sub(plainly, text)
+    return text.strip()
+
+
+SPACES = str.maketrans("-_", "  ")
+
+
+def lower(text: str) -> str:
+    """The text in lower case, hyphens and underscores as spaces; as long as before, so that places stay the same."""
+    small = text.lower()
+    if len(small) != len(text):
+        small = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+    return small.translate(SPACES)
