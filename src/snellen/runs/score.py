@@ -68,6 +68,7 @@ def score(
     Raises SnellenError where no task asked here has the protocol.
     """
     verdicts, rows = judgements or {}, []
+    judge_of = next((verdict.subject for verdict in verdicts.values()), "")
     asked = {response.task for response in responses}
     known = {name for task in asked for name in suite.tasks[task].protocols}
     if responses and protocol not in known:
@@ -77,9 +78,8 @@ def score(
         how = suite.tasks[item.task].protocols.get(protocol)
         if how is None:
             continue
-        verdict = verdicts.get(response.response_id)
-        outcome, said, values = score_one(item, response, how, verdict)
-        judge = verdict.subject if how.judge and verdict else ""
+        outcome, said, values = score_one(item, response, how, verdicts.get(response.response_id))
+        judge = judge_of if how.judge else ""  # also where there was nothing to judge: an arm is one result
         for metric in how.metrics:
             rows.append(
                 (

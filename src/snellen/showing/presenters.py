@@ -23,8 +23,12 @@ def option_lines(view: View) -> str:
 def plain(view: View) -> tuple[Part, ...]:
     """Support with answers, query, question, options: for suites without a wording of their own, and for tests."""
     names = {key: shown for shown, key in reversed(view.reply.keys)}
-    solved = [part for demo in view.support for part in (*demo.media, demo.caption or names.get(demo.answer, demo.answer))]
+    solved: list[Part] = []
+    for demo in view.support:
+        solved += [*demo.media, demo.caption or names.get(demo.answer, demo.answer)]
     with_pictures = any(option.media for option in view.options)
-    choices = [part for o in view.options for part in (f"{names[o.key]}:", *o.media)] if with_pictures else []
+    choices: list[Part] = []
+    for option in view.options if with_pictures else ():
+        choices += [f"{names[option.key]}:", *option.media]
     listed = [option_lines(view)] if view.options and not with_pictures else []
     return (*solved, *view.query, view.question, *choices, *listed)

@@ -1,0 +1,205 @@
+"""Small items, suites and subjects by hand, and the way every hard case takes from building to results."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from snellen.analysis.results import results
+from snellen.core.condition import Axis, parse_conditions
+from snellen.core.item import AnswerKind, Item, Media
+from snellen.core.itemset import ItemSet, read_itemset, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.response import Response
+from snellen.core.runfolder import read_responses, read_run_card
+from snellen.core.subject import Base, Lesson, Subject, SubjectCard
+from snellen.core.suite import Schedule, Suite, SuiteCard, Task, everything
+from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.score import score
+from snellen.scoring.protocols import strict
+from snellen.showing.methods import OneByOne
+
+STRICT = strict()
+PUBLISHED = replace(STRICT, name="published", unreadable="left out")
+
+
+@dataclass(frozen=True)
+class Says(Base):
+    """Says what a function of the prompt returns, or what it is told."""
+
+    says: Callable[[Prompt], str] | str
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        return Reply(self.says if isinstance(self.says, str) else self.says(prompt))
+
+
+def says(name: str, what: Callable[[Prompt], str] | str, **card: Any) -> Subject:
+    return Says(SubjectCard(name, **card), what)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A subject whose every call is told to `seen` before it is made."""
+
+    inner: Subject
+    seen: Callable[[Prompt], object]
+    at_once: int = 1
+
+    @property
+    def card(self) -> SubjectCard:
+        return replace(self.inner.card, at_once=self.at_once)
+
+    def declines(self, prompt: Prompt) -> str | None:
+        return self.inner.declines(prompt)
+
+    async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
+        return replace(self, inner=await self.inner.learn(lessons, media))
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        self.seen(prompt)
+        await asyncio.sleep(0)  # others may start meanwhile
+        return await self.inner.answer(prompt, media, rng)
+
+
+def patch(media: MediaFolder, rgb: Sequence[int], size: tuple[int, int] = (8, 6), mark: int = 0) -> Media:
+    """A flat picture; `mark` makes another file of the same colour."""
+    pixels = np.full((size[1], size[0], 3), rgb, np.uint8)
+    pixels[0, 0, 0] = (int(pixels[0, 0, 0]) + mark) % 256
+    return media.add_picture(Image.fromarray(pixels))
+
+
+def item(item_id: str, query: Sequence[Media], answer: Any, kind: AnswerKind, **told: Any) -> Item:
+    told = {"question": "?", "stimulus_id": item_id, "group_id": item_id, "task": "task", **told}
+    told = {"cluster_id": told["group_id"], **told}
+    return Item(item_id, "hard", query=tuple(query), answer=answer, answer_kind=kind, **told)
+
+
+def task(**told: Any) -> Task:
+    """A task named `task` that shows items as they are and asks one by one, unless told otherwise."""
+    plain: dict[str, Any] = {
+        "id": "task",
+        "kind": "choice",
+        "axes": (),
+        "transforms": lambda item, showing: (),
+        "method": lambda condition: OneByOne(),
+        "protocols": {"strict": STRICT, "published": PUBLISHED},
+    }
+    return Task(**{**plain, **told})
+
+
+def suite_of(*axes: Axis, tasks: Sequence[Task] = (), resolve: Any = lambda condition, card: {}, **told: Any) -> Suite:
+    """A suite of `tasks`, or of one `task(**told)`."""
+    held = tasks or (task(axes=tuple(axis.name for axis in axes), **told),)
+    card = SuiteCard(name="hard", title="Hard cases", measures="the core", paper="none", version="1", counts={})
+    return Suite(card, axes, {one.id: one for one in held}, {}, resolve)
+
+
+def arm(
+    subject: Subject, suite: Suite, condition: str = "vanilla", repeat: int = 0, schedule: Schedule = everything
+) -> Arm:
+    (point,) = parse_conditions(suite.axes, condition)
+    return Arm(subject, point, repeat, schedule)
+
+
+def watched(arms: Sequence[Arm], seen: Callable[[Prompt], object], at_once: int = 1) -> list[Arm]:
+    return [replace(arm, subject=Watched(arm.subject, seen, at_once)) for arm in arms]
+
+
+@dataclass(frozen=True)
+class Journey:
+    """Where a case arrived: the set, the responses of the resumed run, and the results under both protocols."""
+
+    built: ItemSet
+    responses: list[Response]
+    table: pd.DataFrame
+
+
+def journey(
+    root: Path,
+    items: Sequence[Item],
+    suite: Suite,
+    arms: Sequence[Arm],
+    *,
+    dies_at: int,
+    at_once: int = 1,
+    judgements: Mapping[str, Response] | None = None,
+) -> Journey:
+    """Build, run, kill at call number `dies_at`, tear the last line, resume, score, results.
+
+    The resumed run must be the uncut one, and ask twice at most what was in flight and what was torn.
+    """
+    write_itemset(root, items, source="generated", recipe={"seed": 0})
+    built = read_itemset(root)
+    assert built.items == tuple(items)
+    whole: list[Prompt] = []
+    uncut = ask(root / "whole", Plan(built, suite, watched(arms, whole.append, at_once)))
+    assert dies_at < len(whole), "the kill must come before the end"
+    killed_run(root / "run", built, suite, arms, dies_at, at_once)
+    (part,) = (root / "run" / "parts").glob("*.jsonl") if list((root / "run" / "parts").iterdir()) else [None]
+    torn = part is not None and len(part.read_bytes()) > 5
+    if part is not None:
+        part.write_bytes(part.read_bytes()[:-5])
+    again: list[Prompt] = []
+    resumed = ask(root / "run", Plan(built, suite, watched(arms, again.append, at_once)))
+    assert resumed == uncut == read_responses(root / "run")
+    assert 0 <= dies_at + len(again) - len(whole) <= at_once + torn, "only what was in flight, and the torn line, twice"
+    silent: list[Prompt] = []
+    assert ask(root / "run", Plan(built, suite, watched(arms, silent.append))) == resumed
+    assert silent == [], "a finished run asks nothing"
+    return Journey(built, resumed, tabulate(root / "run", resumed, built, suite, judgements))
+
+
+def killed_run(root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], dies_at: int, at_once: int) -> None:
+    """Run in another process, which the kernel kills while call number `dies_at` is under way."""
+    child = os.fork()
+    if child == 0:
+        calls: list[Prompt] = []
+
+        def seen(prompt: Prompt) -> None:
+            calls.append(prompt)
+            if len(calls) == dies_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            ask(root, Plan(built, suite, watched(arms, seen, at_once)))
+        finally:
+            os._exit(3)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+
+
+def tabulate(
+    root: Path,
+    responses: Sequence[Response],
+    built: ItemSet,
+    suite: Suite,
+    judgements: Mapping[str, Response] | None = None,
+) -> pd.DataFrame:
+    """The results of a run under `strict` and `published`."""
+    arms = read_run_card(root).arms
+    tables = [
+        results(score(responses, built, suite, name, judgements), built, suite, arms)
+        for name in ("strict", "published")
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def row(table: pd.DataFrame, **where: Any) -> Any:
+    """The one whole-task row that matches; `factor` and `level` may ask for another."""
+    for name, wanted in {"factor": "", "level": "", **where}.items():
+        table = table[table[name] == wanted]
+    assert len(table) == 1, table
+    return cast(Any, table.iloc[0])
+
+
+def value(table: pd.DataFrame, **where: Any) -> float:
+    return float(row(table, **where)["value"])
