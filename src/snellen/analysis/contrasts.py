@@ -22,9 +22,11 @@ def contrasts(scores: pd.DataFrame) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     scored = scores.dropna(subset="value")
     for place, part in scored.groupby(["task", "protocol", "metric"], sort=False):
-        keys = dict(zip(("task", "protocol", "metric"), place, strict=True))
+        keys = dict(zip(("task", "protocol", "metric"), map(str, place), strict=True))
         arms = {
-            arm_name(subject, condition): rows_of.groupby("item_id", sort=False).agg(value=("value", "mean"), cluster=("cluster_id", "first"))
+            arm_name(str(subject), str(condition)): rows_of.groupby("item_id", sort=False).agg(
+                value=("value", "mean"), cluster=("cluster_id", "first")
+            )
             for (subject, condition), rows_of in part.groupby(["subject", "condition"], sort=False)
         }
         for first, second in combinations(arms, 2):
@@ -32,7 +34,9 @@ def contrasts(scores: pd.DataFrame) -> pd.DataFrame:
             if both.empty:
                 continue
             rng = stream("contrast", *keys.values(), first, second)
-            found = paired_difference(both["value"].to_numpy(), both["value_second"].to_numpy(), both["cluster"].to_numpy(str), rng)
+            found = paired_difference(
+                both["value"].to_numpy(), both["value_second"].to_numpy(), both["cluster"].to_numpy(str), rng
+            )
             clear = bool(found.low > 0 or found.high < 0)
             rows.append({**keys, "first": first, "second": second, **found._asdict(), "clear": clear})
     return pd.DataFrame(rows, columns=list(COLUMNS))

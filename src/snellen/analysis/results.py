@@ -42,7 +42,7 @@ def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[A
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
     rows = []
     for place, asked in scores.groupby(list(KEYS), sort=False):
-        keys = dict(zip(KEYS, place, strict=True))
+        keys = dict(zip(KEYS, map(str, place), strict=True))
         task = suite.tasks[keys["task"]]
         protocol = task.protocols[keys["protocol"]]
         axes = columns.get((keys["subject"], keys["condition"]), {})

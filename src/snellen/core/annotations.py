@@ -41,7 +41,12 @@ def write_annotations(path: Path, annotations: Annotations) -> None:
     """Write a table as Parquet: `item_id`, and the row as JSON text."""
     rows = [{"item_id": key, "row": json.dumps(dict(row), sort_keys=True)} for key, row in annotations.rows.items()]
     table = pa.Table.from_pylist(rows, pa.schema({"item_id": pa.string(), "row": pa.string()}))
-    about = {"name": annotations.name, "author": annotations.author, "about": annotations.about, "hash": annotations.hash}
+    about = {
+        "name": annotations.name,
+        "author": annotations.author,
+        "about": annotations.about,
+        "hash": annotations.hash,
+    }
     files.write_table(path, table.replace_schema_metadata({"snellen": json.dumps(about)}))
 
 

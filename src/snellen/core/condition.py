@@ -80,7 +80,9 @@ def parse_conditions(axes: Sequence[Axis], text: str) -> tuple[Condition, ...]:
         if name not in by_name:
             raise SnellenError(f"condition {text!r}: no axis {name!r}; {near(name, by_name)}")
         if not equals:
-            raise SnellenError(f"condition {text!r}: axis {name!r} needs a value; {near('', map(str, by_name[name].values))}")
+            raise SnellenError(
+                f"condition {text!r}: axis {name!r} needs a value; {near('', map(str, by_name[name].values))}"
+            )
         if name in wanted:
             raise SnellenError(f"condition {text!r}: axis {name!r} is given twice")
         wanted[name] = tuple(by_name[name].read(word) for word in _expand(written))

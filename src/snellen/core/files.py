@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -19,7 +20,8 @@ def write_bytes(path: Path, raw: bytes) -> None:
         half.write_bytes(raw)
         half.replace(path)
     except OSError as error:
-        half.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the folder may be what cannot be written
+            half.unlink()
         raise cannot_write(path, error) from error
 
 
@@ -42,7 +44,9 @@ def read_table(path: Path) -> pa.Table:
     try:
         return pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
-        raise SnellenError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]}); build or copy it again") from error
+        raise SnellenError(
+            f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]}); build or copy it again"
+        ) from error
 
 
 def cannot_write(path: Path, error: OSError) -> SnellenError:

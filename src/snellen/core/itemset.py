@@ -131,12 +131,16 @@ def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> I
         odd = sorted(set(table.schema.names) ^ set(SCHEMA.names)) or [
             name for name in SCHEMA.names if table.schema.field(name) != SCHEMA.field(name)
         ]
-        raise SnellenError(f"{path}: unknown, missing or retyped fields {', '.join(odd)}; the schema stands in docs/data-schema.md")
+        raise SnellenError(
+            f"{path}: unknown, missing or retyped fields {', '.join(odd)}; the schema stands in docs/data-schema.md"
+        )
     rows = table.to_pylist()
     known: dict[str, Media] = {}
     items = tuple(_item(row, f"{path} row {number}", known) for number, row in enumerate(rows))
     if digest(rows) != card.content_hash:
-        raise SnellenError(f"{path}: the rows are not those the card was written for (content_hash); build the item set again")
+        raise SnellenError(
+            f"{path}: the rows are not those the card was written for (content_hash); build the item set again"
+        )
     media = MediaFolder(root / "media")
     if verify:
         used = ((f"{path} row {n}", one) for n, item in enumerate(items) for one in item.media())
@@ -197,8 +201,10 @@ def _item(row: Mapping[str, Any], where: str, known: dict[str, Media]) -> Item:
     for name, allowed in (("answer_kind", _KINDS), ("split", _SPLITS)):
         if cells[name] not in allowed:
             raise SnellenError(f"{where}: unknown {name} {cells[name]!r}; there are {', '.join(sorted(allowed))}")
-    if missing := next((name for name in ("item_id", "suite", "task", "question") if cells[name] is None), None):
+    if missing := next((name for name in SCHEMA.names if name not in JSON_FIELDS and cells[name] is None), None):
         raise SnellenError(f"{where}: {missing} is empty; build the item set again")
+    if odd := next((name for name in JSON_FIELDS[1:] if not isinstance(cells[name], dict)), None):
+        raise SnellenError(f"{where}: {odd} is not a JSON object; build the item set again")
 
     def media(told: Iterable[Mapping[str, Any]]) -> tuple[Media, ...]:
         return tuple(known.setdefault(one["sha256"], Media(**one)) for one in told)

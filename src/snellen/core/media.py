@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from collections.abc import Callable, Iterable
@@ -54,19 +55,27 @@ class MediaFolder:
         if key not in made:
             media = self.add_picture(make())
             made[key] = [media.sha256, media.width, media.height]
-            with (self.root / "made.jsonl").open("a") as index:
-                index.write(json.dumps([key, *made[key]]) + "\n")
+            self._note([key, *made[key]])
         name, width, height = made[key]
         if source is None:
             return Media(name, "picture", "png", width, height)
         return Media(name, "picture", "png", width, height, 0.0, source.from_stored.then(moved), source.stored_sha256)
 
+    def _note(self, made: list[Any]) -> None:
+        path = self.root / "made.jsonl"
+        try:
+            with path.open("a") as index:
+                index.write("\n" + json.dumps(made))  # a line of its own, even behind one that a kill tore
+        except OSError as error:
+            raise files.cannot_write(path, error) from error
+
     def _made(self) -> dict[str, list[Any]]:
         if self._index is None:
-            path = self.root / "made.jsonl"
-            lines = path.read_text().split("\n")[:-1] if path.is_file() else []  # a torn tail was in flight at a kill
-            told = [json.loads(line) for line in lines if line.endswith("]")]
-            self._index = {key: rest for key, *rest in told}
+            path, self._index = self.root / "made.jsonl", {}
+            for line in path.read_text().splitlines() if path.is_file() else ():
+                with contextlib.suppress(ValueError):  # torn at a kill: to be made again
+                    key, *rest = json.loads(line)
+                    self._index[key] = rest
         return self._index
 
     def add_file(self, path: Path) -> Media:
@@ -113,7 +122,10 @@ class MediaFolder:
         cheap; `remember=False` reads every byte again. Raises SnellenError at the first damage.
         """
         memory = home() / "verified" / f"{sha256(str(self.root.resolve()).encode())[:24]}.json"
-        known: dict[str, list[int]] = json.loads(memory.read_text()) if remember and memory.is_file() else {}
+        known: dict[str, list[int]] = {}
+        if remember:
+            with contextlib.suppress(OSError, ValueError):  # without memory everything is read
+                known = dict(json.loads(memory.read_text()))
         fresh: dict[str, list[int]] = {}
         for where, one in {held.sha256: (place, held) for place, held in media}.values():
             path = self.root / one.path
@@ -122,7 +134,9 @@ class MediaFolder:
             stat = path.stat()
             mark = [stat.st_size, stat.st_mtime_ns]
             if known.get(one.sha256) != mark and sha256(path.read_bytes()) != one.sha256:
-                raise SnellenError(f"{path}: the bytes were altered (used by {where}); build or copy the item set again")
+                raise SnellenError(
+                    f"{path}: the bytes were altered (used by {where}); build or copy the item set again"
+                )
             fresh[one.sha256] = mark
             self._whole.add(one.sha256)
         if remember and fresh != known:

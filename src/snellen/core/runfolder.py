@@ -28,7 +28,10 @@ _ARROW = {"int": pa.int64(), "float": pa.float64(), "tuple[float, ...]": pa.list
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
 EXCHANGES = pa.schema({"key": pa.string(), "digest": pa.string(), "error": pa.string()} | _REPLY)
 RESPONSES = pa.schema(
-    {f.name: pa.list_(pa.string()) if f.name == "calls" else _ARROW.get(str(f.type), pa.string()) for f in fields(Response)}
+    {
+        f.name: pa.list_(pa.string()) if f.name == "calls" else _ARROW.get(str(f.type), pa.string())
+        for f in fields(Response)
+    }
 )
 SENT = pa.schema({"digest": pa.string(), "parts": pa.string()})
 _DEFAULTS = asdict(Reply(""))
@@ -70,10 +73,20 @@ class RunFolder:
 
     def __init__(self, root: Path, media: MediaFolder) -> None:
         self.root, self.media = root, media
-        self._held = {exchange.key: exchange for exchange in read_exchanges(root)}
+        self._held: dict[str, Exchange] = {}
+        self._tokens: dict[str, tuple[int, int]] = {}
         self._sent: dict[str, str] = {}
         self._part: IO[str] | None = None
         self.asked = 0
+        for exchange in read_exchanges(root):
+            self._keep(exchange)
+
+    def _keep(self, exchange: Exchange) -> None:
+        self._held[exchange.key] = exchange
+        if exchange.reply:
+            fingerprint = exchange.key.split("/", 1)[0]
+            told, said = self._tokens.get(fingerprint, (0, 0))
+            self._tokens[fingerprint] = told + exchange.reply.tokens_in, said + exchange.reply.tokens_out
 
     def recall(self, key: str, digest: str) -> Reply | None:
         """The recorded reply to this very prompt. A failure, or a reply to another prompt, counts as never asked."""
@@ -100,17 +113,13 @@ class RunFolder:
             self._part.flush()
         except OSError as error:
             raise files.cannot_write(path, error) from error
-        self._held[exchange.key] = exchange
+        self._keep(exchange)
         self.asked += 1
 
     def spent(self, prices: Mapping[str, tuple[float, float]]) -> float:
         """Money of all recorded calls; `prices` lead from fingerprint to (in, out) a million tokens."""
-        total = 0.0
-        for key, held in self._held.items():
-            price_in, price_out = prices.get(key.split("/", 1)[0], (0.0, 0.0))
-            if held.reply:
-                total += (held.reply.tokens_in * price_in + held.reply.tokens_out * price_out) / 1e6
-        return total
+        used = [(self._tokens.get(fingerprint, (0, 0)), price) for fingerprint, price in prices.items()]
+        return sum(told * p_in + said * p_out for (told, said), (p_in, p_out) in used) / 1e6
 
     def write_tables(self, responses: Sequence[Response], keep: Iterable[Response] = ()) -> None:
         """Write the tables. The parts stay: they are the truth, the tables can be made again.
@@ -128,8 +137,11 @@ class RunFolder:
 
     def close(self) -> None:
         """Close the record."""
-        if self._part is not None:
-            self._part.close()
+        try:
+            if self._part is not None:
+                self._part.close()
+        except OSError as error:  # what a full disk refused is still held back, and refused again
+            raise files.cannot_write(self.root / "parts", error) from error
 
 
 @contextmanager
@@ -147,7 +159,9 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise SnellenError(f"{root}: another process is writing here; wait for it or choose another --out") from error
+            raise SnellenError(
+                f"{root}: another process is writing here; wait for it or choose another --out"
+            ) from error
         if is_run(root):
             card = _joined(root, read_run_card(root), card)
         files.write_text(root / "run.json", card.model_dump_json(indent=1) + "\n")
@@ -167,18 +181,24 @@ def read_run_card(root: Path) -> RunCard:
     """Read `run.json`. Raises SnellenError where it is missing or malformed."""
     path = root / "run.json"
     if not path.is_file():
-        raise SnellenError(f"{root}: no run (no run.json); make one with `snellen run ITEMSET --subject S --out {root}`")
+        raise SnellenError(
+            f"{root}: no run (no run.json); make one with `snellen run ITEMSET --subject S --out {root}`"
+        )
     try:
         return RunCard.model_validate_json(path.read_text("utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
-        raise SnellenError(f"{path}: malformed ({str(error).splitlines()[0]}); the parts are whole: run again with another --out") from error
+        raise SnellenError(
+            f"{path}: malformed ({str(error).splitlines()[0]}); the parts are whole: run again with another --out"
+        ) from error
 
 
 def read_responses(root: Path) -> list[Response]:
     """The responses of a run. Raises SnellenError where the run was cut off before its tables were written."""
     path = root / "responses.parquet"
     if is_run(root) and not path.is_file():
-        raise SnellenError(f"{root}: the run was cut off before its end; give the same `snellen run` command again to finish it")
+        raise SnellenError(
+            f"{root}: the run was cut off before its end; give the same `snellen run` command again to finish it"
+        )
     rows = files.read_table(path).to_pylist()
     return [Response(**{**row, "reply_spec": _spec(row["reply_spec"]), "calls": tuple(row["calls"])}) for row in rows]
 
@@ -197,7 +217,9 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
                 reply = None if told is None else Reply(**{**told, "numbers": tuple(told.get("numbers", ()))})
                 exchange = Exchange(cells["key"], cells["digest"], reply, cells.get("error", ""))
             except (ValueError, KeyError, TypeError) as error:
-                raise SnellenError(f"{part} line {number}: broken ({error}); restore the file or run again with another --out") from error
+                raise SnellenError(
+                    f"{part} line {number}: broken ({error}); restore the file or run again with another --out"
+                ) from error
             yield exchange
 
 
@@ -242,4 +264,6 @@ def _response_cells(response: Response) -> dict[str, Any]:
 
 def _spec(text: str) -> ReplySpec:
     cells = json.loads(text)
-    return ReplySpec(cells["kind"], tuple((shown, key) for shown, key in cells["keys"]), cells["frame"] and Affine(**cells["frame"]))
+    return ReplySpec(
+        cells["kind"], tuple((shown, key) for shown, key in cells["keys"]), cells["frame"] and Affine(**cells["frame"])
+    )

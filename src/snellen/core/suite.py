@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.hashing import digest
-from snellen.core.item import AnswerKind, Item, Split, View
+from snellen.core.item import AnswerKind, Item, Media, Split, View
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
@@ -53,6 +54,19 @@ class Showing:
     items: Sequence[Item]
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
 
+    @cached_property
+    def by_stimulus(self) -> Mapping[str, tuple[Media, ...]]:
+        """Everything the items show, by stimulus, each once."""
+        held: dict[str, dict[Media, None]] = {}
+        for item in self.items:
+            held.setdefault(item.stimulus_id, {}).update(dict.fromkeys(item.media()))
+        return {stimulus: tuple(media) for stimulus, media in held.items()}
+
+    @cached_property
+    def pool(self) -> tuple[Media, ...]:
+        """Everything the items show, each once."""
+        return tuple(dict.fromkeys(one for media in self.by_stimulus.values() for one in media))
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -75,12 +89,17 @@ def everything(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str
     yield tuple(trials)
 
 
+def _always(item: Item, condition: Condition) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Task:
     """One kind of question: which axes it knows, and how it is shown, asked, taught and scored.
 
     `transforms` sees the whole item, since a crop may need a region that the subject must not be told. `lessons` is the
-    split that subjects may learn from. `split_by` names factors whose levels get rows of their own in the results.
+    split that subjects may learn from. `asks` says whether an item is asked under a condition at all. `split_by` names
+    factors whose levels get rows of their own in the results.
     """
 
     id: str
@@ -90,6 +109,7 @@ class Task:
     method: Callable[[Condition], Method]
     protocols: Mapping[str, Protocol]
     lessons: Split | None = None
+    asks: Callable[[Item, Condition], bool] = _always
     split_by: tuple[str, ...] = ()
 
 
@@ -136,6 +156,7 @@ class BuildOptions:
     workers: int = 1
     renderer: str = "mitsuba"
     quick: bool = False
+    show_progress: bool = True
 
 
 class Recipe(typing.Protocol):
@@ -145,7 +166,7 @@ class Recipe(typing.Protocol):
         """What would be made: counts, time, disk. Plain data with plain integers; nothing is written."""
         ...
 
-    def build(self, options: BuildOptions, progress: Callable[[str], Any]) -> ItemSet:
+    def build(self, options: BuildOptions) -> ItemSet:
         """Make the set in `options.out`; what a kill left behind is used again."""
         ...
 
@@ -172,4 +193,6 @@ def settle(condition: Condition, suite: Suite, card: SubjectCard) -> Condition:
     """The condition with every `auto` replaced by what it means for this subject; its written form stays apart."""
     told = suite.resolve(condition, card)
     columns = {**condition.columns(), **told}
-    return Condition(condition.axes, tuple((a.name, columns[a.name]) for a in condition.axes if columns[a.name] != a.default))
+    return Condition(
+        condition.axes, tuple((a.name, columns[a.name]) for a in condition.axes if columns[a.name] != a.default)
+    )

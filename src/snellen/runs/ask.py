@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from snellen.core.subject import Lesson, Subject
 from snellen.core.suite import Method, Schedule, Showing, Suite, Task, Transform, Trial, everything, settle
 from snellen.runs.score import primary_score
 from snellen.stimuli.transforms.montage import lay_out
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -63,15 +66,10 @@ def ask(root: Path, plan: Plan) -> list[Response]:
     Returns the responses of these arms, in the order of arms, tasks and items whatever the order of arrival.
     """
     with open_run(root, run_card(plan), plan.items.media) as run:
-        before = read_responses(root) if (root / "responses.parquet").is_file() else []
-        responses: list[Response] = []
-        try:
-            responses = asyncio.run(_ask_all(run, plan))
-        finally:  # also where the user stops it or the money is spent: the next life replaces these tables
-            asked = {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms}
-            keep = [r for r in before if (r.subject, r.condition, r.repeat) not in asked]
-            if responses or not is_finished(root):
-                run.write_tables(responses, keep)
+        before = read_responses(root) if is_finished(root) else []
+        responses = asyncio.run(_ask_all(run, plan))
+        asked = {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms}
+        run.write_tables(responses, [r for r in before if (r.subject, r.condition, r.repeat) not in asked])
     return responses
 
 
@@ -139,12 +137,30 @@ class _Desk:
     arm: Arm
     gate: asyncio.Semaphore
     prices: Mapping[str, tuple[float, float]]
+    stopped: list[BaseException] = field(default_factory=list)
+
+    async def all_of(self, jobs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+        """What they return. After an error no new call is made; it is raised when the calls under way have been recorded."""
+
+        async def watched(job: Coroutine[Any, Any, T]) -> T:
+            try:
+                return await job
+            except BaseException as error:
+                self.stopped.append(error)
+                raise
+
+        done = await asyncio.gather(*map(watched, jobs), return_exceptions=True)
+        if self.stopped:
+            raise self.stopped[0]
+        return [result for result in done if not isinstance(result, BaseException)]
 
     async def call(self, key: str, subject: Subject, prompt: Prompt) -> Reply | None:
         """The recorded reply, or a new one recorded; None where the call failed."""
         digest = prompt.digest()
         if (reply := self.run.recall(key, digest)) is None:
             async with self.gate:
+                if self.stopped:
+                    raise self.stopped[0]
                 self._check_budget()
                 prompt = _laid_out(prompt, self.run) if subject.card.reads == "parts" else prompt
                 try:
@@ -167,7 +183,8 @@ class _Desk:
 
 
 def _laid_out(prompt: Prompt, run: RunFolder) -> Prompt:
-    if not any(isinstance(part, Montage) for turn in (prompt, *prompt.history) for part in turn.parts):
+    told = [*prompt.parts, *(part for turn in prompt.history for part in turn.parts)]
+    if not any(isinstance(part, Montage) for part in told):
         return prompt
     made = [lay_out(part, run.media) if isinstance(part, Montage) else part for part in prompt.parts]
     history = tuple(
@@ -216,9 +233,10 @@ async def _ask_task(desk: _Desk, task: Task) -> list[Response]:
     mine = plan.items.task(task.id)
     if not mine or not arm.condition.moves() <= set(task.axes):
         return []  # a condition that moves an axis this task lacks is not asked here
-    tested = [item for item in mine if item.split == "test"][: plan.limit]
-    taught = [item for item in mine if task.lessons and item.split == task.lessons]
     condition = settle(arm.condition, plan.suite, arm.subject.card)
+    asked = [item for item in mine if task.asks(item, condition)]
+    tested = [item for item in asked if item.split == "test"][: plan.limit]
+    taught = [item for item in asked if task.lessons and item.split == task.lessons]
     views = show_items([*tested, *taught], mine, task, condition, plan, desk.run)
     lessons = [Lesson(views[item.item_id], item.answer) for item in taught]
     subject = await arm.subject.learn(lessons, desk.run.media)
@@ -238,9 +256,8 @@ async def _ask_task(desk: _Desk, task: Task) -> list[Response]:
 
 
 async def _ask_batch(desk: _Desk, subject: Subject, method: Method, batch: Sequence[Trial]) -> list[Response]:
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_ask_trial(desk, subject, method, trial)) for trial in batch]
-    return [response for task in tasks for response in task.result()]
+    done = await desk.all_of(_ask_trial(desk, subject, method, trial) for trial in batch)
+    return [response for responses in done for response in responses]
 
 
 async def _ask_trial(desk: _Desk, subject: Subject, method: Method, trial: Trial) -> list[Response]:
@@ -277,9 +294,7 @@ async def _ask_trial(desk: _Desk, subject: Subject, method: Method, trial: Trial
         if len(prompts) == 1:
             replies = [await desk.call(keys[0], subject, prompts[0])]
         else:
-            async with asyncio.TaskGroup() as group:
-                asked = [group.create_task(desk.call(k, subject, p)) for k, p in zip(keys, prompts, strict=True)]
-            replies = [task.result() for task in asked]
+            replies = await desk.all_of(desk.call(k, subject, p) for k, p in zip(keys, prompts, strict=True))
         heard = [reply for reply in replies if reply is not None]
         if len(heard) < len(replies):
             return responses("failed", {}, desk.run.error(keys[replies.index(None)]))

@@ -27,7 +27,9 @@ COLUMNS = (
 """One row a response and metric. `said` is what was read, as JSON, in the item's own terms."""
 
 
-def read_one(item: Item, response: Response, protocol: Protocol, verdict: Response | None = None) -> tuple[Outcome, Any]:
+def read_one(
+    item: Item, response: Response, protocol: Protocol, verdict: Response | None = None
+) -> tuple[Outcome, Any]:
     """(outcome, what was read) of one response. With a judge, the verdict is read in its place."""
     heard = response
     if protocol.judge is not None and response.status == "ok" and response.text:
@@ -42,7 +44,9 @@ def read_one(item: Item, response: Response, protocol: Protocol, verdict: Respon
     return ("no_answer" if said is None else "answered"), said
 
 
-def score_one(item: Item, response: Response, protocol: Protocol, verdict: Response | None = None) -> tuple[Outcome, Any, dict[str, float]]:
+def score_one(
+    item: Item, response: Response, protocol: Protocol, verdict: Response | None = None
+) -> tuple[Outcome, Any, dict[str, float]]:
     """(outcome, what was read, value of each metric); NaN where there is nothing to score."""
     outcome, said = read_one(item, response, protocol, verdict)
     if outcome == "answered":

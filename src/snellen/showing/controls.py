@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle, islice
+from string import ascii_uppercase
 
 import numpy as np
 from PIL import Image
 
 from snellen.core.condition import Axis, Value
+from snellen.core.errors import SnellenError
 from snellen.core.item import Media, View
 from snellen.core.media import MediaFolder
 from snellen.core.suite import Showing, Transform
@@ -24,7 +27,7 @@ def control(value: Value, showing: Showing) -> tuple[Transform, ...]:
     if value == "grey":
         return (Grey(),)
     if value == "shuffled":
-        return (Shuffled(tuple(dict.fromkeys(one for item in showing.items for one in item.media()))),)
+        return (Shuffled(showing.by_stimulus, showing.pool),)
     return ()
 
 
@@ -69,19 +72,26 @@ class Grey:
 
 @dataclass(frozen=True)
 class Shuffled:
-    """Every picture replaced by one of another stimulus of the task; the same picture by the same one."""
+    """Every picture replaced by one that its stimulus does not show; the same picture of a stimulus by the same one.
 
-    pool: tuple[Media, ...] = field(repr=False)
+    Drawn for all that the stimulus ever shows, so that neither the question nor the number of shots moves the draw.
+    Where the task shows nothing else there is nothing to show.
+    """
+
+    by_stimulus: Mapping[str, Sequence[Media]] = field(repr=False)
+    pool: Sequence[Media] = field(repr=False)
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        own = list(dict.fromkeys(view.media()))
-        others = [picture for picture in self.pool if picture.sha256 not in {one.sha256 for one in own}]
+        own = [one.sha256 for one in self.by_stimulus.get(view.stimulus_id, ())]
+        own += [one.stored_sha256 for one in view.media() if one.stored_sha256 not in set(own)]
+        mine = set(own)
+        strange = (self.pool[int(n)] for n in rng.permutation(len(self.pool)) if self.pool[int(n)].sha256 not in mine)
+        others = list(islice(strange, len(own)))
         if not others:
             return Without()(view, media, rng)
-        drawn = rng.choice(len(others), size=len(own), replace=len(others) < len(own))
-        swap = {old.sha256: others[int(new)] for old, new in zip(own, drawn, strict=True)}
-        return each_picture(view, lambda picture: (swap[picture.sha256],))
+        swap = dict(zip(own, cycle(others), strict=False))
+        return each_picture(view, lambda picture: (swap[picture.stored_sha256],))
 
 
 @dataclass(frozen=True)
@@ -91,10 +101,12 @@ class Lettered:
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        letters = ascii_uppercase[: len(view.options)]
+        if len(letters) < len(view.options):
+            raise SnellenError(f"item {view.item_id}: {len(view.options)} options are more than there are letters")
         keys: list[tuple[str, str]] = []
-        for letter, option in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", view.options, strict=False):
+        for letter, option in zip(letters, view.options, strict=True):
             keys.append((letter, option.key))
-            if option.text and option.text != letter:
+            if option.text and option.text.upper() not in letters:  # a text that is a letter would name two options
                 keys.append((option.text, option.key))
         return replace(view, reply=replace(view.reply, keys=tuple(keys)))
-

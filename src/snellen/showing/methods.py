@@ -39,27 +39,33 @@ class OneByOne:
 
 @dataclass(frozen=True)
 class Sheet:
-    """All questions about `samples` stimuli in one prompt, answered on one JSON sheet (`core.sheet`)."""
+    """All questions about `samples` stimuli in one prompt, answered on one JSON sheet (`core.sheet`).
+
+    With `by_question`, one question about them a prompt.
+    """
 
     samples: int
     present: PresentMany
+    by_question: bool = False
     name: str = "sheet"
     version: int = 1
 
     def together(self, views: Sequence[View]) -> list[tuple[View, ...]]:
         """Stimuli in the order of the task, `samples` at a time, with all their questions."""
         place = {stimulus: n for n, stimulus in enumerate(dict.fromkeys(view.stimulus_id for view in views))}
-        pages: dict[int, list[View]] = {}
+        pages: dict[tuple[int, str], list[View]] = {}
         for view in views:
-            pages.setdefault(place[view.stimulus_id] // self.samples, []).append(view)
+            page = place[view.stimulus_id] // self.samples, view.question if self.by_question else ""
+            pages.setdefault(page, []).append(view)
         return [tuple(page) for page in pages.values()]
 
     def ask(self, views: tuple[View, ...]) -> Talk:
-        """One call; a reply without JSON answers nothing."""
+        """One call; a reply without JSON answers nothing, unless there is one cell only."""
         (reply,) = yield (Prompt(self.present(views), views),)
-        if len(views) == 1:
-            return {views[0].item_id: reply.text}
-        return read_sheet(views, read_json_objects(reply.text))
+        answers = read_sheet(views, read_json_objects(reply.text))
+        if len(views) == 1 and answers[views[0].item_id] is None:
+            return {views[0].item_id: reply.text}  # a sheet of one cell may be answered plainly
+        return answers
 
 
 @dataclass(frozen=True)

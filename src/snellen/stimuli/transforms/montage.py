@@ -45,4 +45,3 @@ def _shrunk(picture: Image.Image, cell: tuple[int, int]) -> Image.Image:
     scale = min(1.0, cell[0] / picture.width, cell[1] / picture.height)
     size = max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
     return picture if scale == 1.0 else picture.resize(size, Image.Resampling.LANCZOS)
-

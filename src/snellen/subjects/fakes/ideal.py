@@ -45,7 +45,7 @@ class IdealObserver(Base):
         """A blind observer declines items whose pictures are not described."""
         if self.blind_to and any(not self.items[view.item_id].latent for view in prompt.views):
             return "these items have no latent to be blind to"
-        return None
+        return super().declines(prompt)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Every view on its own."""

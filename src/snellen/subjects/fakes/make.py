@@ -35,7 +35,9 @@ def make_fake(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> 
     if kind not in known:
         raise SnellenError(f"no subject fake:{name}; {near(kind, known)}")
     if known[kind] != bool(equals):
-        raise SnellenError(f"fake:{kind} {'needs a value, as in ' if known[kind] else 'takes no value: '}fake:{kind}{'=…' * known[kind]}")
+        raise SnellenError(
+            f"fake:{kind} {'needs a value, as in ' if known[kind] else 'takes no value: '}fake:{kind}{'=…' * known[kind]}"
+        )
     return _MAKERS[kind](told, items)
 
 
@@ -48,7 +50,8 @@ def _by_id(items: Sequence[Item]) -> dict[str, Item]:
 
 
 def _ideal(name: str, items: Sequence[Item], blind_to: frozenset[str] = frozenset()) -> Subject:
-    known = {d for look in (shows := looks_of(items)).values() for d in look}
+    shows = looks_of(items)
+    known = {d for look in shows.values() for d in look}
     factors = known | {d.split("/")[0] for d in known}
     if items and (unknown := sorted(blind_to - factors)) and known:
         raise SnellenError(f"fake:{name}: nothing here shows {unknown[0]!r}; {near(unknown[0], sorted(factors))}")
@@ -60,7 +63,9 @@ def _scripted(told: str, items: Sequence[Item]) -> Subject:
     try:
         script = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise SnellenError(f"{path}: not a readable JSON file ({error}); it should lead from item ids to texts") from error
+        raise SnellenError(
+            f"{path}: not a readable JSON file ({error}); it should lead from item ids to texts"
+        ) from error
     if not isinstance(script, dict) or not all(isinstance(text, str) for text in script.values()):
         raise SnellenError(f"{path}: should be one JSON object that leads from item ids to texts")
     return Scripted(_card(f"scripted={path.name}", script=digest(script, 12)), script)
