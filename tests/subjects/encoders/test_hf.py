@@ -1,0 +1,176 @@
+"""Models of transformers, tiny and random, saved to a folder: no hub is asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Option
+from snellen.subjects.encoders import load_encoder
+from snellen.subjects.encoders.encoder import fingerprint
+from tests.subjects.encoders.scenes import BLUE, RED, Album, ask, declined, draw, subject
+
+WHY = "needs the extra 'models'"
+torch = pytest.importorskip("torch", reason=WHY)
+transformers = pytest.importorskip("transformers", reason=WHY)
+
+SEEING: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "image_size": 16,
+    "patch_size": 8,
+}
+PICTURES = [draw("disc", RED), draw("bar", BLUE).convert("L"), Image.new("RGBA", (5, 90))]
+
+
+def save_processor(folder: Path, kind: str, side: int = 16) -> None:
+    size = {"height": side, "width": side}
+    told = {"image_processor_type": kind, "size": size, "crop_size": size}
+    (folder / "preprocessor_config.json").write_text(json.dumps(told))
+
+
+def vit(folder: Path, kind: str = "ViTModel", seed: int = 0) -> Path:
+    torch.manual_seed(seed)
+    getattr(transformers, kind)(transformers.ViTConfig(**SEEING)).save_pretrained(folder)
+    save_processor(folder, "ViTImageProcessor")
+    return folder
+
+
+def clip(folder: Path) -> Path:
+    torch.manual_seed(1)
+    letters = [chr(code) for code in range(97, 123)]
+    words = ["<|startoftext|>", "<|endoftext|>", *letters, *[f"{letter}</w>" for letter in letters], ".</w>"]
+    tokenizer = transformers.CLIPTokenizer({word: place for place, word in enumerate(words)}, [])
+    tokenizer.save_pretrained(folder)
+    texts = {
+        key: SEEING[key] for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+    }
+    texts |= {"vocab_size": len(words), "max_position_embeddings": 20, "bos_token_id": 0, "eos_token_id": 1}
+    config = transformers.CLIPConfig(text_config=texts, vision_config=SEEING, projection_dim=8)
+    transformers.CLIPModel(config).save_pretrained(folder)
+    save_processor(folder, "CLIPImageProcessor")
+    return folder
+
+
+@pytest.mark.parametrize("layer", ["pooled", "tokens", "cls", "0", "1", "-1"])
+def test_layers_of_a_vit_are_what_transformers_gives(tmp_path: Path, layer: str) -> None:
+    vit(tmp_path)
+    encoder = load_encoder(f"hf/{tmp_path}", {"layer": layer})
+    rows = encoder.features(PICTURES)
+    assert rows.shape == (3, 16)
+    assert encoder.text is None
+    processor = transformers.ViTImageProcessorPil.from_pretrained(tmp_path)
+    inputs = processor(images=[picture.convert("RGB") for picture in PICTURES], return_tensors="pt")
+    with torch.inference_mode():
+        out = transformers.ViTModel.from_pretrained(tmp_path).eval()(**inputs, output_hidden_states=True)
+    states = out.last_hidden_state
+    known = {"pooled": out.pooler_output, "tokens": states.mean(1), "cls": states[:, 0]}
+    expected = known[layer] if layer in known else out.hidden_states[int(layer)].mean(1)
+    assert np.allclose(rows, expected.numpy(), atol=1e-5)
+
+
+def test_a_pooler_that_was_never_trained_is_not_used(tmp_path: Path) -> None:
+    vit(tmp_path, "ViTForImageClassification")
+    pooled, tokens = [load_encoder(f"hf/{tmp_path}", {"layer": layer}) for layer in ("pooled", "tokens")]
+    assert np.array_equal(pooled.features(PICTURES), tokens.features(PICTURES))
+
+
+def test_a_checkpoint_that_lacks_weights_is_refused(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = transformers.ViTModel(transformers.ViTConfig(**SEEING))
+    state = {key: value for key, value in model.state_dict().items() if key != "layernorm.weight"}
+    model.save_pretrained(tmp_path, state_dict=state)
+    save_processor(tmp_path, "ViTImageProcessor")
+    with pytest.raises(SnellenError, match="its features would be random"):
+        load_encoder(f"hf/{tmp_path}").features(PICTURES)
+
+
+def test_a_convolutional_network(tmp_path: Path) -> None:
+    config = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic")
+    transformers.ResNetModel(config).save_pretrained(tmp_path)
+    save_processor(tmp_path, "ViTImageProcessor", 32)
+    assert load_encoder(f"hf/{tmp_path}").features(PICTURES).shape == (3, 16)
+    assert load_encoder(f"hf/{tmp_path}", {"layer": "1"}).features(PICTURES).shape == (3, 8)
+
+
+def test_clip_brings_its_text_side(tmp_path: Path) -> None:
+    clip(tmp_path)
+    encoder = load_encoder(f"hf/{tmp_path}")
+    assert encoder.text is not None
+    rows, texts = (
+        encoder.features(PICTURES),
+        encoder.text.features(["a red disc", "a blue bar on a very long grey floor"]),
+    )
+    assert (rows.shape, texts.shape) == ((3, 8), (2, 8))
+    model = transformers.CLIPModel.from_pretrained(tmp_path).eval()
+    processor = transformers.CLIPImageProcessorPil.from_pretrained(tmp_path)
+    tokenizer = transformers.CLIPTokenizer.from_pretrained(tmp_path)
+    inputs = processor(images=[picture.convert("RGB") for picture in PICTURES], return_tensors="pt")
+    words = tokenizer(["a red disc"], return_tensors="pt")
+    with torch.inference_mode():
+        out = model(**inputs, **words)
+    ours = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert np.allclose(ours, out.image_embeds.numpy(), atol=1e-5)
+    ours = texts[0] / np.linalg.norm(texts[0])
+    assert np.allclose(ours, out.text_embeds.numpy()[0], atol=1e-5)
+    assert load_encoder(f"hf/{tmp_path}", {"layer": "tokens"}).text is None
+    assert load_encoder(f"hf/{tmp_path}", {"layer": "tokens"}).features(PICTURES).shape == (3, 16)
+
+
+def test_clip_as_a_subject(tmp_path: Path) -> None:
+    album = Album(tmp_path / "media")
+    who = subject(f"hf/{clip(tmp_path / 'clip')}")
+    options = [Option("a", "red disc"), Option("b", "blue bar")]
+    view = album.view([album.add("disc", RED)], options)
+    reply = ask(who, album, view)
+    assert reply.text == options[int(np.argmax(reply.numbers))].text
+    assert who.card.attributes["family"] == "clip"
+    assert who.card.attributes["supervision"] == "image-text pairs"
+    assert int(who.card.attributes["parameters"]) > 1000
+    blind = subject(f"hf/{tmp_path / 'clip'}", layer="cls")
+    assert declined(blind, view) == "no lessons for this question, and this encoder has no text side"
+    assert blind.card.name == f"encoder:hf/{tmp_path / 'clip'}?layer=cls"
+
+
+def test_fingerprint_follows_weights_layer_and_processor(tmp_path: Path) -> None:
+    first, same, other, resized = [tmp_path / name for name in ("first", "same", "other", "resized")]
+    for folder, seed in ((first, 0), (same, 0), (other, 1), (resized, 0)):
+        vit(folder, seed=seed)
+    save_processor(resized, "ViTImageProcessor", 24)
+    mark = {folder.name: fingerprint(load_encoder(f"hf/{folder}")) for folder in (first, same, other, resized)}
+    assert mark["first"] == mark["same"]
+    assert len({*mark.values(), fingerprint(load_encoder(f"hf/{first}", {"layer": "cls"}))}) == 4
+
+
+def test_what_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> None:
+    vit(tmp_path / "vit")
+    wanted = [
+        (f"hf/{tmp_path / 'vit'}", {"layer": "token"}, "no layer 'token'; did you mean 'tokens'?"),
+        (f"hf/{tmp_path / 'nothing'}", {}, "no such model"),
+    ]
+    (tmp_path / "llava").mkdir()
+    transformers.LlavaConfig().save_pretrained(tmp_path / "llava")
+    wanted.append((f"hf/{tmp_path / 'llava'}", {}, "talks; ask it as chat:hf/"))
+    for name, settings, message in wanted:
+        with pytest.raises(SnellenError, match="^encoder:hf/") as raised:
+            load_encoder(name, settings)
+        assert message in str(raised.value)
+        assert "\n" not in str(raised.value)
+    with pytest.raises(SnellenError, match="no layer 7"):
+        load_encoder(f"hf/{tmp_path / 'vit'}", {"layer": "7"}).features(PICTURES)
+
+
+def test_processors_that_demand_torchvision_are_named(tmp_path: Path) -> None:
+    config = transformers.DINOv3ViTConfig(**{**SEEING, "num_register_tokens": 1})
+    transformers.DINOv3ViTModel(config).save_pretrained(tmp_path)
+    save_processor(tmp_path, "DINOv3ViTImageProcessor")
+    with pytest.raises(SnellenError, match="demand torchvision are not supported: DINOv3"):
+        subject(f"hf/{tmp_path}")
