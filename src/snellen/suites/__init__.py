@@ -1,0 +1,6 @@
+"""Suites: one slice a benchmark."""
+
+from snellen.core.registry import Registry
+from snellen.core.suite import Suite
+
+SUITES: Registry[Suite] = Registry("suite", {"combo": "snellen.suites.combo:SUITE"})

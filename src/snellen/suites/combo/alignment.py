@@ -1,0 +1,211 @@
+"""Abstraction Alignment (section 3.2, appendix B.3): natural categories that composites abstract.
+
+The paper's 24 categories and 21 COCO names stand only in figures; ours, with object, stance and view, are in
+`natural_categories.yaml`, chosen by looking at the renders (`design/natural-categories.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from snellen.core.item import Item, Media, Montage, Option, Part, View
+from snellen.core.seeds import stream
+from snellen.showing.presenters import Present, option_lines
+from snellen.stimuli.scenes import MATERIAL_LOOKS, Composite, Look
+from snellen.suites.combo import prompts
+from snellen.suites.combo.space import Mask, as_claims, members, required
+
+IMG2TEXT, TEXT2IMG = "img2text", "text2img"
+
+
+class NaturalCategory(BaseModel):
+    """One category: the joint that abstracts it, how it stands (rotations in degrees about x, y, z in turn), whence it is seen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    primary: str
+    anchor: str
+    secondary: str
+    pivot: str
+    turn_deg: list[tuple[str, float]] = []
+    azimuth_deg: tuple[float, float] = (0.0, 360.0)
+    elevation_deg: tuple[float, float] = (20.0, 55.0)
+    too_similar: list[str] = []
+    why: str
+
+
+class NaturalCategories(BaseModel):
+    """`natural_categories.yaml`: our 24 categories, and 21 COCO names that only distract."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    categories: list[NaturalCategory]
+    coco_names: list[str]
+
+
+@cache
+def natural_categories() -> NaturalCategories:
+    """The categories as data."""
+    text = files("snellen.suites.combo").joinpath("natural_categories.yaml").read_text("utf-8")
+    return NaturalCategories.model_validate(yaml.safe_load(text))
+
+
+def joint_of(category: NaturalCategory) -> Mask:
+    """The objects with the category's shapes and contact point, whatever their materials and colours."""
+    return members(
+        {
+            "shape/primary": [category.primary],
+            "contact-point/anchor": [category.anchor],
+            "shape/secondary": [category.secondary],
+            "contact-point/pivot": [category.pivot],
+        }
+    )
+
+
+def dressed(category: NaturalCategory, rng: np.random.Generator) -> Composite:
+    """The category's object in materials and colours drawn at random."""
+    first, second = (MATERIAL_LOOKS[int(n)] for n in rng.integers(len(MATERIAL_LOOKS), size=2))
+    primary = Look(category.primary, first.kind, first.colour)  # type: ignore[arg-type]  # the yaml is checked by Look itself
+    secondary = Look(category.secondary, second.kind, second.colour)  # type: ignore[arg-type]
+    return Composite(primary, category.anchor, secondary, category.pivot)
+
+
+def similar(first: str, second: str) -> bool:
+    """Whether two names may not stand in one question: too similar by the list, or abstracted by the same joint."""
+    known = {category.name: category for category in natural_categories().categories}
+    for one, other in ((first, second), (second, first)):
+        if one in known and other in known[one].too_similar:
+            return True
+    if first in known and second in known:
+        return bool((joint_of(known[first]) & joint_of(known[second])).any())
+    return False
+
+
+def distractors(name: str, rng: np.random.Generator, *, coco: bool) -> list[str]:
+    """Three names that are unlike `name` and unlike each other, from the other categories (and the COCO names)."""
+    told = natural_categories()
+    names = [category.name for category in told.categories if category.name != name]
+    names += told.coco_names if coco else []
+    drawn: list[str] = []
+    for n in rng.permutation(len(names)):
+        if not any(similar(names[n], other) for other in (name, *drawn)):
+            drawn.append(names[n])
+        if len(drawn) == 3:
+            break
+    return drawn
+
+
+def img2text_item(n: int, name: str, picture: Media, look: Mapping[str, str], seed: int, version: str) -> Item:
+    """Which of four labels matches the picture?"""
+    rng = stream("combo", version, seed, IMG2TEXT, n)
+    names = [name, *distractors(name, rng, coco=True)]
+    names = [names[k] for k in rng.permutation(4)]
+    known = {category.name: joint_of(category) for category in natural_categories().categories}
+    nothing = np.zeros(9504, bool)
+    fits = {one: known.get(one, nothing) for one in names}
+    return _item(
+        f"img2text-{n:04d}",
+        IMG2TEXT,
+        version,
+        name,
+        prompts.IMG2TEXT_QUESTION,
+        (picture,),
+        tuple(Option(one, one) for one in names),
+        {"shows": {picture.sha256: dict(look)}, "claims": as_claims(fits)},
+        required([(look, mask) for mask in fits.values()]),
+    )
+
+
+def text2img_item(
+    n: int, name: str, shown: Mapping[str, tuple[Media, Mapping[str, str]]], seed: int, version: str
+) -> Item:
+    """Which of four pictures resembles the label? `shown` leads from the category of a picture to picture and look."""
+    rng = stream("combo", version, seed, TEXT2IMG, n)
+    names = [list(shown)[k] for k in rng.permutation(len(shown))]
+    category = next(one for one in natural_categories().categories if one.name == name)
+    wanted = joint_of(category)
+    keys = {f"picture-{k}": one for k, one in enumerate(names, 1)}
+    options = tuple(Option(key, "", (shown[one][0],)) for key, one in keys.items())
+    latent = {
+        "shows": {shown[one][0].sha256: dict(shown[one][1]) for one in names},
+        "claims": as_claims(dict.fromkeys(keys, wanted)),
+        "about": "option",
+    }
+    answer = next(key for key, one in keys.items() if one == name)
+    needs = required([(shown[one][1], wanted) for one in names])
+    question = prompts.TEXT2IMG_QUESTION.format(label=name)
+    made = _item(f"text2img-{n:04d}", TEXT2IMG, version, answer, question, (), options, latent, needs)
+    return made
+
+
+def _item(
+    item_id: str,
+    task: str,
+    version: str,
+    answer: str,
+    question: str,
+    query: tuple[Media, ...],
+    options: tuple[Option, ...],
+    latent: Mapping[str, object],
+    needs: tuple[str, ...],
+) -> Item:
+    return Item(
+        item_id=item_id,
+        suite="combo",
+        task=task,
+        version=version,
+        question=question,
+        query=query,
+        answer=answer,
+        answer_kind="choice",
+        stimulus_id=item_id,
+        group_id=item_id,
+        cluster_id=item_id,
+        options=options,
+        requires=needs,
+        latent=dict(latent),
+    )
+
+
+# Showing
+
+
+def img2text_parts(prompt: str) -> Present:
+    """The picture, the question, four lettered labels."""
+
+    def present(view: View) -> tuple[Part, ...]:
+        lines = [prompts.ALIGNMENT_INTRO[prompt], view.question, option_lines(view), prompts.LETTER_FORM[prompt]]
+        return (*view.query, "\n".join(filter(None, lines)))
+
+    return present
+
+
+def text2img_parts(prompt: str, single: bool) -> Present:
+    """Four lettered pictures, apart or on one sheet, then the question."""
+
+    def present(view: View) -> tuple[Part, ...]:
+        letters = [view.reply.name(option.key) for option in view.options]
+        pictures = tuple(picture for option in view.options for picture in option.media)
+        lines = [prompts.ALIGNMENT_INTRO_MANY[prompt], view.question, prompts.LETTER_FORM[prompt]]
+        text = "\n".join(filter(None, lines))
+        if single and len(pictures) == len(letters):
+            return (Montage(pictures, 2, tuple(letters)), text)
+        shown = [part for letter, option in zip(letters, view.options, strict=True) for part in (f"{letter}:", *option.media)]
+        return (*shown, text)
+
+    return present
+
+
+def names_for(n: int, seed: int, version: str, task: str) -> Sequence[str]:
+    """Whose turn it is: every category once, in random order, then again."""
+    names = [category.name for category in natural_categories().categories]
+    rounds = -(-n // len(names))
+    drawn = [names[k] for r in range(rounds) for k in stream("combo", version, seed, task, "order", r).permutation(len(names))]
+    return drawn[:n]

@@ -1,0 +1,260 @@
+"""Category Building (section 3.2, appendix B.4): two rule-categories, four objects of each, and a test object.
+
+A rule fixes some dimensions. The rules of a family are made from one another by changing a few of the fixed values, so that
+pairs within a family are close and pairs across families are far; every pair of disjoint rules is a candidate, and its
+difficulty is measured, not assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Demo, Item, Media, Montage, Option, Part, View
+from snellen.core.seeds import stream
+from snellen.showing.presenters import Present
+from snellen.stimuli.scenes import DIMENSIONS, all_composites
+from snellen.suites.combo import prompts
+from snellen.suites.combo.difficulty import LEVELS, Features, level_of, separation
+from snellen.suites.combo.space import Mask, as_claims, members, required, values
+
+TASK = "category-building"
+SHOTS = 4
+QUERIES_A_PAIR = 2
+OBJECTS_A_RULE = 6
+"""Pictures of each category in the pool: four to support, two to ask."""
+RULES_A_FAMILY = 3
+SMALLEST = 24
+"""Fewest objects a category may have: below, the Gaussian of its features cannot be told (`design/category-difficulty.md`)."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A category: all objects with these values. Pairs in the order of `DIMENSIONS`."""
+
+    fixed: tuple[tuple[str, str], ...]
+
+    def mask(self) -> Mask:
+        """Its objects among the 9,504."""
+        return members({dimension: [value] for dimension, value in self.fixed})
+
+    def text(self) -> str:
+        """The rule as `dimension=value` terms."""
+        return ",".join(f"{dimension}={value}" for dimension, value in self.fixed)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two rules no object follows both of, their distance and its level."""
+
+    first: Rule
+    second: Rule
+    distance: float
+    level: str
+
+    def deciding(self) -> tuple[str, ...]:
+        """Dimensions that both rules fix, to different values."""
+        other = dict(self.second.fixed)
+        return tuple(d for d, value in self.first.fixed if other.get(d, value) != value)
+
+
+def random_rule(rng: np.random.Generator) -> Rule:
+    """A rule of random granularity that at least `SMALLEST` objects follow."""
+    while True:
+        look = all_composites()[int(rng.integers(9504))].dimensions()
+        size = int(rng.integers(1, 6))
+        picked = sorted(int(k) for k in rng.choice(len(DIMENSIONS) - 1, size=size, replace=False))  # never by the pivot alone
+        rule = Rule(tuple((DIMENSIONS[k], look[DIMENSIONS[k]]) for k in picked))
+        if rule.mask().sum() >= SMALLEST:
+            return rule
+
+
+def changed(rule: Rule, count: int, rng: np.random.Generator) -> Rule | None:
+    """The rule with `count` of its values changed, or None where too few objects follow that."""
+    fixed = dict(rule.fixed)
+    for dimension in rng.permutation([d for d, _ in rule.fixed])[:count]:
+        others = [value for value in values(str(dimension)) if value != fixed[str(dimension)]]
+        fixed[str(dimension)] = others[int(rng.integers(len(others)))]
+    made = Rule(tuple((d, fixed[d]) for d, _ in rule.fixed))
+    return made if made.mask().sum() >= SMALLEST else None
+
+
+def family(rng: np.random.Generator) -> tuple[Rule, ...]:
+    """Rules that differ from the first in one or two values."""
+    while True:
+        rules = [random_rule(rng)]
+        for _ in range(20):
+            made = changed(rules[0], int(rng.integers(1, 3)), rng)
+            if made is not None and made not in rules:
+                rules.append(made)
+            if len(rules) == RULES_A_FAMILY:
+                return tuple(rules)
+
+
+def reference_pairs(count: int, rng: np.random.Generator) -> list[tuple[Rule, Rule]]:
+    """Pairs whose distances set the levels: half within a family, half across two."""
+    pairs = []
+    while len(pairs) < count:
+        within = family(rng)
+        other = family(rng)
+        pairs += [pair for pair in ((within[0], within[1]), (within[0], other[0])) if _disjoint(*pair)]
+    return pairs[:count]
+
+
+def _disjoint(first: Rule, second: Rule) -> bool:
+    return not (first.mask() & second.mask()).any()
+
+
+def choose_pairs(count: int, rules_count: int, seed: int, version: str, features: Features) -> tuple[list[Rule], list[Pair]]:
+    """Families of rules, and `count` pairs of them spread evenly over the four levels.
+
+    Draws families until every level has enough candidates. Raises SnellenError where that never happens.
+    """
+    wanted = {level: count // 4 + (n < count % 4) for n, level in enumerate(LEVELS)}
+    for attempt in range(200):
+        rng = stream("combo", version, seed, TASK, "families", attempt)
+        rules: list[Rule] = []
+        while len(rules) < rules_count:
+            rules += [rule for rule in family(rng) if rule not in rules]
+        rules = rules[:rules_count]
+        by_level: dict[str, list[Pair]] = {level: [] for level in LEVELS}
+        for first, second in _candidates(rules, rng):
+            if not _disjoint(first, second):
+                continue
+            distance = separation(features.values, first.mask(), second.mask())
+            level = level_of(distance, features.thresholds)
+            by_level[level].append(Pair(first, second, distance, level))
+        if all(len(by_level[level]) >= wanted[level] for level in LEVELS):
+            pairs = [pair for level in LEVELS for pair in _spread(by_level[level], wanted[level], rng)]
+            used = [rule for rule in rules if any(rule in (pair.first, pair.second) for pair in pairs)]
+            return used, pairs
+    raise SnellenError(f"combo/{TASK}: no {count} pairs over four levels from {rules_count} rules with seed {seed}; try another seed")
+
+
+def _candidates(rules: Sequence[Rule], rng: np.random.Generator, most: int = 400) -> list[tuple[Rule, Rule]]:
+    """Every pair within a family, and some of those across."""
+    families = [rules[n : n + RULES_A_FAMILY] for n in range(0, len(rules), RULES_A_FAMILY)]
+    within = [pair for held in families for pair in combinations(held, 2)]
+    across = [pair for pair in combinations(rules, 2) if pair not in set(within)]
+    picked = rng.permutation(len(across))[:most]
+    return within + [across[int(k)] for k in picked]
+
+
+def _spread(pairs: Sequence[Pair], count: int, rng: np.random.Generator) -> list[Pair]:
+    """Some pairs, no rule oftener than need be."""
+    left, used, drawn = [pairs[int(k)] for k in rng.permutation(len(pairs))], dict[Rule, int](), list[Pair]()
+    while len(drawn) < count:
+        best = min(left, key=lambda pair: used.get(pair.first, 0) + used.get(pair.second, 0))
+        left.remove(best)
+        drawn.append(best)
+        for rule in (best.first, best.second):
+            used[rule] = used.get(rule, 0) + 1
+    return drawn
+
+
+def pair_items(
+    n: int,
+    pair: Pair,
+    shown: Mapping[Rule, Sequence[tuple[Media, Mapping[str, str]]]],
+    seed: int,
+    version: str,
+    provenance: Mapping[str, object],
+) -> list[Item]:
+    """The questions about one pair, the same support in each: one test object of either category, in random order."""
+    rng = stream("combo", version, seed, TASK, "pair", n)
+    rules = [pair.first, pair.second] if rng.random() < 0.5 else [pair.second, pair.first]
+    held = {key: [shown[rule][int(k)] for k in rng.permutation(len(shown[rule]))] for key, rule in zip("AB", rules, strict=True)}
+    support = tuple(Demo((held[key][shot][0],), key, shot) for shot in range(SHOTS) for key in "AB")
+    fits = {key: rule.mask() for key, rule in zip("AB", rules, strict=True)}
+    looks = {picture.sha256: dict(look) for key in "AB" for picture, look in held[key][: SHOTS + 1]}
+    made = []
+    for place, answer in enumerate("AB" if rng.random() < 0.5 else "BA"):
+        picture, look = held[answer][SHOTS]
+        made.append(
+            Item(
+                item_id=f"categories-{n:04d}-{place}",
+                suite="combo",
+                task=TASK,
+                version=version,
+                question=prompts.CATEGORY_QUESTION,
+                query=(picture,),
+                support=support,
+                answer=answer,
+                answer_kind="choice",
+                stimulus_id=f"categories-{n:04d}-{place}",
+                group_id=f"categories-{n:04d}",
+                cluster_id=f"categories-{n:04d}",
+                options=(Option("A", "A"), Option("B", "B")),
+                factors={"difficulty": pair.level, "granularity": str(len(pair.first.fixed)), "deciding": ", ".join(pair.deciding()) or "several"},
+                measures={"distance": pair.distance, "objects": float(sum(int(mask.sum()) for mask in fits.values()))},
+                requires=required([(look, fits[key]) for key in "AB"]),
+                latent={"shows": looks, "claims": as_claims(fits), "learned": True},
+                provenance={**provenance, "rules": {key: rule.text() for key, rule in zip("AB", rules, strict=True)}},
+            )
+        )
+    return made
+
+
+# Showing
+
+
+def category_parts(prompt: str, single: bool, think: bool = False) -> Present:
+    """4 + 4 + 1 pictures as three (the paper's main setting, appendix D.3) or as one, then the question."""
+
+    def present(view: View) -> tuple[Part, ...]:
+        by_key = {o.key: tuple(one for demo in view.support if demo.answer == o.key for one in demo.media) for o in view.options}
+        intro = "\n".join(filter(None, (prompts.DESCRIPTION[prompt], prompts.CATEGORY_INTRO[prompt])))
+        closing = "\n".join((view.question, prompts.CATEGORY_THINK if think else prompts.CATEGORY_FORM[prompt]))
+        if single:
+            pictures = tuple(one for held in by_key.values() for one in held) + view.query
+            labels = tuple(key for key, held in by_key.items() for _ in held) + ("test",) * len(view.query)
+            page = (Montage(pictures, SHOTS, labels),) if pictures else ()
+            return (intro, *page, closing)
+        parts: list[Part] = [intro]
+        for key, held in by_key.items():
+            parts += [f"Category {key}:", *((Montage(held, 2),) if held else ())]
+        return (*parts, "Test object:", *view.query, closing)
+
+    return present
+
+
+def perceive_parts(view: View) -> tuple[Part, ...]:
+    """All patterns of one picture at once, as JSON (figure 23 for LLaVA: eight pattern questions a picture)."""
+    return (prompts.DESCRIPTION["full"], *view.query, view.question)
+
+
+def caption_parts(view: View) -> tuple[Part, ...]:
+    """A free caption of one picture (what the paper asked of Qwen)."""
+    return (*view.query, view.question)
+
+
+def perceive_question() -> str:
+    """The keys to fill in, with what they may hold."""
+    lines = []
+    for dimension in DIMENSIONS:
+        kind, part = dimension.split("/")
+        told = ", ".join(values(dimension)) if kind != "contact-point" else _places(part)
+        lines.append(f'"{dimension}": {told}')
+    return prompts.PERCEIVE.format(keys="\n".join(lines))
+
+
+def _places(part: str) -> str:
+    return prompts.ANCHOR_PLACES if part == "anchor" else prompts.PIVOT_PLACES
+
+
+def classify_parts(prompt: str) -> Callable[[View, str], tuple[Part, ...]]:
+    """Classify from what was said of the pictures and from the test picture itself."""
+
+    def present(view: View, told: str) -> tuple[Part, ...]:
+        lines = [prompts.DESCRIPTION[prompt], prompts.CATEGORY_INTRO[prompt], prompts.PERCEIVED_INTRO]
+        for option in view.options:
+            lines += [f"Category {option.key}: {demo.caption}" for demo in view.support if demo.answer == option.key]
+        lines += [prompts.PERCEIVED_TEST, told]
+        closing = "\n".join((view.question, prompts.CATEGORY_FORM[prompt]))
+        return ("\n".join(filter(None, lines)), "Test object:", *view.query, closing)
+
+    return present

@@ -1,0 +1,82 @@
+"""How hard two rule-categories are to tell apart (appendix B.4): features -> PCA -> a Gaussian each -> 2-Wasserstein.
+
+The features of all 9,504 objects come with the package (`features.npz`: one view each, efficientnet-lite2, global PCA to
+64 numbers, float16). Any encoder makes others with `python -m snellen.suites.combo.make_features`. PCA dimension, encoder and thresholds are not in
+the paper; ours and the alternatives are compared in `design/category-difficulty.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.suites.combo.space import Mask
+
+Floats = NDArray[np.float64]
+LEVELS = ("easy", "medium", "hard", "expert")
+PCA_DIMENSIONS = 16
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of every object, shape (9504, d), with the encoder that made them and the quartiles of `separation`."""
+
+    values: Floats
+    encoder: str
+    thresholds: tuple[float, float, float]
+    about: dict[str, Any]
+
+
+@cache
+def packaged_features() -> Features:
+    """The features that come with the package."""
+    import io
+    import json
+
+    raw = files("snellen.suites.combo").joinpath("features.npz").read_bytes()
+    with np.load(io.BytesIO(raw)) as held:
+        about = json.loads(str(held["about"]))
+        low, middle, high = (float(x) for x in about["thresholds"])
+        return Features(held["features"].astype(np.float64), about["encoder"], (low, middle, high), about)
+
+
+def separation(features: Floats, first: Mask, second: Mask, dimensions: int = PCA_DIMENSIONS) -> float:
+    """2-Wasserstein distance between Gaussians fitted to two categories, in units of the features; smaller is harder.
+
+    `features` (9504, d); PCA is fitted on both categories together, to at most `dimensions` and at most what they span.
+    """
+    one, two = features[first], features[second]
+    both = np.concatenate([one, two])
+    centre = both.mean(axis=0)
+    sizes, axes = np.linalg.eigh((both - centre).T @ (both - centre))
+    kept = axes[:, ::-1][:, : min(dimensions, int((sizes > 1e-12 * sizes[-1]).sum()) or 1)]
+    return wasserstein((one - centre) @ kept, (two - centre) @ kept)
+
+
+def wasserstein(first: Floats, second: Floats) -> float:
+    """2-Wasserstein distance between the Gaussians of two samples, shapes (n, d) and (m, d).
+
+    W^2 = |m1 - m2|^2 + tr(S1 + S2 - 2 (S2^1/2 S1 S2^1/2)^1/2), covariances with n - 1 in the denominator.
+    """
+    gap = first.mean(axis=0) - second.mean(axis=0)
+    s1, s2 = np.atleast_2d(np.cov(first.T)), np.atleast_2d(np.cov(second.T))
+    root = _root(s2)
+    cross = np.sqrt(np.clip(np.linalg.eigvalsh(root @ s1 @ root), 0, None)).sum()
+    squared = float(gap @ gap + np.trace(s1) + np.trace(s2) - 2 * cross)
+    return float(np.sqrt(max(squared, 0.0)))
+
+
+def _root(matrix: Floats) -> Floats:
+    """The symmetric square root of a covariance."""
+    sizes, axes = np.linalg.eigh(matrix)
+    return np.asarray((axes * np.sqrt(np.clip(sizes, 0, None))) @ axes.T)
+
+
+def level_of(distance: float, thresholds: tuple[float, float, float]) -> str:
+    """`expert` below the first quartile of the reference pairs, then `hard`, `medium`, `easy`."""
+    return LEVELS[3 - int(np.searchsorted(thresholds, distance, side="right"))]

@@ -1,0 +1,40 @@
+"""The objects and their views: which picture shows object `index` from view `view` under a seed."""
+
+from __future__ import annotations
+
+from snellen.core.seeds import seed_of, stream
+from snellen.stimuli.scenes import Shot, chain, composite, composite_scene, random_camera, turn
+from snellen.suites.combo.alignment import NaturalCategory, dressed
+
+VERSION = "1"
+"""Version of the suite: moves when old and new scores may not share a table."""
+VIEWS = 20
+"""Random views of each object (section 3.1)."""
+SIZE_PX = (480, 360)
+
+
+def object_shot(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZE_PX) -> Shot:
+    """Object 0..9503 from its view 0..19."""
+    scene = composite_scene(composite(index))
+    rng = stream("combo", VERSION, seed, "view", index, view)
+    camera = random_camera(scene, rng, width_px=size_px[0], height_px=size_px[1])
+    return Shot(scene, camera, seed_of("combo", VERSION, seed, "noise", index, view))
+
+
+def natural_shot(category: NaturalCategory, number: int, seed: int, size_px: tuple[int, int] = SIZE_PX) -> tuple[Shot, dict[str, str]]:
+    """Picture `number` of a natural category in materials, colours and a view of its own, with the object's look."""
+    rng = stream("combo", VERSION, seed, "natural", category.name, number)
+    wanted = dressed(category, rng)
+    axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+    turned = chain(*(turn(axes[axis], degrees) for axis, degrees in reversed(category.turn_deg)))
+    scene = composite_scene(wanted, rotation=turned)
+    camera = random_camera(
+        scene,
+        rng,
+        elevation_deg=category.elevation_deg,
+        azimuth_deg=category.azimuth_deg,
+        width_px=size_px[0],
+        height_px=size_px[1],
+    )
+    noise = seed_of("combo", VERSION, seed, "natural noise", category.name, number)
+    return Shot(scene, camera, noise), wanted.dimensions()

@@ -1,0 +1,176 @@
+"""Pattern Perception (section 3.2, Table 2): seven questions about one picture, eight with the pivot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from snellen.core.condition import Condition
+from snellen.core.item import Demo, Item, Media, Montage, Option, Part, Split, View
+from snellen.core.media import MediaFolder
+from snellen.core.seeds import stream
+from snellen.core.suite import Showing
+from snellen.showing.presenters import Present, PresentMany
+from snellen.suites.combo import prompts
+from snellen.suites.combo.space import as_claims, members, required
+from snellen.stimuli.scenes import ANCHORS, COLOURS, MATERIALS, PIVOTS, SHAPES, text_name
+
+TASK = "pattern-perception"
+QUESTIONS: Mapping[str, str] = {
+    "primary-shape": "shape/primary",
+    "primary-material": "material/primary",
+    "primary-colour": "colour/primary",
+    "secondary-shape": "shape/secondary",
+    "secondary-material": "material/secondary",
+    "secondary-colour": "colour/secondary",
+    "anchor": "contact-point/anchor",
+    "pivot": "contact-point/pivot",
+}
+"""Factor `question` -> dimension asked. The first seven are those of Table 2."""
+IN_CONTEXT = ("primary-material", "secondary-material", "anchor")
+"""What Figure 6 asks with solved examples."""
+
+
+def option_values(dimension: str, look: Mapping[str, str]) -> tuple[str, ...]:
+    """The options of a question. Contact points are those of the shape in question, as the paper's 5/11 implies."""
+    kind, part = dimension.split("/")
+    if kind == "shape":
+        return SHAPES
+    if kind == "material":
+        return MATERIALS
+    if kind == "colour":
+        return (*COLOURS, prompts.NO_COLOUR)
+    shape = look["shape/primary" if part == "anchor" else "shape/secondary"]
+    places = {str(key): tuple(held) for key, held in (ANCHORS if part == "anchor" else PIVOTS).items()}
+    return places[shape]
+
+
+def words(dimension: str, value: str) -> str:
+    """How a value is written to a subject."""
+    return prompts.NO_COLOUR_TEXT if value == prompts.NO_COLOUR else text_name(dimension, value)
+
+
+def items_about(
+    stimulus: str, picture: Media, look: Mapping[str, str], split: Split, *, version: str, cluster: str, provenance: Mapping[str, object]
+) -> list[Item]:
+    """The eight items about one picture."""
+    made = []
+    for question, dimension in QUESTIONS.items():
+        offered = option_values(dimension, look)
+        fits = {value: members({dimension: [value]}) for value in offered}
+        made.append(
+            Item(
+                item_id=f"{stimulus}-{question}",
+                suite="combo",
+                task=TASK,
+                version=version,
+                split=split,
+                question=prompts.QUESTION[dimension],
+                query=(picture,),
+                answer=look[dimension],
+                answer_kind="choice",
+                stimulus_id=stimulus,
+                group_id=f"{stimulus}-{question}",
+                cluster_id=cluster,
+                options=tuple(Option(value, words(dimension, value)) for value in offered),
+                factors={"question": question, "primary shape": look["shape/primary"]},
+                requires=required([(look, mask) for mask in fits.values()]),
+                latent={"shows": {picture.sha256: dict(look)}, "claims": as_claims(fits)},
+                provenance=dict(provenance),
+            )
+        )
+    return made
+
+
+def asks(item: Item, condition: Condition) -> bool:
+    """The pivot only where wanted; with solved examples only Figure 6's questions, no spheres where the anchor is asked."""
+    question = item.factors["question"]
+    if condition["demos"] == "in-context":
+        return question in IN_CONTEXT and not (question == "anchor" and item.factors["primary shape"] == "sphere")
+    return question != "pivot" or condition["pivot"] == "on"
+
+
+@dataclass(frozen=True)
+class InContext:
+    """Solved examples from the train split: one picture for each right answer of the question, the same for every item."""
+
+    demos: Mapping[str, tuple[Demo, ...]]
+    version: int = 1
+
+    def __repr__(self) -> str:
+        return f"InContext(questions={len(self.demos)}, version={self.version})"
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        return replace(view, support=self.demos.get(view.question, ()))
+
+
+def in_context(showing: Showing) -> InContext:
+    """The examples of every question, drawn from train items by a stream of their own."""
+    train = [item for item in showing.items if item.split == "train" and asks(item, showing.condition)]
+    demos: dict[str, list[Demo]] = {}
+    for question in dict.fromkeys(item.question for item in train):
+        held = [item for item in train if item.question == question]
+        order = stream("combo", "in-context", question).permutation(len(held))
+        first = {held[n].answer: held[n] for n in reversed(order)}
+        demos[question] = [Demo(item.query, str(answer), 0) for answer, item in sorted(first.items())]
+    return InContext({question: tuple(shown) for question, shown in demos.items()})
+
+
+# Showing
+
+
+def options_told(view: View) -> str:
+    """The options of a question; contact points of all shapes, so that the options never tell the shape."""
+    if view.question == prompts.QUESTION["contact-point/anchor"]:
+        return prompts.ANCHOR_PLACES
+    if view.question == prompts.QUESTION["contact-point/pivot"]:
+        return prompts.PIVOT_PLACES
+    return ", ".join(option.text for option in view.options)
+
+
+def demo_parts(views: tuple[View, ...]) -> list[Part]:
+    """Solved examples, each picture once a question."""
+    parts: list[Part] = []
+    for view in {view.question: view for view in views if view.support}.values():
+        dimension = next(d for d, asked in prompts.QUESTION.items() if asked == view.question)
+        parts.append(view.question)
+        for demo in view.support:
+            parts += [*demo.media, f"Answer: {words(dimension, demo.answer)}"]
+    return [prompts.DEMOS_INTRO, *parts] if parts else []
+
+
+def sheet_parts(prompt: str, single: bool) -> PresentMany:
+    """Ten samples (or as many as there are) and their questions, answered on one JSON sheet."""
+    def present(views: tuple[View, ...]) -> tuple[Part, ...]:
+        stimuli = {view.stimulus_id: view.query for view in views}
+        questions = {view.question: view for view in views}
+        names = [f"q{n}" for n in range(1, len(questions) + 1)]
+        asked = [f"{name}: {q} Options: {options_told(view)}." for name, (q, view) in zip(names, questions.items(), strict=True)]
+        count = f"{len(stimuli)} samples, one picture each" if len(stimuli) > 1 else "one sample, one picture"
+        cells = ", ".join(f'"{name}": "..."' for name in names)
+        example = f'[{{"sample": 1, {cells}}}]'
+        shown: list[Part] = []
+        if single:
+            labels = tuple(f"Sample {n}" for n, query in enumerate(stimuli.values(), 1) for _ in query)
+            pictures = tuple(picture for query in stimuli.values() for picture in query)
+            shown = [Montage(pictures, 5, labels)] if pictures else []
+        else:
+            for number, query in enumerate(stimuli.values(), 1):
+                shown += [f"Sample {number}:", *query]
+        lines = [prompts.DESCRIPTION[prompt], prompts.SHEET[prompt].format(count=count), *asked]
+        form = prompts.SHEET_FORM[prompt].format(example=example)
+        return ("\n".join(filter(None, lines)), *demo_parts(views), *shown, form)
+
+    return present
+
+
+def one_parts(prompt: str) -> Present:
+    """One sample, one question."""
+
+    def present(view: View) -> tuple[Part, ...]:
+        lines = [prompts.DESCRIPTION[prompt], f"{view.question} Options: {options_told(view)}.", prompts.ONE_FORM[prompt]]
+        return (*demo_parts((view,)), *view.query, "\n".join(filter(None, lines)))
+
+    return present

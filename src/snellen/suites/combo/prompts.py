@@ -1,0 +1,115 @@
+"""Every wording of the suite.
+
+The paper's prompts are figures (13, 22 to 26) and not in its text; what the text says of them is kept: system information
+about ComBo, the questions, their options and explicit instructions (appendix C.2), JSON replies (E), samples in groups of
+ten (D.1), 4 + 4 + 1 pictures (D.3), and a ladder of shorter prompts for weaker models (4.3.1, C.2).
+"""
+
+from __future__ import annotations
+
+from snellen.stimuli.scenes import ANCHORS, COLOURS, MATERIALS, PIVOTS, SHAPES, text_name
+
+PARTS = {"primary": "larger", "secondary": "smaller"}
+
+ANCHOR_PLACES = "; ".join(
+    f"on a {text_name('shape', shape)}: {', '.join(text_name('contact-point', one) for one in places)}"
+    for shape, places in ANCHORS.items()
+)
+PIVOT_PLACES = "; ".join(
+    f"of a {text_name('shape', shape)}: {', '.join(text_name('contact-point', one) for one in places)}"
+    for shape, places in PIVOTS.items()
+)
+NO_COLOUR = "none"
+NO_COLOUR_TEXT = "no added colour (glass or wood)"
+
+DESCRIPTION = {
+    "full": (
+        "ComBo (Composite Blocks) is a set of objects, each made of two geometric primitives that touch: a larger, primary "
+        "primitive and a smaller, secondary one. A primitive is a "
+        f"{', '.join(text_name('shape', shape) for shape in SHAPES[:-1])} or {text_name('shape', SHAPES[-1])}. It is made of "
+        f"{', '.join(MATERIALS[:-1])} or {MATERIALS[-1]}. Rubber and metal are coloured "
+        f"{', '.join(COLOURS[:-1])} or {COLOURS[-1]}; glass and wood have no added colour. The secondary primitive is "
+        "attached to a contact point on the primary one."
+    ),
+    "short": "Each object is made of two blocks: a larger, primary one and a smaller, secondary one attached to it.",
+    "minimal": "",
+}
+
+QUESTION = {
+    "shape/primary": "What is the shape of the primary (larger) primitive?",
+    "material/primary": "What is the material of the primary (larger) primitive?",
+    "colour/primary": "What is the colour of the primary (larger) primitive?",
+    "shape/secondary": "What is the shape of the secondary (smaller) primitive?",
+    "material/secondary": "What is the material of the secondary (smaller) primitive?",
+    "colour/secondary": "What is the colour of the secondary (smaller) primitive?",
+    "contact-point/anchor": "At which point of the primary (larger) primitive is the secondary one attached?",
+    "contact-point/pivot": "With which point is the secondary (smaller) primitive attached to the primary one?",
+}
+
+SHEET = {
+    "full": (
+        "You will see {count}. Answer every question for every sample, choosing exactly one of the options given with the "
+        "question."
+    ),
+    "short": "You will see {count}. For every sample answer:",
+    "minimal": "{count}.",
+}
+SHEET_FORM = {
+    "full": (
+        "Reply with JSON only, without any explanation: a list with one object a sample, in the order shown, in which "
+        '"sample" is the number of the sample and every question has its answer, like {example}'
+    ),
+    "short": "Reply with JSON only, one object a sample, like {example}",
+    "minimal": "JSON: {example}",
+}
+ONE_FORM = {
+    "full": "Answer with exactly one of the options and nothing else.",
+    "short": "Answer with one of the options.",
+    "minimal": "Answer:",
+}
+DEMOS_INTRO = "First some solved examples."
+
+IMG2TEXT_QUESTION = "Which of the labels matches the object in the picture best?"
+TEXT2IMG_QUESTION = "Which of the pictures resembles this most: {label}?"
+ALIGNMENT_INTRO = {
+    "full": "The picture shows an abstract object built of two simple blocks. Its colour and material do not matter.",
+    "short": "An abstract object built of two blocks.",
+    "minimal": "",
+}
+ALIGNMENT_INTRO_MANY = {
+    "full": "The pictures show abstract objects built of two simple blocks. Their colours and materials do not matter.",
+    "short": "Abstract objects built of two blocks.",
+    "minimal": "",
+}
+LETTER_FORM = {
+    "full": "Answer with the letter of exactly one option and nothing else.",
+    "short": "Answer with one letter.",
+    "minimal": "Answer:",
+}
+
+CATEGORY_QUESTION = "Does the test object belong to category A or to category B?"
+CATEGORY_INTRO = {
+    "full": (
+        "Two abstract categories of such objects, A and B, are each defined by a rule about shape, material, colour or "
+        "contact point that all their objects follow. You see four objects of category A, four objects of category B, and "
+        "one test object. Work out what the objects of each category have in common, then decide to which category the "
+        "test object belongs."
+    ),
+    "short": "Four objects of category A, four of category B, then a test object.",
+    "minimal": "A, B, test.",
+}
+CATEGORY_FORM = {
+    "full": "Answer with A or B and nothing else.",
+    "short": "Answer with A or B.",
+    "minimal": "A or B?",
+}
+CATEGORY_THINK = (
+    "Think step by step: describe the objects, state the rule of each category, compare the test object with both. End with "
+    "one line: Answer: A or Answer: B."
+)
+PERCEIVE = (
+    "Describe the object in the picture by its patterns. Reply with JSON only, one object with these keys:\n{keys}"
+)
+CAPTION = "Describe the object in the picture: the shape, material and colour of its two parts, and where they touch."
+PERCEIVED_INTRO = "What was seen in the pictures of each category:"
+PERCEIVED_TEST = "What was seen in the test picture:"

@@ -1,0 +1,82 @@
+"""The space of 9,504 objects as a table: which objects a constraint allows, and what decides an answer.
+
+A constraint leads from dimensions (`factor/part`, see `stimuli.scenes.DIMENSIONS`) to the values allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.stimuli.scenes import DIMENSIONS, all_composites
+
+Mask = NDArray[np.bool_]
+"""Which of the 9,504 objects, shape (9504,)."""
+
+FACTORS = tuple(dict.fromkeys(dimension.split("/")[0] for dimension in DIMENSIONS))
+"""Colour, shape, material and contact point: what an observer may be blind to."""
+
+
+@cache
+def values(dimension: str) -> tuple[str, ...]:
+    """Every value a dimension takes, in the order of the objects."""
+    return tuple(dict.fromkeys(one.dimensions()[dimension] for one in all_composites()))
+
+
+@cache
+def table() -> NDArray[np.int16]:
+    """Value numbers (places in `values`) of every object, shape (9504, 8)."""
+    places = [{value: n for n, value in enumerate(values(dimension))} for dimension in DIMENSIONS]
+    rows = [[at[value] for at, value in zip(places, one.dimensions().values(), strict=True)] for one in all_composites()]
+    return np.array(rows, np.int16)
+
+
+def members(constraint: Mapping[str, Sequence[str]]) -> Mask:
+    """The objects a constraint allows."""
+    held = np.ones(len(table()), bool)
+    for dimension, allowed in constraint.items():
+        codes = [values(dimension).index(value) for value in allowed if value in values(dimension)]
+        held &= np.isin(table()[:, DIMENSIONS.index(dimension)], codes)
+    return held
+
+
+def claims(allowed: Mask) -> dict[str, list[str]]:
+    """What belonging to `allowed` says of each dimension: the values found there, where not every value is.
+
+    An empty set of objects claims what nothing fulfils.
+    """
+    told: dict[str, list[str]] = {}
+    for column, dimension in enumerate(DIMENSIONS):
+        found = np.unique(table()[allowed, column])
+        if len(found) < len(values(dimension)):
+            told[dimension] = [values(dimension)[n] for n in found]
+    return told
+
+
+def like(look: Mapping[str, str], without: str) -> Mask:
+    """The objects that look the same to an observer who misses one factor."""
+    return members({d: [value] for d, value in look.items() if d.split("/")[0] != without})
+
+
+def required(options: Sequence[tuple[Mapping[str, str], Mask]]) -> tuple[str, ...]:
+    """The factors without which the answer is not fixed.
+
+    Each option comes with the look it is judged by and the objects that would fit it. An option remains possible for an
+    observer who misses a factor where some object that looks the same to him fits; the answer is fixed where exactly one
+    remains. This goes over whole objects, unlike the ideal observers, which hold claims against looks.
+    """
+    undecided = []
+    for factor in FACTORS:
+        possible = sum(bool((like(look, factor) & fits).any()) for look, fits in options)
+        if possible != 1:
+            undecided.append(factor)
+    return tuple(undecided)
+
+
+def as_claims(options: Mapping[str, Mask]) -> dict[str, Any]:
+    """The `claims` of an item's latent: option key -> dimension -> values."""
+    return {key: claims(fits) for key, fits in options.items()}

@@ -1,0 +1,117 @@
+"""The four tasks of ComBo: axes, transforms, methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from snellen.core.condition import Axis, Condition, Value
+from snellen.core.item import Item
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import Method, Showing, Task, Transform
+from snellen.showing.controls import PICTURES, PROMPT, Lettered, control
+from snellen.showing.methods import OneByOne, PerceiveThenClassify, Sheet
+from snellen.suites.combo import alignment, categories, perception, prompts
+from snellen.suites.combo.scoring import PUBLISHED, STRICT, STRICT_PAIRS
+
+SAMPLES = Axis("samples", (10, 1), "objects a call in pattern-perception (paper: 10, appendix D.1)")
+QUESTIONS = Axis("questions", ("all", "one"), "all questions about an object in one call, or one a call")
+PIVOT = Axis("pivot", ("off", "on"), "ask the eighth question too")
+DEMOS = Axis("demos", ("none", "in-context"), "solved examples for contact point and materials (Figure 6)")
+SHEET = Axis("sheet", ("auto", "separate", "single"), "pictures apart, or laid out as one for subjects that take one picture")
+METHOD = Axis(
+    "method", ("vanilla", "cot", "perceive-then-classify", "caption-then-classify"), "how category-building is asked (Figures 22-26)"
+)
+AXES = (SAMPLES, QUESTIONS, PIVOT, DEMOS, SHEET, METHOD, PROMPT, PICTURES)
+
+
+def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
+    """`sheet=auto` means one laid-out picture for subjects that take only one."""
+    if condition["sheet"] != "auto":
+        return {}
+    return {"sheet": "single" if card.max_pictures == 1 else "separate"}
+
+
+def _perception_shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
+    demos: tuple[Transform, ...] = (perception.in_context(showing),) if showing.condition["demos"] == "in-context" else ()
+    return (*demos, *control(showing.condition["pictures"], showing))
+
+
+def _perception_method(condition: Condition) -> Method:
+    prompt, single = str(condition["prompt"]), condition["sheet"] == "single"
+    samples, apart = int(condition["samples"]), condition["questions"] == "one"
+    if samples == 1 and apart:
+        return OneByOne(perception.one_parts(prompt))
+    return Sheet(samples, perception.sheet_parts(prompt, single), by_question=apart)
+
+
+def _lettered(item: Item, showing: Showing) -> tuple[Transform, ...]:
+    return (Lettered(), *control(showing.condition["pictures"], showing))
+
+
+def _plain(item: Item, showing: Showing) -> tuple[Transform, ...]:
+    return control(showing.condition["pictures"], showing)
+
+
+def _img2text_method(condition: Condition) -> Method:
+    return OneByOne(alignment.img2text_parts(str(condition["prompt"])))
+
+
+def _text2img_method(condition: Condition) -> Method:
+    return OneByOne(alignment.text2img_parts(str(condition["prompt"]), condition["sheet"] == "single"))
+
+
+def _category_method(condition: Condition) -> Method:
+    prompt, single = str(condition["prompt"]), condition["sheet"] == "single"
+    if condition["method"] == "perceive-then-classify":
+        question = categories.perceive_question()
+        return PerceiveThenClassify(categories.perceive_parts, categories.classify_parts(prompt), question)
+    if condition["method"] == "caption-then-classify":
+        return PerceiveThenClassify(categories.caption_parts, categories.classify_parts(prompt), prompts.CAPTION)
+    return OneByOne(categories.category_parts(prompt, single, think=condition["method"] == "cot"))
+
+
+def _named(*axes: Axis) -> tuple[str, ...]:
+    return tuple(axis.name for axis in axes)
+
+
+TASKS = {
+    task.id: task
+    for task in (
+        Task(
+            perception.TASK,
+            "choice",
+            _named(SAMPLES, QUESTIONS, PIVOT, DEMOS, SHEET, PROMPT, PICTURES),
+            _perception_shown,
+            _perception_method,
+            {"strict": STRICT, "published": PUBLISHED},
+            lessons="train",
+            asks=perception.asks,
+            split_by=("question",),
+        ),
+        Task(
+            alignment.IMG2TEXT,
+            "choice",
+            _named(SHEET, PROMPT, PICTURES),
+            _lettered,
+            _img2text_method,
+            {"strict": STRICT, "published": PUBLISHED},
+        ),
+        Task(
+            alignment.TEXT2IMG,
+            "choice",
+            _named(SHEET, PROMPT, PICTURES),
+            _lettered,
+            _text2img_method,
+            {"strict": STRICT, "published": PUBLISHED},
+        ),
+        Task(
+            categories.TASK,
+            "choice",
+            _named(SHEET, METHOD, PROMPT, PICTURES),
+            _plain,
+            _category_method,
+            {"strict": STRICT_PAIRS, "published": PUBLISHED},
+            split_by=("difficulty",),
+        ),
+    )
+}
