@@ -1,0 +1,1 @@
+"""Item sets and runs in the formats of other tools."""

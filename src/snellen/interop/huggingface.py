@@ -1,0 +1,189 @@
+"""Item sets as Parquet files that the Hugging Face `datasets` library reads, and back, bit for bit.
+
+One file a split. Columns: the fields of an item as `docs/data-schema.md` tells them, `position` in the set, `pictures`
+(the bytes of all pictures shown, each once, in order of appearance) and, where there are any, `videos`. The card of the
+set stands in the metadata of every file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from snellen.core import files
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import sha256
+from snellen.core.item import Item, Media
+from snellen.core.itemset import SCHEMA, ItemSet, ItemSetCard, is_itemset, read_itemset
+from snellen.core.media import MediaFolder
+
+_FILES = pa.list_(pa.struct({"bytes": pa.binary(), "path": pa.string()}))
+_COLUMNS = {"picture": "pictures", "video": "videos"}
+_GROUP_ROWS, _GROUP_BYTES = 500, 64 << 20
+"""A row group ends at so many rows or so many bytes of media."""
+
+
+def to_datasets(itemset_root: Path, out_dir: Path) -> list[Path]:
+    """Write `train.parquet`, `calibration.parquet` and `test.parquet`, as far as there are such items, and a README.
+
+    `datasets.load_dataset("parquet", data_files=…)` and `load_dataset(out_dir)` show the pictures. Needs pyarrow only.
+    Raises SnellenError for a damaged set, or where `out_dir` cannot be written.
+    """
+    held = read_itemset(itemset_root)
+    rows = files.read_table(itemset_root / "items.parquet")
+    schema = _schema(held)
+    written = []
+    for split in dict.fromkeys(item.split for item in held.items):
+        places = [place for place, item in enumerate(held.items) if item.split == split]
+        with _writing(out_dir / f"{split}.parquet", schema) as writer:
+            for group in _groups(held, places):
+                writer.write_table(_table(held, rows, group, schema))
+        written.append(out_dir / f"{split}.parquet")
+    files.write_text(out_dir / "README.md", _readme(held.card, written))
+    return written
+
+
+def from_datasets(in_dir: Path, root: Path) -> ItemSet:
+    """Make the item set again, in a new folder: the same rows, media and content hash.
+
+    Raises SnellenError naming file and row where something is missing, altered or unknown.
+    """
+    if is_itemset(root):
+        raise SnellenError(f"{root}: an item set lies here already; choose another folder")
+    paths = sorted(in_dir.glob("*.parquet"))
+    if not paths:
+        raise SnellenError(f"{in_dir}: no Parquet files; write them with to_datasets")
+    tables, cards = [], dict[str, Path]()
+    for path in paths:
+        with _reading(path) as opened:
+            cards.setdefault(_card_of(path, opened), path)
+            tables.append(_unpack(path, opened, MediaFolder(root / "media")))
+    if len(cards) > 1:
+        raise SnellenError(f"{in_dir}: {' and '.join(path.name for path in cards.values())} are of different item sets")
+    (card,) = cards
+    rows = pa.concat_tables(tables).sort_by("position")
+    expected = ItemSetCard.model_validate_json(card).items
+    if rows["position"].to_pylist() != list(range(expected)):
+        raise SnellenError(f"{in_dir}: not the {expected} items the card tells of; is the file of a split missing?")
+    files.write_table(root / "items.parquet", rows.select(SCHEMA.names).cast(SCHEMA))
+    files.write_text(root / "itemset.json", card + "\n")
+    return read_itemset(root)
+
+
+def _schema(held: ItemSet) -> pa.Schema:
+    kinds = {media.kind for item in held.items for media in item.media()} | {"picture"}
+    media = {column: _FILES for kind, column in _COLUMNS.items() if kind in kinds}
+    columns = {field.name: field.type for field in SCHEMA} | {"position": pa.int32()} | media
+    features = {name: _feature(kind) for name, kind in columns.items()}
+    features["pictures"] = {"feature": {"_type": "Image"}, "_type": "List"}
+    told = {"huggingface": json.dumps({"info": {"features": features}}), "snellen": held.card.model_dump_json(indent=1)}
+    return pa.schema(columns, told)
+
+
+def _feature(kind: pa.DataType) -> Any:
+    """An Arrow type as `datasets` writes it down."""
+    if pa.types.is_list(kind):
+        return {"feature": _feature(kind.value_type), "_type": "List"}
+    if pa.types.is_struct(kind):
+        return {field.name: _feature(field.type) for field in kind}
+    return {"dtype": {"double": "float64"}.get(str(kind), str(kind)), "_type": "Value"}
+
+
+def _groups(held: ItemSet, places: Sequence[int]) -> Iterator[list[int]]:
+    group, size = list[int](), 0
+    for place in places:
+        group.append(place)
+        size += sum(held.media.find(media).stat().st_size for media in _shown(held.items[place]))
+        if len(group) == _GROUP_ROWS or size >= _GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _shown(item: Item) -> list[Media]:
+    return list({media.sha256: media for media in item.media()}.values())
+
+
+def _table(held: ItemSet, rows: pa.Table, places: Sequence[int], schema: pa.Schema) -> pa.Table:
+    columns = dict(zip(SCHEMA.names, rows.take(places).columns, strict=True))
+    columns["position"] = pa.array(places, pa.int32())
+    for kind, column in _COLUMNS.items():
+        if column in schema.names:
+            shown = [[media for media in _shown(held.items[place]) if media.kind == kind] for place in places]
+            cells = [[{"bytes": held.media.read(one), "path": one.path} for one in media] for media in shown]
+            columns[column] = pa.array(cells, _FILES)
+    return pa.table(columns, schema)
+
+
+@contextmanager
+def _writing(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+    """All of the file or nothing. The dictionary may hold a whole group, so that shared pictures are stored once."""
+    half = path.with_name(f"{path.name}.half")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with pq.ParquetWriter(half, schema, compression="zstd", dictionary_pagesize_limit=4 * _GROUP_BYTES) as writer:
+            yield writer
+        half.replace(path)
+    except OSError as error:
+        raise files.cannot_write(path, error) from error
+    finally:
+        half.unlink(missing_ok=True)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[pq.ParquetFile]:
+    try:
+        with pq.ParquetFile(path) as opened:
+            yield opened
+    except (pa.ArrowException, OSError) as error:
+        raise SnellenError(
+            f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]}); copy it again"
+        ) from error
+
+
+def _card_of(path: Path, opened: pq.ParquetFile) -> str:
+    card = (opened.schema_arrow.metadata or {}).get(b"snellen")
+    kinds = {field.name: field.type for field in opened.schema_arrow}
+    ours = {field.name: field.type for field in SCHEMA} | {"position": pa.int32(), "pictures": _FILES}
+    if card is None or any(kinds.get(name) != kind for name, kind in ours.items()):
+        raise SnellenError(f"{path}: not written by to_datasets; fields or the card of the item set are missing")
+    return str(card, "utf-8")
+
+
+def _unpack(path: Path, opened: pq.ParquetFile, folder: MediaFolder) -> pa.Table:
+    """Keep the media of one file in `folder`; the rest of its rows."""
+    kept = [*SCHEMA.names, "position"]
+    columns = [name for name in _COLUMNS.values() if name in opened.schema_arrow.names]
+    tables = []
+    for batch in opened.iter_batches(batch_size=50, columns=[*kept, *columns]):
+        for row in batch.select(["position", *columns]).to_pylist():
+            for one in (one for column in columns for one in row[column]):
+                name = Path(one["path"] or "").stem
+                if one["bytes"] is None or sha256(one["bytes"]) != name:
+                    where = f"{path} position {row['position']}"
+                    raise SnellenError(f"{where}: {one['path']} is missing or altered; copy the file again")
+                files.write_bytes(folder.root / name[:2] / Path(one["path"]).name, one["bytes"])
+        tables.append(pa.Table.from_batches([batch.select(kept)]).replace_schema_metadata())
+    return pa.concat_tables(tables)
+
+
+def _readme(card: ItemSetCard, written: Sequence[Path]) -> str:
+    splits = "".join(f"  - split: {path.stem}\n    path: {path.name}\n" for path in written)
+    counts = "".join(
+        f"- {task}: {', '.join(f'{n} {split}' for split, n in of_task.items())}\n"
+        for task, of_task in card.counts.items()
+    )
+    return (
+        f"---\nconfigs:\n- config_name: default\n  data_files:\n{splits}---\n\n"
+        f"# {card.suite} {card.version} ({card.source})\n\n"
+        f"An item set of Snellen, {card.items} items:\n\n{counts}\n"
+        f"Recipe hash `{card.recipe_hash}`, content hash `{card.content_hash}`.\n"
+        "`snellen.interop.huggingface.from_datasets` makes the item set again, bit for bit.\n"
+    )
