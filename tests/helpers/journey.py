@@ -16,7 +16,7 @@ from PIL import Image
 
 from snellen.analysis.results import results
 from snellen.core.condition import Axis, parse_conditions
-from snellen.core.item import AnswerKind, Item, Media
+from snellen.core.item import AnswerKind, Item, Media, Option
 from snellen.core.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
@@ -203,3 +203,23 @@ def row(table: pd.DataFrame, **where: Any) -> Any:
 
 def value(table: pd.DataFrame, **where: Any) -> float:
     return float(row(table, **where)["value"])
+
+
+RGB = {"red": (220, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 220)}
+NAMED = tuple(Option(name, name) for name in RGB)
+
+
+def colour_set(root: Path, n: int = 4, **told: Any) -> ItemSet:
+    """A set of `n` items, each a flat picture with its colour to be named."""
+    media = MediaFolder(root / "media")
+    names = [list(RGB)[k % 3] for k in range(n)]
+    items = [
+        item(f"{k:03}", [patch(media, RGB[name], mark=k)], name, "choice", options=NAMED, **told)
+        for k, name in enumerate(names)
+    ]
+    return write_itemset(root, items, source="generated", recipe={"seed": 0})
+
+
+def looker(built: ItemSet, name: str = "own:looker", **card: Any) -> Subject:
+    """A subject that is always right."""
+    return says(name, lambda prompt: str(built.by_id[prompt.views[0].item_id].answer), **card)

@@ -31,7 +31,7 @@ def write_sheet(views: Sequence[View], texts: Sequence[str]) -> str:
 def read_sheet(views: Sequence[View], rows: Any) -> dict[str, str | None]:
     """Each view's cell. `rows` is the decoded JSON of a reply: a list of objects, or one object where one was asked for."""
     if isinstance(rows, dict):
-        held = next((value for value in rows.values() if isinstance(value, list)), None)
+        held = next((value for value in rows.values() if _is_rows(value)), None)
         rows = held if held is not None else [{"sample": 1, **rows}]
     claims: dict[int, list[dict[str, Any]]] = {}
     for row in rows if isinstance(rows, list) else []:
@@ -49,6 +49,11 @@ def answer_views(views: Sequence[View], answer: Callable[[View], str]) -> str:
     """The reply of a subject that answers view by view, whatever sheet the views stand on."""
     texts = [answer(view) for view in views]
     return texts[0] if len(texts) == 1 else write_sheet(views, texts)
+
+
+def _is_rows(value: Any) -> bool:
+    """Whether these are samples, and not one cell that holds a list, such as a colour."""
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def _number(told: Any) -> int | None:

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from dataclasses import astuple, fields
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from snellen.core.item import Affine, Item, Media, Option, ReplySpec, View
+from snellen.scoring.answers import read_answer
+
+few = st.integers(-8, 8).map(float)
+maps = st.builds(Affine, few, few, few, few, few, few)
+points = st.tuples(few, few)
+BOTH = (("A", "red"), ("scarlet", "red"), ("B", "blue"))
+
+
+@given(maps, maps, maps, points)
+def test_affine_maps_compose_as_functions(
+    first: Affine, second: Affine, third: Affine, point: tuple[float, float]
+) -> None:
+    assert first.then(second).point(*point) == second.point(*first.point(*point))
+    assert first.then(second).then(third) == first.then(second.then(third))
+    assert first.then(Affine()) == Affine().then(first) == first
+
+
+@given(maps, points)
+def test_the_inverse_leads_back(one: Affine, point: tuple[float, float]) -> None:
+    assume(one.a * one.e != one.b * one.d)
+    assert one.inverse().point(*one.point(*point)) == pytest.approx(point, abs=1e-9)
+    assert astuple(one.then(one.inverse())) == pytest.approx(astuple(Affine()), abs=1e-9)
+
+
+def test_affine_by_hand() -> None:
+    quarter = Affine(0, -1, 50, 1, 0, 0)  # a quarter turn of a picture 50 high: x' = 50 - y, y' = x
+    assert quarter.point(10, 20) == (30, 10)
+    assert quarter.box((10, 20, 15, 40)) == (10, 10, 30, 15)
+    assert quarter.then(Affine(a=2, e=3)).point(1, 2) == (96, 3)
+    with pytest.raises(ZeroDivisionError):
+        Affine(a=0).inverse()
+
+
+def test_replies_are_written_in_the_terms_that_were_asked_for() -> None:
+    assert ReplySpec("choice", BOTH).write("red") == "A", "the first name is the one to write"
+    assert ReplySpec("true_false", (("T", "true"), ("F", "false"))).write("false") == "F"
+    assert ReplySpec("box").write((1, 2.25, 3, 4)) == "[1.0, 2.25, 3.0, 4.0]"
+    assert ReplySpec("box", frame=Affine(a=0.01, f=0.5, e=0.01)).write((20, 10, 60, 50)) == "[0.2, 0.6, 0.6, 1.0]"
+    assert ReplySpec("colour").write((254.6, 0, 12)) == "[255, 0, 12]"
+    assert [ReplySpec("integer").write(7), ReplySpec("text").write("a\nb")] == ["7", "a\nb"]
+    with pytest.raises(KeyError):
+        ReplySpec("choice", BOTH).write("green")
+    assert ReplySpec("choice", BOTH).offered == ("red", "blue")
+
+
+@given(
+    st.integers(0, 300), st.integers(0, 300), st.integers(1, 300), st.integers(1, 300), st.sampled_from([1, 1000, 336])
+)
+def test_a_written_box_is_read_back(x: int, y: int, width: int, height: int, span: int) -> None:
+    box = (float(x), float(y), float(x + width), float(y + height))
+    spec = ReplySpec("box", frame=Affine(c=7).then(Affine(a=span / 640, e=span / 640)))
+    assert read_answer(spec.write(box), spec) == pytest.approx(box, abs=1e-3)
+
+
+def test_a_view_shows_nothing_that_tells_the_answer() -> None:
+    hidden = {
+        "answer",
+        "factors",
+        "measures",
+        "requires",
+        "regions",
+        "latent",
+        "provenance",
+        "group_id",
+        "cluster_id",
+        "split",
+    }
+    assert not hidden & {f.name for f in fields(View)}
+    picture = Media("ab" * 32, "picture", "png", 4, 4)
+    options = (Option("x", "red"), Option("y"))
+    one = Item(
+        "i", "s", "t", "?", (picture,), "x", "choice", "i", "i", "i", options=options, latent={"secret": "sesame"}
+    )
+    assert "sesame" not in repr(one.view())
+    assert one.view().reply.keys == (("red", "x"), ("y", "y")), "an option without text goes by its key"
+    assert [shown.path for shown in one.media()] == [f"ab/{'ab' * 32}.png"]
