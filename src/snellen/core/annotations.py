@@ -56,7 +56,10 @@ def read_annotations(path: Path, items: ItemSet) -> Annotations:
     told = json.loads((table.schema.metadata or {}).get(b"snellen", b"{}"))
     if table.column_names != ["item_id", "row"] or set(told) != {"name", "author", "about", "hash"}:
         raise SnellenError(f"{path}: not an annotation table; make it with a run or import a CSV")
-    rows = {row["item_id"]: json.loads(row["row"]) for row in table.to_pylist()}
+    try:
+        rows = {row["item_id"]: json.loads(row["row"]) for row in table.to_pylist()}
+    except (ValueError, TypeError) as error:
+        raise SnellenError(f"{path}: a row that should hold JSON does not ({error}); make it again") from error
     held = Annotations(told["name"], told["author"], told["about"], rows)
     if held.hash != told["hash"]:
         raise SnellenError(f"{path}: altered after it was written; make it again")

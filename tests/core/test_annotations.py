@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from snellen.core.annotations import Annotations, read_annotations, read_review, write_annotations
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet
+from tests.helpers.journey import colour_set
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> ItemSet:
+    return colour_set(tmp_path / "set")
+
+
+@pytest.fixture
+def captions(built: ItemSet) -> Annotations:
+    rows: dict[str, dict[str, Any]] = {"001": {"caption": "grün"}, "000": {"caption": "", "box": [1, 2.5]}}
+    return Annotations("captions", "fake:captioner", built.card.content_hash, rows)
+
+
+def test_a_table_is_read_as_it_was_written(tmp_path: Path, built: ItemSet, captions: Annotations) -> None:
+    write_annotations(tmp_path / "a.parquet", captions)
+    read = read_annotations(tmp_path / "a.parquet", built)
+    assert read == captions
+    assert read.hash == captions.hash != replace(captions, author="somebody else").hash
+
+
+def test_a_table_about_something_else_is_refused(tmp_path: Path, built: ItemSet, captions: Annotations) -> None:
+    path = tmp_path / "a.parquet"
+    write_annotations(path, replace(captions, about="0" * 64))
+    with pytest.raises(SnellenError, match="annotates another item set"):
+        read_annotations(path, built)
+    write_annotations(path, replace(captions, rows={"007": {}}))
+    with pytest.raises(SnellenError, match="'007' is not in"):
+        read_annotations(path, built)
+    with pytest.raises(SnellenError, match="not an annotation table"):
+        read_annotations(built.root / "items.parquet", built)
+
+
+def test_an_altered_table_is_refused(tmp_path: Path, built: ItemSet, captions: Annotations) -> None:
+    path = tmp_path / "a.parquet"
+    write_annotations(path, captions)
+    table = pq.read_table(path)
+    pq.write_table(table.slice(0, 1), path)
+    with pytest.raises(SnellenError, match=r"a\.parquet: altered"):
+        read_annotations(path, built)
+    rows = table.to_pydict()
+    rows["row"][0] = "{"
+    pq.write_table(type(table).from_pydict(rows, schema=table.schema), path)
+    with pytest.raises(SnellenError, match=r"a\.parquet"):
+        read_annotations(path, built)
+
+
+def test_a_review_is_a_csv_with_four_columns(tmp_path: Path, built: ItemSet) -> None:
+    path = tmp_path / "review.csv"
+    path.write_bytes(
+        b'\xef\xbb\xbfitem_id,decision,author,reason\r\n000,keep,Ann,\r\n001,drop,Bob,"blurred, too dark"\r\n'
+    )
+    read = read_review(path, "screening", built)
+    assert read.author == "Ann, Bob"
+    assert read.about == built.card.content_hash
+    assert read.rows["001"] == {"decision": "drop", "author": "Bob", "reason": "blurred, too dark"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("item_id,decision,author\n000,keep,Ann\n", "line 2: no reason"),
+        ("item_id,decision,author,reason\n000,keep,Ann,\n001,keep\n", "line 3: no author"),
+        ("item_id,decision,author,reason\n000,keep,Ann,\n000,drop,Bob,\n", "line 3: item '000' is decided twice"),
+        ("item_id,decision,author,reason\n9,keep,Ann,\n", "item '9' is not in"),
+    ],
+)
+def test_a_bad_review_is_named_by_file_and_line(tmp_path: Path, built: ItemSet, text: str, told: str) -> None:
+    path = tmp_path / "review.csv"
+    path.write_text(text)
+    with pytest.raises(SnellenError) as caught:
+        read_review(path, "screening", built)
+    assert str(caught.value).startswith(f"{path}")
+    assert told in str(caught.value)
+
+
+def test_a_review_that_is_no_text_is_refused(tmp_path: Path, built: ItemSet) -> None:
+    (tmp_path / "review.csv").write_bytes(b"item_id,\xff\n")
+    with pytest.raises(SnellenError, match="not a readable CSV"):
+        read_review(tmp_path / "review.csv", "screening", built)
+    with pytest.raises(SnellenError, match="not a readable CSV"):
+        read_review(tmp_path / "none.csv", "screening", built)
