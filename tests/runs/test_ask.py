@@ -1,0 +1,324 @@
+"""The ask loop on bad days: what fails, stops, is refused or comes back odd."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from snellen.core.condition import Axis
+from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.item import Part, View
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.runfolder import read_exchanges, read_responses, read_run_card
+from snellen.core.subject import Base, Subject, SubjectCard
+from snellen.core.suite import Suite
+from snellen.runs.ask import Arm, BudgetSpent, Plan, ask
+from snellen.runs.score import read_scores, score, write_scores
+from snellen.showing.methods import OneByOne, PerceiveThenClassify
+from tests.helpers.journey import arm, colour_set, looker, says, suite_of, tabulate, value, watched
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> ItemSet:
+    return colour_set(tmp_path / "set")
+
+
+def calls_of(root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], **told: object) -> list[str]:
+    """Run, and tell which items were asked about in the order asked."""
+    calls: list[str] = []
+    ask(root, replace(Plan(built, suite, watched(arms, lambda p: calls.append(p.views[0].item_id))), **told))  # type: ignore[arg-type]
+    return calls
+
+
+def test_a_failed_call_is_no_answer_and_is_asked_again(tmp_path: Path, built: ItemSet) -> None:
+    suite, down = suite_of(), [True]
+
+    def shaky(prompt: Prompt) -> str:
+        if prompt.views[0].item_id == "002" and down[0]:
+            raise CallFailed("503 overloaded")
+        return str(built.by_id[prompt.views[0].item_id].answer)
+
+    arms = [arm(says("own:shaky", shaky), suite)]
+    first = ask(tmp_path / "run", Plan(built, suite, arms))
+    assert [(r.status, r.text, r.reason) for r in first][2] == ("failed", None, "503 overloaded")
+    table = tabulate(tmp_path / "run", first, built, suite)
+    assert table["failure_rate"].to_list() == [1 / 4, 1 / 4]
+    assert (table["value"].to_list(), table["n"].to_list()) == ([1, 1], [3, 3])
+    down[0] = False
+    assert calls_of(tmp_path / "run", built, suite, arms) == ["002"]
+    assert {r.status for r in read_responses(tmp_path / "run")} == {"ok"}
+    assert calls_of(tmp_path / "run", built, suite, arms) == []
+
+
+def test_of_a_chain_only_what_failed_is_asked_again(tmp_path: Path, built: ItemSet) -> None:
+    asked: list[tuple[str, str]] = []
+    down = [True]
+
+    def shaky(prompt: Prompt) -> str:
+        (view,) = prompt.views
+        asked.append((view.item_id, view.reply.kind))
+        if down[0] and view.reply.kind == "choice" and view.item_id in ("001", "003"):
+            raise CallFailed("cut off")
+        return "red"
+
+    def parts(view: View, told: str = "") -> tuple[Part, ...]:
+        return (*view.query, told)
+
+    suite = suite_of(method=lambda c: PerceiveThenClassify(parts, parts, "Describe it."))
+    arms = [arm(says("own:shaky", shaky), suite)]
+    ask(tmp_path / "run", Plan(built, suite, arms))
+    assert len(asked) == 8
+    asked.clear()
+    down[0] = False
+    responses = ask(tmp_path / "run", Plan(built, suite, arms))
+    assert asked == [("001", "choice"), ("003", "choice")]
+    assert all(len(r.calls) == 2 and r.text == "red" for r in responses)
+
+
+def test_a_reply_to_another_prompt_is_no_reply_to_this_one(tmp_path: Path, built: ItemSet) -> None:
+    def reworded(view: View) -> tuple[Part, ...]:
+        return ("Name it." if view.item_id < "002" else view.question, *view.query)
+
+    suites = [
+        suite_of(method=lambda c: OneByOne(lambda v: (v.question, *v.query))),
+        suite_of(method=lambda c: OneByOne(reworded)),
+    ]
+    asked = [calls_of(tmp_path / "run", built, suite, [arm(looker(built), suite)]) for suite in suites]
+    assert asked == [["000", "001", "002", "003"], ["000", "001"]]
+
+
+def test_one_more_subject_joins_and_the_earlier_rows_stay(tmp_path: Path, built: ItemSet) -> None:
+    suite, root = suite_of(Axis("shots", (0, 1))), tmp_path / "run"
+    one, two = looker(built, "own:one"), says("own:two", "red")
+    ask(root, Plan(built, suite, [arm(one, suite)]))
+    before = read_responses(root)
+    assert calls_of(root, built, suite, [arm(two, suite)]) == ["000", "001", "002", "003"]
+    after = read_responses(root)
+    assert after[:4] == before
+    assert [r.subject for r in after[4:]] == ["own:two"] * 4
+    assert calls_of(root, built, suite, [arm(one, suite, "shots=1"), arm(one, suite)]) == ["000", "001", "002", "003"]
+    arms = [(a.subject, a.condition) for a in read_run_card(root).arms]
+    assert sorted(arms) == [("own:one", "shots=1"), ("own:one", "vanilla"), ("own:two", "vanilla")]
+    rows = [(r.subject, r.condition) for r in read_responses(root)]
+    assert {place: rows.count(place) for place in arms} == dict.fromkeys(arms, 4)
+    assert len(pd.read_parquet(root / "exchanges.parquet")) == 12
+    assert set(pd.read_parquet(root / "sent.parquet")["digest"]) == {e.digest for e in read_exchanges(root)}
+
+
+def test_the_same_name_with_other_settings_takes_the_place_of_the_old(tmp_path: Path, built: ItemSet) -> None:
+    suite, root = suite_of(), tmp_path / "run"
+    cold, warm = (looker(built, settings={"temperature": t}) for t in (0, 1))
+    ask(root, Plan(built, suite, [arm(cold, suite)]))
+    assert len(calls_of(root, built, suite, [arm(warm, suite)])) == 4
+    assert {r.fingerprint for r in read_responses(root)} == {warm.card.fingerprint()}
+    assert calls_of(root, built, suite, [arm(cold, suite)]) == [], "what the old one said is still on record"
+
+
+def test_limit_is_the_first_test_items_of_each_task(tmp_path: Path, built: ItemSet) -> None:
+    suite = suite_of()
+    arms = [arm(looker(built), suite)]
+    assert calls_of(tmp_path / "run", built, suite, arms, limit=2) == ["000", "001"]
+    with pytest.raises(SnellenError, match="begun with limit 2, not None; choose another --out"):
+        ask(tmp_path / "run", Plan(built, suite, arms))
+
+
+def test_a_run_belongs_to_one_set_seed_and_suite(tmp_path: Path, built: ItemSet) -> None:
+    suite = suite_of()
+    arms = [arm(looker(built), suite)]
+    ask(tmp_path / "run", Plan(built, suite, arms))
+    with pytest.raises(SnellenError, match="begun with seed 0, not 1"):
+        ask(tmp_path / "run", Plan(built, suite, arms, seed=1))
+    with pytest.raises(SnellenError, match="begun with content_hash"):
+        ask(tmp_path / "run", Plan(colour_set(tmp_path / "other", 5), suite, arms))
+    newer = replace(suite, card=suite.card.model_copy(update={"version": "2"}))
+    with pytest.raises(SnellenError, match="built by version 1 of hard, this is 2; build it again"):
+        ask(tmp_path / "new", Plan(built, newer, arms))
+    other = replace(suite, card=suite.card.model_copy(update={"name": "soft"}))
+    with pytest.raises(SnellenError, match="a set of suite 'hard', not 'soft'"):
+        ask(tmp_path / "new", Plan(built, other, arms))
+    assert len(read_responses(tmp_path / "run")) == 4
+
+
+@dataclass(frozen=True)
+class Dear(Base):
+    """Every call costs 0.5 for what goes in and 0.25 for what comes out."""
+
+    calls: list[str] = field(default_factory=list)
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        self.calls.append(prompt.views[0].item_id)
+        await asyncio.sleep(0.01)
+        return Reply("red", tokens_in=1000, tokens_out=100)
+
+
+def dear(at_once: int) -> Dear:
+    return Dear(SubjectCard("chat:dear", {"price_in": 500.0, "price_out": 2500.0}, at_once=at_once))
+
+
+def test_the_budget_stops_a_run_and_more_money_goes_on(tmp_path: Path, built: ItemSet) -> None:
+    suite, subject = suite_of(), dear(1)
+    arms = [arm(subject, suite)]
+    for budget, so_far in ((1.0, 2), (1.0, 2), (1.6, 3)):
+        with pytest.raises(BudgetSpent, match=f"is spent of a budget of {budget}"):
+            ask(tmp_path / "run", Plan(built, suite, arms, budget=budget))
+        assert len(subject.calls) == so_far
+        with pytest.raises(SnellenError, match="give the same `snellen run` command again"):
+            read_responses(tmp_path / "run")
+    assert len(ask(tmp_path / "run", Plan(built, suite, arms, budget=3.0))) == 4
+    assert subject.calls == ["000", "001", "002", "003"], "nothing is paid twice"
+
+
+def test_replies_under_way_when_the_money_ends_are_kept(tmp_path: Path, built: ItemSet) -> None:
+    suite, subject = suite_of(), dear(3)
+    with pytest.raises(BudgetSpent):
+        ask(tmp_path / "run", Plan(built, suite, [arm(subject, suite)], budget=0.7))
+    assert len(subject.calls) == 3
+    assert len(list(read_exchanges(tmp_path / "run"))) == 3
+
+
+def test_a_bug_in_a_subject_stops_the_run_but_loses_nothing(tmp_path: Path) -> None:
+    built, suite = colour_set(tmp_path / "set", 20), suite_of()
+
+    def buggy(prompt: Prompt) -> str:
+        return {"001": ""}[prompt.views[0].item_id] if prompt.views[0].item_id == "002" else "red"
+
+    started: list[Prompt] = []
+    with pytest.raises(KeyError, match="002"):
+        ask(tmp_path / "run", Plan(built, suite, watched([arm(says("own:buggy", buggy), suite)], started.append, 4)))
+    assert 4 <= len(started) <= 8
+    assert len(list(read_exchanges(tmp_path / "run"))) == len(started) - 1
+
+
+def test_responses_come_in_order_whatever_the_order_of_arrival(tmp_path: Path, built: ItemSet) -> None:
+    @dataclass(frozen=True)
+    class Backwards(Base):
+        async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+            await asyncio.sleep(0.01 * (4 - int(prompt.views[0].item_id)))
+            return Reply(f"{rng.integers(10**9)}")
+
+    suite = suite_of()
+    backwards = Backwards(SubjectCard("own:backwards", at_once=4))
+    quick = replace(backwards, card=replace(backwards.card, at_once=1))
+    first = ask(tmp_path / "a", Plan(built, suite, [arm(backwards, suite)]))
+    assert [e.key.split("/")[3] for e in read_exchanges(tmp_path / "a")] == [
+        r.calls[0].split("/")[3] for r in first[::-1]
+    ]
+    assert [r.item_id for r in first] == ["000", "001", "002", "003"]
+    assert first == ask(tmp_path / "b", Plan(built, suite, [arm(quick, suite)])), "chance hangs on the place alone"
+    assert len({r.text for r in first}) == 4
+    other = ask(tmp_path / "c", Plan(built, suite, [arm(quick, suite, repeat=1)], seed=0))
+    assert not {r.text for r in first} & {r.text for r in other}
+    other = ask(tmp_path / "d", Plan(built, suite, [arm(quick, suite)], seed=1))
+    assert not {r.text for r in first} & {r.text for r in other}
+
+
+def test_a_condition_that_moves_an_axis_a_task_lacks_is_not_asked_there(tmp_path: Path, built: ItemSet) -> None:
+    plain, suite = suite_of().tasks["task"], suite_of(Axis("shots", (0, 1)))
+    arms = [arm(looker(built), suite, "shots=1")]
+    assert len(calls_of(tmp_path / "a", built, suite, arms)) == 4
+    assert calls_of(tmp_path / "b", built, replace(suite, tasks={"task": plain}), arms) == []
+
+
+def test_auto_is_settled_by_the_subject_and_written_apart(tmp_path: Path, built: ItemSet) -> None:
+    seen: list[int | str] = []
+
+    def resolve(condition: object, card: SubjectCard) -> dict[str, str]:
+        return {"sheet": "single" if card.max_pictures == 1 else "separate"}
+
+    axis = Axis("sheet", ("auto", "single", "separate"))
+
+    def transforms(one: Item, showing: Showing) -> tuple[Transform, ...]:
+        seen.append(showing.condition["sheet"])
+        return ()
+
+    suite = suite_of(axis, resolve=resolve, transforms=transforms)
+    arms = [arm(looker(built, "own:many"), suite), arm(looker(built, "own:one", max_pictures=1), suite)]
+    responses = ask(tmp_path / "run", Plan(built, suite, arms))
+    assert {r.condition for r in responses} == {"vanilla"}
+    assert [a.columns for a in read_run_card(tmp_path / "run").arms] == [{"sheet": "separate"}, {"sheet": "single"}]
+    assert set(seen) == {"separate", "single"}
+
+
+ODD = {
+    "000": "<html><script>alert('1')</script>\n<b>red</b>",
+    "001": "On and on. " * 100_000 + "The answer is green.",
+    "002": "blue \ud800 and half a pair \udfff",
+    "003": "red\x00\x1b[31m\u202e",
+}
+
+
+def test_odd_replies_survive_parts_tables_and_scoring(tmp_path: Path, built: ItemSet) -> None:
+    suite, root = suite_of(), tmp_path / "run"
+    arms = [arm(says("own:odd", lambda prompt: ODD[prompt.views[0].item_id]), suite)]
+    heard = ask(root, Plan(built, suite, arms))
+    assert [e.reply.text for e in read_exchanges(root) if e.reply] == list(ODD.values()), "the parts keep what came"
+    assert calls_of(root, built, suite, arms) == []
+    kept = read_responses(root)
+    clean = {name: text.encode("utf-8", "backslashreplace").decode() for name, text in ODD.items()}
+    assert (
+        [r.text for r in kept] == list(clean.values()) == pd.read_parquet(root / "exchanges.parquet")["text"].to_list()
+    )
+    scores = [score(responses, built, suite) for responses in (heard, kept)]
+    assert scores[0]["value"].to_list() == scores[1]["value"].to_list() == [1, 1, 1, 1]
+    write_scores(root, scores[0], "strict")
+    pd.testing.assert_frame_equal(read_scores(root)["strict"], scores[1], check_dtype=False)
+    assert value(tabulate(root, heard, built, suite), protocol="strict") == 1.0
+
+
+def test_odd_replies_may_be_sent_on(tmp_path: Path, built: ItemSet) -> None:
+    """What was heard becomes part of the next prompt, and of what `sent.parquet` keeps."""
+
+    def parts(view: View, told: str = "") -> tuple[Part, ...]:
+        return (*view.query, told)
+
+    suite = suite_of(method=lambda c: PerceiveThenClassify(parts, parts, "Describe it."))
+    arms = [arm(says("own:odd", lambda prompt: ODD[prompt.views[0].item_id]), suite)]
+    first = ask(tmp_path / "run", Plan(built, suite, arms))
+    assert calls_of(tmp_path / "run", built, suite, arms) == []
+    assert [r.text for r in first] == list(ODD.values())
+    assert len(pd.read_parquet(tmp_path / "run" / "sent.parquet")) == 8
+
+
+def test_an_error_without_words_has_a_name(tmp_path: Path, built: ItemSet) -> None:
+    def speechless(prompt: Prompt) -> str:
+        raise CallFailed
+
+    suite = suite_of()
+    (first, *_) = ask(tmp_path / "run", Plan(built, suite, [arm(says("own:mute", speechless), suite)]))
+    assert (first.status, first.reason) == ("failed", "CallFailed")
+    (row, *_) = score([first], built, suite).to_dict("records")
+    assert (row["outcome"], math.isnan(row["value"]), row["said"]) == ("failed", True, "null")
+
+
+def test_an_unknown_protocol_is_answered_with_the_nearest(tmp_path: Path, built: ItemSet) -> None:
+    suite = suite_of()
+    responses = ask(tmp_path / "run", Plan(built, suite, [arm(looker(built), suite)]))
+    with pytest.raises(SnellenError, match="no protocol 'publish' for task; did you mean 'published'"):
+        score(responses, built, suite, "publish")
+    with pytest.raises(SnellenError, match="nothing is scored here; give `snellen score"):
+        read_scores(tmp_path / "run")
+
+
+def test_an_altered_picture_stops_whoever_opens_it(tmp_path: Path, built: ItemSet) -> None:
+    @dataclass(frozen=True)
+    class Opens(Base):
+        async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+            media.open(prompt.views[0].query[0])
+            return Reply("red")
+
+    (shown,) = built.items[1].query
+    fresh: Subject = Opens(SubjectCard("own:opens", at_once=1))
+    (built.root / "media" / shown.path).write_bytes(b"?")
+    suite = suite_of()
+    there = replace(built, media=MediaFolder(built.root / "media"))
+    with pytest.raises(SnellenError, match="altered"):
+        ask(tmp_path / "run", Plan(there, suite, [arm(fresh, suite)]))
