@@ -14,13 +14,13 @@ import pytest
 
 from snellen.core.condition import Axis
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.item import Part, View
+from snellen.core.item import Item, Part, View
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.runfolder import read_exchanges, read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard
-from snellen.core.suite import Suite
+from snellen.core.suite import Showing, Suite, Transform
 from snellen.runs.ask import Arm, BudgetSpent, Plan, ask
 from snellen.runs.score import read_scores, score, write_scores
 from snellen.showing.methods import OneByOne, PerceiveThenClassify
