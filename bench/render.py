@@ -1,10 +1,10 @@
-"""Cost and quality of rendered pictures: CPU seconds by kind of object, PSNR against many samples, one worker against two.
+"""Cost and quality of pictures: CPU seconds by kind of object, PSNR against many samples, one worker against two.
 
-    python bench/render.py [--quick] [--glass-samples N ...] [--samples N ...]
+    python bench/render.py [--quick] [--samples N ...] [--reference N] [--only TEXT]
 
-PSNR is taken on developed pictures in [0, 1] as -10 log10 mean((x - r1) (x - r2)) with two independent halves r1, r2 of the
-reference, so that the reference's own noise drops out. CPU seconds are user + system of all threads, from built scene to
-stored PNG, kernels warm; the table names the machine's load, because hyper-threads make seconds longer on a busy one.
+PSNR is taken on developed pictures in [0, 1] as -10 log10 mean((x - r1) (x - r2)) with two independent halves r1, r2
+of the reference, so that the reference's own noise drops out. CPU seconds are user + system of all threads, from
+building the scene to the stored PNG, kernels warm; the load is printed, because a busy machine makes seconds longer.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ OBJECTS = {
     "rubber cylinder, glass cone": Composite(
         Look("cylinder", "rubber", "purple"), "base", Look("cone", "glass"), "base"
     ),
-    "glass ball, wood cylinder": Composite(
-        Look("sphere", "glass"), "surface", Look("cylinder", "wood"), "base"
-    ),
+    "glass ball, wood cylinder": Composite(Look("sphere", "glass"), "surface", Look("cylinder", "wood"), "base"),
     "glass cube, glass ball": Composite(Look("cube", "glass"), "edge", Look("sphere", "glass"), "surface"),
 }
 CHUNK = 64
@@ -74,7 +72,8 @@ def halves(scene: Scene, camera: Camera, samples: int) -> tuple[NDArray[np.float
     settings = RenderSettings(samples_per_pixel=CHUNK, glass_samples_per_pixel=CHUNK, denoise=False)
     studio = Studio(scene, settings, find_engine(settings), threads_per_worker(1))
     chunks = max(samples // CHUNK // 2, 1)
-    sums = [sum(studio.radiance(camera, 1000 + half * chunks + i).astype(float) for i in range(chunks)) for half in (0, 1)]
+    seeds = [range(1000 + half * chunks, 1000 + (half + 1) * chunks) for half in (0, 1)]
+    sums = [sum(studio.radiance(camera, seed).astype(float) for seed in part) for part in seeds]
     first, second = (_picture(np.asarray(total) / chunks) for total in sums)
     return first, second
 
@@ -89,15 +88,17 @@ def psnr_db(picture: NDArray[np.float64], reference: tuple[NDArray[np.float64], 
     return 99.0 if error <= 0 else -10 * float(np.log10(error))
 
 
-def measure(samples: list[int], *, quick: bool) -> list[Row]:
+def measure(samples: list[int], reference: int, only: str, *, quick: bool) -> list[Row]:
     """CPU and PSNR of every object at every number of samples."""
-    count, size, reference_samples = (1, (240, 180), 128) if quick else (3, (480, 360), 1024)
+    count, size = (1, (240, 180)) if quick else (3, (480, 360))
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, wanted in list(OBJECTS.items())[:: 4 if quick else 1]:
+            if only not in name:
+                continue
             scene = composite_scene(wanted)
             cameras = views_of(name, scene, count, size)
-            references = [halves(scene, camera, reference_samples) for camera in cameras]
+            references = [halves(scene, camera, reference) for camera in cameras]
             for number in samples:
                 settings = RenderSettings(samples_per_pixel=number, glass_samples_per_pixel=number)
                 engine = find_engine(settings)
@@ -134,11 +135,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small pictures, few samples: does it run at all")
     parser.add_argument("--samples", type=int, nargs="+", default=[16], help="samples per pixel to try")
+    parser.add_argument("--reference", type=int, default=1024, help="samples per pixel of the reference")
+    parser.add_argument("--only", default="", help="objects whose name holds this text")
     arguments = parser.parse_args()
+    reference = 128 if arguments.quick else arguments.reference
     info = renderer_info(RenderSettings())
     versions = ", ".join(f"{name} {version}" for name, version in info["versions"].items())
-    print(f"{info['variant']}, {versions}, {info['llvm']}, {info['threads_per_worker']} threads, load {os.getloadavg()[0]:.1f}\n")
-    rows = measure(arguments.samples, quick=arguments.quick)
+    print(f"{info['variant']}, {versions}, {info['llvm']}, {info['threads_per_worker']} threads")
+    print(f"load {os.getloadavg()[0]:.1f} at the start\n")
+    rows = measure(arguments.samples, reference, arguments.only, quick=arguments.quick)
     print("\n| object | samples | CPU s a picture | PSNR dB, mean (least) |\n|---|---|---|---|")
     for row in rows:
         mean = statistics.mean(row.psnr_db)

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """A counter with a line on the terminal; a pipe or `shown=False` makes it a plain counter. Use as a context manager."""
+    """A counter with a line on the terminal, used as a context manager.
+
+    A pipe or `shown=False` leaves only the counter.
+    """
 
     def __init__(self, label: str, *, unit: str = "", shown: bool = True) -> None:
         self.done = 0

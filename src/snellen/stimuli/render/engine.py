@@ -32,8 +32,11 @@ PLAIN_VARIANT = "scalar_rgb"
 
 @dataclasses.dataclass(frozen=True)
 class RenderSettings:
-    """How pictures are drawn. `glass_samples_per_pixel` holds for scenes with any glass; samples should be square numbers
-    (the sampler rounds others up). `variant` is Mitsuba's; 'auto' takes LLVM where it works."""
+    """How pictures are drawn.
+
+    `glass_samples_per_pixel` holds for scenes with any glass; samples should be square numbers (the sampler rounds
+    others up). `variant` is Mitsuba's; 'auto' takes LLVM where it works.
+    """
 
     renderer: Literal["mitsuba", "toy"] = "mitsuba"
     samples_per_pixel: int = 16
@@ -72,7 +75,8 @@ def find_engine(settings: RenderSettings) -> Engine:
     if missing:
         raise SnellenError(f"renderer mitsuba: {', '.join(missing)} not installed; pip install 'snellen[render]'")
     versions = tuple((name, importlib.metadata.version(name.replace("_", "-"))) for name in needed)
-    variant, libllvm = settings.variant, None
+    variant: str = settings.variant
+    libllvm = None
     if variant != PLAIN_VARIANT:
         libllvm = working_llvm()
         if libllvm is None and variant == LLVM_VARIANT:
@@ -82,7 +86,7 @@ def find_engine(settings: RenderSettings) -> Engine:
 
 
 def renderer_info(settings: RenderSettings, *, workers: int = 1) -> dict[str, Any]:
-    """What a card should say about the renderer: name, variant, versions, libLLVM's file name, threads, samples per pixel."""
+    """What a card says about the renderer: name, variant, versions, libLLVM's file name, threads, samples per pixel."""
     engine = find_engine(settings)
     return {
         "renderer": engine.renderer,
@@ -125,17 +129,16 @@ def working_llvm() -> str | None:
         tried.append(Path(path).name)
     found = f"tried {', '.join(tried)}" if tried else "none found"
     print(  # noqa: T201
-        f"snellen: Mitsuba renders 3 to 4 times slower without LLVM 17 or newer ({found}); set DRJIT_LIBLLVM_PATH to it",
+        f"snellen: Mitsuba is 3 to 4 times slower without LLVM 17 or newer ({found}); set DRJIT_LIBLLVM_PATH to it",
         file=sys.stderr,
     )
     return None
 
 
 def _candidates() -> Iterator[str]:
-    """libLLVM files, the most deliberate first: the environment's word, unpacked beside Python, the system's, newest first."""
+    """Files of libLLVM: the one the environment names, those beside Python, the system's, newest first."""
     if stated := os.environ.get("DRJIT_LIBLLVM_PATH"):
         yield stated
-        return
     seen = set()
     beside = sorted((Path(sys.prefix) / "lib" / "llvm").rglob("libLLVM*.so*"), key=str)
     system = [

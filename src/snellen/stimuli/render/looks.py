@@ -33,7 +33,7 @@ _SHOULDER = 0.6
 
 
 def wood_colour(points: Array) -> Array:
-    """Reflectance (..., 3) of solid wood at points (..., 3) of the unit primitive: rings round a tilted trunk, with fibres."""
+    """Linear RGB (..., 3) of solid wood at points (..., 3) of a unit primitive: rings round a tilted trunk, fibres."""
     tilt = np.array([[0.98, 0.0, 0.17], [0.0, 1.0, 0.0], [-0.17, 0.0, 0.98]])
     trunk = points @ tilt.T + np.array([0.55, 0.33, 0.0])
     warp = trunk * np.array([1.6, 1.6, 0.45])
@@ -78,7 +78,7 @@ def wood_texture(shape: Shape, side_px: int = 512) -> NDArray[np.float32]:
 
 
 def dome_map(dome: Dome, width_px: int = 256) -> NDArray[np.float32]:
-    """Latitude-longitude radiance (width / 2, width, 3) of the dome; row 0 is the zenith, column 0 azimuth 0 (world +x)."""
+    """Latitude-longitude radiance (width / 2, width, 3); row 0 is the zenith, columns run from azimuth 0 (world +x)."""
     polar = (np.arange(width_px // 2) + 0.5) / (width_px // 2) * 180
     azimuth = (np.arange(width_px) + 0.5) / width_px * 360
     elevation = np.broadcast_to(90 - polar[:, None], (width_px // 2, width_px))
@@ -89,7 +89,7 @@ def dome_map(dome: Dome, width_px: int = 256) -> NDArray[np.float32]:
         upwards = np.abs(elevation - box.elevation_deg)
         edge = _step(box.half_width_deg - sideways) * _step(box.half_height_deg - upwards)
         sky = sky + (box.radiance * edge)[..., None]
-    return sky.astype(np.float32)
+    return np.asarray(sky, np.float32)
 
 
 def _step(inside_deg: Array) -> Array:

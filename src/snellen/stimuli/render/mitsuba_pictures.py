@@ -1,8 +1,8 @@
-"""Pictures by Mitsuba 3: one built scene, many views. The only module that imports Mitsuba; import it only when drawing.
+"""Pictures by Mitsuba 3: one built scene, many views. The only module that knows Mitsuba; import it only to draw.
 
-Choices and their measurements stand in `design/rendering.md`: box filter (others blur noise beyond what the denoiser can
-mend), multijittered samples, path depth 8, a separate four-sample pass for albedo and normals, Open Image Denoise in its
-fast mode. Every scene holds the same kinds of surface, so that kernels are compiled once for all scenes.
+Choices and their measurements stand in `design/rendering.md`: box filter (others spread noise over pixels, where the
+denoiser leaves it), multijittered samples, path depth 8, a separate four-sample pass for albedo and normals, Open Image
+Denoise in its fast mode. Every scene holds the same kinds of surface, so that kernels are compiled once for all.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.stimuli.render.engine import LLVM_VARIANT, Engine, RenderSettings
+from snellen.stimuli.render.engine import Engine, RenderSettings
 from snellen.stimuli.render.looks import METAL_RGB, RUBBER_RGB, developed, dome_map, wood_texture
 from snellen.stimuli.scenes.model import AreaLight, Camera, Floor, Material, Pose, Scene, Solid
-from snellen.stimuli.scenes.shapes import Array, Mesh, placed, unit_mesh
+from snellen.stimuli.scenes.shapes import Mesh, placed, unit_mesh
 
 _PATH = {"type": "path", "max_depth": 8, "rr_depth": 3}
 _AUXILIARY = {"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"}
@@ -77,8 +77,10 @@ class Studio:
 
 
 def _denoised(colour: NDArray[np.float32], hints: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Radiance (h, w, 3) cleaned with the help of albedo and normals (h, w, 6); mirrored at the border, which would stay
-    noisy and tinted otherwise."""
+    """Radiance (h, w, 3) cleaned with the help of albedo and normals (h, w, 6).
+
+    Mirrored at the border, which would stay noisy and tinted otherwise.
+    """
     import mitsuba_oidn as oidn
 
     pad = min(_MIRROR_PX, colour.shape[0] - 1, colour.shape[1] - 1)

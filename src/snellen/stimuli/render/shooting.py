@@ -41,9 +41,9 @@ def shoot(
 ) -> list[Path]:
     """The picture file (8-bit RGB PNG) of every shot, in order; only what the cache lacks is drawn.
 
-    A file is named by a hash of scene, camera, seed, samples, renderer variant and versions, and appears whole or not at
-    all: after a kill the next call draws only what is missing. Shots of one scene are drawn by one worker from one built
-    scene. `workers` above 1 starts fresh processes (guard scripts with `if __name__ == "__main__"`).
+    A file is named by a hash of scene, camera, seed, samples, renderer variant and versions, and appears whole or not
+    at all: after a kill the next call draws only what is missing. Shots of one scene are drawn by one worker from one
+    built scene. `workers` above 1 starts fresh processes (guard scripts with `if __name__ == "__main__"`).
     """
     folder = Path(cache_dir)
     engine = find_engine(settings)

@@ -1,4 +1,4 @@
-"""A picture in a few milliseconds: flat light, no shadows, every shape, colour and material still told apart. For tests."""
+"""A picture in some milliseconds, for tests: no shadows, but every shape, colour and material can be told apart."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ def _ground(scene: Scene, direction: Array, camera: Camera) -> Array:
 
 
 def _shaded(solid: Solid, normal: Array, local: Array, view: Array, behind: Array) -> Array:
-    """Linear RGB (n, 3) of surface points: unit normals, points in the solid's own axes, view directions, what is behind."""
+    """Linear RGB (n, 3) of surface points from unit normals, own coordinates, view directions and what is behind."""
     kind, colour = solid.material.kind, solid.material.colour
     facing = np.clip(normal @ _LIGHT, 0, 1)[:, None]
     mirrored = view - 2 * (view * normal).sum(axis=1, keepdims=True) * normal
     glint = np.clip(mirrored @ _LIGHT, 0, 1)[:, None]
     if kind == "rubber" and colour is not None:
-        return np.array(RUBBER_RGB[colour]) * (0.30 + 0.85 * facing)
+        return np.asarray(np.array(RUBBER_RGB[colour]) * (0.30 + 0.85 * facing))
     if kind == "metal" and colour is not None:
         bands = 0.35 + 0.65 * (np.sin(6 * mirrored[:, 2:]) > 0)
-        return np.array(METAL_RGB[colour]) * bands * (0.5 + 0.5 * facing) + 0.9 * glint**24
+        return np.asarray(np.array(METAL_RGB[colour]) * bands * (0.5 + 0.5 * facing) + 0.9 * glint**24)
     if kind == "wood":
         radius = np.hypot(local[:, 0] + 0.5, local[:, 1] + 0.3)[:, None]
         grain = 0.5 + 0.5 * np.sin(45 * radius + 3 * local[:, 2:])
-        return (np.array([0.50, 0.28, 0.11]) * (1 - grain) + np.array([0.24, 0.11, 0.04]) * grain) * (
-            0.45 + 0.75 * facing
+        return np.asarray(
+            (np.array([0.50, 0.28, 0.11]) * (1 - grain) + np.array([0.24, 0.11, 0.04]) * grain) * (0.45 + 0.75 * facing)
         )
     rim = (1 - np.abs((view * normal).sum(axis=1, keepdims=True))) ** 2
-    return behind * (0.80 - 0.55 * rim) * np.array([0.92, 1.0, 0.98]) + 0.10 * rim + 1.2 * glint**40
+    return np.asarray(behind * (0.80 - 0.55 * rim) * np.array([0.92, 1.0, 0.98]) + 0.10 * rim + 1.2 * glint**40)

@@ -1,6 +1,7 @@
-"""Scenes as plain data: solids, lights, cameras, composites and what is true of a picture. No renderer is imported here."""
+"""Scenes as plain data: solids, lights, cameras, composites, and what is true of a picture. No renderer in here."""
 
-from snellen.stimuli.scenes.assembly import chain, composite_scene, moved, random_camera, studio, turn
+from snellen.stimuli.scenes.assembly import chain, composite_scene, moved, studio, turn
+from snellen.stimuli.scenes.cameras import CameraRanges, clear_camera, random_camera
 from snellen.stimuli.scenes.composites import (
     ANCHORS,
     DIMENSIONS,
@@ -34,6 +35,7 @@ from snellen.stimuli.scenes.model import (
     from_json,
     to_json,
 )
+from snellen.stimuli.scenes.truth import SolidTruth, Truth, truth
 
 __all__ = [
     "ANCHORS",
@@ -47,6 +49,7 @@ __all__ = [
     "SHAPES",
     "AreaLight",
     "Camera",
+    "CameraRanges",
     "Composite",
     "Dome",
     "Floor",
@@ -58,8 +61,11 @@ __all__ = [
     "Shot",
     "Softbox",
     "Solid",
+    "SolidTruth",
+    "Truth",
     "all_composites",
     "chain",
+    "clear_camera",
     "composite",
     "composite_scene",
     "from_json",
@@ -70,5 +76,6 @@ __all__ = [
     "studio",
     "text_name",
     "to_json",
+    "truth",
     "turn",
 ]

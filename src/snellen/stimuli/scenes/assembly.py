@@ -1,7 +1,6 @@
-"""Putting solids together: joints of composites, the studio round them, and random cameras.
+"""Putting solids together: joints of composites and the studio round them.
 
-Positions, lights and camera ranges are ours; the ComBo paper says 'environment lighting and several point lights', the
-object in the middle, twenty random viewpoints.
+Positions and lights are ours; the ComBo paper says 'environment lighting and several point lights'.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from snellen.stimuli.scenes.composites import Composite, Look
 from snellen.stimuli.scenes.model import (
     IDENTITY,
     AreaLight,
-    Camera,
     Dome,
     Matrix3,
     NamedPoint,
@@ -29,7 +27,7 @@ from snellen.stimuli.scenes.model import (
     Vec3,
 )
 from snellen.stimuli.scenes.model import Material as Stuff
-from snellen.stimuli.scenes.shapes import UNIT, Array, Round, bounds, radius_about, support
+from snellen.stimuli.scenes.shapes import UNIT, Array, Round, bounds, support
 
 SECONDARY_SCALE = 0.58
 FLAT_GAP_M = 0.004
@@ -37,9 +35,6 @@ FLAT_GAP_M = 0.004
 SINK_M = 0.015
 """How far a point, edge or curved contact is pressed in, so that it looks glued and not floating."""
 FLOOR_GAP_M = 0.002
-MIN_ELEVATION_DEG = 20.0
-"""Lower cameras would see the horizon."""
-MAX_ELEVATION_DEG = 89.0
 
 LIGHTS = (
     AreaLight((8.1, -6.3, 10.8), (0.0, 0.0, 0.7), 2.9, (26.0, 26.0, 25.2)),
@@ -80,11 +75,12 @@ def chain(*rotations: Matrix3) -> Matrix3:
 
 
 def _rows(matrix: NDArray[np.float64]) -> Matrix3:
-    a, b, c = (_vec(row) for row in matrix)
+    a, b, c = (tuple_of(row) for row in matrix)
     return a, b, c
 
 
-def _vec(values: Array) -> Vec3:
+def tuple_of(values: Array) -> Vec3:
+    """Three plain floats."""
     x, y, z = (float(value) for value in values)
     return x, y, z
 
@@ -108,7 +104,7 @@ def contact_direction(shape: Shape, place: str) -> Array:
     if (shape, place) not in known:
         raise SnellenError(f"a {shape} has no contact point {place!r}")
     direction = np.array(known[shape, place], float)
-    return direction / np.linalg.norm(direction)
+    return np.asarray(direction / np.linalg.norm(direction))
 
 
 def _facing(source: Array, goal: Array) -> Matrix3:
@@ -116,7 +112,7 @@ def _facing(source: Array, goal: Array) -> Matrix3:
     axis = np.cross(source, goal)
     if np.linalg.norm(axis) < 1e-9:
         return IDENTITY if source @ goal > 0 else turn((1.0, 0.0, 0.0), 180.0)
-    return turn(_vec(axis), math.degrees(math.atan2(float(np.linalg.norm(axis)), float(source @ goal))))
+    return turn(tuple_of(axis), math.degrees(math.atan2(float(np.linalg.norm(axis)), float(source @ goal))))
 
 
 def _solid(name: str, look: Look, pose: Pose) -> Solid:
@@ -127,15 +123,15 @@ def moved(solid: Solid, rotation: Matrix3 = IDENTITY, shift_m: Vec3 = (0.0, 0.0,
     """The solid turned about the world's origin, then shifted."""
     pose = solid.pose
     position = np.array(rotation) @ np.array(pose.position_m) + np.array(shift_m)
-    new = dataclasses.replace(pose, position_m=_vec(position), rotation=chain(rotation, pose.rotation))
+    new = dataclasses.replace(pose, position_m=tuple_of(position), rotation=chain(rotation, pose.rotation))
     return dataclasses.replace(solid, pose=new)
 
 
 def joined(wanted: Composite) -> tuple[tuple[Solid, Solid], Vec3]:
     """The two solids of a composite and their contact point, in the primary's own axes (the primary at the origin).
 
-    The pivot's normal is turned against the anchor's, the two points meet, and the secondary is held off by `FLAT_GAP_M`
-    (two flat faces) or pressed in by `SINK_M` (anything else).
+    The pivot's normal is turned against the anchor's, the two points meet, and the secondary is held off by
+    `FLAT_GAP_M` (two flat faces) or pressed in by `SINK_M` (anything else).
     """
     outward = contact_direction(wanted.primary.shape, wanted.anchor)
     contact = support(wanted.primary.shape, outward)
@@ -144,64 +140,28 @@ def joined(wanted: Composite) -> tuple[tuple[Solid, Solid], Vec3]:
     pivot = SECONDARY_SCALE * np.array(rotation) @ support(wanted.secondary.shape, inward)
     flat = wanted.anchor in _FLAT and wanted.pivot in _FLAT
     position = contact - pivot + (FLAT_GAP_M if flat else -SINK_M) * outward
-    second = _solid("secondary", wanted.secondary, Pose(_vec(position), rotation, SECONDARY_SCALE))
-    return (_solid("primary", wanted.primary, Pose()), second), _vec(contact)
+    second = _solid("secondary", wanted.secondary, Pose(tuple_of(position), rotation, SECONDARY_SCALE))
+    return (_solid("primary", wanted.primary, Pose()), second), tuple_of(contact)
 
 
 def composite_scene(wanted: Composite, *, rotation: Matrix3 | None = None) -> Scene:
     """The composite in the studio: standing on the floor, the middle of its upright bounding box above the origin.
 
-    A frustum joined by its large base stands on the small one, a cone joined by its base on its apex. `rotation` turns the assembled object before it is set on the
-    floor. Solids are named 'primary' and 'secondary', the joint is the named point 'contact'.
+    A frustum joined by its large base stands on the small one, a cone joined by its base on its apex. `rotation` turns
+    the assembled object before it is set on the floor. Solids are named 'primary' and 'secondary', the joint is the
+    named point 'contact'.
     """
     solids, contact = joined(wanted)
-    upright = turn((1.0, 0.0, 0.0), 180.0) if contact_direction(wanted.primary.shape, wanted.anchor)[2] < -0.9 else IDENTITY
+    hanging = contact_direction(wanted.primary.shape, wanted.anchor)[2] < -0.9
+    upright = turn((1.0, 0.0, 0.0), 180.0) if hanging else IDENTITY
     whole = chain(rotation or IDENTITY, upright)
     turned = tuple(moved(solid, whole) for solid in solids)
     low, high = bounds(turned)
-    shift = _vec(np.array([-(low[0] + high[0]) / 2, -(low[1] + high[1]) / 2, FLOOR_GAP_M - low[2]]))
-    point = _vec(np.array(whole) @ np.array(contact) + np.array(shift))
+    shift = tuple_of(np.array([-(low[0] + high[0]) / 2, -(low[1] + high[1]) / 2, FLOOR_GAP_M - low[2]]))
+    point = tuple_of(np.array(whole) @ np.array(contact) + np.array(shift))
     return studio(tuple(moved(solid, shift_m=shift) for solid in turned), (NamedPoint("contact", point),))
 
 
 def studio(solids: tuple[Solid, ...], points: tuple[NamedPoint, ...] = ()) -> Scene:
     """Solids on the grey floor under the three panels and the dome."""
     return Scene(solids, lights=LIGHTS, dome=DOME, points=points)
-
-
-def random_camera(
-    scene: Scene,
-    rng: np.random.Generator,
-    *,
-    elevation_deg: tuple[float, float] = (20.0, 55.0),
-    azimuth_deg: tuple[float, float] = (0.0, 360.0),
-    fill: tuple[float, float] = (0.78, 0.92),
-    distance_m: tuple[float, float] | None = None,
-    horizontal_fov_deg: float = 34.0,
-    width_px: int = 480,
-    height_px: int = 360,
-) -> Camera:
-    """A camera looking at the middle of the solids' bounding box from a uniformly drawn direction.
-
-    Elevation is at least 20 degrees, so that the horizon is never in the picture. The distance is such that the ball round
-    all solids spans a uniformly drawn share `fill` of the picture's smaller side, or uniform in `distance_m` where given.
-    """
-    if elevation_deg[0] < MIN_ELEVATION_DEG or elevation_deg[1] > MAX_ELEVATION_DEG:
-        limits = f"{MIN_ELEVATION_DEG:g} to {MAX_ELEVATION_DEG:g}"
-        raise SnellenError(f"camera elevation {elevation_deg} degrees must stay within {limits}")
-    low, high = bounds(scene.solids)
-    target = (low + high) / 2
-    azimuth, elevation = np.radians(rng.uniform(*azimuth_deg)), np.radians(rng.uniform(*elevation_deg))
-    away = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
-    if distance_m is None:
-        half = math.tan(math.radians(horizontal_fov_deg) / 2) * min(1.0, height_px / width_px)
-        distance = radius_about(scene.solids, target) / math.sin(math.atan(rng.uniform(*fill) * half))
-    else:
-        distance = rng.uniform(*distance_m)
-    return Camera(
-        _vec(target + distance * away),
-        _vec(target),
-        horizontal_fov_deg=horizontal_fov_deg,
-        width_px=width_px,
-        height_px=height_px,
-    )

@@ -1,8 +1,8 @@
 """Composite Blocks: 9,504 objects of two primitives, each pair of them different in at least one dimension.
 
-Source: the ComBo paper, section 3.1 and appendix B.1: five shapes, four materials (rubber and metal in five colours), a
-contact point made of an anchor on the primary and a pivot on the secondary primitive. 12 looks x 12 looks x 66 joints,
-66 = 11 anchors x 6 pivots. Which anchors a shape has stands only in a figure; `design/anchors.md` says how ours were chosen.
+Source: the ComBo paper, section 3.1 and appendix B.1: five shapes, four materials (rubber and metal in five colours),
+a contact point made of an anchor on the primary and a pivot on the secondary primitive. 12 materials x 12 materials x
+66 joints, 66 = 11 anchors x 6 pivots. Which anchors a shape has stands only in a figure: see `design/anchors.md`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ANCHORS: Mapping[Shape, tuple[str, ...]] = {
     "cube": ("face", "edge", "vertex"),
     "sphere": ("surface",),
     "cylinder": ("base", "side"),
-    "cone": ("apex", "base"),  # the base, not the side: the paper's own example, an ice cream, is a ball on a cone's base
+    "cone": ("apex", "base"),  # not the side: the paper's own example, an ice cream, is a ball on a cone's base
     "frustum": ("small base", "large base", "side"),
 }
 """Where on a primary primitive the secondary one may be attached: 11 in all."""
@@ -111,7 +111,7 @@ class Composite:
 
 
 def text_name(dimension: str, value: str) -> str:
-    """The words for a value of a dimension (or of its factor): `text_name("shape/primary", "frustum")` is 'conical frustum'."""
+    """The words for a value of a dimension or factor: `text_name("shape/primary", "frustum")` is 'conical frustum'."""
     names = _TEXT.get(dimension.split("/")[0], {})
     if value not in names:
         raise SnellenError(
@@ -131,8 +131,10 @@ def joints() -> Iterator[tuple[Shape, str, Shape, str]]:
 
 @functools.cache
 def all_composites() -> tuple[Composite, ...]:
-    """All 9,504 objects. The primary's shape changes slowest, then anchor, secondary shape, pivot, the primary's material
-    (`MATERIAL_LOOKS`), and the secondary's material fastest: index = (joint * 12 + primary material) * 12 + secondary."""
+    """All 9,504 objects, index = (joint * 12 + primary material) * 12 + secondary material.
+
+    Joints stand in the order of `joints`, materials in that of `MATERIAL_LOOKS`.
+    """
     every = tuple(
         Composite(Look(first, a.kind, a.colour), anchor, Look(second, b.kind, b.colour), pivot)
         for first, anchor, second, pivot in joints()

@@ -1,7 +1,7 @@
 """A scene is data: solids, floor, lights and a dome, in metres, degrees and linear RGB. No renderer is known here.
 
-World axes: x and y lie on the floor, z points up, the floor is z = 0. A solid's own axes have their origin at the centre of
-the unrounded primitive (half its height) and z along its axis of revolution.
+World axes: x and y lie on the floor, z points up, the floor is z = 0. A solid's own axes have their origin at the
+centre of the unrounded primitive (half its height) and z along its axis of revolution.
 """
 
 from __future__ import annotations
@@ -178,7 +178,8 @@ class Shot:
 
 def to_json(value: Scene | Camera | Shot) -> str:
     """Canonical JSON of a scene, camera or shot: equal values give equal text."""
-    return canonical({"type": type(value).__name__, **dataclasses.asdict(value)})
+    floats = _load(type(value), dataclasses.asdict(value))  # 25 and 25.0 are equal, but not as text
+    return canonical({"type": type(value).__name__, **dataclasses.asdict(floats)})
 
 
 def from_json(text: str) -> Any:

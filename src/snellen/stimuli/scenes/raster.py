@@ -1,4 +1,4 @@
-"""Which triangle is seen at which pixel: a small numpy rasteriser, exact at pixel centres, for truth and toy pictures."""
+"""Which triangle is seen at which pixel: a numpy rasteriser, exact at pixel centres, for truth and toy pictures."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True)
 class Hits:
-    """What is seen, by pixel (height, width): distance along the ray in metres (inf: nothing), triangle number (-1: nothing),
-    and the weights (height, width, 3) of its corners at the hit."""
+    """What is seen at each pixel.
+
+    distance_m (height, width) along the ray in metres, inf for nothing; face (height, width) triangle number, -1 for
+    nothing; weights (height, width, 3) of the triangle's corners at the hit.
+    """
 
     distance_m: Array
     face: NDArray[np.int64]
@@ -48,8 +51,8 @@ def frame(camera: Camera) -> Frame:
 def project(camera: Camera, points: Array) -> tuple[Array, Array]:
     """World points (n, 3) as pixel coordinates (n, 2) and depth along the optical axis (n,) in metres.
 
-    Pixel coordinates are continuous: (0, 0) is the top left corner of the picture, pixel i covers [i, i + 1). Points behind
-    the camera have a depth below 0 and meaningless pixels.
+    Pixel coordinates are continuous: (0, 0) is the top left corner of the picture, pixel i covers [i, i + 1). Points
+    behind the camera have a depth below 0 and meaningless pixels.
     """
     axes = frame(camera)
     relative = np.asarray(points, float) - axes.position
@@ -70,7 +73,7 @@ def rays(camera: Camera) -> Array:
 
 
 def rasterise(camera: Camera, mesh: Mesh) -> Hits:
-    """The nearest triangle of a world-coordinate mesh at each pixel's centre; triangles that reach behind the camera are left out."""
+    """The nearest triangle of a mesh at each pixel's centre; triangles that reach behind the camera are left out."""
     height, width = camera.height_px, camera.width_px
     pixels, depth = project(camera, mesh.vertices)
     numbers = np.flatnonzero((depth[mesh.faces] > _NEAR_M).all(axis=1))
@@ -104,7 +107,7 @@ def rasterise(camera: Camera, mesh: Mesh) -> Hits:
 
 
 def _barycentric(corners: Array, x: Array, y: Array) -> Array:
-    """Weights (n, 3) of points (x, y) in picture triangles (n, 3, 2); negative outside; -1 for triangles without area."""
+    """Weights (n, 3) of points (x, y) in triangles (n, 3, 2) of the picture; negative outside and without area."""
     ax, ay = corners[:, 0, 0], corners[:, 0, 1]
     bx, by = corners[:, 1, 0] - ax, corners[:, 1, 1] - ay
     cx, cy = corners[:, 2, 0] - ax, corners[:, 2, 1] - ay

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,16 @@ class Ball:
     radius_m: float
 
 
+class Arc(NamedTuple):
+    """A piece of a profile in the (r, z) plane, by the angle of its outward normal (-90 down, 0 out, 90 up)."""
+
+    centre_r_m: float
+    centre_z_m: float
+    radius_m: float
+    start_deg: float
+    end_deg: float
+
+
 UNIT: dict[Shape, Box | Ball | Round] = {
     "cube": Box(1.30, 0.045),
     "sphere": Ball(0.78),
@@ -82,17 +93,18 @@ def support(shape: Shape, direction: Array) -> Array:
     d = d / np.linalg.norm(d)
     unit = UNIT[shape]
     if isinstance(unit, Ball):
-        return unit.radius_m * d
+        return np.asarray(unit.radius_m * d)
     rho = unit.rounding_m
     if isinstance(unit, Box):
-        return (unit.side_m / 2 - rho) * np.where(np.abs(d) < 1e-9, 0.0, np.sign(d)) + rho * d
+        corner = np.where(np.abs(d) < 1e-9, 0.0, np.sign(d))
+        return np.asarray((unit.side_m / 2 - rho) * corner + rho * d)
     across = math.hypot(d[0], d[1])
     outward = d[:2] / across if across > 1e-9 else np.zeros(2)
     ends = [np.array([*(radius * outward), z]) for radius, z in unit.core()]
     reach = [float(end @ d) for end in ends]
     if abs(reach[0] - reach[1]) < 1e-9:
-        return (ends[0] + ends[1]) / 2 + rho * d
-    return ends[int(reach[1] > reach[0])] + rho * d
+        return np.asarray((ends[0] + ends[1]) / 2 + rho * d)
+    return np.asarray(ends[int(reach[1] > reach[0])] + rho * d)
 
 
 def reach(solid: Solid, direction: Array) -> float:
@@ -177,33 +189,33 @@ def patches(shape: Shape, detail: int = 2) -> tuple[Patch, ...]:
     if isinstance(unit, Box):
         return tuple(_cube_face(unit, face, detail) for face in range(6))
     if isinstance(unit, Ball):
-        surface = _revolved([(0.0, 0.0, unit.radius_m, -90.0, 90.0)])
+        surface = _revolved([Arc(0.0, 0.0, unit.radius_m, -90.0, 90.0)])
         return (Patch(surface, np.linspace(0, 1, 48 * detail + 1), np.linspace(0, 1, 24 * detail + 1)),)
     (low_radius, low), (high_radius, high) = unit.core()
     side = math.degrees(unit.slope_rad)
-    arcs = [(low_radius, low, unit.rounding_m, -90.0, side), (high_radius, high, unit.rounding_m, side, 90.0)]
+    arcs = [Arc(low_radius, low, unit.rounding_m, -90.0, side), Arc(high_radius, high, unit.rounding_m, side, 90.0)]
     profile = _profile(arcs, 3 * detail)
     along = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(profile[:, :2], axis=0), axis=1))])
     return (Patch(_revolved(arcs), np.linspace(0, 1, 48 * detail + 1), along / along[-1]),)
 
 
-def _profile(arcs: list[tuple[float, float, float, float, float]], steps: int) -> Array:
-    """Rows (radius, z, normal angle in radians) from the bottom of the axis to its top, along arcs of
-    (centre radius, centre z, arc radius, from degrees, to degrees)."""
+def _profile(arcs: list[Arc], steps: int) -> Array:
+    """Rows (radius, z, normal angle in radians) from the bottom of the axis to its top along the arcs."""
     rows = []
-    for centre_r, centre_z, rho, start, end in arcs:
-        angle = np.radians(np.linspace(start, end, steps + 1))
-        rows.append(np.stack([centre_r + rho * np.cos(angle), centre_z + rho * np.sin(angle), angle], axis=1))
+    for arc in arcs:
+        angle = np.radians(np.linspace(arc.start_deg, arc.end_deg, steps + 1))
+        r, z = arc.centre_r_m + arc.radius_m * np.cos(angle), arc.centre_z_m + arc.radius_m * np.sin(angle)
+        rows.append(np.stack([r, z, angle], axis=1))
     profile = np.concatenate(rows)
     axis_bottom = [0.0, profile[0, 1], -math.pi / 2]
     axis_top = [0.0, profile[-1, 1], math.pi / 2]
     profile = np.concatenate([[axis_bottom], profile, [axis_top]])
     profile[:, 0] = np.maximum(profile[:, 0], 0.0)
     length = np.linalg.norm(np.diff(profile[:, :2], axis=0), axis=1)
-    return profile[np.concatenate([[True], length > 1e-9])]
+    return np.asarray(profile[np.concatenate([[True], length > 1e-9])])
 
 
-def _revolved(arcs: list[tuple[float, float, float, float, float]]) -> Surface:
+def _revolved(arcs: list[Arc]) -> Surface:
     """u runs round the axis, v along the profile by arc length."""
     profile = _profile(arcs, 96 if len(arcs) == 1 else 12)
     along = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(profile[:, :2], axis=0), axis=1))])

@@ -1,0 +1,94 @@
+"""Where pictures are taken from. Ranges are ours; the ComBo paper says 'random viewpoints'."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TypedDict, Unpack
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.stimuli.scenes.assembly import tuple_of
+from snellen.stimuli.scenes.model import Camera, Scene
+from snellen.stimuli.scenes.shapes import bounds, radius_about
+from snellen.stimuli.scenes.truth import truth
+
+MIN_ELEVATION_DEG = 20.0
+"""Lower cameras would see the horizon."""
+MAX_ELEVATION_DEG = 89.0
+_TRIES = 200
+
+
+class CameraRanges(TypedDict, total=False):
+    """What `random_camera` draws from; see there."""
+
+    elevation_deg: tuple[float, float]
+    azimuth_deg: tuple[float, float]
+    fill: tuple[float, float]
+    distance_m: tuple[float, float] | None
+    horizontal_fov_deg: float
+    width_px: int
+    height_px: int
+
+
+def random_camera(
+    scene: Scene,
+    rng: np.random.Generator,
+    *,
+    elevation_deg: tuple[float, float] = (20.0, 55.0),
+    azimuth_deg: tuple[float, float] = (0.0, 360.0),
+    fill: tuple[float, float] = (0.78, 0.92),
+    distance_m: tuple[float, float] | None = None,
+    horizontal_fov_deg: float = 34.0,
+    width_px: int = 480,
+    height_px: int = 360,
+) -> Camera:
+    """A camera looking at the middle of the solids' bounding box from a uniformly drawn direction.
+
+    Elevation is at least 20 degrees, so that the horizon is never in the picture. The distance is such that the ball
+    round all solids spans a uniformly drawn share `fill` of the picture's smaller side, or uniform in `distance_m`
+    where that is given.
+    """
+    if elevation_deg[0] < MIN_ELEVATION_DEG or elevation_deg[1] > MAX_ELEVATION_DEG:
+        limits = f"{MIN_ELEVATION_DEG:g} to {MAX_ELEVATION_DEG:g}"
+        raise SnellenError(f"camera elevation {elevation_deg} degrees must stay within {limits}")
+    low, high = bounds(scene.solids)
+    target = (low + high) / 2
+    azimuth, elevation = np.radians(rng.uniform(*azimuth_deg)), np.radians(rng.uniform(*elevation_deg))
+    away = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
+    if distance_m is None:
+        half = math.tan(math.radians(horizontal_fov_deg) / 2) * min(1.0, height_px / width_px)
+        distance = radius_about(scene.solids, target) / math.sin(math.atan(rng.uniform(*fill) * half))
+    else:
+        distance = rng.uniform(*distance_m)
+    return Camera(
+        tuple_of(target + distance * away),
+        tuple_of(target),
+        horizontal_fov_deg=horizontal_fov_deg,
+        width_px=width_px,
+        height_px=height_px,
+    )
+
+
+def clear_camera(
+    scene: Scene,
+    rng: np.random.Generator,
+    *,
+    least_visible: float = 0.35,
+    names: tuple[str, ...] = (),
+    **ranges: Unpack[CameraRanges],
+) -> Camera:
+    """A `random_camera` that sees at least the share `least_visible` of every solid (or of those named).
+
+    Drawn again until it holds, judged at a quarter of the resolution; 200 draws in vain are an error.
+    """
+    wanted = names or tuple(solid.name for solid in scene.solids)
+    for _ in range(_TRIES):
+        camera = random_camera(scene, rng, **ranges)
+        size = max(camera.width_px // 4, 1), max(camera.height_px // 4, 1)
+        seen = truth(scene, dataclasses.replace(camera, width_px=size[0], height_px=size[1]), detail=1)
+        if all(seen[name].visible_fraction >= least_visible for name in wanted):
+            return camera
+    share = f"{least_visible:.0%} of each of {', '.join(wanted)}"
+    raise SnellenError(f"no camera in {_TRIES} draws shows {share}; move the solids apart or ask for less")

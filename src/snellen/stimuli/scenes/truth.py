@@ -1,0 +1,124 @@
+"""What is true of a picture, from geometry alone: boxes, masks, visibility, depth, occlusion, places of named points.
+
+Everything is measured on the same triangles that renderers draw, at pixel centres, as if every solid were opaque (glass
+hides what is behind it). Pixel coordinates are continuous: pixel i covers [i, i + 1), (0, 0) is the top left corner.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.errors import SnellenError
+from snellen.stimuli.scenes.model import Camera, Scene
+from snellen.stimuli.scenes.raster import project, rasterise
+from snellen.stimuli.scenes.shapes import placed, unit_mesh
+
+Box = tuple[float, float, float, float]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SolidTruth:
+    """One solid in one picture. Boxes are [x1, y1, x2, y2] in pixels, distances metres along the ray from the camera.
+
+    amodal_box      all of the solid, also what is hidden or outside the picture, not rounded to pixels; None if it
+                    reaches behind the camera
+    visible_box     edges of the visible pixels; None if nothing is seen
+    mask            (height, width) visible pixels
+    amodal_mask     (height, width) pixels it would fill if it stood alone
+    visible_fraction  visible pixels over amodal pixels inside the picture, 0 to 1 (0 if outside)
+    nearest_m       to the nearest visible point; None if nothing is seen
+    centre_m        to the solid's centre (straight line, hidden or not)
+    centre_px       the centre in the picture; None behind the camera
+    """
+
+    name: str
+    amodal_box: Box | None
+    visible_box: Box | None
+    mask: NDArray[np.bool_]
+    amodal_mask: NDArray[np.bool_]
+    visible_fraction: float
+    nearest_m: float | None
+    centre_m: float
+    centre_px: tuple[float, float] | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Truth:
+    """One picture.
+
+    solids          in the scene's order
+    distance_m      (height, width) along the ray to the nearest solid, inf where there is none (floor is not counted)
+    hides           (front, behind) -> pixels of `behind` that `front` covers, nearest cover only
+    points_px       the scene's named points in the picture, hidden or not; behind the camera: missing
+    """
+
+    solids: tuple[SolidTruth, ...]
+    distance_m: NDArray[np.float64]
+    hides: dict[tuple[str, str], int]
+    points_px: dict[str, tuple[float, float]]
+
+    def __getitem__(self, name: str) -> SolidTruth:
+        for solid in self.solids:
+            if solid.name == name:
+                return solid
+        raise SnellenError(f"no solid {name!r} in this picture; it shows {[solid.name for solid in self.solids]}")
+
+
+def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
+    """Measure a scene as this camera sees it; `detail` 2 takes the meshes that are rendered, 1 coarser ones."""
+    shape = (camera.height_px, camera.width_px)
+    alone = np.full((len(scene.solids), *shape), np.inf)
+    boxes: list[Box | None] = []
+    for place, solid in enumerate(scene.solids):
+        mesh = placed(unit_mesh(solid.shape, detail), solid.pose)
+        alone[place] = rasterise(camera, mesh).distance_m
+        pixels, depth = project(camera, mesh.vertices)
+        boxes.append((*_corner(pixels.min(axis=0)), *_corner(pixels.max(axis=0))) if depth.min() > 0 else None)
+    nearest = alone.min(axis=0, initial=np.inf)
+    owner = np.where(np.isfinite(nearest), alone.argmin(axis=0), -1) if len(alone) else np.full(shape, -1)
+    solids = tuple(_solid_truth(scene, camera, i, alone[i], owner == i, box) for i, box in enumerate(boxes))
+    hides = {
+        (front.name, behind.name): covered
+        for i, front in enumerate(scene.solids)
+        for j, behind in enumerate(scene.solids)
+        if i != j and (covered := int((np.isfinite(alone[j]) & (owner == i)).sum()))
+    }
+    points = {p.name: _pixel(camera, p.position_m) for p in scene.points}
+    return Truth(solids, nearest, hides, {name: pixel for name, pixel in points.items() if pixel is not None})
+
+
+def _solid_truth(
+    scene: Scene, camera: Camera, place: int, alone: NDArray[np.float64], mask: NDArray[np.bool_], box: Box | None
+) -> SolidTruth:
+    solid = scene.solids[place]
+    amodal = np.isfinite(alone)
+    rows, columns = np.nonzero(mask)
+    seen = len(rows) > 0
+    visible = _box(columns, rows) if seen else None
+    return SolidTruth(
+        name=solid.name,
+        amodal_box=box,
+        visible_box=visible,
+        mask=mask,
+        amodal_mask=amodal,
+        visible_fraction=float(mask.sum() / amodal.sum()) if amodal.any() else 0.0,
+        nearest_m=float(alone[mask].min()) if seen else None,
+        centre_m=float(np.linalg.norm(np.subtract(solid.pose.position_m, camera.position_m))),
+        centre_px=_pixel(camera, solid.pose.position_m),
+    )
+
+
+def _box(columns: NDArray[np.int64], rows: NDArray[np.int64]) -> Box:
+    return float(columns.min()), float(rows.min()), float(columns.max() + 1), float(rows.max() + 1)
+
+
+def _corner(pixel: NDArray[np.float64]) -> tuple[float, float]:
+    return float(pixel[0]), float(pixel[1])
+
+
+def _pixel(camera: Camera, point: tuple[float, float, float]) -> tuple[float, float] | None:
+    pixels, depth = project(camera, np.array([point]))
+    return _corner(pixels[0]) if depth[0] > 0 else None
