@@ -209,7 +209,12 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
     Raises SnellenError naming file and line for a broken line elsewhere.
     """
     for part in sorted((root / "parts").glob("*.jsonl")):
-        *lines, _ = part.read_bytes().split(b"\n")
+        try:
+            *lines, _ = part.read_bytes().split(b"\n")
+        except OSError as error:
+            raise SnellenError(
+                f"{part}: cannot be read ({error.strerror}); restore it, or choose another --out"
+            ) from error
         for number, line in enumerate(lines, 1):
             try:
                 cells = json.loads(line)
