@@ -162,6 +162,10 @@ class BuildOptions:
 class Recipe(typing.Protocol):
     """One way to the items of a suite."""
 
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """What the card keeps as the recipe: everything that decides the items, as plain JSON data."""
+        ...
+
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """What would be made: counts, time, disk. Plain data with plain integers; nothing is written."""
         ...

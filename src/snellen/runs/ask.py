@@ -13,8 +13,9 @@ import numpy as np
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.item import Item, Montage, View
+from snellen.core.item import Item, Montage, Part, View
 from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Exchange, Response, Status
 from snellen.core.runfolder import ArmCard, RunCard, RunFolder, is_run, open_run, read_responses
@@ -162,7 +163,7 @@ class _Desk:
                 if self.stopped:
                     raise self.stopped[0]
                 self._check_budget()
-                prompt = _laid_out(prompt, self.run) if subject.card.reads == "parts" else prompt
+                prompt = laid_out(prompt, self.run.media) if subject.card.reads == "parts" else prompt
                 try:
                     reply, error = await subject.answer(prompt, self.run.media, stream("call", self.plan.seed, key)), ""
                 except CallFailed as failure:
@@ -182,16 +183,14 @@ class _Desk:
             )
 
 
-def _laid_out(prompt: Prompt, run: RunFolder) -> Prompt:
-    told = [*prompt.parts, *(part for turn in prompt.history for part in turn.parts)]
-    if not any(isinstance(part, Montage) for part in told):
-        return prompt
-    made = [lay_out(part, run.media) if isinstance(part, Montage) else part for part in prompt.parts]
-    history = tuple(
-        replace(turn, parts=tuple(lay_out(p, run.media) if isinstance(p, Montage) else p for p in turn.parts))
-        for turn in prompt.history
-    )
-    return Prompt(tuple(made), prompt.views, history)
+def laid_out(prompt: Prompt, media: MediaFolder) -> Prompt:
+    """The prompt with every montage made into a picture."""
+
+    def made(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        return tuple(lay_out(part, media) if isinstance(part, Montage) else part for part in parts)
+
+    history = tuple(replace(turn, parts=made(turn.parts)) for turn in prompt.history)
+    return Prompt(made(prompt.parts), prompt.views, history)
 
 
 async def _ask_all(run: RunFolder, plan: Plan) -> list[Response]:
@@ -205,20 +204,19 @@ async def _ask_all(run: RunFolder, plan: Plan) -> list[Response]:
 
 
 def _price(subject: Subject) -> tuple[float, float]:
-    settings = subject.card.settings
-    return float(settings.get("price_in") or 0.0), float(settings.get("price_out") or 0.0)
+    told = subject.card.attributes  # a price changes no answer, so it is no setting
+    return float(told.get("price_in", 0.0)), float(told.get("price_out", 0.0))
 
 
 def show_items(
-    items: Sequence[Item], all_items: Sequence[Item], task: Task, condition: Condition, plan: Plan, run: RunFolder
+    items: Sequence[Item], showing: Showing, task: Task, seed: int, media: MediaFolder
 ) -> dict[str, View]:
     """Items as shown. What a transform draws hangs on seed and stimulus alone, so that arms differ in nothing else."""
-    showing = Showing(condition, all_items, plan.annotations)
     views: dict[str, View] = {}
     for item in items:
         view = item.view()
         for transform in task.transforms(item, showing):
-            view = transform(view, run.media, transform_stream(plan.seed, item, transform))
+            view = transform(view, media, transform_stream(seed, item, transform))
         views[item.item_id] = view
     return views
 
@@ -237,7 +235,8 @@ async def _ask_task(desk: _Desk, task: Task) -> list[Response]:
     asked = [item for item in mine if task.asks(item, condition)]
     tested = [item for item in asked if item.split == "test"][: plan.limit]
     taught = [item for item in asked if task.lessons and item.split == task.lessons]
-    views = show_items([*tested, *taught], mine, task, condition, plan, desk.run)
+    showing = Showing(condition, mine, plan.annotations)
+    views = show_items([*tested, *taught], showing, task, plan.seed, desk.run.media)
     lessons = [Lesson(views[item.item_id], item.answer) for item in taught]
     subject = await arm.subject.learn(lessons, desk.run.media)
     method = task.method(condition)

@@ -66,13 +66,7 @@ def budget(n: int) -> int:
 
 def design(options: BuildOptions) -> Design:
     """Decide every picture from the seed alone."""
-    tasks = options.tasks or TASKS
-    if unknown := [task for task in tasks if task not in TASKS]:
-        raise SnellenError(f"combo has no task {unknown[0]!r}; there are {', '.join(TASKS)}")
-    n = options.n if options.n is not None else QUICK_N if options.quick else CHECKUP_N
-    if n < 1:
-        raise SnellenError(f"combo: --n {n} makes no items; give 1 or more")
-    counts = {task: (FULL_COUNTS[task] if options.full else n) if task in tasks else 0 for task in TASKS}
+    counts, n = _counts(options), _n(options)
     most = len(all_composites()) * VIEWS if options.full else budget(n)
     natural = _natural(counts)
     test = _test_objects(counts[perception.TASK], options.seed)
@@ -81,6 +75,21 @@ def design(options: BuildOptions) -> Design:
     left = min(most - used, 3 * n if options.quick else most) if counts[perception.TASK] else 0
     train = _train_objects(max(left, 0), options.seed, {one for one, _ in test}, rules)
     return Design(counts, test, train, natural, rules, tuple(pairs))
+
+
+def _n(options: BuildOptions) -> int:
+    n = options.n if options.n is not None else QUICK_N if options.quick else CHECKUP_N
+    if n < 1:
+        raise SnellenError(f"combo: --n {n} makes no items; give 1 or more")
+    return n
+
+
+def _counts(options: BuildOptions) -> dict[str, int]:
+    """Test items a task (objects for Pattern Perception)."""
+    tasks, n = options.tasks or TASKS, _n(options)
+    if unknown := [task for task in tasks if task not in TASKS]:
+        raise SnellenError(f"combo has no task {unknown[0]!r}; there are {', '.join(TASKS)}")
+    return {task: (FULL_COUNTS[task] if options.full else n) if task in tasks else 0 for task in TASKS}
 
 
 def _natural(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -131,6 +140,18 @@ def _train_objects(
 class Generated:
     """The recipe `generated`."""
 
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Counts, seed, size, renderer, and the features that set the levels."""
+        return {
+            "counts": _counts(options),
+            "seed": options.seed,
+            "full": options.full,
+            "quick": options.quick,
+            "size_px": list(_size(options)),
+            "renderer": options.renderer,
+            "difficulty": packaged_features().about.get("features_digest", ""),
+        }
+
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Objects, pictures, seconds and bytes; with `full` the paper's 190,080 pictures."""
         made = design(options)
@@ -156,12 +177,11 @@ class Generated:
         settings = RenderSettings(renderer=options.renderer)  # type: ignore[arg-type]  # checked by RenderSettings itself
         pictures, looks = _draw(made, options, settings, media)
         items = _items(made, options, pictures, looks)
-        recipe = {"counts": dict(made.counts), "seed": options.seed, "full": options.full, "size_px": _size(options), "renderer": options.renderer}
         features = packaged_features()
         info = renderer_info(settings)
         notes = [f"the levels of {categories.TASK} were set by encoder:{features.encoder}"]
         return write_itemset(
-            options.out, items, source="generated", recipe=recipe, made_with={"render": info, "difficulty": features.encoder}, notes=notes
+            options.out, items, source="generated", recipe=self.parameters(options), made_with={"render": info, "difficulty": features.encoder}, notes=notes
         )
 
 

@@ -39,9 +39,19 @@ def members(constraint: Mapping[str, Sequence[str]]) -> Mask:
     """The objects a constraint allows."""
     held = np.ones(len(table()), bool)
     for dimension, allowed in constraint.items():
-        codes = [values(dimension).index(value) for value in allowed if value in values(dimension)]
-        held &= np.isin(table()[:, DIMENSIONS.index(dimension)], codes)
+        one_of = np.zeros(len(table()), bool)
+        for value in allowed:
+            one_of |= _having(dimension, value)
+        held &= one_of
     return held
+
+
+@cache
+def _having(dimension: str, value: str) -> Mask:
+    """The objects with one value; kept, for there are only 39 of them, and every item asks for several."""
+    if value not in values(dimension):
+        return np.zeros(len(table()), bool)
+    return np.asarray(table()[:, DIMENSIONS.index(dimension)] == values(dimension).index(value))
 
 
 def claims(allowed: Mask) -> dict[str, list[str]]:
@@ -51,9 +61,9 @@ def claims(allowed: Mask) -> dict[str, list[str]]:
     """
     told: dict[str, list[str]] = {}
     for column, dimension in enumerate(DIMENSIONS):
-        found = np.unique(table()[allowed, column])
-        if len(found) < len(values(dimension)):
-            told[dimension] = [values(dimension)[n] for n in found]
+        found = np.bincount(table()[allowed, column], minlength=len(values(dimension)))
+        if not found.all():
+            told[dimension] = [value for value, count in zip(values(dimension), found, strict=True) if count]
     return told
 
 
@@ -71,7 +81,8 @@ def required(options: Sequence[tuple[Mapping[str, str], Mask]]) -> tuple[str, ..
     """
     undecided = []
     for factor in FACTORS:
-        possible = sum(bool((like(look, factor) & fits).any()) for look, fits in options)
+        alike = {id(look): like(look, factor) for look, _ in options}  # options are mostly judged by one look
+        possible = sum(bool((alike[id(look)] & fits).any()) for look, fits in options)
         if possible != 1:
             undecided.append(factor)
     return tuple(undecided)

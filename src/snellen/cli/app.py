@@ -1,0 +1,296 @@
+"""The commands. Everything heavy is imported inside them, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+if TYPE_CHECKING:
+    from snellen.core.suite import BuildOptions, Suite
+    from snellen.exam import Examination
+    from snellen.runs.ask import Plan
+
+app = typer.Typer(
+    help="An eye exam for vision-language models, vision encoders and people.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Subjects = Annotated[list[str], typer.Option("--subject", "-s", help="Who is examined, e.g. chat:openai/gpt-4o; may be repeated.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Seed = Annotated[int, typer.Option(help="Seed of all randomness; 0 is a seed.")]
+Workers = Annotated[Optional[int], typer.Option(help="Processes; default: one a core.")]  # noqa: UP045  # read at run time
+Renderer = Annotated[str, typer.Option(help="mitsuba, or toy (flat shading, for trying things out).")]
+
+
+def _cores(workers: int | None) -> int:
+    return workers or len(os.sched_getaffinity(0))
+
+
+def _print_json(told: Any) -> None:
+    print(json.dumps(told, default=int))
+
+
+@app.command()
+def checkup(
+    subject: Subjects = [],  # noqa: B006  # typer copies it
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller pictures.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Render a new battery from a new seed.")] = False,
+    out: Annotated[Path, typer.Option(help="Where items, run and report go.")] = Path("checkup"),
+    workers: Workers = None,
+    renderer: Renderer = "mitsuba",
+) -> None:
+    """The main job: render a battery, examine packaged encoders and your subjects, write a report card."""
+    from rich.console import Console
+
+    from snellen.exam import checkup as do
+    from snellen.reports import print_table
+
+    done = do(subject, out=out, quick=quick, fresh=fresh, workers=_cores(workers), renderer=renderer, before=_announce)
+    console = Console()
+    for one in done.examinations:
+        console.print(print_table(one.results()))
+    console.print(f"Report: {done.report.page.resolve()}", soft_wrap=True)
+    console.print(f"{done.seconds:.0f} seconds")
+    _finish(list(done.examinations))
+
+
+@app.command("list")
+def list_(
+    what: Annotated[str, typer.Argument(help="suites, tasks, axes, subjects or fakes")],
+    as_json: Json = False,
+) -> None:
+    """List what there is."""
+    from snellen.core.condition import near
+    from snellen.core.errors import SnellenError
+    from snellen.subjects.fakes import FAKES
+    from snellen.subjects.registry import EXAMPLES
+    from snellen.suites import SUITES
+
+    suites = {name: SUITES.get(name) for name in SUITES}
+    known: dict[str, dict[str, str]] = {
+        "suites": {name: suite.card.title for name, suite in suites.items()},
+        "tasks": {f"{name}/{task.id}": f"{task.kind}; axes {', '.join(task.axes)}" for name, s in suites.items() for task in s.tasks.values()},
+        "axes": {
+            f"{name}: {axis.name}": f"{'|'.join(map(str, axis.values))}; {axis.help}" for name, s in suites.items() for axis in s.axes
+        },
+        "subjects": {**EXAMPLES, **{f"fake:{name}": told for name, told in FAKES.items()}},
+        "fakes": {f"fake:{name}": told for name, told in FAKES.items()},
+    }
+    if what not in known:
+        raise SnellenError(f"nothing called {what!r} to list; {near(what, known)}")
+    if as_json:
+        return _print_json(known[what])
+    width = max(map(len, known[what]))
+    for name, told in known[what].items():
+        print(f"{name:<{width}}  {told}")
+
+
+@app.command()
+def build(
+    suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK")],
+    how: Annotated[str, typer.Option("--from", help="generated, curated or released")],
+    out: Annotated[Optional[Path], typer.Option(help="Folder of the new item set (needed unless --plan).")] = None,  # noqa: UP045
+    source: Annotated[list[str], typer.Option(help="NAME=PATH of a dataset on this machine.")] = [],  # noqa: B006
+    given: Annotated[list[str], typer.Option("--input", help="NAME=RUN or FILE that the recipe needs.")] = [],  # noqa: B006
+    n: Annotated[Optional[int], typer.Option("--n", help="Test items a task; train items come on top.")] = None,  # noqa: UP045
+    seed: Seed = 0,
+    full: Annotated[bool, typer.Option("--full", help="The paper's size.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what would be made.")] = False,
+    workers: Workers = None,
+    renderer: Renderer = "mitsuba",
+    as_json: Json = False,
+) -> None:
+    """Build an item set."""
+    from snellen.core.errors import SnellenError
+    from snellen.core.suite import BuildOptions
+    from snellen.exam import build as do
+    from snellen.suites import SUITES
+
+    name, _, task = suite.partition("/")
+    found = SUITES.get(name)
+    if how not in found.recipes:
+        raise SnellenError(f"{name} has no recipe {how!r}; there are: {', '.join(found.recipes)}")
+    if out is None and not plan:
+        raise SnellenError("--out FOLDER is needed, unless --plan only asks what would be made")
+    options = BuildOptions(
+        out or Path("."),
+        seed=seed,
+        n=n,
+        full=full,
+        tasks=(task,) if task else (),
+        sources=_pairs("--source", source),
+        inputs=_pairs("--input", given),
+        workers=_cores(workers),
+        renderer=renderer,
+        show_progress=not as_json,
+    )
+    if plan:
+        return _told(dict(_recipe_plan(found, how, options)), as_json)
+    items = do(found, how, options)
+    told = {"itemset": str(items.root), "items": items.card.items, "counts": items.card.counts}
+    _told({**told, "recipe_hash": items.card.recipe_hash, "content_hash": items.card.content_hash}, as_json)
+
+
+def _recipe_plan(suite: Suite, how: str, options: BuildOptions) -> dict[str, Any]:
+    return dict(suite.recipes[how].plan(options))  # type: ignore[index]  # checked by the caller
+
+
+def _pairs(option: str, told: list[str]) -> dict[str, Path]:
+    from snellen.core.errors import SnellenError
+
+    pairs = {}
+    for one in told:
+        name, equals, path = one.partition("=")
+        if not equals or not name or not path:
+            raise SnellenError(f"{option} {one!r}: write NAME=PATH")
+        if not Path(path).exists():
+            raise SnellenError(f"{option} {one!r}: {path} does not exist")
+        pairs[name] = Path(path)
+    return pairs
+
+
+def _told(told: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        return _print_json(told)
+    for name, value in told.items():
+        print(f"{name}: {json.dumps(value) if isinstance(value, dict) else value}")
+
+
+@app.command()
+def verify(where: Annotated[Path, typer.Argument(help="An item set or a run.")]) -> None:
+    """Read every byte again and check it."""
+    from snellen.core.itemset import is_itemset, read_itemset
+    from snellen.core.runfolder import is_run, read_exchanges
+    from snellen.exam import open_run_items
+
+    if is_run(where) and not is_itemset(where):
+        card, items, _ = open_run_items(where)
+        read_itemset(items.root, remember=False)
+        count = sum(1 for _ in read_exchanges(where))
+        print(f"{where}: whole; {count} exchanges of {len(card.arms)} arms about {items.root}")
+        return
+    items = read_itemset(where, remember=False)
+    print(f"{where}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
+
+
+@app.command()
+def show(
+    itemset: Annotated[str, typer.Argument(help="An item set, or a suite.")],
+    item: Annotated[Optional[str], typer.Argument(help="Item id; default: the first of each task.")] = None,  # noqa: UP045
+    condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
+    html: Annotated[Optional[Path], typer.Option(help="Draw it as a page.")] = None,  # noqa: UP045
+    seed: Seed = 0,
+) -> None:
+    """Print, and draw, exactly what would be sent."""
+    from snellen.cli.showing import show as do
+
+    do(itemset, item, condition, html, seed)
+
+
+@app.command()
+def run(
+    itemset: Annotated[list[str], typer.Argument(help="Item sets or suites.")],
+    subject: Subjects,
+    condition: Annotated[list[str], typer.Option(help="E.g. pictures=none; shots=0..5 expands; may be repeated.")] = ["vanilla"],  # noqa: B006
+    limit: Annotated[Optional[int], typer.Option(min=1, help="Only the first N test items a task.")] = None,  # noqa: UP045
+    repeats: Annotated[int, typer.Option(min=1)] = 1,
+    budget: Annotated[Optional[float], typer.Option(help="Stop before more money is spent (prices: ?price_in=…&price_out=…).")] = None,  # noqa: UP045
+    seed: Seed = 0,
+    out: Annotated[Optional[Path], typer.Option(help="Run folder; the same one resumes.")] = None,  # noqa: UP045
+    as_json: Json = False,
+) -> None:
+    """Ask subjects, record every exchange, score `strict`. The same command resumes; a finished run asks nothing."""
+    from snellen.exam import find_items, run_folder
+    from snellen.exam import run as do
+
+    done = []
+    for name in itemset:
+        items = find_items(name, workers=_cores(None), show_progress=not as_json)
+        place = (out if len(itemset) == 1 else out / items.card.suite) if out else run_folder(items, subject, condition)
+        done.append(
+            do(
+                items, subject, place, conditions=condition, repeats=repeats, seed=seed, limit=limit, budget=budget,
+                show_progress=not as_json, before=None if as_json else _announce,
+            )
+        )  # fmt: skip
+    if as_json:
+        _print_json({"runs": [{"run": str(one.root), "responses": len(one.responses), "failed": one.failed} for one in done]})
+    else:
+        _print_results(done)
+    _finish(done)
+
+
+def _announce(plan: Plan) -> None:
+    """Say what paid calls would come to, before the first goes out."""
+    import tempfile
+
+    from snellen.core.media import MediaFolder
+    from snellen.runs.preview import estimates
+
+    if not any(arm.subject.card.name.startswith("chat:") for arm in plan.arms):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for told in estimates(plan, MediaFolder(Path(folder), plan.items.media)):
+            money = "no price told (?price_in=…&price_out=…)" if told.money is None else f"about {told.money:.2f} for what is sent"
+            print(f"{told.subject}: {told.calls} calls, about {told.tokens_in} tokens sent, {money}; recorded calls are not repeated", file=sys.stderr)
+
+
+def _print_results(done: list[Examination]) -> None:
+    from rich.console import Console
+
+    from snellen.reports import print_table
+
+    console = Console()
+    for one in done:
+        console.print(print_table(one.results()))
+        console.print(f"Run: {one.root}", soft_wrap=True)
+
+
+def _finish(done: list[Examination]) -> None:
+    """Exit 1 where items failed; they are asked again next time."""
+    failed = sum(one.failed for one in done)
+    if failed:
+        print(f"snellen: {failed} items failed and are not scored; the same command asks them again", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+@app.command()
+def score(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    protocol: Annotated[str, typer.Option(help="strict, published or another the suite has.")] = "strict",
+) -> None:
+    """Score a run again, under another protocol too. Nothing is asked."""
+    from snellen.exam import open_run_items, rescore
+    from snellen.runs.score import score_path
+
+    _, items, suite = open_run_items(run)
+    scores = rescore(run, items, suite, protocol)
+    print(f"{score_path(run, protocol)}: {len(scores)} rows")
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    out: Annotated[Path, typer.Option(help="Report folder.")],
+    compare: Annotated[Optional[str], typer.Option(help="published: the paper's printed numbers beside ours.")] = None,  # noqa: UP045
+    full: Annotated[bool, typer.Option("--full", help="More examples and every factor.")] = False,
+) -> None:
+    """Write a report folder: page, tables, figures, results.csv."""
+    from snellen.core.errors import SnellenError
+    from snellen.exam import open_run_items
+    from snellen.reports import write_report
+
+    if compare not in (None, "published"):
+        raise SnellenError(f"--compare {compare!r}: only 'published' can be compared with")
+    for root in runs:
+        open_run_items(root)
+    made = write_report(runs, out, compare_published=compare == "published", full=full)
+    print(made.page)

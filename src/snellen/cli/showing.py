@@ -1,0 +1,81 @@
+"""`snellen show`: the calls that would go out, as text and as a page."""
+
+from __future__ import annotations
+
+import base64
+import html as escaping
+import tempfile
+from pathlib import Path
+
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.item import Media
+from snellen.core.media import MediaFolder
+from snellen.core.subject import SubjectCard
+from snellen.exam import find_items
+from snellen.runs.preview import Call, first_calls
+from snellen.suites import SUITES
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
+    "section{border:1px solid #ccc;border-radius:6px;padding:1rem;margin:1rem 0}pre{white-space:pre-wrap}"
+    "img{max-width:100%;display:block;margin:.4rem 0}.name{color:#777;font-size:.8rem}"
+)
+
+
+def show(where: str, item: str | None, condition: str, html: Path | None, seed: int) -> None:
+    """Print every first call about an item (or about the first item of each task), and draw it where `html` says."""
+    items = find_items(where)
+    suite = SUITES.get(items.card.suite)
+    if item is not None and item not in items.by_id:
+        raise SnellenError(f"{where}: no item {item!r}; the first is {items.items[0].item_id!r}")
+    with tempfile.TemporaryDirectory() as folder:
+        media = MediaFolder(Path(folder), items.media)
+        calls: list[Call] = []
+        for point in parse_conditions(suite.axes, condition):
+            found = list(first_calls(items, suite, point, SubjectCard("someone"), media, only=item, seed=seed))
+            calls += found if item is not None else list({call.task: call for call in reversed(found)}.values())[::-1]
+        if not calls:
+            raise SnellenError(f"{where}: nothing is asked about {item or 'any item'} under {condition}")
+        print("\n".join(_as_text(call) for call in calls))
+        if html is not None:
+            html.write_text(_as_page(calls, media), encoding="utf-8")
+            print(f"\nPage: {html}")
+
+
+def _name(part: Media) -> str:
+    return f"[{part.kind} {part.sha256[:12]}.{part.format} {part.width}x{part.height}]"
+
+
+def _as_text(call: Call) -> str:
+    lines = [f"=== {call.task}: one call about {_about(call)}"]
+    lines += [part if isinstance(part, str) else _name(part) for part in call.prompt.parts if not _is_montage(part)]
+    if call.more:
+        lines.append("(further calls hang on the replies)")
+    return "\n".join(lines)
+
+
+def _about(call: Call) -> str:
+    return call.item_ids[0] if len(call.item_ids) == 1 else f"{len(call.item_ids)} items, {call.item_ids[0]} first"
+
+
+def _is_montage(part: object) -> bool:
+    return not isinstance(part, (str, Media))
+
+
+def _as_page(calls: list[Call], media: MediaFolder) -> str:
+    sections = []
+    for call in calls:
+        shown = []
+        for part in call.prompt.parts:
+            if isinstance(part, str):
+                shown.append(f"<pre>{escaping.escape(part)}</pre>")
+            elif isinstance(part, Media) and part.kind == "picture":
+                kind = {"jpg": "jpeg"}.get(part.format, part.format)
+                data = base64.b64encode(media.read(part)).decode()
+                shown.append(f'<img src="data:image/{kind};base64,{data}" alt=""><div class="name">{_name(part)}</div>')
+            elif isinstance(part, Media):
+                shown.append(f'<div class="name">{_name(part)}</div>')
+        more = "<p>Further calls hang on the replies.</p>" if call.more else ""
+        sections.append(f"<section><h2>{call.task}</h2><p>{escaping.escape(_about(call))}</p>{''.join(shown)}{more}</section>")
+    return f"<!doctype html><meta charset=utf-8><title>What is sent</title><style>{_STYLE}</style>{''.join(sections)}"

@@ -1,0 +1,250 @@
+"""An examination from one call: find or build the items, ask the subjects, score, report. The commands stand on this."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.compute import Progress
+from snellen.core.condition import Condition, parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.home import home
+from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset
+from snellen.core.response import Response
+from snellen.core.runfolder import RunCard, read_responses, read_run_card
+from snellen.core.subject import Subject
+from snellen.core.suite import BuildOptions, Suite
+from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.score import read_scores, score, write_scores
+from snellen.subjects.registry import make_subject
+from snellen.suites import SUITES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from snellen.reports import Report
+    from snellen.subjects.own import AskMe
+
+CHECKUP_SUITES = ("combo",)
+CHECKUP_SUBJECTS = (
+    "encoder:efficientnet-lite0",
+    "encoder:conse",
+    "encoder:colour-histogram",
+    "encoder:hog",
+    "fake:chance",
+    "fake:oracle",
+)
+RECORDED = ("snellen", "numpy", "pandas", "pyarrow", "pillow", "scikit-learn", "torch", "transformers", "inspect_ai", "openai", "mitsuba")
+
+
+def made_with() -> dict[str, str]:
+    """Versions of what may change answers or numbers."""
+    found = {"python": sys.version.split()[0]}
+    for name in RECORDED:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
+    """Build an item set by one of the suite's recipes. Raises SnellenError for a recipe the suite does not have."""
+    recipe = suite.recipes.get(how)  # type: ignore[call-overload]  # any word may be typed
+    if recipe is None:
+        raise SnellenError(f"{suite.name} has no recipe {how!r}; there are: {', '.join(suite.recipes)}")
+    built: ItemSet = recipe.build(options)
+    return built
+
+
+def find_items(where: str | Path, *, workers: int = 2, show_progress: bool = True) -> ItemSet:
+    """The item set in a folder, or the generated one of a suite: seed 0, checkup size, built on first use."""
+    path = Path(where)
+    if is_itemset(path):
+        return read_itemset(path)
+    if str(where) not in set(SUITES):
+        if path.exists():
+            raise SnellenError(f"{path}: no item set (no itemset.json), and no suite; suites are: {', '.join(SUITES)}")
+        raise SnellenError(f"{where!r} is neither a folder nor a suite; suites are: {', '.join(SUITES)}")
+    suite = SUITES.get(str(where))
+    kept = home() / "itemsets" / f"{suite.name}-{suite.card.version}-seed0"
+    if not is_itemset(kept):
+        build(suite, "generated", BuildOptions(kept, workers=workers, show_progress=show_progress))
+    return read_itemset(kept)
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A finished run: where it lies, how many items failed, and its table of results."""
+
+    root: Path
+    suite: Suite
+    items: ItemSet
+    responses: Sequence[Response]
+
+    @property
+    def failed(self) -> int:
+        """Items whose calls failed; the same command asks them again."""
+        return sum(response.status == "failed" for response in self.responses)
+
+    def results(self) -> pd.DataFrame:
+        """One row a subject, task, condition and metric, over all scored protocols."""
+        import pandas as pd
+
+        from snellen.analysis.results import results
+
+        card = read_run_card(self.root)
+        return pd.concat([results(held, self.items, self.suite, card.arms) for held in read_scores(self.root).values()], ignore_index=True)
+
+    def report(self, out: str | Path = "report", **how: Any) -> Report:
+        """Write the report folder."""
+        from snellen.reports import write_report
+
+        return write_report([self.root], Path(out), **how)
+
+
+def run(
+    items: ItemSet,
+    subjects: Sequence[str | Subject],
+    root: Path,
+    *,
+    conditions: Sequence[str] = ("vanilla",),
+    repeats: int = 1,
+    seed: int = 0,
+    limit: int | None = None,
+    budget: float | None = None,
+    show_progress: bool = True,
+    before: Callable[[Plan], None] | None = None,
+) -> Examination:
+    """Ask subjects under conditions, resume what `root` holds, score `strict`. `before` is told the plan and may stop it."""
+    suite = SUITES.get(items.card.suite)
+    points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
+    made = [make_subject(one, items.items) if isinstance(one, str) else one for one in subjects]
+    arms = _arms(made, points, repeats)
+    plan = Plan(items, suite, arms, seed=seed, limit=limit, budget=budget, made_with=made_with())
+    if before is not None:
+        before(plan)
+    with Progress("asking", unit="calls", shown=show_progress) as progress:
+        responses = ask(root, replace(plan, tick=progress.advance))
+    rescore(root, items, suite, "strict")
+    return Examination(root, suite, items, responses)
+
+
+def _arms(subjects: Sequence[Subject], points: Sequence[Condition], repeats: int) -> list[Arm]:
+    names = [subject.card.name for subject in subjects]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise SnellenError(f"subject {twice!r} is given twice; ask it again with --repeats")
+    points = list({str(point): point for point in points}.values())
+    return [Arm(subject, point, repeat) for subject in subjects for point in points for repeat in range(repeats)]
+
+
+def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
+    """Score all responses of a run under a protocol and keep the table."""
+    scores = score(read_responses(root), items, suite, protocol)
+    write_scores(root, scores, protocol)
+    return scores
+
+
+def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
+    """The card of a run, its item set (media checked) and its suite. Raises SnellenError where the set is not the one asked."""
+    card = read_run_card(root)
+    items = read_itemset(Path(card.itemset))
+    if items.card.content_hash != card.content_hash:
+        raise SnellenError(f"{card.itemset}: not the item set that {root} was run on (content_hash); restore it")
+    return card, items, SUITES.get(card.suite)
+
+
+def examine(
+    subject: str | AskMe | Subject,
+    where: str | Path = "combo",
+    *,
+    condition: str = "vanilla",
+    out: str | Path | None = None,
+    limit: int | None = None,
+    show_progress: bool = True,
+) -> Examination:
+    """Examine one subject: a spec such as `chat:openai/gpt-4o`, a callable from parts to text, or a subject.
+
+    `where` is a suite or a folder with an item set. A callable runs afresh each time; a named subject resumes.
+
+    >>> examine(lambda parts: "A", "combo").report()  # doctest: +SKIP
+    """
+    from snellen.subjects.own import wrap
+
+    items = find_items(where, show_progress=show_progress)
+    own = callable(subject) and not hasattr(subject, "answer")
+    asked: Any = wrap(subject) if own else subject  # type: ignore[arg-type]  # a callable without card is one from parts to text
+    root = Path(out) if out is not None else run_folder(items, [asked], [condition])
+    if own and out is None and root.exists():
+        shutil.rmtree(root)  # the code behind a name may have changed since
+    return run(items, [asked], root, conditions=[condition], limit=limit, show_progress=show_progress)
+
+
+def run_folder(items: ItemSet, subjects: Sequence[str | Subject], conditions: Sequence[str]) -> Path:
+    """`runs/SUITE-<8 hex>`, the same for the same item set, subjects and conditions."""
+    from snellen.core.hashing import digest
+
+    names = [one if isinstance(one, str) else one.card.name for one in subjects]
+    return Path("runs") / f"{items.card.suite}-{digest([items.card.content_hash, names, list(conditions)], 8)}"
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What the main job made: examinations, the report, and the seconds it took."""
+
+    examinations: Sequence[Examination]
+    report: Report
+    seconds: float
+
+
+def checkup(
+    subjects: Sequence[str] = (),
+    *,
+    out: Path = Path("checkup"),
+    quick: bool = False,
+    fresh: bool = False,
+    workers: int = 2,
+    renderer: str = "mitsuba",
+    show_progress: bool = True,
+    before: Callable[[Plan], None] | None = None,
+) -> Checkup:
+    """Render a battery where none is, examine the packaged subjects and any more, write the report.
+
+    Everything lies in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders a new battery from a new seed.
+    """
+    start, done = time.monotonic(), []
+    for name in CHECKUP_SUITES:
+        suite, place = SUITES.get(name), out / "items" / name
+        seed = int(time.time()) if fresh else _seed_there(place)
+        options = BuildOptions(place, seed=seed, quick=quick, workers=workers, renderer=renderer, show_progress=show_progress)
+        items = _battery(suite, options, out / "run" / name)
+        named = list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))
+        done.append(run(items, named, out / "run" / name, show_progress=show_progress, before=before))
+    from snellen.reports import write_report
+
+    report = write_report([one.root for one in done], out / "report")
+    return Checkup(done, report, time.monotonic() - start)
+
+
+def _seed_there(place: Path) -> int:
+    """A battery once drawn from a new seed stays until the next one."""
+    return int(read_card(place).recipe.get("seed", 0)) if is_itemset(place) else 0
+
+
+def _battery(suite: Suite, options: BuildOptions, run_root: Path) -> ItemSet:
+    """The battery that lies there, if it is the one wanted; else a new one, and the run about the old one goes."""
+    wanted = suite.recipes["generated"].parameters(options)
+    if is_itemset(options.out):
+        card = read_card(options.out)
+        if (card.version, json.loads(json.dumps(wanted))) == (suite.card.version, card.recipe):
+            return read_itemset(options.out)
+        shutil.rmtree(options.out)
+    shutil.rmtree(run_root, ignore_errors=True)
+    return build(suite, "generated", options)
