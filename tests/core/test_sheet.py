@@ -34,6 +34,8 @@ def test_a_written_sheet_is_read_back(texts: list[str]) -> None:
         ([FULL[0], {"q1": "blue", "q2": "cone"}], {"bcolour?", "bshape?"}),
         ([{**FULL[0], "sample": True}, FULL[1]], {"acolour?", "ashape?"}),
         ([FULL[0], "blue", None], {"bcolour?", "bshape?"}),
+        ({"q1": "red", "q2": "cube"}, set(SAID)),  # one object of several samples, and it does not say which
+        ({"sample": 2, "q1": "blue", "q2": "cone"}, {"acolour?", "ashape?"}),
         (None, set(SAID)),
         ("red", set(SAID)),
     ],

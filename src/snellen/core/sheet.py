@@ -32,7 +32,8 @@ def read_sheet(views: Sequence[View], rows: Any) -> dict[str, str | None]:
     """Each view's cell. `rows` is the decoded JSON of a reply: a list of objects, or one object where one was asked for."""
     if isinstance(rows, dict):
         held = next((value for value in rows.values() if _is_rows(value)), None)
-        rows = held if held is not None else [{"sample": 1, **rows}]
+        alone = {"sample": 1} if len({view.stimulus_id for view in views}) == 1 else {}
+        rows = held if held is not None else [{**alone, **rows}]
     claims: dict[int, list[dict[str, Any]]] = {}
     for row in rows if isinstance(rows, list) else []:
         if isinstance(row, dict) and (number := _number(row.get("sample"))) is not None:
