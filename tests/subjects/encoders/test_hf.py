@@ -160,11 +160,11 @@ def test_what_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> None:
     transformers.LlavaConfig().save_pretrained(tmp_path / "llava")
     wanted.append((f"hf/{tmp_path / 'llava'}", {}, "talks; ask it as chat:hf/"))
     for name, settings, message in wanted:
-        with pytest.raises(SnellenError, match="^encoder:hf/") as raised:
+        with pytest.raises(SnellenError, match=r"^encoder:hf/") as raised:
             load_encoder(name, settings)
         assert message in str(raised.value)
         assert "\n" not in str(raised.value)
-    with pytest.raises(SnellenError, match="no layer 7"):
+    with pytest.raises(SnellenError, match="no layer 7, it has 0 to 2"):
         load_encoder(f"hf/{tmp_path / 'vit'}", {"layer": "7"}).features(PICTURES)
 
 

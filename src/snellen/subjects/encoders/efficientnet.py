@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import RLock, current_thread, main_thread
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -18,6 +20,10 @@ from snellen.subjects.encoders.encoder import Floats, TextSide
 if TYPE_CHECKING:
     import torch
     from PIL import Image
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_LOADING = RLock()
 
 SIZES = {"efficientnet-lite0": 224, "efficientnet-lite2": 260}
 """Side of the square the network was trained for, pixels (tensorflow/tpu, efficientnet/lite)."""
@@ -35,7 +41,7 @@ class EfficientNetLite:
 
     name: str
     device: str = "cpu"
-    batch: int = 16
+    batch: int = 8
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -70,12 +76,13 @@ class EfficientNetLite:
 
     def features(self, pictures: Sequence[Image.Image]) -> Floats:
         """Pictures -> float32 (n, 1280)."""
-        net = network(self.name, self.device)
-        return _array(net.extract_features(self._pixels(pictures)).mean((2, 3)))
+        with looking():
+            return _array(network(self.name, self.device).extract_features(self._pixels(pictures)).mean((2, 3)))
 
     def logits(self, pictures: Sequence[Image.Image]) -> Floats:
         """Pictures -> float32 (n, 1000), before the softmax, in the order of ImageNet-1k."""
-        return _array(network(self.name, self.device)(self._pixels(pictures)))
+        with looking():
+            return _array(network(self.name, self.device)(self._pixels(pictures)))
 
     def _pixels(self, pictures: Sequence[Image.Image]) -> torch.Tensor:
         import torch
@@ -94,7 +101,34 @@ def centre_square(picture: Image.Image, side: int) -> Image.Image:
     return picture.convert("RGB").resize((side, side), Image.Resampling.BICUBIC, box=box)
 
 
-@functools.cache
+@contextmanager
+def looking() -> Iterator[None]:
+    """Without gradients; and outside the main thread without threads of torch's own.
+
+    Several batches at a time already keep all processors busy, and torch's threads wait for each other without sleep:
+    with two of them on two busy processors one picture took ten times as long as with one.
+    """
+    import torch
+
+    if current_thread() is not main_thread() and torch.get_num_threads() > 1:
+        torch.set_num_threads(1)  # of this thread only
+    with torch.inference_mode():
+        yield
+
+
+def once(load: Callable[P, T]) -> Callable[P, T]:
+    """Keep what was loaded; a second thread waits for the first instead of loading too."""
+    kept = functools.cache(load)
+
+    @functools.wraps(load)
+    def wait(*args: P.args, **kwargs: P.kwargs) -> T:
+        with _LOADING:
+            return kept(*args, **kwargs)  # type: ignore[arg-type]  # hashable, or the call fails
+
+    return wait
+
+
+@once
 def network(name: str, device: str) -> Any:
     """The network with its weights, ready to look. Gradients are off for it."""
     import torch

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import typing
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from PIL import Image
 
 Floats: TypeAlias = NDArray[np.float32]
+
+MOST_THREADS = 16
+"""More threads would hold more batches in memory at a time than small machines have."""
 
 
 class TextSide(typing.Protocol):
@@ -86,19 +91,25 @@ def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Flo
     """Features of pictures, shape (n, d), in the order given.
 
     Each distinct picture is computed once and kept as one npy file named by its SHA-256; a damaged file is computed
-    again.
+    again. Batches go to as many threads as there are processors.
     """
     if not media:
         raise ValueError("no pictures to encode")
     place = kept(encoder)
     known = {one.sha256: load_array(_file(place, one)) for one in media}
     missing = [one for sha, one in {one.sha256: one for one in media}.items() if known[sha] is None]
-    for start in range(0, len(missing), encoder.batch):
-        chunk = missing[start : start + encoder.batch]
+    chunks = [missing[start : start + encoder.batch] for start in range(0, len(missing), encoder.batch)]
+
+    def look(chunk: Sequence[Media]) -> None:
         rows = encoder.features([folder.open(one) for one in chunk])
         for one, row in zip(chunk, rows, strict=True):
             known[one.sha256] = row
             save_array(_file(place, one), row)
+
+    if chunks:
+        with ThreadPoolExecutor(min(len(chunks), os.cpu_count() or 1, MOST_THREADS)) as pool:
+            for _ in pool.map(look, chunks):
+                pass
     return np.stack([row for one in media if (row := known[one.sha256]) is not None])
 
 

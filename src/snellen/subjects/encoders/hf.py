@@ -6,7 +6,6 @@ differently, and features must not hang on what else is installed.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.subjects.encoders.efficientnet import file_sha256, packaged
+from snellen.subjects.encoders.efficientnet import file_sha256, looking, once, packaged
 from snellen.subjects.encoders.encoder import Floats, TextSide
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class HfEncoder:
     path: str
     layer: str = "pooled"
     device: str = "cpu"
-    batch: int = 16
+    batch: int = 4
 
     def __post_init__(self) -> None:
         if self.layer not in LAYERS and not self.layer.removeprefix("-").isdigit():
@@ -85,12 +84,10 @@ class HfEncoder:
 
     def features(self, pictures: Sequence[Image.Image]) -> Floats:
         """Pictures -> float32 (n, d)."""
-        import torch
-
         model, pooler = _model(self.path, self.device)
         inputs = _processor(self.path)(images=[picture.convert("RGB") for picture in pictures], return_tensors="pt")
         inputs = inputs.to(self.device)
-        with torch.inference_mode():
+        with looking():
             if _dual(self.path) and self.layer == "pooled":
                 return _array(_joint(model.get_image_features(**inputs)))
             seeing = model.vision_model if _dual(self.path) else model
@@ -119,8 +116,6 @@ class HfTexts:
 
     def features(self, texts: Sequence[str]) -> Floats:
         """Texts -> float32 (n, d)."""
-        import torch
-
         path, device = self.encoder.path, self.encoder.device
         config = _config(path)
         tokens = _tokenizer(path)(
@@ -130,7 +125,7 @@ class HfTexts:
             max_length=config.text_config.max_position_embeddings,
             return_tensors="pt",
         )
-        with torch.inference_mode():
+        with looking():
             return _array(_joint(_model(path, device)[0].get_text_features(**tokens.to(device))))
 
 
@@ -154,7 +149,7 @@ def _array(features: torch.Tensor) -> Floats:
     return np.asarray(features.float().cpu().numpy(), dtype=np.float32)
 
 
-@functools.cache
+@once
 def _config(path: str) -> Any:
     transformers = packaged("transformers")
     try:
@@ -181,7 +176,7 @@ def _dual(path: str) -> bool:
     return hasattr(_kind(_config(path)), "get_text_features")
 
 
-@functools.cache
+@once
 def _processor(path: str) -> Any:
     try:
         processor = packaged("transformers").AutoImageProcessor.from_pretrained(path, backend="pil")
@@ -199,7 +194,7 @@ def _no_processor(path: str, why: str) -> SnellenError:
     )
 
 
-@functools.cache
+@once
 def _tokenizer(path: str) -> Any:
     try:
         return packaged("transformers").AutoTokenizer.from_pretrained(path)
@@ -207,7 +202,7 @@ def _tokenizer(path: str) -> Any:
         raise SnellenError(f"encoder:hf/{path}: no tokenizer for its text side ({_first(error)})") from error
 
 
-@functools.cache
+@once
 def _model(path: str, device: str) -> tuple[Any, bool]:
     """The model in float32, and whether its pooled output can be trusted: some checkpoints come without that part."""
     import torch
@@ -225,7 +220,7 @@ def _model(path: str, device: str) -> tuple[Any, bool]:
     return model.requires_grad_(False).eval().to(device), not missing
 
 
-@functools.cache
+@once
 def _parameters(path: str) -> int:
     import torch
 
@@ -234,7 +229,7 @@ def _parameters(path: str) -> int:
     return sum(weight.numel() for weight in model.parameters())
 
 
-@functools.cache
+@once
 def _weights(path: str) -> str:
     """The commit of a hub model; of a folder, a digest over its weights, configuration and vocabulary."""
     folder = Path(path)

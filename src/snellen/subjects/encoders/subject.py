@@ -5,6 +5,7 @@ Which readout that is stands in one place, `EncoderSubject.way`, and is argued f
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,6 +60,8 @@ class Taught:
 @dataclass(frozen=True)
 class EncoderSubject:
     """A subject made of an encoder and readouts. Learning returns another one; nothing is fitted while answering.
+
+    Looking happens in a thread of its own, so that calls to other subjects go on meanwhile.
 
     `readout` is one of READOUTS, `k` the neighbours of `knn`, `c` the inverse strength of the probe's penalty.
     """
@@ -124,8 +127,9 @@ class EncoderSubject:
 
     async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
         """The subject with readouts fitted on these lessons, one for each distinct question."""
-        if not lessons:
-            return self
+        return await asyncio.to_thread(self._learned, lessons, media) if lessons else self
+
+    def _learned(self, lessons: Sequence[Lesson], media: MediaFolder) -> EncoderSubject:
         fitted = [lesson for lesson in lessons if _teaches(lesson.view)]
         seen = self._look([lesson.view for lesson in fitted], media, query_only=True)
         pairs = [lesson for lesson in fitted if compares(lesson.view)]
@@ -144,6 +148,9 @@ class EncoderSubject:
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """One call. `numbers`: view after view, each option's score in the order offered, or the similarity."""
+        return await asyncio.to_thread(self._reply, prompt, media, rng)
+
+    def _reply(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         seen = self._look(prompt.views, media)
         numbers: list[float] = []
 
