@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from string import ascii_uppercase
 
 import pytest
 
@@ -14,7 +13,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.suite import Showing
 from snellen.runs.ask import transform_stream
 from snellen.scoring.answers import read_answer
-from snellen.showing.controls import PICTURES, Grey, Lettered, Shuffled, Without, control
+from snellen.showing.controls import PICTURES, Lettered, control
 from snellen.showing.presenters import plain
 from tests.helpers.journey import item, patch
 
@@ -81,7 +80,7 @@ def test_grey_keeps_size_and_frame_and_tells_no_origin(items: list[Item], media:
     moved = replace(query, from_stored=Affine(c=3), origin=query.sha256)
     after = shown(items, one, "grey", media, view=replace(one.view(), query=(moved,)))
     (grey,) = after.query
-    assert set(media.open(grey).convert("RGB").getdata()) == {(128, 128, 128)}
+    assert media.open(grey).convert("RGB").getcolors() == [(11 * 6, (128, 128, 128))]
     assert [(m.width, m.height) for m in after.media()] == [(m.width, m.height) for m in one.media()]
     assert grey.from_stored == Affine(c=3)
     assert grey.stored_sha256 == grey.sha256 != query.sha256
@@ -129,7 +128,6 @@ def test_shuffled_with_few_or_no_others(items: list[Item], media: MediaFolder) -
 def test_controls_are_named_in_the_card_without_what_they_hold(items: list[Item]) -> None:
     reprs = [repr(control(value, showing(items, value))) for value in ("none", "grey", "shuffled")]
     assert reprs == ["(Without(version=1),)", "(Grey(version=1),)", "(Shuffled(version=1),)"]
-    assert {Without, Grey, Shuffled} == {type(control(v, showing(items, v))[0]) for v in ("none", "grey", "shuffled")}
 
 
 def lettered(*texts: str) -> View:
@@ -165,7 +163,6 @@ def test_letters_end() -> None:
     assert len(lettered(*(f"option {n}" for n in range(26))).reply.offered) == 26
     with pytest.raises(SnellenError, match="27 options"):
         lettered(*(f"option {n}" for n in range(27)))
-    assert len(ascii_uppercase) == 26
 
 
 def test_plain_shows_pictures_of_options_by_name(media: MediaFolder) -> None:

@@ -68,18 +68,13 @@ ROWS = [{"sample": 1, "q1": "red", "q2": "cube"}, {"sample": 2, "q1": "blue"}]
         (json.dumps(ROWS), ["red", "cube", "blue", None]),
         (f"Sure!\n```json\n{json.dumps(ROWS, indent=2)}\n```\nDone.", ["red", "cube", "blue", None]),
         (json.dumps({"samples": ROWS}), ["red", "cube", "blue", None]),
-        (json.dumps(ROWS)[:-20], [None] * 4),
+        (json.dumps(ROWS)[:-5], ["red", "cube", None, None]),  # cut off: what is whole counts
         ("red, cube, blue", [None] * 4),
         ("", [None] * 4),
     ],
 )
 def test_a_sheet_is_read_from_its_json_alone(reply: str, texts: list[str | None]) -> None:
     _, said = talk(Sheet(2, present), tuple(VIEWS[:4]), (reply,))
-    if reply.startswith("[") and not reply.endswith("]"):
-        assert set(said) == {view.item_id for view in VIEWS[:4]}, (
-            "cut off: nothing is guessed, every item has its place"
-        )
-        return
     assert list(said.values()) == texts
 
 
