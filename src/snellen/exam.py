@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -41,7 +41,19 @@ CHECKUP_SUBJECTS = (
     "fake:chance",
     "fake:oracle",
 )
-RECORDED = ("snellen", "numpy", "pandas", "pyarrow", "pillow", "scikit-learn", "torch", "transformers", "inspect_ai", "openai", "mitsuba")
+RECORDED = (
+    "snellen",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "pillow",
+    "scikit-learn",
+    "torch",
+    "transformers",
+    "inspect_ai",
+    "openai",
+    "mitsuba",
+)
 
 
 def made_with() -> dict[str, str]:
@@ -101,7 +113,10 @@ class Examination:
         from snellen.analysis.results import results
 
         card = read_run_card(self.root)
-        return pd.concat([results(held, self.items, self.suite, card.arms) for held in read_scores(self.root).values()], ignore_index=True)
+        return pd.concat(
+            [results(held, self.items, self.suite, card.arms) for held in read_scores(self.root).values()],
+            ignore_index=True,
+        )
 
     def report(self, out: str | Path = "report", **how: Any) -> Report:
         """Write the report folder."""
@@ -223,7 +238,9 @@ def checkup(
     for name in CHECKUP_SUITES:
         suite, place = SUITES.get(name), out / "items" / name
         seed = int(time.time()) if fresh else _seed_there(place)
-        options = BuildOptions(place, seed=seed, quick=quick, workers=workers, renderer=renderer, show_progress=show_progress)
+        options = BuildOptions(
+            place, seed=seed, quick=quick, workers=workers, renderer=renderer, show_progress=show_progress
+        )
         items = _battery(suite, options, out / "run" / name)
         named = list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))
         done.append(run(items, named, out / "run" / name, show_progress=show_progress, before=before))

@@ -23,7 +23,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Subjects = Annotated[list[str], typer.Option("--subject", "-s", help="Who is examined, e.g. chat:openai/gpt-4o; may be repeated.")]
+Subjects = Annotated[
+    list[str], typer.Option("--subject", "-s", help="Who is examined, e.g. chat:openai/gpt-4o; may be repeated.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness; 0 is a seed.")]
 Workers = Annotated[Optional[int], typer.Option(help="Processes; default: one a core.")]  # noqa: UP045  # read at run time
@@ -77,9 +79,15 @@ def list_(
     suites = {name: SUITES.get(name) for name in SUITES}
     known: dict[str, dict[str, str]] = {
         "suites": {name: suite.card.title for name, suite in suites.items()},
-        "tasks": {f"{name}/{task.id}": f"{task.kind}; axes {', '.join(task.axes)}" for name, s in suites.items() for task in s.tasks.values()},
+        "tasks": {
+            f"{name}/{task.id}": f"{task.kind}; axes {', '.join(task.axes)}"
+            for name, s in suites.items()
+            for task in s.tasks.values()
+        },
         "axes": {
-            f"{name}: {axis.name}": f"{'|'.join(map(str, axis.values))}; {axis.help}" for name, s in suites.items() for axis in s.axes
+            f"{name}: {axis.name}": f"{'|'.join(map(str, axis.values))}; {axis.help}"
+            for name, s in suites.items()
+            for axis in s.axes
         },
         "subjects": {**EXAMPLES, **{f"fake:{name}": told for name, told in FAKES.items()}},
         "fakes": {f"fake:{name}": told for name, told in FAKES.items()},
@@ -121,7 +129,7 @@ def build(
     if out is None and not plan:
         raise SnellenError("--out FOLDER is needed, unless --plan only asks what would be made")
     options = BuildOptions(
-        out or Path("."),
+        out or Path(),
         seed=seed,
         n=n,
         full=full,
@@ -199,10 +207,14 @@ def show(
 def run(
     itemset: Annotated[list[str], typer.Argument(help="Item sets or suites.")],
     subject: Subjects,
-    condition: Annotated[list[str], typer.Option(help="E.g. pictures=none; shots=0..5 expands; may be repeated.")] = ["vanilla"],  # noqa: B006
+    condition: Annotated[list[str], typer.Option(help="E.g. pictures=none; shots=0..5 expands; may be repeated.")] = [
+        "vanilla"
+    ],
     limit: Annotated[Optional[int], typer.Option(min=1, help="Only the first N test items a task.")] = None,  # noqa: UP045
     repeats: Annotated[int, typer.Option(min=1)] = 1,
-    budget: Annotated[Optional[float], typer.Option(help="Stop before more money is spent (prices: ?price_in=…&price_out=…).")] = None,  # noqa: UP045
+    budget: Annotated[
+        float | None, typer.Option(help="Stop before more money is spent (prices: ?price_in=…&price_out=…).")
+    ] = None,
     seed: Seed = 0,
     out: Annotated[Optional[Path], typer.Option(help="Run folder; the same one resumes.")] = None,  # noqa: UP045
     as_json: Json = False,
@@ -222,7 +234,9 @@ def run(
             )
         )  # fmt: skip
     if as_json:
-        _print_json({"runs": [{"run": str(one.root), "responses": len(one.responses), "failed": one.failed} for one in done]})
+        _print_json(
+            {"runs": [{"run": str(one.root), "responses": len(one.responses), "failed": one.failed} for one in done]}
+        )
     else:
         _print_results(done)
     _finish(done)
@@ -239,8 +253,15 @@ def _announce(plan: Plan) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         for told in estimates(plan, MediaFolder(Path(folder), plan.items.media)):
-            money = "no price told (?price_in=…&price_out=…)" if told.money is None else f"about {told.money:.2f} for what is sent"
-            print(f"{told.subject}: {told.calls} calls, about {told.tokens_in} tokens sent, {money}; recorded calls are not repeated", file=sys.stderr)
+            money = (
+                "no price told (?price_in=…&price_out=…)"
+                if told.money is None
+                else f"about {told.money:.2f} for what is sent"
+            )
+            print(
+                f"{told.subject}: {told.calls} calls, about {told.tokens_in} tokens sent, {money}; recorded calls are not repeated",
+                file=sys.stderr,
+            )
 
 
 def _print_results(done: list[Examination]) -> None:

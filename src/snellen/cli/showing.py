@@ -77,5 +77,7 @@ def _as_page(calls: list[Call], media: MediaFolder) -> str:
             elif isinstance(part, Media):
                 shown.append(f'<div class="name">{_name(part)}</div>')
         more = "<p>Further calls hang on the replies.</p>" if call.more else ""
-        sections.append(f"<section><h2>{call.task}</h2><p>{escaping.escape(_about(call))}</p>{''.join(shown)}{more}</section>")
+        sections.append(
+            f"<section><h2>{call.task}</h2><p>{escaping.escape(_about(call))}</p>{''.join(shown)}{more}</section>"
+        )
     return f"<!doctype html><meta charset=utf-8><title>What is sent</title><style>{_STYLE}</style>{''.join(sections)}"

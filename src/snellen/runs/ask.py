@@ -208,9 +208,7 @@ def _price(subject: Subject) -> tuple[float, float]:
     return float(told.get("price_in", 0.0)), float(told.get("price_out", 0.0))
 
 
-def show_items(
-    items: Sequence[Item], showing: Showing, task: Task, seed: int, media: MediaFolder
-) -> dict[str, View]:
+def show_items(items: Sequence[Item], showing: Showing, task: Task, seed: int, media: MediaFolder) -> dict[str, View]:
     """Items as shown. What a transform draws hangs on seed and stimulus alone, so that arms differ in nothing else."""
     views: dict[str, View] = {}
     for item in items:

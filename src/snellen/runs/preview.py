@@ -61,7 +61,10 @@ def first_calls(
 
 
 def _goes_on(task: Task, condition: Condition, prompts: Sequence[Prompt]) -> bool:
-    return any(view.reply.kind == "description" for prompt in prompts for view in prompt.views) and task.kind != "description"
+    return (
+        any(view.reply.kind == "description" for prompt in prompts for view in prompt.views)
+        and task.kind != "description"
+    )
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,14 @@ def estimates(plan: Plan, media: MediaFolder) -> list[Estimate]:
         calls = tokens = 0
         for call in first_calls(plan.items, plan.suite, arm.condition, card, media, seed=plan.seed, limit=plan.limit):
             calls += 1
-            tokens += sum(len(part) // CHARACTERS_A_TOKEN if isinstance(part, str) else PICTURE_TOKENS for part in call.prompt.parts)
+            tokens += sum(
+                len(part) // CHARACTERS_A_TOKEN if isinstance(part, str) else PICTURE_TOKENS
+                for part in call.prompt.parts
+            )
         before = found.get(card.name, Estimate(card.name, 0, 0, None))
         price = card.attributes.get("price_in")
         total = before.tokens_in + tokens
-        found[card.name] = Estimate(card.name, before.calls + calls, total, None if price is None else total * float(price) / 1e6)
+        found[card.name] = Estimate(
+            card.name, before.calls + calls, total, None if price is None else total * float(price) / 1e6
+        )
     return list(found.values())

@@ -34,8 +34,6 @@ class Callee(Base):
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Call it; a plain function runs in a thread, so that calls may overlap."""
-        from PIL import Image
-
         shown: list[str | Image.Image] = []
         for turn in prompt.history:
             shown += [self._open(part, media) for part in turn.parts] + [turn.reply]
@@ -64,7 +62,10 @@ class Callee(Base):
 
 def wrap(function: AskMe, name: str | None = None) -> Subject:
     """A callable as a subject, e.g. `wrap(lambda parts: "A")`."""
-    told = name or f"py:{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
+    told = (
+        name
+        or f"py:{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
+    )
     return cast(Subject, Callee(SubjectCard(told, at_once=4, accepts=frozenset({"picture"})), function))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class IdealObserver(Base):
             return view.reply.name(self._choose(view, item.latent, rng))
         if not item.latent or self._sees_all_of(view, item):
             return view.reply.write(item.answer)
-        return draw(view, self._others(item), rng)
+        return draw(view, self._peers, rng)
 
     def _choose(self, view: View, latent: Mapping[str, Any], rng: np.random.Generator) -> str:
         offered = view.reply.offered
@@ -97,8 +98,9 @@ class IdealObserver(Base):
         shown = {picture.stored_sha256 for picture in view.media()}
         return {picture.sha256 for picture in item.query} <= shown and not self.blind_to
 
-    def _others(self, item: Item) -> list[Item]:
-        return [other for other in self.items.values() if other.task == item.task and other.item_id != item.item_id]
+    @cached_property
+    def _peers(self) -> Peers:
+        return peers_of(self.items.values())
 
 
 def agrees(look: Look, claims: Mapping[str, Sequence[str]]) -> bool:
@@ -106,13 +108,28 @@ def agrees(look: Look, claims: Mapping[str, Sequence[str]]) -> bool:
     return all(look[dimension] in values for dimension, values in claims.items() if dimension in look)
 
 
-def draw(view: View, others: Sequence[Item], rng: np.random.Generator) -> str:
-    """A guess: a uniform draw of what is offered, or the truth of another item of the task."""
+Peers = Mapping[tuple[str, str], Sequence[Item]]
+"""Items by task and kind of answer: whose truth a guesser may give."""
+
+
+def peers_of(items: Iterable[Item]) -> Peers:
+    """Items by task and kind of answer."""
+    peers: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        peers.setdefault((item.task, item.answer_kind), []).append(item)
+    return peers
+
+
+def draw(view: View, peers: Peers, rng: np.random.Generator) -> str:
+    """A guess: a uniform draw of what is offered, or the truth of another item of the task that asks for the same kind."""
     if view.reply.keys:
         return view.reply.name(str(rng.choice(view.reply.offered)))
-    if not others:
+    alike = peers.get((view.task, view.reply.kind), ())
+    if all(item.item_id == view.item_id for item in alike):
         return ""
-    return view.reply.write(others[int(rng.integers(len(others)))].answer)
+    while (other := alike[int(rng.integers(len(alike)))]).item_id == view.item_id:
+        continue
+    return view.reply.write(other.answer)
 
 
 def looks_of(items: Iterable[Item]) -> dict[str, Look]:

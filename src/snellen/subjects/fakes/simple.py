@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
-from snellen.subjects.fakes.ideal import draw
+from snellen.subjects.fakes.ideal import Peers, draw, peers_of
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,11 @@ class Chance(Base):
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Every view on its own."""
+        return Reply(answer_views(prompt.views, lambda view: draw(view, self._peers, rng)))
 
-        def guess(view: View) -> str:
-            others = [item for item in self.items.values() if item.task == view.task and item.item_id != view.item_id]
-            return draw(view, others if not view.reply.keys else (), rng)
-
-        return Reply(answer_views(prompt.views, guess))
+    @cached_property
+    def _peers(self) -> Peers:
+        return peers_of(self.items.values())
 
 
 @dataclass(frozen=True)

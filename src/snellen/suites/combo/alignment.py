@@ -197,7 +197,9 @@ def text2img_parts(prompt: str, single: bool) -> Present:
         text = "\n".join(filter(None, lines))
         if single and len(pictures) == len(letters):
             return (Montage(pictures, 2, tuple(letters)), text)
-        shown = [part for letter, option in zip(letters, view.options, strict=True) for part in (f"{letter}:", *option.media)]
+        shown = [
+            part for letter, option in zip(letters, view.options, strict=True) for part in (f"{letter}:", *option.media)
+        ]
         return (*shown, text)
 
     return present
@@ -207,5 +209,9 @@ def names_for(n: int, seed: int, version: str, task: str) -> Sequence[str]:
     """Whose turn it is: every category once, in random order, then again."""
     names = [category.name for category in natural_categories().categories]
     rounds = -(-n // len(names))
-    drawn = [names[k] for r in range(rounds) for k in stream("combo", version, seed, task, "order", r).permutation(len(names))]
+    drawn = [
+        names[k]
+        for r in range(rounds)
+        for k in stream("combo", version, seed, task, "order", r).permutation(len(names))
+    ]
     return drawn[:n]

@@ -108,9 +108,7 @@ def _test_objects(count: int, seed: int) -> tuple[tuple[int, int], ...]:
     return tuple((int(index), _view(int(index), seed)) for index in order[:count])
 
 
-def _categories(
-    count: int, seed: int, tested: set[int]
-) -> tuple[dict[Rule, tuple[tuple[int, int], ...]], list[Pair]]:
+def _categories(count: int, seed: int, tested: set[int]) -> tuple[dict[Rule, tuple[tuple[int, int], ...]], list[Pair]]:
     """Rules with the objects that show them (never objects that Pattern Perception tests), and the pairs asked about."""
     if not count:
         return {}, []
@@ -162,7 +160,10 @@ class Generated:
             "objects": objects,
             "pictures": pictures,
             "natural_pictures": len(made.natural),
-            "items": {task: count * (len(perception.QUESTIONS) if task == perception.TASK else 1) for task, count in made.counts.items()},
+            "items": {
+                task: count * (len(perception.QUESTIONS) if task == perception.TASK else 1)
+                for task, count in made.counts.items()
+            },
             "seconds": round(pictures * SECONDS_A_PICTURE / options.workers),
             "bytes": pictures * BYTES_A_PICTURE,
             "workers": options.workers,
@@ -171,7 +172,9 @@ class Generated:
     def build(self, options: BuildOptions) -> ItemSet:
         """Render what the home folder lacks, then write the items."""
         if is_itemset(options.out):
-            raise SnellenError(f"{options.out}: holds an item set already, and sets are never edited; choose another --out")
+            raise SnellenError(
+                f"{options.out}: holds an item set already, and sets are never edited; choose another --out"
+            )
         made = design(options)
         media = MediaFolder(options.out / "media")
         settings = RenderSettings(renderer=options.renderer)  # type: ignore[arg-type]  # checked by RenderSettings itself
@@ -181,7 +184,12 @@ class Generated:
         info = renderer_info(settings)
         notes = [f"the levels of {categories.TASK} were set by encoder:{features.encoder}"]
         return write_itemset(
-            options.out, items, source="generated", recipe=self.parameters(options), made_with={"render": info, "difficulty": features.encoder}, notes=notes
+            options.out,
+            items,
+            source="generated",
+            recipe=self.parameters(options),
+            made_with={"render": info, "difficulty": features.encoder},
+            notes=notes,
         )
 
 
@@ -247,7 +255,12 @@ def _items(
         item
         for n, pair in enumerate(made.pairs)
         for item in categories.pair_items(
-            n, pair, shown, seed, VERSION, {"seed": seed, "construction_subjects": [f"encoder:{packaged_features().encoder}"]}
+            n,
+            pair,
+            shown,
+            seed,
+            VERSION,
+            {"seed": seed, "construction_subjects": [f"encoder:{packaged_features().encoder}"]},
         )
     ]
     return items + asked[: made.counts[categories.TASK]]

@@ -67,7 +67,9 @@ def random_rule(rng: np.random.Generator) -> Rule:
     while True:
         look = all_composites()[int(rng.integers(9504))].dimensions()
         size = int(rng.integers(1, 6))
-        picked = sorted(int(k) for k in rng.choice(len(DIMENSIONS) - 1, size=size, replace=False))  # never by the pivot alone
+        picked = sorted(
+            int(k) for k in rng.choice(len(DIMENSIONS) - 1, size=size, replace=False)
+        )  # never by the pivot alone
         rule = Rule(tuple((DIMENSIONS[k], look[DIMENSIONS[k]]) for k in picked))
         if rule.mask().sum() >= SMALLEST:
             return rule
@@ -109,7 +111,9 @@ def _disjoint(first: Rule, second: Rule) -> bool:
     return not (first.mask() & second.mask()).any()
 
 
-def choose_pairs(count: int, rules_count: int, seed: int, version: str, features: Features) -> tuple[list[Rule], list[Pair]]:
+def choose_pairs(
+    count: int, rules_count: int, seed: int, version: str, features: Features
+) -> tuple[list[Rule], list[Pair]]:
     """Families of rules, and `count` pairs of them spread evenly over the four levels.
 
     Draws families until every level has enough candidates. Raises SnellenError where that never happens.
@@ -132,7 +136,9 @@ def choose_pairs(count: int, rules_count: int, seed: int, version: str, features
             pairs = [pair for level in LEVELS for pair in _spread(by_level[level], wanted[level], rng)]
             used = [rule for rule in rules if any(rule in (pair.first, pair.second) for pair in pairs)]
             return used, pairs
-    raise SnellenError(f"combo/{TASK}: no {count} pairs over four levels from {rules_count} rules with seed {seed}; try another seed")
+    raise SnellenError(
+        f"combo/{TASK}: no {count} pairs over four levels from {rules_count} rules with seed {seed}; try another seed"
+    )
 
 
 def _candidates(rules: Sequence[Rule], rng: np.random.Generator, most: int = 400) -> list[tuple[Rule, Rule]]:
@@ -167,7 +173,10 @@ def pair_items(
     """The questions about one pair, the same support in each: one test object of either category, in random order."""
     rng = stream("combo", version, seed, TASK, "pair", n)
     rules = [pair.first, pair.second] if rng.random() < 0.5 else [pair.second, pair.first]
-    held = {key: [shown[rule][int(k)] for k in rng.permutation(len(shown[rule]))] for key, rule in zip("AB", rules, strict=True)}
+    held = {
+        key: [shown[rule][int(k)] for k in rng.permutation(len(shown[rule]))]
+        for key, rule in zip("AB", rules, strict=True)
+    }
     support = tuple(Demo((held[key][shot][0],), key, shot) for shot in range(SHOTS) for key in "AB")
     fits = {key: rule.mask() for key, rule in zip("AB", rules, strict=True)}
     looks = {picture.sha256: dict(look) for key in "AB" for picture, look in held[key][: SHOTS + 1]}
@@ -189,7 +198,11 @@ def pair_items(
                 group_id=f"categories-{n:04d}",
                 cluster_id=f"categories-{n:04d}",
                 options=(Option("A", "A"), Option("B", "B")),
-                factors={"difficulty": pair.level, "granularity": str(len(pair.first.fixed)), "deciding": ", ".join(pair.deciding()) or "several"},
+                factors={
+                    "difficulty": pair.level,
+                    "granularity": str(len(pair.first.fixed)),
+                    "deciding": ", ".join(pair.deciding()) or "several",
+                },
                 measures={"distance": pair.distance, "objects": float(sum(int(mask.sum()) for mask in fits.values()))},
                 requires=required([(look, fits[key]) for key in "AB"]),
                 latent={"shows": looks, "claims": as_claims(fits), "learned": True},
@@ -206,7 +219,10 @@ def category_parts(prompt: str, single: bool, think: bool = False) -> Present:
     """4 + 4 + 1 pictures as three (the paper's main setting, appendix D.3) or as one, then the question."""
 
     def present(view: View) -> tuple[Part, ...]:
-        by_key = {o.key: tuple(one for demo in view.support if demo.answer == o.key for one in demo.media) for o in view.options}
+        by_key = {
+            o.key: tuple(one for demo in view.support if demo.answer == o.key for one in demo.media)
+            for o in view.options
+        }
         intro = "\n".join(filter(None, (prompts.DESCRIPTION[prompt], prompts.CATEGORY_INTRO[prompt])))
         closing = "\n".join((view.question, prompts.CATEGORY_THINK if think else prompts.CATEGORY_FORM[prompt]))
         if single:

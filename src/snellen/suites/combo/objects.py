@@ -21,7 +21,9 @@ def object_shot(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZ
     return Shot(scene, camera, seed_of("combo", VERSION, seed, "noise", index, view))
 
 
-def natural_shot(category: NaturalCategory, number: int, seed: int, size_px: tuple[int, int] = SIZE_PX) -> tuple[Shot, dict[str, str]]:
+def natural_shot(
+    category: NaturalCategory, number: int, seed: int, size_px: tuple[int, int] = SIZE_PX
+) -> tuple[Shot, dict[str, str]]:
     """Picture `number` of a natural category in materials, colours and a view of its own, with the object's look."""
     rng = stream("combo", VERSION, seed, "natural", category.name, number)
     wanted = dressed(category, rng)

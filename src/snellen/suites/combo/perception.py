@@ -13,9 +13,9 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import Showing
 from snellen.showing.presenters import Present, PresentMany
+from snellen.stimuli.scenes import ANCHORS, COLOURS, MATERIALS, PIVOTS, SHAPES, text_name
 from snellen.suites.combo import prompts
 from snellen.suites.combo.space import as_claims, members, required
-from snellen.stimuli.scenes import ANCHORS, COLOURS, MATERIALS, PIVOTS, SHAPES, text_name
 
 TASK = "pattern-perception"
 QUESTIONS: Mapping[str, str] = {
@@ -53,7 +53,14 @@ def words(dimension: str, value: str) -> str:
 
 
 def items_about(
-    stimulus: str, picture: Media, look: Mapping[str, str], split: Split, *, version: str, cluster: str, provenance: Mapping[str, object]
+    stimulus: str,
+    picture: Media,
+    look: Mapping[str, str],
+    split: Split,
+    *,
+    version: str,
+    cluster: str,
+    provenance: Mapping[str, object],
 ) -> list[Item]:
     """The eight items about one picture."""
     made = []
@@ -143,11 +150,15 @@ def demo_parts(views: tuple[View, ...]) -> list[Part]:
 
 def sheet_parts(prompt: str, single: bool) -> PresentMany:
     """Ten samples (or as many as there are) and their questions, answered on one JSON sheet."""
+
     def present(views: tuple[View, ...]) -> tuple[Part, ...]:
         stimuli = {view.stimulus_id: view.query for view in views}
         questions = {view.question: view for view in views}
         names = [f"q{n}" for n in range(1, len(questions) + 1)]
-        asked = [f"{name}: {q} Options: {options_told(view)}." for name, (q, view) in zip(names, questions.items(), strict=True)]
+        asked = [
+            f"{name}: {q} Options: {options_told(view)}."
+            for name, (q, view) in zip(names, questions.items(), strict=True)
+        ]
         count = f"{len(stimuli)} samples, one picture each" if len(stimuli) > 1 else "one sample, one picture"
         cells = ", ".join(f'"{name}": "..."' for name in names)
         example = f'[{{"sample": 1, {cells}}}]'
@@ -170,7 +181,11 @@ def one_parts(prompt: str) -> Present:
     """One sample, one question."""
 
     def present(view: View) -> tuple[Part, ...]:
-        lines = [prompts.DESCRIPTION[prompt], f"{view.question} Options: {options_told(view)}.", prompts.ONE_FORM[prompt]]
+        lines = [
+            prompts.DESCRIPTION[prompt],
+            f"{view.question} Options: {options_told(view)}.",
+            prompts.ONE_FORM[prompt],
+        ]
         return (*demo_parts((view,)), *view.query, "\n".join(filter(None, lines)))
 
     return present

@@ -47,4 +47,12 @@ def published() -> Iterator[Mapping[str, Any]]:
 
 
 def _row(task: str, subject: str, factor: str, level: str, value: float, source: str) -> Mapping[str, Any]:
-    return {"task": task, "metric": "accuracy", "subject": subject, "factor": factor, "level": level, "value": value, "source": source}
+    return {
+        "task": task,
+        "metric": "accuracy",
+        "subject": subject,
+        "factor": factor,
+        "level": level,
+        "value": value,
+        "source": source,
+    }

@@ -31,7 +31,9 @@ def values(dimension: str) -> tuple[str, ...]:
 def table() -> NDArray[np.int16]:
     """Value numbers (places in `values`) of every object, shape (9504, 8)."""
     places = [{value: n for n, value in enumerate(values(dimension))} for dimension in DIMENSIONS]
-    rows = [[at[value] for at, value in zip(places, one.dimensions().values(), strict=True)] for one in all_composites()]
+    rows = [
+        [at[value] for at, value in zip(places, one.dimensions().values(), strict=True)] for one in all_composites()
+    ]
     return np.array(rows, np.int16)
 
 

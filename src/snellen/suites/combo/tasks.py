@@ -17,9 +17,13 @@ SAMPLES = Axis("samples", (10, 1), "objects a call in pattern-perception (paper:
 QUESTIONS = Axis("questions", ("all", "one"), "all questions about an object in one call, or one a call")
 PIVOT = Axis("pivot", ("off", "on"), "ask the eighth question too")
 DEMOS = Axis("demos", ("none", "in-context"), "solved examples for contact point and materials (Figure 6)")
-SHEET = Axis("sheet", ("auto", "separate", "single"), "pictures apart, or laid out as one for subjects that take one picture")
+SHEET = Axis(
+    "sheet", ("auto", "separate", "single"), "pictures apart, or laid out as one for subjects that take one picture"
+)
 METHOD = Axis(
-    "method", ("vanilla", "cot", "perceive-then-classify", "caption-then-classify"), "how category-building is asked (Figures 22-26)"
+    "method",
+    ("vanilla", "cot", "perceive-then-classify", "caption-then-classify"),
+    "how category-building is asked (Figures 22-26)",
 )
 AXES = (SAMPLES, QUESTIONS, PIVOT, DEMOS, SHEET, METHOD, PROMPT, PICTURES)
 
@@ -32,7 +36,9 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
 
 
 def _perception_shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
-    demos: tuple[Transform, ...] = (perception.in_context(showing),) if showing.condition["demos"] == "in-context" else ()
+    demos: tuple[Transform, ...] = (
+        (perception.in_context(showing),) if showing.condition["demos"] == "in-context" else ()
+    )
     return (*demos, *control(showing.condition["pictures"], showing))
 
 
