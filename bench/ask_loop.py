@@ -4,8 +4,8 @@
     python bench/ask_loop.py --quick    a tenth of both
 
 A server in its own process answers after 50 ms. Each way of asking runs in a process of its own, 100 calls at once:
-a bare `openai` client, `ChatSubject`, and a whole Snellen run, in turn, twice; the faster round counts, since other work
-on the machine only ever slows things down. Ratios are taken within one run of this script.
+a bare `openai` client, `ChatSubject`, and a whole Snellen run, in turn, twice; the faster round counts, since other
+work on the machine only ever slows things down. Ratios are taken within one run of this script.
 """
 
 from __future__ import annotations
