@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-OPENING = re.compile(r"[\[{]")
-DEEPEST = 1000
-"""What an attempt that nests too deeply, or holds too long a number, is counted as having read."""
+OPENING = re.compile(r"\[(?=\s{0,99}[\[\]{\"\d\-tfn])|\{(?=\s{0,99}[\"}])")
+"""A bracket that JSON may begin with, by what follows it: unlike the brackets of prose and of LaTeX."""
+MOST_BROKEN = 300
+"""After so many of them that begin none, the search ends: each failure costs a look at all the text before it."""
 
 
 def _reject(constant: str) -> None:
@@ -25,21 +26,18 @@ class Tangled(ValueError):
 
 def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
     """(start, end, value) of every well-formed list or object that does not lie in another one. Raises Tangled."""
-    allowance, place = 4 * len(text) + 100 * DEEPEST, 0
+    broken = place = 0
     while opening := OPENING.search(text, place):
-        start = opening.start()
         try:
-            value, end = DECODER.raw_decode(text, start)
-        except json.JSONDecodeError as wrong:
-            place, cost = start + 1, wrong.pos - start + 1
+            value, end = DECODER.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
-            place, cost = start + 1, DEEPEST
+            # ValueError: no JSON, or a number of more digits than Python reads.
+            broken, place = broken + 1, opening.end()
+            if broken > MOST_BROKEN:
+                raise Tangled from None
         else:
-            yield start, end, value
-            place, cost = end, 0
-        allowance -= cost
-        if allowance < 0:
-            raise Tangled
+            yield opening.start(), end, value
+            place = end
 
 
 def read_json_objects(text: str) -> list[Any] | dict[str, Any] | None:

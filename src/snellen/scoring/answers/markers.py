@@ -26,7 +26,7 @@ MARKERS: tuple[tuple[Manner, re.Pattern[str]], ...] = (
     ("firm", re.compile(OPEN)),
     ("firm", _words(rf"(?<![a-z]){NOUN}(?:\s(?:is|letter|option))?[\"')\]]*\s?(?::|=>?|->|→)[ :]*")),
     ("firm", _words(r"^[^\w\n]*(?:the )?(?:final |correct )?answer[^\w\n]*$")),
-    ("is", _words(rf"(?<![a-z]){NOUN}{GAP}(?:\s(?:is|be|was|remains)\b|是|为)[ :]*")),
+    ("is", _words(rf"(?<![a-z]){NOUN}{GAP}(?:(?:\s(?:is|be|was|remains)|'s)\b|是|为)[ :]*")),
     (
         "soft",
         _words(
@@ -59,9 +59,7 @@ ABOUT_IT = _words(
     r"|given|shown|below|as follows|easy|simple|straightforward|therefore|thus|still|also|already|confirmed|one of|only"
     r"|then|so|asked|expected|required|needed|the same)\b"
 )
-HYPOTHETICAL = _words(
-    r"\b(?:if|whether|unless|suppose|supposing|assum\w+|when|until|why|could|might|may)\b[^.!?\n]{0,30}$"
-)
+HYPOTHETICAL = _words(r"\b(?:if|whether|unless|suppos\w+|assum\w+|could|might|may)\b[^.,:;!?\n]{0,30}$")
 CUT = _words(
     r"\b(?:because|since|as|for|given|while|whereas|although|though|due to|based on|if|when)\b"
     r"|[;\n]|[.!?](?=\s|$)|: | - "
@@ -85,8 +83,8 @@ QUESTION = re.compile(r"[^.!?\n]{0,60}\?")
 
 _FILL = r"(?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily)\s)*[\"'(\[]*$"
 DENIED_BEFORE = _words(
-    r"(?:\b(?:not|never|neither|nor|without|except|excluding|unlike|no|cannot|can't|rul\w+ out|instead of|rather than"
-    rf"|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+)|n't)\s{_FILL}"
+    r"(?:\b(?:not|never|no longer|anything but|neither|nor|without|except|excluding|unlike|no|cannot|can't|rul\w+ out|instead of|rather than"
+    rf"|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht|kein\w*|pas|niet|não|non|не|no es)|n't|不是)(?:\s|(?<=是)){_FILL}"
 )
 _IS = r"(?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)"
 DENIED_AFTER = _words(

@@ -29,7 +29,7 @@ ORDINAL = re.compile(r"(?i)(?:st|nd|rd|th)\b|-?\w*[^\W\d_]")
 MANY = re.compile(r"(?i)\s(?:hundred|thousand|million|billion|dozen|score)s?\b|\s?[k%‰]\b|\s?%")
 BOUND = re.compile(
     r"(?i)(?:\b(?:at least|at most|more than|less than|fewer than|greater than|over|under|above|below|up to|nearly"
-    r"|almost|minimum of|maximum of)|[<>≥≤~±])\s?$"
+    r"|almost|minimum of|maximum of)|[<>≥≤±])\s?$"
 )
 SURE = re.compile(r"(?i)\b(?:is|are|exactly|only|just|total of|count of|see|contains|has|have|answer|:)\s$")
 LARGEST = 10**15
@@ -76,7 +76,7 @@ class Numbers:
             if markers.DENIED_BEFORE.search(lead):
                 continue
             value = self._value(match)
-            if BOUND.search(lead) or MANY.match(rest) or rest.startswith("+") or _is_fraction(lead, rest):
+            if BOUND.search(lead) or MANY.match(rest) or re.match(r"\+|\.\d", rest) or _is_fraction(lead, rest):
                 value = None
             elif (match["word"] or "").lower() == "one" and not (SURE.search(lead) or (declared and not lead.strip())):
                 # "the left one" counts nothing

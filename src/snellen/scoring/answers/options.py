@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from snellen.core.item import ReplySpec
 from snellen.scoring.answers import markers
@@ -15,6 +16,7 @@ from snellen.scoring.answers.plain import flat, lower
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Scripts that put no spaces between words, or hang endings on them."""
 SINGLE = re.compile(rf"(?:(?<=[{UNSPACED}])|(?<!\w))([A-Za-z]|\d{{1,3}})(?=[{UNSPACED}]|\W|$)")
+STOPS = " \t\n.,:;!?\"'"
 TRIMMINGS = " \t\n*_\"'()[]{}<>.,:;!?#&+-=/|~^"
 LABEL = re.compile(
     r"(?:(?:the )?(?:option|choice|letter)\b ?[:#]? ?)?[(\[]?([a-z]|\d{1,3})(?:[)\].:,]+ ?| - ?| )(?=\S)"
@@ -23,13 +25,18 @@ NAMED_AS = re.compile(
     r"(?i)\b(?:option|choice|letter|number|picture|image|photo|candidate|answer) ?[#:]? ?[\"'(\[]?$|#$"
 )
 NOT_ARTICLE = re.compile(
-    r"(?i) ?(?:$|[\n.,:;!?)\]\"'(/&|]| - | (?:because|since|is|was|are|or|and|due|matches|shows|seems|looks|has|given"
+    r"(?i)(?:$|[\n.,:;!?)\]\"'/&|]| [/&|-]| (?:because|since|is|was|are|or|and|due|matches|shows|seems|looks|has|given"
     r"|based|as|for|with|but|not|does|doesn't|isn't)\b)"
 )
+"""What follows a letter that is no article."""
+NO_NAME = re.compile(
+    r"(?i) (?:[\"'(]|(?:fits|appears|corresponds|represents|depicts|contains|displays|features|belongs|best|most|clearly"
+    r"|also|here|to|in|on|by|at|from|would|must|should|can|will|could|alone|only)\b)"
+)
+"""What else may follow a letter that stands for an option, and is no part of a name like "T shape"."""
 WORDLIKE = frozenset("aeiouy")
 """Letters that are words in some language: 'a', 'I', Spanish 'o' and 'y', Italian 'e'."""
 TRUTHS = {"true": ("true", "t"), "false": ("false", "f")}
-PLAIN_TRUTHS = {"yes": "true", "no": "false"}
 
 
 @dataclass(frozen=True)
@@ -37,44 +44,51 @@ class Options:
     """The names of what is offered, in lower case, each with its option key; None for a name that several options have.
 
     `texts` count wherever they stand as whole words, `labels` (a letter, or a number beside a text) in the forms of
-    labels, `asides` only where nothing else is said.
+    labels, `asides` (yes and no) only alone or right behind a declaration; those of `openings`, which were shown, also
+    where the reply begins with them.
     """
 
     texts: Mapping[str, str | None]
     labels: Mapping[str, str | None]
     asides: Mapping[str, str | None]
+    openings: frozenset[str]
     reaches_on: bool = False
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def of(cls, spec: ReplySpec) -> Options:
         """The names that `spec` offers; of true and false also the usual other ones."""
         pairs = [(flat(shown) or shown.strip(), key) for shown, key in spec.keys]
-        asides: dict[str, str | None] = {}
+        shown_alone = {shown.lower() for shown, _ in pairs}
+        also: list[tuple[str, str]] = []
         if spec.kind == "true_false":
             pairs = pairs or [("T", "true"), ("F", "false")]
             pairs += [(name, key) for key, names in TRUTHS.items() for name in names]
-            asides |= PLAIN_TRUTHS
-        elif {shown.upper() for shown, _ in pairs} == {"T", "F"}:
+            also = [("yes", "true"), ("no", "false")]
+        elif shown_alone == {"t", "f"}:
             pairs += [(name, key) for shown, key in pairs for name in ("true", "false") if name[0] == shown.lower()]
         texts: dict[str, str | None] = {}
         labels: dict[str, str | None] = {}
+        asides: dict[str, str | None] = {}
         many = {key for _, key in pairs if len({shown for shown, held in pairs if held == key}) > 1}
-        for shown, key in pairs:
-            bare = lower(shown).strip("()[].: ")
-            label = re.fullmatch(r"[a-z]", bare) or (key in many and re.fullmatch(r"\d{1,3}", bare))
-            names, name = (labels, bare) if label else (texts, lower(shown).strip())
+        for shown, key in [*pairs, *also]:
+            name, bare = lower(shown).strip(STOPS) or lower(shown), lower(shown).strip("()[].: ")
+            if re.fullmatch(r"[a-z]", bare) or (key in many and re.fullmatch(r"\d{1,3}", bare)):
+                names, name = labels, bare
+            else:
+                names = asides if name in ("yes", "no") else texts
             names[name] = key if names.get(name, key) == key else None
-        asides = {name: key for name, key in asides.items() if name not in texts}
         offered = {key for _, key in pairs}
-        return cls(texts, labels, {name: key for name, key in asides.items() if key in offered})
+        asides = {name: key for name, key in asides.items() if key in offered}
+        return cls(texts, labels, asides, frozenset(asides) & shown_alone)
 
     def alone(self, piece: str) -> str | None:
         """The key of the option that the piece is a name of, with or without trimmings, or a label and its own text."""
         said = lower(piece)
-        for names in (self.texts, self.labels, self.asides):
-            for form in (said, said.strip(TRIMMINGS), _without_signs(said)):
+        for form in (said, said.strip(STOPS), said.strip(TRIMMINGS), _without_signs(said)):
+            for names in (self.texts, self.labels, self.asides):
                 if form in names:
-                    return names[form]
+                    return None if _is_signed(piece, said.find(form), form) else names[form]
         if len(said) <= 400 and (label := LABEL.match(said)) and label[1] in self.labels:
             key, rest = self.labels[label[1]], said[label.end() :]
             if key is not None and key in (self.texts.get(form) for form in (rest, rest.strip(TRIMMINGS))):
@@ -98,7 +112,7 @@ class Options:
             start = small.find(name) if name else -1
             while start >= 0:
                 end = start + len(name)
-                if _whole(piece, start, end):
+                if _whole(piece, start, end) and not (name in TRUTHS and small.startswith(" that ", end)):
                     yield Mention(start, end, key)
                 start = small.find(name, end)
 
@@ -112,10 +126,10 @@ class Options:
                 yield Mention(match.start(), match.end(), self.labels[name], True)
 
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
-        if declared:
-            for name, key in self.asides.items():
-                if re.match(rf"[\"'(\[ ]*{name}\b(?! \w)", small):
-                    yield Mention(small.index(name), small.index(name) + len(name), key)
+        for name, key in self.asides.items():
+            behind = r"(?! \w)" if declared else r"(?=[,.;:!])"
+            if (declared or name in self.openings) and (found := re.match(rf"[\"'(\[ ]*({name})\b{behind}", small)):
+                yield Mention(*found.span(1), key)
 
 
 def _without_signs(text: str) -> str:
@@ -139,6 +153,11 @@ def _whole(piece: str, start: int, end: int) -> bool:
         _binds(piece[start], before, piece[start - 2 : start - 1] if start > 1 else "", ".,")
         or _binds(piece[end - 1], after, piece[end + 1 : end + 2], ".,'")
     )
+
+
+def _is_signed(piece: str, start: int, form: str) -> bool:
+    """Whether a number has a minus: -4 is not 4."""
+    return form[:1].isdigit() and piece[start - 1 : start] == "-"
 
 
 SPACELESS = re.compile(f"[{UNSPACED}]")
@@ -174,7 +193,7 @@ def _is_label(piece: str, start: int, end: int, declared: bool) -> bool:
         return apart and (declared or (opens and after[:1] in (".", ":")))
     if name.lower() in WORDLIKE:
         return apart and (declared or name in "AEOUY")
-    return declared or name.isupper()
+    return declared or (name.isupper() and (apart or bool(NO_NAME.match(after))))
 
 
 def _belongs_to_more(before: str, after: str) -> bool:

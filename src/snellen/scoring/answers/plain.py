@@ -10,7 +10,7 @@ from snellen.scoring.answers.json_values import Tangled, json_values
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Private characters around what a reply marks as its answer by a tag, a box or a JSON key."""
-LONGEST = 100_000
+LONGEST = 30_000
 """Of a longer reply only the end is read, and only for an explicit declaration."""
 
 THOUGHT = r"(?:think|thinking|thought|reasoning)"
@@ -60,7 +60,7 @@ def _json_answer(value: dict[str, Any]) -> str | None:
     said = [held for key, held in value.items() if re.sub(r"[\s_-]", "", key).lower() in ANSWER_KEYS]
     if not said:
         return None
-    return "\n".join(held if isinstance(held, str) else str(held) for held in said if held is not None)
+    return ", ".join(held if isinstance(held, str) else str(held) for held in said if held is not None)
 
 
 TAGS = (

@@ -35,7 +35,7 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
     text = reply.text
     if not reply.cut and (whole := grammar.alone(text.strip(f"{OPEN}{CLOSE} \n"))) is not None:
         return whole
-    named = grammar.mentions(text, False)
+    named = [] if reply.cut else grammar.mentions(text, False)
     found = sorted(_declarations(text, grammar, named), key=lambda declaration: -declaration[0])
     for _, verdict in found[:MOST]:
         if (said := verdict()) is not None:

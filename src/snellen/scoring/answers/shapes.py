@@ -27,13 +27,14 @@ def _row(count: int) -> str:
     return SEP.join([N] * count)
 
 
+PAIR = rf"[\[(]\s{{0,9}}{_row(2)}\s{{0,9}}[\])]"
 BOXES = tuple(
     re.compile(pattern, re.I)
     for pattern in (
         rf"\[\s{{0,9}}{_row(4)}\s{{0,9}}\]",
         rf"\(\s{{0,9}}{_row(4)}\s{{0,9}}\)",
-        rf"\(\s{{0,9}}{_row(2)}\s{{0,9}}\)\s{{0,9}}(?:,|to|and|-)?\s{{0,9}}\(\s{{0,9}}{_row(2)}\s{{0,9}}\)",
-        rf"\[\s{{0,9}}{_row(2)}\s{{0,9}}\]\s{{0,9}}(?:,|to|and|-)?\s{{0,9}}\[\s{{0,9}}{_row(2)}\s{{0,9}}\]",
+        # Two corners; three or more points are a polygon.
+        rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}\s{{0,9}}(?:,|to|and|-)?\s{{0,9}}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
         _keyed("x1", "y1", "x2", "y2"),
         _keyed("x_?min", "y_?min", "x_?max", "y_?max"),
         _keyed("left", "top", "right", "bottom"),
@@ -48,6 +49,7 @@ COLOURS = tuple(
     )
 )
 BARE = re.compile(rf"(?<![\w.+-]){N}(?:{SEP}{N})*(?![\w%])".replace("([", "(?:["))
+OTHER_SYSTEM = re.compile(r"(?i)\b(?:hs[lvbi]|hsluv|cie\w*|lab|lch|xyz|yuv|cmyk?|bgr)\W{0,3}$")
 HEX = re.compile(r"(?<![\w&])#([0-9a-f]{6})(?!\w)", re.I)
 
 
@@ -79,7 +81,9 @@ class Colours:
     def mentions(self, piece: str, declared: bool) -> list[Mention]:
         """Every #rrggbb and every set of three numbers in the piece."""
         coded = [Mention(*match.span(), _from_hex(match[1])) for match in HEX.finditer(piece)]
-        return sorted(coded + _found(piece, COLOURS, 0 if coded else 3, _colour), key=lambda found: found.start)
+        found = _found(piece, COLOURS, 0 if coded else 3, _colour)
+        found = [one for one in found if not OTHER_SYSTEM.search(piece[max(0, one.start - 12) : one.start])]
+        return sorted(coded + found, key=lambda mention: mention.start)
 
 
 def _found(
