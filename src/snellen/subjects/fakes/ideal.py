@@ -1,9 +1,9 @@
 """Ideal observers: they know what the pictures they are really shown depict, and nothing else.
 
 An item's `latent` holds `shows` (stored picture's SHA-256 -> look: dimension -> value) and `claims` (option key ->
-dimension -> the values it allows). `about` says whose look an option makes claims of: `query` (default) or `option`, the
-option's own picture. Where `learned` is true the claims of an option must first be learned from its demos. A dimension is
-written `factor/part`, e.g. `colour/primary`.
+dimension -> the values it allows). `about` says whose look an option makes claims of: `query` (default) or `option`,
+the option's own picture. Where `learned` is true the claims of an option must first be learned from its demos. A
+dimension is written `factor/part`, e.g. `colour/primary`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ def erased(dimension: str, blind_to: Iterable[str]) -> bool:
 class IdealObserver(Base):
     """Answers by logic from the looks of the pictures shown, with the factors in `blind_to` erased.
 
-    Where what is left does not fix the answer it draws uniformly from all offered options, so it falls to chance exactly
-    there. It never reads `requires`. Of items without latent, who sees everything answers the key; a blind one declines.
+    Where what is left does not fix the answer it draws uniformly from all offered options, so it falls to chance
+    exactly there. It never reads `requires`. Of items without latent, who sees everything answers the key; a blind one
+    declines.
     """
 
     items: Mapping[str, Item] = field(default_factory=dict, repr=False)
@@ -121,7 +122,7 @@ def peers_of(items: Iterable[Item]) -> Peers:
 
 
 def draw(view: View, peers: Peers, rng: np.random.Generator) -> str:
-    """A guess: a uniform draw of what is offered, or the truth of another item of the task that asks for the same kind."""
+    """A guess: a uniform draw of what is offered, or the truth of another item of the task and kind."""
     if view.reply.keys:
         return view.reply.name(str(rng.choice(view.reply.offered)))
     alike = peers.get((view.task, view.reply.kind), ())

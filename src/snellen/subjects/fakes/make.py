@@ -36,7 +36,8 @@ def make_fake(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> 
         raise SnellenError(f"no subject fake:{name}; {near(kind, known)}")
     if known[kind] != bool(equals):
         raise SnellenError(
-            f"fake:{kind} {'needs a value, as in ' if known[kind] else 'takes no value: '}fake:{kind}{'=…' * known[kind]}"
+            f"fake:{kind} "
+            f"{'needs a value, as in ' if known[kind] else 'takes no value: '}fake:{kind}{'=…' * known[kind]}"
         )
     return _MAKERS[kind](told, items)
 

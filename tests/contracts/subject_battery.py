@@ -1,0 +1,111 @@
+"""What every subject must do, whatever it is made of."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from snellen.core.item import Media, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.seeds import stream
+from snellen.core.subject import Lesson, Subject, SubjectCard
+from snellen.showing.presenters import plain
+
+
+def check_subject(
+    make: Callable[[], Subject],
+    views: Sequence[View],
+    media: MediaFolder,
+    *,
+    lessons: Sequence[Lesson] = (),
+    change: Callable[[], Subject] | None = None,
+) -> list[Reply]:
+    """Check a subject on views that it can be asked, one by one. Returns its replies.
+
+    `make` makes the same subject every time, `change` one with other settings. `media` holds what the views show.
+    """
+    subject, twin = make(), make()
+    _check_card(subject.card, twin.card)
+    if change is not None:
+        assert change().card.fingerprint() != subject.card.fingerprint(), "other settings, another fingerprint"
+    before = subject.card
+    taught = asyncio.run(subject.learn(lessons, media))
+    assert subject.card == before, "to learn is to return another subject"
+    taught_twin = asyncio.run(twin.learn(lessons, media))
+    assert taught.card.fingerprint() == taught_twin.card.fingerprint(), "the same lessons, the same fingerprint"
+    assert taught.card.name == before.name
+    replies = [_check_answer(taught, taught_twin, Prompt(plain(view), (view,)), media) for view in views]
+    for view in views:
+        _check_is_asked_what_is_shown(taught, view, media)
+    return replies
+
+
+def _check_card(card: SubjectCard, twin: SubjectCard) -> None:
+    kind, colon, name = card.name.partition(":")
+    assert kind, "a subject is written kind:name"
+    assert colon
+    assert name
+    assert card.at_once >= 1
+    assert card.reads in ("parts", "views")
+    assert card.accepts <= {"picture", "video"}
+    assert card.max_pictures is None or card.max_pictures >= 0
+    assert all(isinstance(text, str) for text in (*card.attributes, *card.attributes.values()))
+    assert len(card.fingerprint()) == 12
+    assert card.fingerprint() == twin.fingerprint(), "two of the same are the same"
+    assert replace(card, name=f"{card.name}x").fingerprint() != card.fingerprint()
+    assert replace(card, settings={**card.settings, "one more": 1}).fingerprint() != card.fingerprint()
+
+
+def _check_answer(subject: Subject, twin: Subject, prompt: Prompt, media: MediaFolder) -> Reply:
+    reason = subject.declines(prompt)
+    assert reason is None, f"declines what it should be asked here: {reason}"
+    digest = prompt.digest()
+    first, second = (asyncio.run(one.answer(prompt, media, stream("battery", 0))) for one in (subject, twin))
+    for reply in (first, second):
+        assert isinstance(reply, Reply)
+        assert isinstance(reply.text, str)
+        assert isinstance(reply.numbers, tuple)
+        assert reply.tokens_in >= 0
+        assert reply.tokens_out >= 0
+        assert not math.isnan(reply.seconds)
+    assert replace(first, seconds=0.0) == replace(second, seconds=0.0), "the same prompt and chance, the same reply"
+    assert prompt.digest() == digest, "a prompt is not changed by who reads it"
+    return first
+
+
+class _Guarded(MediaFolder):
+    """Hands out only what is shown, and notes what else was wanted."""
+
+    def __init__(self, media: MediaFolder, allowed: frozenset[str]) -> None:
+        super().__init__(media.root, media.behind)
+        self.allowed, self.strange = allowed, list[str]()
+
+    def _watch(self, sha256: str) -> None:
+        if sha256 not in self.allowed:
+            self.strange.append(sha256)
+
+    def find(self, media: Media) -> Path:
+        self._watch(media.sha256)
+        return super().find(media)
+
+    def read(self, media: Media) -> bytes:
+        self._watch(media.sha256)
+        return super().read(media)
+
+
+def _check_is_asked_what_is_shown(subject: Subject, view: View, media: MediaFolder) -> None:
+    """With another picture behind the same ids and without any, it opens nothing that it is not shown."""
+    for shown in (view, replace(view, query=(), options=tuple(replace(o, media=()) for o in view.options), support=())):
+        prompt = Prompt(plain(shown), (shown,))
+        reason = subject.declines(prompt)
+        assert reason is None or isinstance(reason, str)
+        if reason is not None:
+            assert reason.strip(), "a reason in words"
+            continue
+        guarded = _Guarded(media, frozenset(one.sha256 for one in shown.media()))
+        asyncio.run(subject.answer(prompt, guarded, stream("battery", 1)))
+        assert guarded.strange == [], "opened what it was not shown"
