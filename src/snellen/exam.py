@@ -1,4 +1,7 @@
-"""An examination from one call: find or build the items, ask the subjects, score, report. The commands stand on this."""
+"""An examination from one call: find or build the items, ask the subjects, score, report.
+
+The commands stand on this.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +141,10 @@ def run(
     show_progress: bool = True,
     before: Callable[[Plan], None] | None = None,
 ) -> Examination:
-    """Ask subjects under conditions, resume what `root` holds, score `strict`. `before` is told the plan and may stop it."""
+    """Ask subjects under conditions, resume what `root` holds, score `strict`.
+
+    `before` is told the plan and may stop it.
+    """
     suite = SUITES.get(items.card.suite)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
     made = [make_subject(one, items.items) if isinstance(one, str) else one for one in subjects]
@@ -168,7 +174,10 @@ def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataF
 
 
 def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
-    """The card of a run, its item set (media checked) and its suite. Raises SnellenError where the set is not the one asked."""
+    """The card of a run, its item set (media checked) and its suite.
+
+    Raises SnellenError where the set is not the one asked.
+    """
     card = read_run_card(root)
     items = read_itemset(Path(card.itemset))
     if items.card.content_hash != card.content_hash:

@@ -16,8 +16,8 @@ COLUMNS = ("task", "protocol", "metric", "first", "second", "difference", "low",
 def contrasts(scores: pd.DataFrame) -> pd.DataFrame:
     """Every two arms (subject under condition) of a task, protocol and metric: the mean of first minus second.
 
-    Only items scored in both arms count; repeats of an item are averaged first. `clear` says that the 95 % interval (cluster bootstrap)
-    leaves out 0. Columns: `COLUMNS`.
+    Only items scored in both arms count; repeats of an item are averaged first. `clear` says that the 95 % interval
+    (cluster bootstrap) leaves out 0. Columns: `COLUMNS`.
     """
     rows: list[dict[str, Any]] = []
     scored = scores.dropna(subset="value")

@@ -18,12 +18,25 @@ from snellen.scoring.uncertainty import cluster_bootstrap, cluster_wilson
 
 KEYS = ("subject", "suite", "task", "condition", "split", "protocol", "judge", "metric")
 NUMBERS = (
-    "value", "low", "high", "interval", "n", "clusters", "chance", "ceiling", "no_answer_rate", "failure_rate", "not_applicable",
-    "factor", "level", "unable",
-)  # fmt: skip
+    "value",
+    "low",
+    "high",
+    "interval",
+    "n",
+    "clusters",
+    "chance",
+    "ceiling",
+    "no_answer_rate",
+    "failure_rate",
+    "not_applicable",
+    "factor",
+    "level",
+    "unable",
+)
 
 UNABLE_RULE = (
-    "a subject is marked unable where at least half of its replies hold no readable answer, or where at least ten questions "
+    "a subject is marked unable where at least half of its replies hold no readable answer, or where at least ten "
+    "questions "
     "with two or more different right answers got one and the same answer throughout"
 )
 
@@ -47,7 +60,7 @@ def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[A
         protocol = task.protocols[keys["protocol"]]
         axes = columns.get((keys["subject"], keys["condition"]), {})
         for factor, level, part in _parts(asked, items, task):
-            numbers = _numbers(part, protocol, keys["metric"], place + (factor, level))
+            numbers = _numbers(part, protocol, keys["metric"], (*place, factor, level))
             told = {"ceiling": _ceiling(suite, keys, factor, level), "factor": factor, "level": level}
             rows.append({**keys, **axes, **numbers, **told})
     return pd.DataFrame(rows, columns=result_columns(suite))

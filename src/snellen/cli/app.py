@@ -26,6 +26,7 @@ app = typer.Typer(
 Subjects = Annotated[
     list[str], typer.Option("--subject", "-s", help="Who is examined, e.g. chat:openai/gpt-4o; may be repeated.")
 ]
+VANILLA = ["vanilla"]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness; 0 is a seed.")]
 Workers = Annotated[Optional[int], typer.Option(help="Processes; default: one a core.")]  # noqa: UP045  # read at run time
@@ -95,7 +96,8 @@ def list_(
     if what not in known:
         raise SnellenError(f"nothing called {what!r} to list; {near(what, known)}")
     if as_json:
-        return _print_json(known[what])
+        _print_json(known[what])
+        return
     width = max(map(len, known[what]))
     for name, told in known[what].items():
         print(f"{name:<{width}}  {told}")
@@ -141,7 +143,8 @@ def build(
         show_progress=not as_json,
     )
     if plan:
-        return _told(dict(_recipe_plan(found, how, options)), as_json)
+        _told(dict(_recipe_plan(found, how, options)), as_json)
+        return
     items = do(found, how, options)
     told = {"itemset": str(items.root), "items": items.card.items, "counts": items.card.counts}
     _told({**told, "recipe_hash": items.card.recipe_hash, "content_hash": items.card.content_hash}, as_json)
@@ -167,7 +170,8 @@ def _pairs(option: str, told: list[str]) -> dict[str, Path]:
 
 def _told(told: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        return _print_json(told)
+        _print_json(told)
+        return
     for name, value in told.items():
         print(f"{name}: {json.dumps(value) if isinstance(value, dict) else value}")
 
@@ -259,7 +263,8 @@ def _announce(plan: Plan) -> None:
                 else f"about {told.money:.2f} for what is sent"
             )
             print(
-                f"{told.subject}: {told.calls} calls, about {told.tokens_in} tokens sent, {money}; recorded calls are not repeated",
+                f"{told.subject}: {told.calls} calls, about {told.tokens_in} tokens sent, {money}; recorded calls "
+                f"are not repeated",
                 file=sys.stderr,
             )
 

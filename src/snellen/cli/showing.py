@@ -49,7 +49,8 @@ def _name(part: Media) -> str:
 
 def _as_text(call: Call) -> str:
     lines = [f"=== {call.task}: one call about {_about(call)}"]
-    lines += [part if isinstance(part, str) else _name(part) for part in call.prompt.parts if not _is_montage(part)]
+    for part in call.prompt.parts:  # laid out by now: words and pictures alone
+        lines += [part] if isinstance(part, str) else [_name(part)] if isinstance(part, Media) else []
     if call.more:
         lines.append("(further calls hang on the replies)")
     return "\n".join(lines)
@@ -57,10 +58,6 @@ def _as_text(call: Call) -> str:
 
 def _about(call: Call) -> str:
     return call.item_ids[0] if len(call.item_ids) == 1 else f"{len(call.item_ids)} items, {call.item_ids[0]} first"
-
-
-def _is_montage(part: object) -> bool:
-    return not isinstance(part, (str, Media))
 
 
 def _as_page(calls: list[Call], media: MediaFolder) -> str:

@@ -51,7 +51,10 @@ def write_annotations(path: Path, annotations: Annotations) -> None:
 
 
 def read_annotations(path: Path, items: ItemSet) -> Annotations:
-    """Read a table about `items`. Raises SnellenError where it is about another set, altered, or names unknown items."""
+    """Read a table about `items`.
+
+    Raises SnellenError where it is about another set, altered, or names unknown items.
+    """
     table = files.read_table(path)
     told = json.loads((table.schema.metadata or {}).get(b"snellen", b"{}"))
     if table.column_names != ["item_id", "row"] or set(told) != {"name", "author", "about", "hash"}:

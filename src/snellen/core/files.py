@@ -13,7 +13,10 @@ from snellen.core.errors import SnellenError
 
 
 def write_bytes(path: Path, raw: bytes) -> None:
-    """Write all of it or nothing. Raises SnellenError naming the file where the disk is full or the folder is closed."""
+    """Write all of it or nothing.
+
+    Raises SnellenError naming the file where the disk is full or the folder is closed.
+    """
     half = path.with_name(f"{path.name}.{os.getpid()}.half")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -64,8 +64,8 @@ class Affine:
 class Media:
     """A picture or a video, named by its bytes.
 
-    What a transform made of a stored picture keeps its `origin` (the stored picture's SHA-256, empty for a stored one) and
-    `from_stored`, which leads from the stored picture's pixels to its own.
+    What a transform made of a stored picture keeps its `origin` (the stored picture's SHA-256, empty for a stored one)
+    and `from_stored`, which leads from the stored picture's pixels to its own.
     """
 
     sha256: str
@@ -92,8 +92,8 @@ class Media:
 class Montage:
     """Several pictures to be laid out as one, for subjects that take few pictures. Made when it is sent, never before.
 
-    `columns` a row, in reading order; `labels` (one each, or none) are written above the pictures. `title` stands on top.
-    Nothing is resized unless `cell_px` (width, height) says so.
+    `columns` a row, in reading order; `labels` (one each, or none) are written above the pictures. `title` stands on
+    top. Nothing is resized unless `cell_px` (width, height) says so.
     """
 
     pictures: tuple[Media, ...]
@@ -131,9 +131,9 @@ class Demo:
 class ReplySpec:
     """In which form a reply is asked for, and so how it is led back into the item's own terms.
 
-    `keys` pairs a shown name with the option key it stands for; an option may have several names, the first is the one to
-    write. `frame` leads from pixels of the stored picture to the numbers of the reply. Every response keeps its spec, so
-    that scoring needs no showing code.
+    `keys` pairs a shown name with the option key it stands for; an option may have several names, the first is the one
+    to write. `frame` leads from pixels of the stored picture to the numbers of the reply. Every response keeps its
+    spec, so that scoring needs no showing code.
     """
 
     kind: AnswerKind
@@ -153,7 +153,10 @@ class ReplySpec:
         raise KeyError(key)
 
     def write(self, answer: Any) -> str:
-        """The reply of a subject that knows `answer`: the inverse of reading. Oracles, demos and training targets use it."""
+        """The reply of a subject that knows `answer`: the inverse of reading.
+
+        Oracles, demos and training targets use it.
+        """
         if self.keys:
             return self.name(str(answer))
         if self.kind == "box":

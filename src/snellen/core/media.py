@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class MediaFolder:
-    """A folder of media. What is not here is looked for in `behind`: a run's own pictures first, then the item set's."""
+    """A folder of media.
+
+    What is not here is looked for in `behind`: a run's own pictures first, then the item set's.
+    """
 
     def __init__(self, root: Path, behind: MediaFolder | None = None) -> None:
         self.root, self.behind = root, behind
@@ -47,8 +50,9 @@ class MediaFolder:
     ) -> Media:
         """What a transform makes of a picture, kept as PNG; made before is only looked up.
 
-        `what` is plain data that names the transform, its version, its parameters and everything it is made from. `source`
-        is the picture shown, if it is still the same one to an eye; `moved` leads from its pixels to those of the new one.
+        `what` is plain data that names the transform, its version, its parameters and everything it is made from.
+        `source` is the picture shown, if it is still the same one to an eye; `moved` leads from its pixels to those of
+        the new one.
         """
         key = digest(what, 32)
         made = self._made()
@@ -116,7 +120,9 @@ class MediaFolder:
         return Image.open(io.BytesIO(self.read(media)))
 
     def verify(self, media: Iterable[tuple[str, Media]], *, remember: bool = True) -> None:
-        """Check that every file is there and is what its name says. `media` comes with where it is used, for the message.
+        """Check that every file is there and is what its name says.
+
+        `media` comes with where it is used, for the message.
 
         What was found whole is remembered under the home folder by size and time of change, so that a second look is
         cheap; `remember=False` reads every byte again. Raises SnellenError at the first damage.

@@ -21,7 +21,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Prompt:
-    """One call: `parts` for whoever reads and looks (chat models, people), `views` for whoever measures (encoders, fakes)."""
+    """One call: `parts` for whoever reads (chat models, people), `views` for whoever measures (encoders, fakes)."""
 
     parts: tuple[Part, ...]
     views: tuple[View, ...]
@@ -60,8 +60,8 @@ class Prompt:
 class Reply:
     """What came back from one call.
 
-    `numbers` is what was measured beside the words (similarities, log-probabilities). `reasoning` is kept and never parsed.
-    `stop` is why it ended: `end`, `length`, `filter` or what the service says. `model` is the model as served.
+    `numbers` is what was measured beside the words (similarities, log-probabilities). `reasoning` is kept and never
+    parsed. `stop` is why it ended: `end`, `length`, `filter` or what the service says. `model` is the model as served.
     """
 
     text: str

@@ -15,8 +15,8 @@ Status = Literal["ok", "failed", "declined"]
 class Exchange:
     """One call, the only thing a run records.
 
-    `key` is its place: subject fingerprint, condition, repeat, trial, step. `digest` is what was sent. Without a reply it
-    failed, and `error` says why.
+    `key` is its place: subject fingerprint, condition, repeat, trial, step. `digest` is what was sent. Without a reply
+    it failed, and `error` says why.
     """
 
     key: str
@@ -29,8 +29,8 @@ class Exchange:
 class Response:
     """What one item got from one subject under one condition, computed by replaying exchanges.
 
-    `text` is None where the calls came back without this item's answer. `calls` are keys of exchanges; items on one sheet
-    share a call, so tokens and seconds are counted there.
+    `text` is None where the calls came back without this item's answer. `calls` are keys of exchanges; items on one
+    sheet share a call, so tokens and seconds are counted there.
     """
 
     response_id: str

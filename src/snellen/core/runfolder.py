@@ -1,7 +1,7 @@
 """A run on disk: `run.json`, the write-ahead record in `parts/`, and the tables made from it.
 
-The only thing ever recorded is an exchange: one prompt's digest with one reply or one failure. Responses, and the state of
-methods and schedules, are computed again from the record.
+The only thing ever recorded is an exchange: one prompt's digest with one reply or one failure. Responses, and the
+state of methods and schedules, are computed again from the record.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ _DEFAULTS = asdict(Reply(""))
 
 
 class ArmCard(BaseModel):
-    """One subject under one condition: what `run.json` keeps of it. `columns` are the axes as resolved for the subject."""
+    """One subject under one condition: what `run.json` keeps of it.
+
+    `columns` are the axes as resolved for the subject.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -232,7 +235,8 @@ def _joined(root: Path, before: RunCard, now: RunCard) -> RunCard:
     for name in ("suite", "content_hash", "seed", "limit"):
         if getattr(before, name) != getattr(now, name):
             raise SnellenError(
-                f"{root}: this run was begun with {name} {getattr(before, name)!r}, not {getattr(now, name)!r}; choose another --out"
+                f"{root}: this run was begun with {name} {getattr(before, name)!r}, not {getattr(now, name)!r}; "
+                f"choose another --out"
             )
     fresh = {(arm.subject, arm.condition, arm.repeat) for arm in now.arms}
     kept = [arm for arm in before.arms if (arm.subject, arm.condition, arm.repeat) not in fresh]

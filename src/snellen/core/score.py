@@ -26,8 +26,8 @@ def _unknown(item: Item) -> float:
 class Metric:
     """A pure function of an item and what was read.
 
-    `worst` is the score of an unreadable reply under `strict`. `chance` is the expected score of a guesser who knows the
-    form of the answer and nothing of the pictures. `summary` puts units together.
+    `worst` is the score of an unreadable reply under `strict`. `chance` is the expected score of a guesser who knows
+    the form of the answer and nothing of the pictures. `summary` puts units together.
     """
 
     name: str
@@ -43,8 +43,8 @@ class Protocol:
     """How replies become numbers.
 
     `read` leads from a text to an answer in the item's own terms, or None. `units` leads from the score rows of one
-    repeat to one row a scored unit (columns cluster_id, value, chance), with NaN where the unit was not heard whole. With `judge`, an
-    item is made of a response, and the judge's reply to it is read in place of the subject's.
+    repeat to one row a scored unit (columns cluster_id, value, chance), with NaN where the unit was not heard whole.
+    With `judge`, an item is made of a response, and the judge's reply to it is read in place of the subject's.
     """
 
     name: str

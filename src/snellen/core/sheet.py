@@ -1,7 +1,8 @@
 """Several views answered by one reply: a JSON list with one object a sample and one cell a question.
 
-`sample` is a number from 1; a question's name is its place among the questions asked, `q1`, `q2`, … A sheet is read by the
-sample numbers it declares. A sample that is missing, claimed twice, or a cell that is missing gives None, never a guess.
+`sample` is a number from 1; a question's name is its place among the questions asked, `q1`, `q2`, … A sheet is read by
+the sample numbers it declares. A sample that is missing, claimed twice, or a cell that is missing gives None, never a
+guess.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ def write_sheet(views: Sequence[View], texts: Sequence[str]) -> str:
 
 
 def read_sheet(views: Sequence[View], rows: Any) -> dict[str, str | None]:
-    """Each view's cell. `rows` is the decoded JSON of a reply: a list of objects, or one object where one was asked for."""
+    """Each view's cell.
+
+    `rows` is the decoded JSON of a reply: a list of objects, or one object where one was asked for.
+    """
     if isinstance(rows, dict):
         held = next((value for value in rows.values() if _is_rows(value)), None)
         alone = {"sample": 1} if len({view.stimulus_id for view in views}) == 1 else {}

@@ -40,7 +40,7 @@ class SubjectCard:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A view with its answer in the item's own terms, of a train or calibration item, shown under the same condition."""
+    """A view of a train or calibration item under the same condition, with its answer in the item's own terms."""
 
     view: View
     answer: Any

@@ -23,7 +23,7 @@ from snellen.core.score import Protocol
 from snellen.core.subject import SubjectCard
 
 Talk: TypeAlias = Generator[tuple[Prompt, ...], tuple[Reply, ...], dict[str, str | None]]
-"""Yields prompts that may go at once, is sent their replies in order, returns the text that answers each item, or None."""
+"""Yields prompts that may go at once, is sent their replies in order, returns each item's answering text, or None."""
 
 
 class Method(typing.Protocol):
@@ -144,7 +144,10 @@ class SuiteCard(BaseModel):
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """What a recipe is told. `n` is the number of test items a task, None for the checkup size; `tasks` empty means all."""
+    """What a recipe is told.
+
+    `n` is the number of test items a task, None for the checkup size; `tasks` empty means all.
+    """
 
     out: Path
     seed: int = 0

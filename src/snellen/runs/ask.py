@@ -30,7 +30,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Arm:
-    """One subject under one condition, a repeat, and its schedule. A run is a list of arms: people may lack conditions."""
+    """One subject under one condition, a repeat, and its schedule.
+
+    A run is a list of arms: people may lack conditions.
+    """
 
     subject: Subject
     condition: Condition
@@ -42,8 +45,8 @@ class Arm:
 class Plan:
     """Everything a run needs: the items, the suite, the arms, and how far to go.
 
-    `limit` is the number of test items a task. `tick` is told of each call that ended. `budget` is money, checked before
-    each call against what recorded calls cost by the prices on the subjects' cards.
+    `limit` is the number of test items a task. `tick` is told of each call that ended. `budget` is money, checked
+    before each call against what recorded calls cost by the prices on the subjects' cards.
     """
 
     items: ItemSet
@@ -86,7 +89,8 @@ def run_card(plan: Plan) -> RunCard:
         raise SnellenError(f"{plan.items.root}: a set of suite {card.suite!r}, not {plan.suite.name!r}")
     if card.version != plan.suite.card.version:
         raise SnellenError(
-            f"{plan.items.root}: built by version {card.version} of {card.suite}, this is {plan.suite.card.version}; build it again"
+            f"{plan.items.root}: built by version {card.version} of {card.suite}, this is {plan.suite.card.version}; "
+            f"build it again"
         )
     arms = []
     for arm in plan.arms:
@@ -141,7 +145,10 @@ class _Desk:
     stopped: list[BaseException] = field(default_factory=list)
 
     async def all_of(self, jobs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-        """What they return. After an error no new call is made; it is raised when the calls under way have been recorded."""
+        """What they return.
+
+        After an error no new call is made; it is raised when the calls under way have been recorded.
+        """
 
         async def watched(job: Coroutine[Any, Any, T]) -> T:
             try:
@@ -179,7 +186,8 @@ class _Desk:
         spent = self.run.spent(self.prices)
         if spent >= self.plan.budget:
             raise BudgetSpent(
-                f"{self.run.root}: {spent:.4f} is spent of a budget of {self.plan.budget:.4f}; the same command with more goes on"
+                f"{self.run.root}: {spent:.4f} is spent of a budget of {self.plan.budget:.4f}; the same command with "
+                f"more goes on"
             )
 
 

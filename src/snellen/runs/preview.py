@@ -20,7 +20,7 @@ PICTURE_TOKENS, CHARACTERS_A_TOKEN = 1000, 4
 
 @dataclass(frozen=True)
 class Call:
-    """One call as it would go out; `item_ids` are the items it is about, `more` says that further calls hang on its reply."""
+    """One call as it would go out, the items it is about, and whether further calls hang on its reply."""
 
     task: str
     item_ids: tuple[str, ...]

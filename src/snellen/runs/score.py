@@ -21,9 +21,26 @@ from snellen.core.score import Outcome, Protocol
 from snellen.core.suite import Suite
 
 COLUMNS = (
-    "subject", "fingerprint", "suite", "task", "condition", "repeat", "split", "protocol", "judge", "metric", "item_id", "stimulus_id",
-    "group_id", "cluster_id", "truth", "said", "outcome", "value", "chance",
-)  # fmt: skip
+    "subject",
+    "fingerprint",
+    "suite",
+    "task",
+    "condition",
+    "repeat",
+    "split",
+    "protocol",
+    "judge",
+    "metric",
+    "item_id",
+    "stimulus_id",
+    "group_id",
+    "cluster_id",
+    "truth",
+    "said",
+    "outcome",
+    "value",
+    "chance",
+)
 """One row a response and metric. `said` is what was read, as JSON, in the item's own terms."""
 
 
@@ -87,11 +104,27 @@ def score(
         for metric in how.metrics:
             rows.append(
                 (
-                    response.subject, response.fingerprint, item.suite, item.task, response.condition, response.repeat, item.split,
-                    protocol, judge, metric.name, item.item_id, item.stimulus_id, item.group_id, item.cluster_id,
-                    json.dumps(item.answer), json.dumps(said), outcome, values[metric.name], metric.chance(item),
+                    response.subject,
+                    response.fingerprint,
+                    item.suite,
+                    item.task,
+                    response.condition,
+                    response.repeat,
+                    item.split,
+                    protocol,
+                    judge,
+                    metric.name,
+                    item.item_id,
+                    item.stimulus_id,
+                    item.group_id,
+                    item.cluster_id,
+                    json.dumps(item.answer),
+                    json.dumps(said),
+                    outcome,
+                    values[metric.name],
+                    metric.chance(item),
                 )
-            )  # fmt: skip
+            )
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

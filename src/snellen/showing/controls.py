@@ -18,6 +18,8 @@ from snellen.core.suite import Showing, Transform
 
 PICTURES = Axis("pictures", ("original", "none", "grey", "shuffled"), "what is shown in place of the pictures")
 PROMPT = Axis("prompt", ("full", "short", "minimal"), "how much of the wording is said")
+LAYOUT = Axis("layout", ("interleaved", "pictures-first"), "pictures where they are spoken of, or all before the words")
+ORDER = Axis("order", ("stored", "shuffled"), "the order of options and solved examples")
 
 
 def control(value: Value, showing: Showing) -> tuple[Transform, ...]:
@@ -52,6 +54,7 @@ class Without:
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view without pictures."""
         return each_picture(view, lambda picture: ())
 
 
@@ -62,6 +65,8 @@ class Grey:
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view in grey."""
+
         def grey(picture: Media) -> tuple[Media, ...]:
             size = picture.width, picture.height
             made = media.derive(["grey", self.version, size], lambda: Image.new("RGB", size, (128, 128, 128)))
@@ -83,6 +88,7 @@ class Shuffled:
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view of somebody else's pictures."""
         own = [one.sha256 for one in self.by_stimulus.get(view.stimulus_id, ())]
         own += [one.stored_sha256 for one in view.media() if one.stored_sha256 not in set(own)]
         mine = set(own)
@@ -95,12 +101,34 @@ class Shuffled:
 
 
 @dataclass(frozen=True)
+class Reordered:
+    """Options, and the solved examples within each shot, in a random order: what a liking for places is worth."""
+
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The same view, other places. The names that stand for the options are put in the new order too."""
+        options = tuple(view.options[int(n)] for n in rng.permutation(len(view.options)))
+        place = {option.key: n for n, option in enumerate(options)}
+        keys = tuple(sorted(view.reply.keys, key=lambda pair: place.get(pair[1], 0)))
+        drawn = [view.support[int(n)] for n in rng.permutation(len(view.support))]
+        support = tuple(sorted(drawn, key=lambda demo: demo.shot))
+        return replace(view, options=options, support=support, reply=replace(view.reply, keys=keys))
+
+
+def ordered(value: Value) -> tuple[Transform, ...]:
+    """The transforms of one value of the axis `order`. They come first, before letters are given."""
+    return (Reordered(),) if value == "shuffled" else ()
+
+
+@dataclass(frozen=True)
 class Lettered:
     """Offer the options by letters A, B, C, …; the letter and the text both count as the answer."""
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with letters."""
         letters = ascii_uppercase[: len(view.options)]
         if len(letters) < len(view.options):
             raise SnellenError(f"item {view.item_id}: {len(view.options)} options are more than there are letters")

@@ -72,8 +72,8 @@ class Sheet:
 class PerceiveThenClassify:
     """Describe every picture of support and query on its own, then answer from the words and the query picture.
 
-    `perceive` presents one picture; `classify` presents the view, whose demos hold captions in place of pictures, and is
-    told what was said of the query.
+    `perceive` presents one picture; `classify` presents the view, whose demos hold captions in place of pictures, and
+    is told what was said of the query.
     """
 
     perceive: Present

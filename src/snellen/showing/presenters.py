@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from snellen.core.condition import Value
 from snellen.core.item import Part, View
 
 Present: TypeAlias = Callable[[View], tuple[Part, ...]]
@@ -18,6 +19,23 @@ def option_lines(view: View) -> str:
         name = view.reply.name(option.key)
         lines.append(name if option.text in ("", name) else f"{name}. {option.text}")
     return "\n".join(lines)
+
+
+def laid(parts: Sequence[Part], layout: Value) -> tuple[Part, ...]:
+    """Parts as the axis `layout` wants them: as they are, or pictures first and `[picture 1]` where each one stood."""
+    if layout == "interleaved":
+        return tuple(parts)
+    pictures = [part for part in parts if not isinstance(part, str)]
+    if len(pictures) == 1:
+        return (*pictures, *(part for part in parts if isinstance(part, str)))
+    numbers = iter(range(1, len(pictures) + 1))
+    words = [part if isinstance(part, str) else f"[picture {next(numbers)}]" for part in parts]
+    return (*pictures, "\n".join(words))
+
+
+def arranged(present: Callable[..., tuple[Part, ...]], layout: Value) -> Callable[..., tuple[Part, ...]]:
+    """A presenter whose parts are laid out so."""
+    return lambda *told: laid(present(*told), layout)
 
 
 def plain(view: View) -> tuple[Part, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 AskMe = Callable[["list[str | Image.Image]"], Any]
-"""From parts (texts and opened pictures, in order; `picture.filename` is the stored file) to the reply's text, or a coroutine of it."""
+"""From parts (texts, and opened pictures whose `filename` is the stored file) to the reply's text or its coroutine."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,15 @@ def wrap(function: AskMe, name: str | None = None) -> Subject:
 def make_own(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
     """`MODULE:FACTORY`: import the module (the working folder counts), call the factory with the settings.
 
-    The factory returns a subject, or a callable from parts to text. Raises SnellenError where it cannot be found or made.
+    The factory returns a subject, or a callable from parts to text. Raises SnellenError where it cannot be found or
+    made.
     """
     module, colon, factory = name.partition(":")
     if not colon:
         raise SnellenError(f"py:{name}: write py:MODULE:FACTORY")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
     try:
         made = getattr(importlib.import_module(module), factory)(**settings)
     except (ImportError, AttributeError, TypeError) as error:

@@ -25,7 +25,7 @@ IMG2TEXT, TEXT2IMG = "img2text", "text2img"
 
 
 class NaturalCategory(BaseModel):
-    """One category: the joint that abstracts it, how it stands (rotations in degrees about x, y, z in turn), whence it is seen."""
+    """One category: the joint that abstracts it, how it stands (degrees about x, y, z in turn), whence it is seen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -103,7 +103,7 @@ def distractors(name: str, rng: np.random.Generator, *, coco: bool) -> list[str]
 
 
 def img2text_item(n: int, name: str, picture: Media, look: Mapping[str, str], seed: int, version: str) -> Item:
-    """Which of four labels matches the picture?"""
+    """An item: which of four labels matches the picture."""
     rng = stream("combo", version, seed, IMG2TEXT, n)
     names = [name, *distractors(name, rng, coco=True)]
     names = [names[k] for k in rng.permutation(4)]
@@ -126,7 +126,10 @@ def img2text_item(n: int, name: str, picture: Media, look: Mapping[str, str], se
 def text2img_item(
     n: int, name: str, shown: Mapping[str, tuple[Media, Mapping[str, str]]], seed: int, version: str
 ) -> Item:
-    """Which of four pictures resembles the label? `shown` leads from the category of a picture to picture and look."""
+    """An item: which of four pictures resembles the label.
+
+    `shown` leads from the category of a picture to picture and look.
+    """
     rng = stream("combo", version, seed, TEXT2IMG, n)
     names = [list(shown)[k] for k in rng.permutation(len(shown))]
     category = next(one for one in natural_categories().categories if one.name == name)
@@ -141,8 +144,7 @@ def text2img_item(
     answer = next(key for key, one in keys.items() if one == name)
     needs = required([(shown[one][1], wanted) for one in names])
     question = prompts.TEXT2IMG_QUESTION.format(label=name)
-    made = _item(f"text2img-{n:04d}", TEXT2IMG, version, answer, question, (), options, latent, needs)
-    return made
+    return _item(f"text2img-{n:04d}", TEXT2IMG, version, answer, question, (), options, latent, needs)
 
 
 def _item(
@@ -197,9 +199,9 @@ def text2img_parts(prompt: str, single: bool) -> Present:
         text = "\n".join(filter(None, lines))
         if single and len(pictures) == len(letters):
             return (Montage(pictures, 2, tuple(letters)), text)
-        shown = [
-            part for letter, option in zip(letters, view.options, strict=True) for part in (f"{letter}:", *option.media)
-        ]
+        shown: list[Part] = []
+        for letter, option in zip(letters, view.options, strict=True):
+            shown += [f"{letter}:", *option.media]
         return (*shown, text)
 
     return present

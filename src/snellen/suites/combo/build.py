@@ -1,8 +1,8 @@
 """The `generated` recipe: every picture is rendered here, every truth is exact.
 
-All tasks share one pool of pictures. For `n` test items a task it holds at most max(120, 5 n) pictures: the objects that
-Pattern Perception asks about, those of the natural categories, six of each rule-category (which, with what is left of the
-budget, are also the train split of Pattern Perception, object-disjoint from its test split).
+All tasks share one pool of pictures. For `n` test items a task it holds at most max(120, 5 n) pictures: the objects
+that Pattern Perception asks about, those of the natural categories, six of each rule-category (which, with what is
+left of the budget, are also the train split of Pattern Perception, object-disjoint from its test split).
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _test_objects(count: int, seed: int) -> tuple[tuple[int, int], ...]:
 
 
 def _categories(count: int, seed: int, tested: set[int]) -> tuple[dict[Rule, tuple[tuple[int, int], ...]], list[Pair]]:
-    """Rules with the objects that show them (never objects that Pattern Perception tests), and the pairs asked about."""
+    """Rules with the objects that show them (never those Pattern Perception tests), and the pairs asked about."""
     if not count:
         return {}, []
     pairs_wanted = -(-count // categories.QUERIES_A_PAIR)
@@ -203,7 +203,10 @@ Key = tuple[int, int] | tuple[str, int]
 def _draw(
     made: Design, options: BuildOptions, settings: RenderSettings, media: MediaFolder
 ) -> tuple[dict[Key, Media], dict[Key, dict[str, str]]]:
-    """Every picture as stored media, and its look. With `full`, all 190,080 views are rendered into the home folder too."""
+    """Every picture as stored media, and its look.
+
+    With `full`, all 190,080 views are rendered into the home folder too.
+    """
     size, shots, looks = _size(options), dict[Key, Shot](), dict[Key, dict[str, str]]()
     for index, view in made.objects():
         shots[index, view] = object_shot(index, view, options.seed, size)
@@ -242,22 +245,22 @@ def _items(
     for name, number in made.natural:
         by_category.setdefault(name, []).append((name, number))
     for n, name in enumerate(alignment.names_for(made.counts[alignment.IMG2TEXT], seed, VERSION, alignment.IMG2TEXT)):
-        key = by_category[name][n // len(by_category) % len(by_category[name])]
-        items.append(alignment.img2text_item(n, name, pictures[key], looks[key], seed, VERSION))
+        one = by_category[name][n // len(by_category) % len(by_category[name])]
+        items.append(alignment.img2text_item(n, name, pictures[one], looks[one], seed, VERSION))
     for n, name in enumerate(alignment.names_for(made.counts[alignment.TEXT2IMG], seed, VERSION, alignment.TEXT2IMG)):
         rng = stream("combo", VERSION, seed, alignment.TEXT2IMG, "pictures", n)
         chosen = [name, *alignment.distractors(name, rng, coco=False)]
         keys = {one: by_category[one][int(rng.integers(len(by_category[one])))] for one in chosen}
         shown_as = {one: (pictures[key], looks[key]) for one, key in keys.items()}
         items.append(alignment.text2img_item(n, name, shown_as, seed, VERSION))
-    shown = {rule: [(pictures[key], looks[key]) for key in keys] for rule, keys in made.rules.items()}
+    ruled = {rule: [(pictures[key], looks[key]) for key in keys] for rule, keys in made.rules.items()}
     asked = [
         item
         for n, pair in enumerate(made.pairs)
         for item in categories.pair_items(
             n,
             pair,
-            shown,
+            ruled,
             seed,
             VERSION,
             {"seed": seed, "construction_subjects": [f"encoder:{packaged_features().encoder}"]},

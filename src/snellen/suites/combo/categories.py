@@ -1,8 +1,8 @@
 """Category Building (section 3.2, appendix B.4): two rule-categories, four objects of each, and a test object.
 
-A rule fixes some dimensions. The rules of a family are made from one another by changing a few of the fixed values, so that
-pairs within a family are close and pairs across families are far; every pair of disjoint rules is a candidate, and its
-difficulty is measured, not assumed.
+A rule fixes some dimensions. The rules of a family are made from one another by changing a few of the fixed values, so
+that pairs within a family are close and pairs across families are far; every pair of disjoint rules is a candidate,
+and its difficulty is measured, not assumed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OBJECTS_A_RULE = 6
 """Pictures of each category in the pool: four to support, two to ask."""
 RULES_A_FAMILY = 3
 SMALLEST = 24
-"""Fewest objects a category may have: below, the Gaussian of its features cannot be told (`design/category-difficulty.md`)."""
+"""Fewest objects of a category: fewer would not tell the Gaussian of its features (`design/category-difficulty.md`)."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def family(rng: np.random.Generator) -> tuple[Rule, ...]:
 
 def reference_pairs(count: int, rng: np.random.Generator) -> list[tuple[Rule, Rule]]:
     """Pairs whose distances set the levels: half within a family, half across two."""
-    pairs = []
+    pairs: list[tuple[Rule, Rule]] = []
     while len(pairs) < count:
         within = family(rng)
         other = family(rng)

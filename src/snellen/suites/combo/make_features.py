@@ -1,8 +1,8 @@
 """Make `features.npz`: one small picture of each of the 9,504 objects through an encoder.
 
-`python -m snellen.suites.combo.make_features --encoder efficientnet-lite2 --out FILE` renders what the home folder lacks
-(some 40 minutes on two cores for all objects), reduces the features by one global PCA and keeps them as float16. It prints
-what is lost by that.
+`python -m snellen.suites.combo.make_features --encoder efficientnet-lite2 --out FILE` renders what the home folder
+lacks (some 40 minutes on two cores for all objects), reduces the features by one global PCA and keeps them as float16.
+It prints what is lost by that.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def encode_files(name: str, paths: Sequence[Path], batch: int = 64) -> Floats:
 
 
 def reduce(raw: Floats) -> tuple[Floats, dict[str, Any]]:
-    """The first 64 principal components as float16 holds them, with the share of variance kept and the rounding error."""
+    """The first 64 principal components as float16 holds them, the share of variance kept and the rounding error."""
     centred = raw - raw.mean(axis=0)
     sizes, axes = np.linalg.eigh(centred.T @ centred)
     kept = centred @ axes[:, ::-1][:, :PCA]

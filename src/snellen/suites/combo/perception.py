@@ -92,7 +92,7 @@ def items_about(
 
 
 def asks(item: Item, condition: Condition) -> bool:
-    """The pivot only where wanted; with solved examples only Figure 6's questions, no spheres where the anchor is asked."""
+    """The pivot only where wanted; with solved examples only Figure 6's questions, no anchors of spheres."""
     question = item.factors["question"]
     if condition["demos"] == "in-context":
         return question in IN_CONTEXT and not (question == "anchor" and item.factors["primary shape"] == "sphere")
@@ -101,7 +101,7 @@ def asks(item: Item, condition: Condition) -> bool:
 
 @dataclass(frozen=True)
 class InContext:
-    """Solved examples from the train split: one picture for each right answer of the question, the same for every item."""
+    """Solved examples from the train split: one picture for each right answer of a question, equal for every item."""
 
     demos: Mapping[str, tuple[Demo, ...]]
     version: int = 1
@@ -110,6 +110,7 @@ class InContext:
         return f"InContext(questions={len(self.demos)}, version={self.version})"
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with its examples as support."""
         return replace(view, support=self.demos.get(view.question, ()))
 
 

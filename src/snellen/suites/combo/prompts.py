@@ -1,8 +1,9 @@
 """Every wording of the suite.
 
-The paper's prompts are figures (13, 22 to 26) and not in its text; what the text says of them is kept: system information
-about ComBo, the questions, their options and explicit instructions (appendix C.2), JSON replies (E), samples in groups of
-ten (D.1), 4 + 4 + 1 pictures (D.3), and a ladder of shorter prompts for weaker models (4.3.1, C.2).
+The paper's prompts are figures (13, 22 to 26) and not in its text; what the text says of them is kept: system
+information about ComBo, the questions, their options and explicit instructions (appendix C.2), JSON replies (E),
+samples in groups of ten (D.1), 4 + 4 + 1 pictures (D.3), and a ladder of shorter prompts for weaker models (4.3.1,
+C.2).
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ NO_COLOUR_TEXT = "no added colour (glass or wood)"
 
 DESCRIPTION = {
     "full": (
-        "ComBo (Composite Blocks) is a set of objects, each made of two geometric primitives that touch: a larger, primary "
+        "ComBo (Composite Blocks) is a set of objects, each made of two geometric primitives that touch: a larger, "
+        "primary "
         "primitive and a smaller, secondary one. A primitive is a "
-        f"{', '.join(text_name('shape', shape) for shape in SHAPES[:-1])} or {text_name('shape', SHAPES[-1])}. It is made of "
+        f"{', '.join(text_name('shape', shape) for shape in SHAPES[:-1])} or {text_name('shape', SHAPES[-1])}. It is "
+        f"made of "
         f"{', '.join(MATERIALS[:-1])} or {MATERIALS[-1]}. Rubber and metal are coloured "
         f"{', '.join(COLOURS[:-1])} or {COLOURS[-1]}; glass and wood have no added colour. The secondary primitive is "
         "attached to a contact point on the primary one."
@@ -48,7 +51,8 @@ QUESTION = {
 
 SHEET = {
     "full": (
-        "You will see {count}. Answer every question for every sample, choosing exactly one of the options given with the "
+        "You will see {count}. Answer every question for every sample, choosing exactly one of the options given "
+        "with the "
         "question."
     ),
     "short": "You will see {count}. For every sample answer:",
@@ -91,7 +95,8 @@ CATEGORY_QUESTION = "Does the test object belong to category A or to category B?
 CATEGORY_INTRO = {
     "full": (
         "Two abstract categories of such objects, A and B, are each defined by a rule about shape, material, colour or "
-        "contact point that all their objects follow. You see four objects of category A, four objects of category B, and "
+        "contact point that all their objects follow. You see four objects of category A, four objects of category "
+        "B, and "
         "one test object. Work out what the objects of each category have in common, then decide to which category the "
         "test object belongs."
     ),
@@ -104,7 +109,8 @@ CATEGORY_FORM = {
     "minimal": "A or B?",
 }
 CATEGORY_THINK = (
-    "Think step by step: describe the objects, state the rule of each category, compare the test object with both. End with "
+    "Think step by step: describe the objects, state the rule of each category, compare the test object with both. "
+    "End with "
     "one line: Answer: A or Answer: B."
 )
 PERCEIVE = (

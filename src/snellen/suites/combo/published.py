@@ -13,8 +13,14 @@ DIFFICULTY_AGREEMENT = 0.954
 """Appendix C.3: agreement of the distance with 8 people over 40 comparisons."""
 
 TABLE_2_QUESTIONS = (
-    "primary-shape", "primary-material", "primary-colour", "secondary-shape", "secondary-material", "secondary-colour", "anchor",
-)  # fmt: skip
+    "primary-shape",
+    "primary-material",
+    "primary-colour",
+    "secondary-shape",
+    "secondary-material",
+    "secondary-colour",
+    "anchor",
+)
 TABLE_2 = {
     "LLaVA-v1.5-13B": (55.7, 50.7, 40.6, 48.6, 38.1, 29.5, 47.2),
     "Qwen-VL-Chat": (70.7, 70.2, 65.8, 37.2, 43.1, 25.4, 43.8),
@@ -37,7 +43,10 @@ TABLE_4 = {
 
 
 def published() -> Iterator[Mapping[str, Any]]:
-    """Every printed number: task, metric, subject, factor, level, value, source. Table 3 and Figures 6 and 7 are pictures."""
+    """Every printed number: task, metric, subject, factor, level, value, source.
+
+    Table 3 and Figures 6 and 7 are pictures.
+    """
     for subject, row in TABLE_2.items():
         for question, value in zip(TABLE_2_QUESTIONS, row, strict=True):
             yield _row("pattern-perception", subject, "question", question, value / 100, "Table 2")

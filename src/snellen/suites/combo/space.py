@@ -77,9 +77,9 @@ def like(look: Mapping[str, str], without: str) -> Mask:
 def required(options: Sequence[tuple[Mapping[str, str], Mask]]) -> tuple[str, ...]:
     """The factors without which the answer is not fixed.
 
-    Each option comes with the look it is judged by and the objects that would fit it. An option remains possible for an
-    observer who misses a factor where some object that looks the same to him fits; the answer is fixed where exactly one
-    remains. This goes over whole objects, unlike the ideal observers, which hold claims against looks.
+    Each option comes with the look it is judged by and the objects that would fit it. An option remains possible for
+    an observer who misses a factor where some object that looks the same to him fits; the answer is fixed where
+    exactly one remains. This goes over whole objects, unlike the ideal observers, which hold claims against looks.
     """
     undecided = []
     for factor in FACTORS:

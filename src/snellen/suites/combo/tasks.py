@@ -8,8 +8,9 @@ from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Item
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Showing, Task, Transform
-from snellen.showing.controls import PICTURES, PROMPT, Lettered, control
+from snellen.showing.controls import LAYOUT, ORDER, PICTURES, PROMPT, Lettered, control, ordered
 from snellen.showing.methods import OneByOne, PerceiveThenClassify, Sheet
+from snellen.showing.presenters import arranged
 from snellen.suites.combo import alignment, categories, perception, prompts
 from snellen.suites.combo.scoring import PUBLISHED, STRICT, STRICT_PAIRS
 
@@ -25,7 +26,7 @@ METHOD = Axis(
     ("vanilla", "cot", "perceive-then-classify", "caption-then-classify"),
     "how category-building is asked (Figures 22-26)",
 )
-AXES = (SAMPLES, QUESTIONS, PIVOT, DEMOS, SHEET, METHOD, PROMPT, PICTURES)
+AXES = (SAMPLES, QUESTIONS, PIVOT, DEMOS, SHEET, METHOD, LAYOUT, ORDER, PROMPT, PICTURES)
 
 
 def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
@@ -39,41 +40,45 @@ def _perception_shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
     demos: tuple[Transform, ...] = (
         (perception.in_context(showing),) if showing.condition["demos"] == "in-context" else ()
     )
-    return (*demos, *control(showing.condition["pictures"], showing))
+    return (*ordered(showing.condition["order"]), *demos, *control(showing.condition["pictures"], showing))
 
 
 def _perception_method(condition: Condition) -> Method:
     prompt, single = str(condition["prompt"]), condition["sheet"] == "single"
+    layout = condition["layout"]
     samples, apart = int(condition["samples"]), condition["questions"] == "one"
     if samples == 1 and apart:
-        return OneByOne(perception.one_parts(prompt))
-    return Sheet(samples, perception.sheet_parts(prompt, single), by_question=apart)
+        return OneByOne(arranged(perception.one_parts(prompt), layout))
+    return Sheet(samples, arranged(perception.sheet_parts(prompt, single), layout), by_question=apart)
 
 
 def _lettered(item: Item, showing: Showing) -> tuple[Transform, ...]:
-    return (Lettered(), *control(showing.condition["pictures"], showing))
+    return (*ordered(showing.condition["order"]), Lettered(), *control(showing.condition["pictures"], showing))
 
 
 def _plain(item: Item, showing: Showing) -> tuple[Transform, ...]:
-    return control(showing.condition["pictures"], showing)
+    return (*ordered(showing.condition["order"]), *control(showing.condition["pictures"], showing))
 
 
 def _img2text_method(condition: Condition) -> Method:
-    return OneByOne(alignment.img2text_parts(str(condition["prompt"])))
+    return OneByOne(arranged(alignment.img2text_parts(str(condition["prompt"])), condition["layout"]))
 
 
 def _text2img_method(condition: Condition) -> Method:
-    return OneByOne(alignment.text2img_parts(str(condition["prompt"]), condition["sheet"] == "single"))
+    present = alignment.text2img_parts(str(condition["prompt"]), condition["sheet"] == "single")
+    return OneByOne(arranged(present, condition["layout"]))
 
 
 def _category_method(condition: Condition) -> Method:
-    prompt, single = str(condition["prompt"]), condition["sheet"] == "single"
+    prompt, single, layout = str(condition["prompt"]), condition["sheet"] == "single", condition["layout"]
+    classify = arranged(categories.classify_parts(prompt), layout)
     if condition["method"] == "perceive-then-classify":
         question = categories.perceive_question()
-        return PerceiveThenClassify(categories.perceive_parts, categories.classify_parts(prompt), question)
+        return PerceiveThenClassify(categories.perceive_parts, classify, question)
     if condition["method"] == "caption-then-classify":
-        return PerceiveThenClassify(categories.caption_parts, categories.classify_parts(prompt), prompts.CAPTION)
-    return OneByOne(categories.category_parts(prompt, single, think=condition["method"] == "cot"))
+        return PerceiveThenClassify(categories.caption_parts, classify, prompts.CAPTION)
+    present = categories.category_parts(prompt, single, think=condition["method"] == "cot")
+    return OneByOne(arranged(present, layout))
 
 
 def _named(*axes: Axis) -> tuple[str, ...]:
@@ -86,7 +91,7 @@ TASKS = {
         Task(
             perception.TASK,
             "choice",
-            _named(SAMPLES, QUESTIONS, PIVOT, DEMOS, SHEET, PROMPT, PICTURES),
+            _named(SAMPLES, QUESTIONS, PIVOT, DEMOS, SHEET, LAYOUT, ORDER, PROMPT, PICTURES),
             _perception_shown,
             _perception_method,
             {"strict": STRICT, "published": PUBLISHED},
@@ -97,7 +102,7 @@ TASKS = {
         Task(
             alignment.IMG2TEXT,
             "choice",
-            _named(SHEET, PROMPT, PICTURES),
+            _named(SHEET, LAYOUT, ORDER, PROMPT, PICTURES),
             _lettered,
             _img2text_method,
             {"strict": STRICT, "published": PUBLISHED},
@@ -105,7 +110,7 @@ TASKS = {
         Task(
             alignment.TEXT2IMG,
             "choice",
-            _named(SHEET, PROMPT, PICTURES),
+            _named(SHEET, LAYOUT, ORDER, PROMPT, PICTURES),
             _lettered,
             _text2img_method,
             {"strict": STRICT, "published": PUBLISHED},
@@ -113,7 +118,7 @@ TASKS = {
         Task(
             categories.TASK,
             "choice",
-            _named(SHEET, METHOD, PROMPT, PICTURES),
+            _named(SHEET, METHOD, LAYOUT, ORDER, PROMPT, PICTURES),
             _plain,
             _category_method,
             {"strict": STRICT_PAIRS, "published": PUBLISHED},
