@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.subject import Subject
+from snellen.subjects.registry import EXAMPLES, SUBJECTS, make_subject
+from tests.helpers.journey import says
+
+
+@pytest.fixture
+def chat(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Mapping[str, str]]]:
+    """What a chat subject would have been made of."""
+    asked: list[tuple[str, Mapping[str, str]]] = []
+
+    def make(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
+        asked.append((name, settings))
+        return says(f"chat:{name}", "yes")
+
+    monkeypatch.setitem(SUBJECTS._held, "chat", make)
+    return asked
+
+
+def test_kind_name_and_settings(chat: list[tuple[str, Mapping[str, str]]]) -> None:
+    make_subject("chat:openai/gpt-4o?temperature=0.5&seed=&stop=a%26b")
+    make_subject("openai/gpt-4o")
+    make_subject("openai-api/my/model:7b?seed=3")
+    assert chat == [
+        ("openai/gpt-4o", {"temperature": "0.5", "seed": "", "stop": "a&b"}),
+        ("openai/gpt-4o", {}),
+        ("openai-api/my/model:7b", {"seed": "3"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("oracle", "'oracle' is no subject; write kind:name"),
+        ("fak:oracle", "no kind of subject 'fak' in 'fak:oracle'; did you mean 'fake'?"),
+        ("", "'' is no subject"),
+        (":x", "no kind of subject ''"),
+        ("py:module", "write py:MODULE:FACTORY"),
+    ],
+)
+def test_errors_name_the_nearest(spec: str, told: str) -> None:
+    with pytest.raises(SnellenError) as caught:
+        make_subject(spec)
+    assert told in str(caught.value)
+
+
+def test_every_example_is_of_a_kind_there_is() -> None:
+    assert {example.split(":")[0] for example in EXAMPLES} <= set(SUBJECTS)
