@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from snellen.core.item import Affine, AnswerKind, ReplySpec
 from snellen.scoring.answers import read_answer, read_exactly, read_json_objects
+from snellen.scoring.answers.plain import LONGEST
 
 TABLE = yaml.safe_load(Path(__file__).with_name("answer_cases.yaml").read_text(encoding="utf-8"))
 
@@ -31,3 +34,319 @@ def test_case(case: dict[str, Any]) -> None:
     else:
         assert said == wanted, case["why"]
         assert type(said) is type(wanted)
+
+
+# What must hold for any reply
+
+LETTERS = "ABCDEFGH"
+WORDS = [
+    "red",
+    "dark red",
+    "small base",
+    "base",
+    "Left",
+    "Left above",
+    "polar_bear",
+    "T-shirt",
+    "None",
+    "1 and 3",
+    "粉红色",
+]
+names = st.lists(
+    st.one_of(st.sampled_from(WORDS), st.text(min_size=1, max_size=12)), min_size=2, max_size=8, unique_by=str.strip
+).filter(lambda found: all(name.strip() for name in found))
+replies = st.text(
+    alphabet=st.one_of(st.characters(), st.sampled_from("AaBbIiTtFf01 .,:;()[]{}<>*_'\"\\\n-\x00\ud800\ue000")),
+    max_size=80,
+)
+fragments = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "The answer is ",
+                "Answer: ",
+                "A",
+                "B",
+                "red",
+                "Left above",
+                "not ",
+                " or ",
+                "wait, ",
+                "\\boxed{",
+                "}",
+                "<answer>",
+                "</answer>",
+                "<think>",
+                "</think>",
+                '{"answer": ',
+                '"B"',
+                "5",
+                "1.5",
+                "one ",
+                "-",
+                "[1, 2, 3, 4]",
+                "#ff0000",
+                "\n",
+                ". ",
+                " because ",
+                "A is correct",
+                "yes",
+                "True",
+                "no, ",
+                "if ",
+            ]
+        ),
+        replies,
+    ),
+    max_size=12,
+).map("".join)
+DECLARATIONS = [
+    "The answer is {}.",
+    "Answer: {}",
+    "**Answer**: {}",
+    "\\boxed{{{}}}",
+    "<answer>{}</answer>",
+    "Final answer: {}",
+]
+PROSE = [
+    "",
+    "Let me look at the picture.\n",
+    "Both pictures show an object on a table.\n",
+    "A closer look helps.\n\n",
+    "First, I compare the shapes. I see that they differ.\n",
+]
+
+
+def lettered(shown: list[str]) -> ReplySpec:
+    pairs = [(letter, f"key {text}") for letter, text in zip(LETTERS, shown, strict=False)]
+    return ReplySpec("choice", (*pairs, *((text, f"key {text}") for text in shown)))
+
+
+@given(names, st.data())
+def test_choice_is_read_as_written(shown: list[str], data: st.DataObject) -> None:
+    for spec in (lettered(shown), ReplySpec("choice", tuple((text, f"key {text}") for text in shown))):
+        key = data.draw(st.sampled_from(spec.offered))
+        if len({held for text, held in spec.keys if text.strip() == spec.name(key).strip()}) == 1:
+            assert read_answer(spec.write(key), spec) == key
+            assert read_exactly(spec.write(key), spec) == key
+
+
+@pytest.mark.parametrize("keys", [(), (("T", "true"), ("F", "false")), (("Yes", "true"), ("No", "false"))])
+@pytest.mark.parametrize("answer", ["true", "false"])
+def test_true_false_is_read_as_written(answer: str, keys: tuple[tuple[str, str], ...]) -> None:
+    spec = ReplySpec("true_false", keys)
+    assert read_answer(spec.write(answer), spec) == answer
+
+
+@given(st.integers(-(10**14), 10**14))
+def test_integer_is_read_as_written(answer: int) -> None:
+    assert read_answer(ReplySpec("integer").write(answer), ReplySpec("integer")) == answer
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_number_is_read_as_written(answer: float) -> None:
+    assert read_answer(ReplySpec("number").write(answer), ReplySpec("number")) == answer
+
+
+@given(st.tuples(*[st.integers(0, 255)] * 3))
+def test_colour_is_read_as_written(answer: tuple[int, int, int]) -> None:
+    spec = ReplySpec("colour")
+    assert read_answer(spec.write(answer), spec) == answer
+    assert read_answer("#{:02x}{:02X}{:02x}".format(*answer), spec) == answer
+
+
+@given(st.text().filter(str.strip), st.sampled_from(["text", "description"]))
+def test_text_is_read_as_written(answer: str, kind: AnswerKind) -> None:
+    spec = ReplySpec(kind)
+    assert read_answer(spec.write(answer), spec) == answer.strip()
+
+
+side = st.floats(0, 2000)
+size = st.floats(0.5, 2000)
+scale = st.floats(0.2, 4) | st.floats(-4, -0.2)
+shift = st.floats(-500, 500)
+
+
+@given(st.tuples(side, side, size, size), st.tuples(scale, scale, shift, shift), st.booleans())
+def test_box_is_read_as_written(
+    box: tuple[float, float, float, float], map_: tuple[float, float, float, float], turned: bool
+) -> None:
+    x, y, width, height = box
+    across, down, right, below = map_
+    frame = Affine(0, across, right, down, 0, below) if turned else Affine(across, 0, right, 0, down, below)
+    answer = (x, y, x + width, y + height)
+    for spec in (ReplySpec("box"), ReplySpec("box", frame=frame)):
+        assert read_answer(spec.write(answer), spec) == pytest.approx(answer, abs=1e-4)
+
+
+@given(st.sampled_from(DECLARATIONS), st.sampled_from(PROSE), st.sampled_from(sorted(SPECS)), st.data())
+def test_prose_around_a_declaration_changes_nothing(form: str, before: str, name: str, data: st.DataObject) -> None:
+    spec = SPECS[name]
+    if spec.keys:
+        answer: Any = data.draw(st.sampled_from(spec.offered))
+    elif spec.kind == "integer":
+        answer = data.draw(st.integers(0, 200))
+    elif spec.kind == "box" and spec.frame is None:
+        answer = (1.0, 2.0, 30.5, 40.0)
+    elif spec.kind == "colour":
+        answer = (1, 2, 3)
+    else:
+        return
+    after = data.draw(st.sampled_from(["", "\n\nI hope this helps!", "\nThe reason is the shape of the object."]))
+    assert read_answer(before + form.format(spec.write(answer)) + after, spec) == answer
+
+
+@given(st.one_of(replies, fragments), st.sampled_from(sorted(SPECS)))
+def test_any_reply_is_read_without_error(text: str, name: str) -> None:
+    spec = SPECS[name]
+    said = read_answer(text, spec)
+    if spec.keys:
+        assert said is None or said in spec.offered
+    elif spec.kind == "colour":
+        assert said is None or (len(said) == 3 and all(0 <= part <= 255 for part in said))
+    elif spec.kind == "box":
+        assert said is None or (said[0] <= said[2] and said[1] <= said[3])
+    elif spec.kind in ("text", "description"):
+        assert said is None or said.encode()
+    read_exactly(text, spec)
+    read_json_objects(text)
+
+
+@given(st.permutations(WORDS), st.permutations(WORDS), st.sampled_from(WORDS), st.sampled_from(DECLARATIONS))
+def test_the_order_shown_does_not_matter_to_texts(one: list[str], two: list[str], word: str, form: str) -> None:
+    short = [*one[:7], word] if word not in one[:7] else one[:8]
+    other = [text for text in two if text in short]
+    for reply in (word, form.format(word)):
+        assert read_answer(reply, lettered(short)) == read_answer(reply, lettered(other)) == f"key {word}"
+
+
+@given(st.permutations(WORDS).map(lambda found: found[:6]), st.integers(0, 5), st.integers(0, 5))
+def test_a_letter_must_not_contradict_its_text(shown: list[str], letter: int, text: int) -> None:
+    said = read_answer(f"{LETTERS[letter]}) {shown[text]}", lettered(shown))
+    assert said == (f"key {shown[letter]}" if letter == text else None)
+
+
+def test_many_names_of_one_thing_are_no_answer() -> None:
+    spec = ReplySpec("choice", (("red", "one"), ("Red", "two")))
+    assert read_answer("red", spec) == "one"
+    assert read_answer("RED", spec) is None
+    assert read_answer("same", ReplySpec("choice", (("same", "one"), ("same", "two")))) is None
+
+
+def test_read_exactly_is_exact() -> None:
+    spec = ReplySpec("choice", (("A", "left"), ("B", "right")))
+    assert read_exactly(" B\n", spec) == "right"
+    assert read_exactly("b", spec) is None
+    assert read_exactly("B.", spec) is None
+
+
+# Long and hostile replies
+
+UNITS = [
+    "a",
+    "B ",
+    "B\n",
+    "\n",
+    "1 ",
+    "1,",
+    "1-",
+    "[",
+    "{",
+    '{"a":',
+    "[1,",
+    "[[1,2],",
+    "(1 ",
+    "<answer>",
+    "<think>",
+    "\\boxed{",
+    "*",
+    "_a_",
+    "~~",
+    "e\u0301\u0323",
+    "\u0301\u0323",
+    "The answer is B. ",
+    "The answer is ",
+    "I say ",
+    "wait ",
+    "not A or ",
+    "so ",
+    "if ",
+    "A) red\n",
+    "one ",
+    "twenty-",
+    "\x00",
+    "\ud800",
+    "😊",
+    '"',
+    "\\text{",
+    "B is correct. ",
+    "answer to the ",
+    "cannot ",
+    "\ue000",
+    "<a b=",
+    "option ",
+    "most likely ",
+    "𝐁",
+    "x1:1,",
+    "it is ",
+    "no, ",
+    "```\n",
+]
+
+FEW = {"B ", "1,", "[[1,2],", "{", "The answer is B. ", "\n"}
+HOSTILE = [pytest.param(unit, marks=() if unit in FEW else pytest.mark.slow, id=repr(unit)) for unit in UNITS]
+
+
+@pytest.mark.parametrize("length", [1_000_000, LONGEST])
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_megabyte_is_read_in_half_a_second(unit: str, length: int) -> None:
+    # The second length is that of the longest reply which is read as a whole.
+    text = unit * (length // len(unit))
+    for spec in (SPECS["colours"], SPECS["integer"], SPECS["box"]):
+        start = time.process_time()
+        read_answer(text, spec)
+        assert time.process_time() - start < 0.5
+    start = time.process_time()
+    read_json_objects(text)
+    assert time.process_time() - start < 0.5
+
+
+def test_the_end_of_a_long_reply_counts_if_it_declares() -> None:
+    filler = "The cube is small. " * 100_000
+    assert read_answer(f"{filler}The answer is B.", SPECS["colours"]) == "k2"
+    assert read_answer(f"B {filler}", SPECS["colours"]) is None
+    assert read_answer(f"{filler}It may be blue", SPECS["colours"]) is None
+
+
+# JSON sheets
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ('Here it is:\n```json\n[{"id": 1, "answer": "A"}]\n```\nDone.', [{"id": 1, "answer": "A"}]),
+        ('{"a": 1} and then {"b": [1, 2]}', {"b": [1, 2]}),
+        ('[1, 2] {"a": 1', [1, 2]),
+        ('[{"id": 1}, {"id": 2', {"id": 1}),
+        ("set {a, b} \\frac{1}{2} [see]", None),
+        ("", None),
+        ("3", None),
+        ('"text"', None),
+        ('{"a": NaN}', None),
+        ("{'a': 1}", None),
+        ('{"a": "}{]["}', {"a": "}{]["}),
+        ("[" * 5000, None),
+        ('{"n": ' + "9" * 5000 + "}", None),
+        ("{}", {}),
+        ("[]", []),
+    ],
+)
+def test_json_is_found_between_prose(text: str, found: Any) -> None:
+    assert read_json_objects(text) == found
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers(-999, 999) | st.text(), st.lists), replies, replies)
+def test_json_is_read_as_written(value: Any, before: str, after: str) -> None:
+    before, after = (text.translate(dict.fromkeys(map(ord, '[]{}"'))) for text in (before, after))
+    assert read_json_objects(f"{before}{json.dumps([value])}{after}") == [value]

@@ -81,14 +81,14 @@ UNSURE = _words(
 )
 QUESTION = re.compile(r"[^.!?\n]{0,60}\?")
 
-_FILL = r"(?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily)\s)*[\"'(\[]*$"
+_FILL = r"(?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily) )*[\"'(\[]*$"
 DENIED_BEFORE = _words(
-    r"(?:\b(?:not|never|no longer|anything but|neither|nor|without|except|excluding|unlike|no|cannot|can't|rul\w+ out|instead of|rather than"
-    rf"|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht|kein\w*|pas|niet|não|non|не|no es)|n't|不是)(?:\s|(?<=是)){_FILL}"
+    r"(?:\b(?:not|never|no longer|anything but|neither|nor|without|except|excluding|unlike|no|cannot|can't|rul\w+ out"
+    r"|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht|kein\w*|pas|niet|não|non"
+    rf"|не|no es) |n't |不是 ?){_FILL}"
 )
 _IS = r"(?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)"
 DENIED_AFTER = _words(
-    rf"[)\].:\"',]*\s?(?:one\s|option\s|choice\s|answer\s)?(?:{_IS}(?:n't|\snot\b|\snever\b)|can't\b|cannot\b|won't\b"
-    rf"|(?:is|are|was|seems|looks)\s(?:\w+ly\s|also\s)?(?:wrong|incorrect|impossible|ruled out|excluded"
-    r"|eliminated|out\b))"
+    rf"[)\].:\"',]* ?(?:one |option |choice |answer )?(?:{_IS}(?:n't| not\b| never\b)|can't\b|cannot\b|won't\b"
+    r"|(?:is|are|was|seems|looks) (?:\w+ly |also )?(?:wrong|incorrect|impossible|ruled out|excluded|eliminated|out\b))"
 )

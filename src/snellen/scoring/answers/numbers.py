@@ -31,6 +31,7 @@ BOUND = re.compile(
     r"(?i)(?:\b(?:at least|at most|more than|less than|fewer than|greater than|over|under|above|below|up to|nearly"
     r"|almost|minimum of|maximum of)|[<>≥≤±])\s?$"
 )
+MORE = re.compile(r"(?i)\+|\.\d| (?:or|and) (?:more|less|fewer|above|below|over|under)\b")
 SURE = re.compile(r"(?i)\b(?:is|are|exactly|only|just|total of|count of|see|contains|has|have|answer|:)\s$")
 LARGEST = 10**15
 """Beyond it numbers are no longer told apart as floats, and nobody counts that far."""
@@ -76,10 +77,11 @@ class Numbers:
             if markers.DENIED_BEFORE.search(lead):
                 continue
             value = self._value(match)
-            if BOUND.search(lead) or MANY.match(rest) or re.match(r"\+|\.\d", rest) or _is_fraction(lead, rest):
+            counts = SURE.search(lead) or (declared and not lead.strip())
+            if BOUND.search(lead) or MANY.match(rest) or MORE.match(rest) or _is_fraction(lead, rest):
                 value = None
-            elif (match["word"] or "").lower() == "one" and not (SURE.search(lead) or (declared and not lead.strip())):
-                # "the left one" counts nothing
+            elif (match["word"] or "").lower() == "one" and (not counts or rest.startswith(" of")):
+                # "the left one", "one of these": no count
                 value = None
             yield Mention(start, end, value)
 

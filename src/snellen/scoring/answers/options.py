@@ -25,15 +25,18 @@ NAMED_AS = re.compile(
     r"(?i)\b(?:option|choice|letter|number|picture|image|photo|candidate|answer) ?[#:]? ?[\"'(\[]?$|#$"
 )
 NOT_ARTICLE = re.compile(
-    r"(?i)(?:$|[\n.,:;!?)\]\"'/&|]| [/&|-]| (?:because|since|is|was|are|or|and|due|matches|shows|seems|looks|has|given"
-    r"|based|as|for|with|but|not|does|doesn't|isn't)\b)"
+    r"(?:$|[\n.,:;!?)\]\"'/&|]| [^\w\s\"'(\[$#]| [A-Z](?![\w'])| (?:because|since|is|was|are|or|and|due|matches|shows"
+    r"|seems|looks|has|given|based|as|for|with|but|not|does|doesn't|isn't|over|than|though|although|rather than"
+    r"|instead)\b)"
 )
 """What follows a letter that is no article."""
 NO_NAME = re.compile(
-    r"(?i) (?:[\"'(]|(?:fits|appears|corresponds|represents|depicts|contains|displays|features|belongs|best|most|clearly"
-    r"|also|here|to|in|on|by|at|from|would|must|should|can|will|could|alone|only)\b)"
+    r" (?:[\"'(]|(?:fits|appears|corresponds|represents|depicts|contains|displays|features|belongs|best|most|clearly"
+    r"|also|here|to|in|on|by|at|from|would|must|should|can|will|could|alone|only|rather)\b)"
 )
 """What else may follow a letter that stands for an option, and is no part of a name like "T shape"."""
+A_THING = re.compile(r"\b(?:an?|[Vv]itamin|Mrs?\.?|Dr\.?|[Pp]lan|[Gg]rade) $")
+"""What stands before a letter that is the name of a thing: "the shape of a C"."""
 WORDLIKE = frozenset("aeiouy")
 """Letters that are words in some language: 'a', 'I', Spanish 'o' and 'y', Italian 'e'."""
 TRUTHS = {"true": ("true", "t"), "false": ("false", "f")}
@@ -122,8 +125,13 @@ class Options:
         at_start = len(piece) - len(piece.lstrip(" \"'([")) if declared else -1
         for match in SINGLE.finditer(piece):
             name = match[1].lower()
-            if name in self.labels and _is_label(piece, match.start(), match.end(), match.start() == at_start):
+            if name not in self.labels:
+                continue
+            if _is_label(piece, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), self.labels[name], True)
+            elif match.start() == at_start and match[1] == "A" and not _belongs_to_more("", piece[match.end() :][:2]):
+                # "I choose A ...": a label or an article, which is not to be told.
+                yield Mention(match.start(), match.end(), None, True)
 
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
         for name, key in self.asides.items():
@@ -191,8 +199,12 @@ def _is_label(piece: str, start: int, end: int, declared: bool) -> bool:
     if name.isdigit():
         opens = not before.strip(" ") or before.rstrip(" ").endswith("\n")
         return apart and (declared or (opens and after[:1] in (".", ":")))
+    if A_THING.search(before):
+        return False
     if name.lower() in WORDLIKE:
-        return apart and (declared or name in "AEOUY")
+        # A capital within a sentence is no article either.
+        within = before.rstrip(" ")[-1:].isalnum() and before[-1:] == " "
+        return (apart and (declared or name in "AEOUY")) or (within and name in "AEOUY")
     return declared or (name.isupper() and (apart or bool(NO_NAME.match(after))))
 
 
@@ -207,13 +219,19 @@ def _belongs_to_more(before: str, after: str) -> bool:
 
 
 def _paired(found: list[Mention], piece: str) -> Iterator[Mention]:
-    """A label and the same option's text right behind it (or the other way round) are one mention."""
+    """A label and the same option's text right behind it (or the other way round) are one mention.
+
+    An "A" that may be an article is one if an option's text follows it.
+    """
     at = 0
     while at < len(found):
         one = found[at]
         if at + 1 < len(found):
             two = found[at + 1]
             between = piece[one.end : two.start]
+            if one.value is None and one.label and between == " ":
+                at += 1
+                continue
             if one.value == two.value and one.label != two.label and not between.strip(" ).:,]([\"'-"):
                 yield Mention(one.start, two.end, one.value, two.label)
                 at += 2
