@@ -8,11 +8,13 @@ Denoise in its fast mode. Every scene holds the same kinds of surface, so that k
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from snellen.core.errors import SnellenError
 from snellen.stimuli.render.engine import Engine, RenderSettings
 from snellen.stimuli.render.looks import METAL_RGB, RUBBER_RGB, developed, dome_map, wood_texture
 from snellen.stimuli.scenes.model import AreaLight, Camera, Floor, Material, Pose, Scene, Solid
@@ -34,7 +36,12 @@ _HIDDEN = Mesh(
 
 def _mitsuba(engine: Engine, threads: int) -> Any:
     """The mitsuba module with the engine's variant set; called again, only the thread count may change."""
-    if engine.libllvm:
+    if engine.libllvm and os.environ.get("DRJIT_LIBLLVM_PATH") != engine.libllvm:
+        if "drjit" in sys.modules:  # it loaded an LLVM on import, perhaps one that would abort the process
+            raise SnellenError(
+                "mitsuba was imported before snellen could choose its LLVM; "
+                f"start Python with DRJIT_LIBLLVM_PATH={engine.libllvm} or draw before importing mitsuba"
+            )
         os.environ["DRJIT_LIBLLVM_PATH"] = engine.libllvm
     import drjit
     import mitsuba

@@ -1,0 +1,92 @@
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.stimuli.render import RenderSettings, engine, renderer_info
+from snellen.stimuli.scenes import Composite, Look, composite_scene
+
+
+@pytest.fixture
+def fresh_probe() -> Iterator[None]:
+    engine.working_llvm.cache_clear()
+    yield
+    engine.working_llvm.cache_clear()
+
+
+def test_toy_needs_nothing() -> None:
+    info = renderer_info(RenderSettings(renderer="toy"))
+    assert info["renderer"] == "toy"
+    assert info["llvm"] is None
+    assert set(info["versions"]) == {"toy", "scene"}
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(SnellenError, match="povray"):
+        RenderSettings(renderer="povray")  # type: ignore[arg-type]
+    with pytest.raises(SnellenError, match="at least 1"):
+        RenderSettings(samples_per_pixel=0)
+
+
+def test_glass_has_its_own_samples() -> None:
+    settings = RenderSettings(samples_per_pixel=4, glass_samples_per_pixel=9)
+    ball = Look("sphere", "wood")
+    assert settings.samples(composite_scene(Composite(ball, "surface", ball, "surface"))) == 4
+    assert settings.samples(composite_scene(Composite(ball, "surface", Look("sphere", "glass"), "surface"))) == 9
+
+
+def test_a_missing_renderer_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SnellenError, match=r"pip install 'snellen\[render\]'"):
+        engine.find_engine(RenderSettings())
+
+
+def test_candidates_put_the_stated_file_first_then_the_one_beside_python(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    beside = tmp_path / "lib" / "llvm" / "deep" / "libLLVM.so.19.1"
+    beside.parent.mkdir(parents=True)
+    beside.touch()
+    (beside.parent / "libLLVM-19.so").symlink_to(beside.name)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setenv("DRJIT_LIBLLVM_PATH", "/stated/libLLVM.so")
+    found = list(engine._candidates())
+    assert found[:2] == ["/stated/libLLVM.so", str(beside)]
+    assert found.count(str(beside)) == 1
+
+
+def test_system_files_come_newest_first() -> None:
+    names = ["/usr/lib/libLLVM-15.so", "/usr/lib/llvm-19/lib/libLLVM.so.19.1", "/usr/lib/libLLVM.so"]
+    assert sorted(map(Path, names), key=engine._age) == [Path(names[1]), Path(names[0]), Path(names[2])]
+
+
+def test_an_llvm_that_kills_the_process_is_survived_and_said(
+    monkeypatch: pytest.MonkeyPatch, fresh_probe: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(engine, "_candidates", lambda: iter(["/nowhere/libLLVM-15.so"]))
+    monkeypatch.setattr(engine, "_PROBE", "import os; os.abort()")
+    assert engine.working_llvm() is None
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "libLLVM-15.so" in said
+    assert "DRJIT_LIBLLVM_PATH" in said
+    assert engine.working_llvm() is None
+    assert capsys.readouterr().err == ""
+
+
+def test_asked_for_llvm_without_one_is_an_error(monkeypatch: pytest.MonkeyPatch, fresh_probe: None) -> None:
+    if importlib.util.find_spec("mitsuba") is None or importlib.util.find_spec("mitsuba_oidn") is None:
+        pytest.skip("mitsuba and mitsuba-oidn are not installed (pip install 'snellen[render]')")
+    monkeypatch.setattr(engine, "_candidates", lambda: iter([]))
+    with pytest.raises(SnellenError, match="DRJIT_LIBLLVM_PATH"):
+        engine.find_engine(RenderSettings(variant="llvm_ad_rgb"))
+    assert engine.find_engine(RenderSettings()).variant == "scalar_rgb"
+
+
+def test_importing_the_package_does_not_import_mitsuba() -> None:
+    code = "import sys, snellen.stimuli.render, snellen.stimuli.scenes; assert 'mitsuba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
