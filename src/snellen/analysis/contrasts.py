@@ -30,7 +30,7 @@ def contrasts(scores: pd.DataFrame) -> pd.DataFrame:
             for (subject, condition), rows_of in part.groupby(["subject", "condition"], sort=False)
         }
         for first, second in combinations(arms, 2):
-            both = arms[first].join(arms[second], how="inner", rsuffix="_second")
+            both = arms[first].join(arms[second]["value"].rename("value_second"), how="inner")
             if both.empty:
                 continue
             rng = stream("contrast", *keys.values(), first, second)

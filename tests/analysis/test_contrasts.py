@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from snellen.analysis.contrasts import COLUMNS, arm_name, contrasts
+
+
+def scores(**arms: list[float | None]) -> pd.DataFrame:
+    """One score an item for each arm, None where the arm lacks it; items two a cluster."""
+    rows = [
+        {
+            "task": "task", "protocol": "strict", "metric": "accuracy", "subject": arm.split("_")[0],
+            "condition": arm.partition("_")[2].replace("_", "=") or "vanilla", "repeat": 0, "item_id": str(n),
+            "cluster_id": str(n // 2), "value": math.nan if value is None else value,
+        }
+        for arm, values in arms.items()
+        for n, value in enumerate(values)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_arms_are_compared_on_the_items_both_have() -> None:
+    # Both have items 0-3: 1, 1, 1, 0 against 0, 0, 1, 0, so (1 + 1 + 0 + 0) / 4 = 0.5; by all their items it is 0.6.
+    done = contrasts(scores(a=[1, 1, 1, 0, 1, None], b=[0, 0, 1, 0, None, 0]))
+    assert tuple(done.columns) == COLUMNS
+    (one,) = done.to_dict("records")
+    assert (one["first"], one["second"], one["difference"], one["n"]) == ("a", "b", 0.5, 4)
+    assert one["low"] <= 0.5 <= one["high"]
+    assert not one["clear"], "two clusters tell little"
+
+
+def test_every_two_arms_and_nothing_else() -> None:
+    done = contrasts(scores(a=[1, 1], b=[0, 1], a_shots_1=[0, 0], c=[None, None]))
+    pairs = {
+        (first, second): gap
+        for first, second, gap in zip(done["first"], done["second"], done["difference"], strict=True)
+    }
+    assert pairs == {("a", "b"): 0.5, ("a", "a [shots=1]"): 1.0, ("b", "a [shots=1]"): 0.5}
+    assert arm_name("a", "vanilla") == "a"
+
+
+def test_repeats_of_an_item_are_averaged_first() -> None:
+    first = scores(a=[1, 1], b=[0, 0])
+    again = scores(a=[0, None])
+    again["repeat"] = 1
+    done = contrasts(pd.concat([first, again]))
+    # Item 0: (1 + 0) / 2 - 0; item 1: 1 - 0.
+    assert done["difference"].to_list() == [pytest.approx(0.75)]
+    assert done["n"].to_list() == [2]
+
+
+def test_a_clear_difference_is_called_so_whichever_comes_first() -> None:
+    good, bad = [1.0, 1.0, 0.0, 1.0] * 10, [0.0, 1.0, 0.0, 0.0] * 10
+    for told in ({"a": good, "b": bad}, {"a": bad, "b": good}):
+        (one,) = contrasts(scores(**told)).to_dict("records")  # type: ignore[arg-type]
+        assert abs(one["difference"]) == pytest.approx(0.5)
+        assert one["clear"]
+        assert one["low"] * one["high"] > 0
+    (same,) = contrasts(scores(a=good, b=good)).to_dict("records")  # type: ignore[arg-type]
+    assert (same["difference"], same["clear"]) == (0.0, False)
+    assert same["low"] < 0 < same["high"], "no difference seen is not none"
+
+
+def test_tasks_protocols_and_metrics_stay_apart() -> None:
+    base = scores(a=[1, 1], b=[0, 0])
+    parts = [base, base.assign(task="other"), base.assign(metric="iou", value=1.0), base.assign(protocol="published")]
+    done = contrasts(pd.concat(parts))
+    assert len(done) == 4
+    assert done.set_index(["task", "protocol", "metric"])["difference"].to_dict() == {
+        ("task", "strict", "accuracy"): 1.0,
+        ("other", "strict", "accuracy"): 1.0,
+        ("task", "strict", "iou"): 0.0,
+        ("task", "published", "accuracy"): 1.0,
+    }
+
+
+def test_nothing_to_compare_is_an_empty_table() -> None:
+    assert contrasts(scores(a=[1, 1])).empty
+    assert tuple(contrasts(scores(a=[None], b=[1])).columns) == COLUMNS

@@ -1,0 +1,242 @@
+"""What must travel with a number, on answers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from snellen.analysis.results import KEYS, result_columns, results, summary
+from snellen.core.condition import Axis
+from snellen.core.item import Item, Option
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.response import Response, Status
+from snellen.core.runfolder import ArmCard
+from snellen.core.score import Metric
+from snellen.core.suite import Ceiling, Suite
+from snellen.runs.score import score
+from snellen.scoring.metrics import mae_over_gt
+from snellen.scoring.protocols import all_right
+from tests.helpers.journey import NAMED, PUBLISHED, STRICT, item, row, suite_of, value
+
+AXIS = Axis("shots", (0, 1))
+FAIL, DECLINE = "<failed>", "<declined>"
+
+
+def build(root: Path, items: Sequence[Item]) -> ItemSet:
+    return write_itemset(root, items, source="generated", recipe={})
+
+
+def heard(built: ItemSet, texts: Sequence[str | None], **told: Any) -> list[Response]:
+    """One response an item: its text, FAIL, DECLINE, or None where the call came back without it."""
+    made = []
+    for one, text in zip(built.items, texts, strict=True):
+        status: Status = "failed" if text == FAIL else "declined" if text == DECLINE else "ok"
+        said = text if status == "ok" else None
+        told = {"subject": "own:x", "condition": "vanilla", "repeat": 0, **told}
+        place = f"{told['subject']}/{told['condition']}/{told['repeat']}/{one.item_id}"
+        made.append(
+            Response(
+                response_id=place,
+                fingerprint="f" * 12,
+                item_id=one.item_id,
+                task=one.task,
+                status=status,
+                text=said,
+                reason="",
+                reply_spec=one.view().reply,
+                calls=(place,),
+                **told,
+            )
+        )
+    return made
+
+
+def card(subject: str = "own:x", condition: str = "vanilla", shots: int = 0) -> ArmCard:
+    return ArmCard(
+        subject=subject,
+        fingerprint="f" * 12,
+        settings={},
+        attributes={},
+        condition=condition,
+        columns={"shots": shots},
+        repeat=0,
+    )
+
+
+def table(built: ItemSet, suite: Suite, responses: Sequence[Response], protocol: str = "strict") -> pd.DataFrame:
+    arms = [card(s, c, int(c == "shots=1")) for s, c in dict.fromkeys((r.subject, r.condition) for r in responses)]
+    return results(score(responses, built, suite, protocol), built, suite, arms)
+
+
+def colours(n: int, **told: Any) -> list[Item]:
+    names = ("red", "green", "blue")
+    return [item(f"{k:02}", [], names[k % 3], "choice", options=NAMED, **told) for k in range(n)]
+
+
+def test_one_arm_by_hand(tmp_path: Path) -> None:
+    built, suite = build(tmp_path, colours(6)), suite_of(AXIS)
+    answers = heard(built, ["red", "the green one", "blue", None, "red", FAIL])
+    done = table(built, suite, answers)
+    assert list(done.columns) == result_columns(suite)
+    assert result_columns(suite)[:6] == ["subject", "suite", "task", "condition", "shots", "split"]
+    assert set(KEYS) < set(done.columns)
+    one = row(done)
+    # Heard: 5, of which 3 right, 1 wrong ("red" is green), 1 without an answer. Tried: 6.
+    assert (one["value"], one["n"], one["clusters"]) == (pytest.approx(3 / 5), 5, 5)
+    assert (one["no_answer_rate"], one["failure_rate"]) == (pytest.approx(1 / 5), pytest.approx(1 / 6))
+    # Wilson for 3 of 5: (0.6 + 1.9207 / 5 -+ 1.96 sqrt(0.24 / 5 + 0.9604 / 25)) / (1 + 3.8415 / 5)
+    assert (one["low"], one["high"]) == pytest.approx((0.2307, 0.8824), abs=1e-4)
+    assert one["interval"] == "95 % Wilson, adjusted for clusters"
+    assert (one["chance"], one["not_applicable"], one["unable"], one["shots"]) == (pytest.approx(1 / 3), 0, False, 0)
+    assert math.isnan(one["ceiling"])
+    lenient = row(table(built, suite, answers, "published"))
+    assert (lenient["value"], lenient["n"], lenient["no_answer_rate"]) == (
+        pytest.approx(3 / 4),
+        4,
+        pytest.approx(1 / 5),
+    )
+
+
+def test_a_declined_arm_is_one_row_without_value(tmp_path: Path) -> None:
+    built = build(tmp_path, colours(3, requires=("colour",), factors={"level": "hard"}))
+    suite = suite_of(AXIS, split_by=("level",))
+    done = table(built, suite, [*heard(built, [DECLINE] * 3), *heard(built, ["red"] * 3, subject="own:y")])
+    mine = done[done["subject"] == "own:x"]
+    assert len(mine) == 1
+    one = row(mine)
+    assert (one["n"], one["clusters"], one["not_applicable"], one["interval"]) == (0, 0, 3, "")
+    assert mine[["value", "low", "high", "chance", "no_answer_rate", "failure_rate"]].isna().all(axis=None)
+    assert not one["unable"]
+    assert len(done) == 1 + 3
+
+
+def test_what_was_never_asked_has_no_row(tmp_path: Path) -> None:
+    built, suite = build(tmp_path, colours(3)), suite_of(AXIS)
+    asked = heard(built, ["red"] * 3, subject="own:y", condition="shots=1")
+    done = results(score(asked, built, suite), built, suite, [card(), card("own:y", "shots=1", 1)])
+    assert done[["subject", "condition", "shots"]].to_numpy().tolist() == [["own:y", "shots=1", 1]]
+    assert results(score([], built, suite), built, suite, [card()]).columns.to_list() == result_columns(suite)
+
+
+def test_subgroups_by_what_is_required_and_by_factor(tmp_path: Path) -> None:
+    needs: list[tuple[str, ...]] = [("colour",), ("colour", "shape"), ("shape",), (), (), ()]
+    levels = ["easy", "hard", "hard", "easy", "", "easy"]
+    items = [
+        replace(one, requires=need, factors={"level": level} if level else {})
+        for one, need, level in zip(colours(6), needs, levels, strict=True)
+    ]
+    built, suite = build(tmp_path, items), suite_of(AXIS, split_by=("level",))
+    done = table(built, suite, heard(built, ["red", "green", "red", "red", "red", "red"]))  # right: 0, 1, 3
+    told = {(f, v): (n, k) for f, v, n, k in zip(done["factor"], done["level"], done["n"], done["value"], strict=True)}
+    assert told == {
+        ("", ""): (6, pytest.approx(3 / 6)),
+        ("level", "easy"): (3, pytest.approx(2 / 3)),
+        ("level", "hard"): (2, pytest.approx(1 / 2)),
+        ("requires", "colour"): (2, 1.0),
+        ("requires", "not colour"): (4, pytest.approx(1 / 4)),
+        ("requires", "shape"): (2, pytest.approx(1 / 2)),
+        ("requires", "not shape"): (4, pytest.approx(1 / 2)),
+    }
+
+
+def test_where_all_items_require_it_there_is_no_rest(tmp_path: Path) -> None:
+    built, suite = build(tmp_path, colours(3, requires=("colour",))), suite_of(AXIS)
+    assert table(built, suite, heard(built, ["red"] * 3))["level"].to_list() == ["", "colour"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "flagged"),
+    [
+        (["red"] * 12, True),  # one and the same answer throughout
+        (["red"] * 11 + ["blue"], False),
+        (["red"] * 10 + [None] * 2, True),
+        (["red"] * 9 + [None] * 3, False),  # nine answers are too few to tell
+        (["red", "blue"] * 3 + ["who knows"] * 6, True),  # half are unreadable
+        (["red", "blue"] * 3 + ["red"] + [None] * 5, False),
+        ([FAIL] * 12, False),  # a failure is no reply
+        ([FAIL] * 10 + [None, "red"], True),
+    ],
+)
+def test_unable_is_a_flag_beside_the_score(tmp_path: Path, texts: list[str | None], flagged: bool) -> None:
+    built, suite = build(tmp_path, colours(12)), suite_of(AXIS)
+    one = row(table(built, suite, heard(built, texts)))
+    assert bool(one["unable"]) is flagged
+    assert math.isnan(one["value"]) == (set(texts) == {FAIL})
+
+
+def test_one_answer_is_fine_where_it_is_always_right(tmp_path: Path) -> None:
+    built, suite = build(tmp_path, [replace(one, answer="red") for one in colours(12)]), suite_of(AXIS)
+    one = row(table(built, suite, heard(built, ["red"] * 12)))
+    assert (one["value"], one["unable"]) == (1.0, False)
+
+
+def test_repeats_are_units_of_the_same_clusters(tmp_path: Path) -> None:
+    built, suite = build(tmp_path, colours(3)), suite_of(AXIS)
+    first, second = heard(built, ["red", "green", "red"]), heard(built, ["red", "red", "red"], repeat=1)
+    one = row(table(built, suite, [*first, *second]))
+    assert (one["value"], one["n"], one["clusters"]) == (pytest.approx(3 / 6), 6, 3)
+
+
+def test_groups_are_scored_whole_and_within_a_repeat(tmp_path: Path) -> None:
+    items = [item(f"{g}{t}", [], t, "true_false", group_id=g) for g in "ab" for t in ("true", "false")]
+    protocols = {
+        name: replace(one, units=all_right) for name, one in {"strict": STRICT, "published": PUBLISHED}.items()
+    }
+    built, suite = build(tmp_path, items), suite_of(AXIS, kind="true_false", protocols=protocols)
+    # Repeat 0: a whole, b half right. Repeat 1: a was not heard whole, b has an unreadable reply.
+    answers = [*heard(built, ["T", "F", "T", "T"]), *heard(built, ["T", FAIL, "T", "dunno"], repeat=1)]
+    one = row(table(built, suite, answers))
+    assert (one["value"], one["n"], one["clusters"], one["chance"]) == (pytest.approx(1 / 3), 3, 2, 0.25)
+    lenient = row(table(built, suite, answers, "published"))
+    assert (lenient["value"], lenient["n"]) == (pytest.approx(1 / 2), 2)
+
+
+def test_chance_is_the_mean_over_the_items_scored(tmp_path: Path) -> None:
+    two = (Option("red"), Option("green"))
+    items = [replace(colours(1)[0], item_id=str(n), options=two if n else NAMED) for n in range(3)]
+    built, suite = build(tmp_path, items), suite_of(AXIS)
+    assert row(table(built, suite, heard(built, ["red", "red", FAIL])))["chance"] == pytest.approx((1 / 3 + 1 / 2) / 2)
+
+
+def test_a_ceiling_is_that_of_task_metric_and_level(tmp_path: Path) -> None:
+    built = build(tmp_path, colours(3, factors={"level": "hard"}))
+    base = suite_of(AXIS, split_by=("level",))
+    ceilings = [
+        Ceiling(task="task", metric="accuracy", value=0.9, source="by hand"),
+        Ceiling(task="task", metric="accuracy", value=0.7, source="by hand", factor="level", level="hard"),
+        Ceiling(task="other", metric="accuracy", value=0.1, source="by hand"),
+    ]
+    suite = replace(base, card=base.card.model_copy(update={"ceilings": ceilings}))
+    done = table(built, suite, heard(built, ["red"] * 3))
+    assert done["ceiling"].to_list() == [0.9, 0.7]
+
+
+def test_errors_are_put_together_as_their_metric_says(tmp_path: Path) -> None:
+    items = [item(str(n), [], truth, "number") for n, truth in enumerate((10.0, 10.0, 2.0, 8.0))]
+
+    def error(one: Item, said: float) -> float:
+        return mae_over_gt(one.answer, said)
+
+    metrics = tuple(
+        Metric(name, error, worst=9.0, higher_is_better=False, summary=name)
+        for name in ("mean", "median", "root mean square")
+    )
+    protocols = {"strict": replace(STRICT, metrics=metrics)}
+    built, suite = build(tmp_path, items), suite_of(AXIS, kind="number", protocols=protocols)
+    done = table(built, suite, heard(built, ["11", "7", "3", "none"]))  # errors 0.1, 0.3, 0.5, and the worst: 9
+    assert [value(done, metric=metric.name) for metric in metrics] == pytest.approx(
+        [(0.1 + 0.3 + 0.5 + 9) / 4, (0.3 + 0.5) / 2, math.sqrt((0.01 + 0.09 + 0.25 + 81) / 4)]
+    )
+    assert set(done["interval"]) == {"95 % cluster bootstrap"}
+    assert (done["low"] < done["value"]).all()
+    assert (done["value"] < done["high"]).all()
+    again = table(built, suite, heard(built, ["11", "7", "3", "none"]))
+    pd.testing.assert_frame_equal(done, again)
+    assert math.isnan(summary(np.array([]), metrics[0]))
