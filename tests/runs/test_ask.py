@@ -161,7 +161,8 @@ class Dear(Base):
 
 
 def dear(at_once: int) -> Dear:
-    return Dear(SubjectCard("chat:dear", {"price_in": 500.0, "price_out": 2500.0}, at_once=at_once))
+    prices = {"price_in": "500", "price_out": "2500"}
+    return Dear(SubjectCard("chat:dear", attributes=prices, at_once=at_once))
 
 
 def test_the_budget_stops_a_run_and_more_money_goes_on(tmp_path: Path, built: ItemSet) -> None:
