@@ -7,6 +7,7 @@ left of the budget, are also the train split of Pattern Perception, object-disjo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,10 +69,12 @@ def design(options: BuildOptions) -> Design:
     """Decide every picture from the seed alone."""
     counts, n = _counts(options), _n(options)
     most = len(all_composites()) * VIEWS if options.full else budget(n)
-    natural = _natural(counts)
+    natural = _natural(counts, options.seed)
     test = _test_objects(counts[perception.TASK], options.seed)
-    rules, pairs = _categories(counts[categories.TASK], options.seed, {one for one, _ in test})
-    used = len(natural) + len(test) + sum(map(len, rules.values()))
+    rules, pairs = _categories(
+        counts[categories.TASK], options.seed, {one for one, _ in test}, most - len(natural) - len(test)
+    )
+    used = len(natural) + len(test) + len({one for shown in rules.values() for one in shown})
     left = min(most - used, 3 * n if options.quick else most) if counts[perception.TASK] else 0
     train = _train_objects(max(left, 0), options.seed, {one for one, _ in test}, rules)
     return Design(counts, test, train, natural, rules, tuple(pairs))
@@ -92,11 +95,14 @@ def _counts(options: BuildOptions) -> dict[str, int]:
     return {task: (FULL_COUNTS[task] if options.full else n) if task in tasks else 0 for task in TASKS}
 
 
-def _natural(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    """Enough pictures that every category has as many as it has questions."""
-    names = [category.name for category in alignment.natural_categories().categories]
+def _natural(counts: Mapping[str, int], seed: int) -> tuple[tuple[str, int], ...]:
+    """A picture of every category, and of some as many more as it takes to show none twice in img2text."""
     most = max(counts[alignment.IMG2TEXT], counts[alignment.TEXT2IMG])
-    return tuple((name, k) for k in range(-(-most // len(names))) for name in names)
+    if not most:
+        return ()
+    asked = Counter(alignment.names_for(most, seed, VERSION, alignment.IMG2TEXT))
+    names = [category.name for category in alignment.natural_categories().categories]
+    return tuple((name, k) for k in range(max(asked.values())) for name in names if k < max(1, asked[name]))
 
 
 def _view(index: int, seed: int) -> int:
@@ -108,16 +114,25 @@ def _test_objects(count: int, seed: int) -> tuple[tuple[int, int], ...]:
     return tuple((int(index), _view(int(index), seed)) for index in order[:count])
 
 
-def _categories(count: int, seed: int, tested: set[int]) -> tuple[dict[Rule, tuple[tuple[int, int], ...]], list[Pair]]:
-    """Rules with the objects that show them (never those Pattern Perception tests), and the pairs asked about."""
+def _categories(
+    count: int, seed: int, tested: set[int], most: int
+) -> tuple[dict[Rule, tuple[tuple[int, int], ...]], list[Pair]]:
+    """The pairs asked about, and for each rule the objects that show it, in at most `most` pictures.
+
+    What Pattern Perception tests is taken only where a rule has too few other objects (at the full size, once in a
+    while).
+    """
     if not count:
         return {}, []
     pairs_wanted = -(-count // categories.QUERIES_A_PAIR)
-    families = max(2, -(-pairs_wanted // 3))
-    rules, pairs = categories.choose_pairs(pairs_wanted, families * 3, seed, VERSION, packaged_features())
+    families = min(-(-pairs_wanted // 3), most // (OBJECTS_A_RULE * categories.RULES_A_FAMILY))
+    rules_wanted = max(2, families) * categories.RULES_A_FAMILY
+    rules, pairs = categories.choose_pairs(pairs_wanted, rules_wanted, seed, VERSION, packaged_features())
     shown = {}
     for place, rule in enumerate(rules):
-        held = [int(k) for k in np.flatnonzero(rule.mask()) if int(k) not in tested]
+        every = [int(k) for k in np.flatnonzero(rule.mask())]
+        held = [k for k in every if k not in tested]
+        held += [k for k in every if k in tested][: max(0, OBJECTS_A_RULE - len(held))]
         order = stream("combo", VERSION, seed, categories.TASK, "objects", place).permutation(len(held))
         shown[rule] = tuple((held[k], _view(held[k], seed)) for k in order[:OBJECTS_A_RULE])
     return shown, pairs
@@ -127,7 +142,7 @@ def _train_objects(
     count: int, seed: int, tested: set[int], rules: Mapping[Rule, Sequence[tuple[int, int]]]
 ) -> tuple[tuple[int, int], ...]:
     """The pictures of the rules, and random objects with what is left of the budget."""
-    held = list(dict.fromkeys(one for shown in rules.values() for one in shown))
+    held = list(dict.fromkeys(one for shown in rules.values() for one in shown if one[0] not in tested))
     taken = tested | {one for one, _ in held}
     order = stream("combo", VERSION, seed, perception.TASK, "train").permutation(len(all_composites()))
     more = [int(index) for index in order if int(index) not in taken][:count]

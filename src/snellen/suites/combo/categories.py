@@ -145,7 +145,8 @@ def _candidates(rules: Sequence[Rule], rng: np.random.Generator, most: int = 400
     """Every pair within a family, and some of those across."""
     families = [rules[n : n + RULES_A_FAMILY] for n in range(0, len(rules), RULES_A_FAMILY)]
     within = [pair for held in families for pair in combinations(held, 2)]
-    across = [pair for pair in combinations(rules, 2) if pair not in set(within)]
+    inner = set(within)
+    across = [pair for pair in combinations(rules, 2) if pair not in inner]
     picked = rng.permutation(len(across))[:most]
     return within + [across[int(k)] for k in picked]
 
