@@ -72,7 +72,7 @@ def mae_over_gt(answer: float, said: float) -> float:
 
 
 def ciede2000(answer: Sequence[float], said: Sequence[float]) -> float:
-    """CIEDE2000 difference of two sRGB colours (three numbers 0..255 each): 0 to about 119, lower is better.
+    """CIEDE2000 difference of two sRGB colours (three numbers 0..255 each): 0 to about 119.3, lower is better.
 
     sRGB is linearised, led to CIE L*a*b* under D65 (2 degree observer) and compared with kL = kC = kH = 1. A difference
     of 1 is about the smallest that people see. The worst score, given to a reply that holds no colour, is that of the
