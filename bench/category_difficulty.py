@@ -1,7 +1,7 @@
 """Measures of how hard two categories are to tell apart, compared on reference pairs by the packaged features.
 
-Each measure is held against how often a nearest-prototype reader with four examples a category errs on the same features
-(100 draws a pair), by Spearman's rank correlation. Also: the bias of the measure at the category sizes used.
+Each measure is held against how often a nearest-prototype reader with four examples a category errs on the same
+features (100 draws a pair), by Spearman's rank correlation. Also: the bias of the measure at the category sizes used.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def main() -> None:
     for name in found[0]:
         rho = spearmanr([row[name] for row in found], errors).statistic
         print(f"| {name} | {rho:.3f} |")
-    print("\n| objects a category | 2-Wasserstein of two halves of one category (PCA 16): mean | share of first threshold |\n|---|---|---|")
+    print(
+        "\n| objects a category | distance of two random samples of all objects: mean | of first threshold |\n|---|---|---|"
+    )
     for size in (12, 24, 48, 96, 192, 384):
         gaps = []
         for _ in range(20 if quick else 60):

@@ -211,9 +211,9 @@ def show(
 def run(
     itemset: Annotated[list[str], typer.Argument(help="Item sets or suites.")],
     subject: Subjects,
-    condition: Annotated[list[str], typer.Option(help="E.g. pictures=none; shots=0..5 expands; may be repeated.")] = [
-        "vanilla"
-    ],
+    condition: Annotated[
+        list[str], typer.Option(help="E.g. pictures=none; shots=0..5 expands; may be repeated.")
+    ] = VANILLA,
     limit: Annotated[Optional[int], typer.Option(min=1, help="Only the first N test items a task.")] = None,  # noqa: UP045
     repeats: Annotated[int, typer.Option(min=1)] = 1,
     budget: Annotated[
