@@ -125,13 +125,7 @@ def choose_pairs(
         while len(rules) < rules_count:
             rules += [rule for rule in family(rng) if rule not in rules]
         rules = rules[:rules_count]
-        by_level: dict[str, list[Pair]] = {level: [] for level in LEVELS}
-        for first, second in _candidates(rules, rng):
-            if not _disjoint(first, second):
-                continue
-            distance = separation(features.values, first.mask(), second.mask())
-            level = level_of(distance, features.thresholds)
-            by_level[level].append(Pair(first, second, distance, level))
+        by_level = _measured([pair for pair in _candidates(rules, rng) if _disjoint(*pair)], features)
         if all(len(by_level[level]) >= wanted[level] for level in LEVELS):
             pairs = [pair for level in LEVELS for pair in _spread(by_level[level], wanted[level], rng)]
             used = [rule for rule in rules if any(rule in (pair.first, pair.second) for pair in pairs)]
@@ -139,6 +133,19 @@ def choose_pairs(
     raise SnellenError(
         f"combo/{TASK}: no {count} pairs over four levels from {rules_count} rules with seed {seed}; try another seed"
     )
+
+
+def _measured(candidates: Sequence[tuple[Rule, Rule]], features: Features) -> dict[str, list[Pair]]:
+    """The candidates as pairs with distance and level, by level."""
+    from threadpoolctl import threadpool_limits
+
+    by_level: dict[str, list[Pair]] = {level: [] for level in LEVELS}
+    with threadpool_limits(1):  # matrices of 64 x 64: threads that wait for each other cost ten times the work
+        for first, second in candidates:
+            distance = separation(features.values, first.mask(), second.mask())
+            level = level_of(distance, features.thresholds)
+            by_level[level].append(Pair(first, second, distance, level))
+    return by_level
 
 
 def _candidates(rules: Sequence[Rule], rng: np.random.Generator, most: int = 400) -> list[tuple[Rule, Rule]]:
