@@ -68,6 +68,7 @@ def fit_probe(features: ArrayLike, answers: Sequence[str], c: float) -> Probe:
     Deterministic. Where all answers are the same, the probe gives that one.
     """
     from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     rows = np.asarray(features, dtype=np.float64)
     mean, scale = rows.mean(0), rows.std(0)
@@ -76,7 +77,8 @@ def fit_probe(features: ArrayLike, answers: Sequence[str], c: float) -> Probe:
     known = tuple(sorted(set(answers)))
     if len(known) == 1:
         return Probe(known, mean, scale, np.zeros((1, rows.shape[1])), np.zeros(1))
-    model = LogisticRegression(C=c, max_iter=1000).fit((rows - mean) / scale, np.asarray(answers))
+    with threadpool_limits(1):  # for problems this small, threads that wait for each other cost up to 30 times the work
+        model = LogisticRegression(C=c, max_iter=1000).fit((rows - mean) / scale, np.asarray(answers))
     weights, bias = model.coef_, model.intercept_
     if len(known) == 2:  # one row, for the second answer
         weights, bias = np.vstack([np.zeros_like(weights), weights]), np.concatenate([[0.0], bias])

@@ -38,7 +38,7 @@ by lessons on the same question, by its query against the texts of its options."
 
 READOUTS = ("auto", "prototype", "knn", "probe", "text")
 DEFAULT_K = 5
-DEFAULT_C = 0.01
+DEFAULT_C = 0.1
 
 Seen: TypeAlias = Mapping[str, Floats]
 """Features (d,) by SHA-256 of the picture."""
