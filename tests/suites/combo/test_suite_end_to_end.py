@@ -1,0 +1,161 @@
+"""Build, run, score and report with subjects whose results are known beforehand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from snellen.cli import main
+from snellen.core.itemset import ItemSet
+from snellen.exam import run
+
+TASKS = ("pattern-perception", "img2text", "text2img", "category-building")
+KEEPING_THE_PICTURES = (
+    "vanilla",
+    "samples=1",
+    "questions=one",
+    "samples=1,questions=one",
+    "pivot=on",
+    "demos=in-context",
+    "sheet=single",
+    "sheet=separate",
+    "layout=pictures-first",
+    "order=shuffled",
+    "method=perceive-then-classify,order=shuffled",
+    "method=cot",
+    "method=perceive-then-classify",
+    "method=caption-then-classify",
+    "prompt=short",
+    "prompt=minimal",
+)
+WITHOUT_PICTURES = (
+    "pictures=none",
+    "pictures=grey",
+    "method=perceive-then-classify,pictures=none",
+    "demos=in-context,pictures=none",
+)
+
+
+def _results(toy: ItemSet, root: Path, fakes: Sequence[str], conditions: Sequence[str]) -> pd.DataFrame:
+    done = run(toy, [f"fake:{name}" for name in fakes], root, conditions=conditions, show_progress=False)
+    assert not done.failed
+    return done.results()
+
+
+def _like_guessing(row: Any) -> bool:
+    """Whether a guesser would come out like this once in ten thousand times or oftener."""
+    return bool(binomtest(round(row.value * row.n), row.n, row.chance).pvalue > 1e-4)
+
+
+def _whole(rows: pd.DataFrame, task: str) -> pd.DataFrame:
+    return rows[(rows["task"] == task) & (rows["factor"] == "")]
+
+
+@pytest.fixture(scope="module")
+def oracle(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    root = tmp_path_factory.mktemp("oracle")
+    return _results(toy, root, ["oracle"], [*KEEPING_THE_PICTURES, *WITHOUT_PICTURES])
+
+
+@pytest.mark.parametrize("condition", KEEPING_THE_PICTURES)
+def test_the_oracle_is_perfect_wherever_the_pictures_are_shown(oracle: pd.DataFrame, condition: str) -> None:
+    rows = oracle[oracle["condition"] == condition]
+    assert len(rows)
+    assert (rows["value"] == 1.0).all(), rows[rows["value"] < 1.0]
+    assert (rows["no_answer_rate"] == 0.0).all()
+
+
+@pytest.mark.parametrize("condition", WITHOUT_PICTURES)
+def test_the_oracle_is_at_chance_without_pictures(oracle: pd.DataFrame, condition: str) -> None:
+    whole = oracle[(oracle["condition"] == condition) & (oracle["factor"] == "")]
+    assert len(whole)
+    for row in whole.itertuples():
+        assert _like_guessing(row), row
+        assert row.no_answer_rate == 0.0
+
+
+def test_which_tasks_a_condition_is_asked_in(oracle: pd.DataFrame) -> None:
+    asked = {condition: set(rows["task"]) for condition, rows in oracle.groupby("condition")}
+    assert asked["vanilla"] == asked["pictures=grey"] == asked["sheet=single"] == asked["prompt=short"] == set(TASKS)
+    assert asked["pivot=on"] == asked["samples=1"] == asked["demos=in-context"] == {"pattern-perception"}
+    assert asked["method=cot"] == {"category-building"}
+
+
+def test_how_many_questions_each_condition_asks(oracle: pd.DataFrame) -> None:
+    whole = oracle[(oracle["factor"] == "") & (oracle["metric"] == "accuracy")]
+    n = {(str(row.condition), str(row.task)): row.n for row in whole.itertuples()}
+    assert [n["vanilla", task] for task in TASKS] == [7 * 16, 16, 16, 16]
+    assert n["pivot=on", "pattern-perception"] == 8 * 16
+    assert n["demos=in-context", "pattern-perception"] < 3 * 16  # two materials, and the anchor unless it is a sphere's
+
+
+def test_solved_examples_leave_spheres_out_where_the_anchor_is_asked(oracle: pd.DataFrame, toy: ItemSet) -> None:
+    spheres = (
+        sum(i.split == "test" and i.factors["primary shape"] == "sphere" for i in toy.task("pattern-perception")) // 8
+    )
+    rows = oracle[(oracle["condition"] == "demos=in-context") & (oracle["factor"] == "question")].set_index("level")
+    assert rows["n"].to_dict() == {"anchor": 16 - spheres, "primary-material": 16, "secondary-material": 16}
+    assert float(rows["chance"]["anchor"]) < 0.5
+
+
+def test_category_building_is_scored_by_question_and_by_pair(oracle: pd.DataFrame) -> None:
+    rows = oracle[
+        (oracle["condition"] == "vanilla") & (oracle["task"] == "category-building") & (oracle["factor"] == "")
+    ]
+    by_metric = rows.set_index("metric")
+    assert by_metric["n"].to_dict() == {"accuracy": 16, "all_correct": 8}
+    assert by_metric["chance"].to_dict() == {"accuracy": 0.5, "all_correct": 0.25}
+
+
+@pytest.fixture(scope="module")
+def blind(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    factors = ("colour", "shape", "material", "contact-point")
+    fakes = [*(f"blind-to={factor}" for factor in factors), "chance", "first-option"]
+    return _results(toy, tmp_path_factory.mktemp("blind"), fakes, ["vanilla"])
+
+
+@pytest.mark.parametrize("factor", ["colour", "shape", "material", "contact-point"])
+def test_who_is_blind_to_a_factor_fails_exactly_where_it_is_required(blind: pd.DataFrame, factor: str) -> None:
+    rows = blind[(blind["subject"] == f"fake:blind-to={factor}") & (blind["factor"] == "requires")]
+    needs, rest = rows[rows["level"] == factor], rows[rows["level"] == f"not {factor}"]
+    assert len(needs)
+    assert (rest["value"] == 1.0).all(), rest
+    for row in needs.itertuples():
+        assert _like_guessing(row), row
+
+
+def test_a_guesser_gets_chance(blind: pd.DataFrame) -> None:
+    rows = blind[(blind["subject"] == "fake:chance") & (blind["factor"] == "")]
+    assert set(rows["task"]) == set(TASKS)
+    for row in rows.itertuples():
+        assert _like_guessing(row), row
+
+
+def test_always_a_is_right_in_half_of_category_building_and_in_no_pair(blind: pd.DataFrame) -> None:
+    rows = blind[
+        (blind["subject"] == "fake:first-option") & (blind["task"] == "category-building") & (blind["factor"] == "")
+    ]
+    assert rows.set_index("metric")["value"].to_dict() == {"accuracy": 0.5, "all_correct": 0.0}
+
+
+def test_the_full_plan_is_the_papers_size(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    argv = ["snellen", "build", "combo", "--from", "generated", "--full", "--plan", "--json"]
+    monkeypatch.setattr("sys.argv", argv)
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert not left.value.code
+    told = json.loads(capsys.readouterr().out)
+    assert (told["objects"], told["pictures"]) == (9504, 190_080)
+    assert told["items"] == {
+        "pattern-perception": 5000 * 8,
+        "img2text": 120,
+        "text2img": 120,
+        "category-building": 400,
+    }
+    assert all(isinstance(told[name], int) for name in ("objects", "pictures", "seconds", "bytes", "workers"))
