@@ -154,9 +154,18 @@ def _is_sign(char: str) -> bool:
     return char in TRIMMINGS or unicodedata.category(char) in ("So", "Sk", "Cf", "Mn", "Me", "Cc", "Zs", "Cn", "Co")
 
 
+CAPITAL = re.compile(r" [A-Z]")
+LIST_BEFORE = re.compile(r"\d ?(?:,|and|&|, ?and) ?$")
+LIST_AFTER = re.compile(r" ?(?:,|and|&|, ?and) ?\d")
+
+
 def _whole(piece: str, start: int, end: int) -> bool:
-    """Whether piece[start:end] is no part of a longer word, number or compound."""
+    """Whether piece[start:end] is no part of a longer word, number, compound or list of numbers."""
     before, after = piece[start - 1 : start], piece[end : end + 1]
+    if piece[start].isdigit() and LIST_BEFORE.search(piece[max(0, start - 8) : start]):
+        return False
+    if piece[end - 1].isdigit() and LIST_AFTER.match(piece, end):
+        return False
     return not (
         _binds(piece[start], before, piece[start - 2 : start - 1] if start > 1 else "", ".,")
         or _binds(piece[end - 1], after, piece[end + 1 : end + 2], ".,'")
@@ -202,8 +211,8 @@ def _is_label(piece: str, start: int, end: int, declared: bool) -> bool:
     if A_THING.search(before):
         return False
     if name.lower() in WORDLIKE:
-        # A capital within a sentence is no article either.
-        within = before.rstrip(" ")[-1:].isalnum() and before[-1:] == " "
+        # A capital within a sentence is no article either, unless all are capitals.
+        within = before[-1:] == " " and before[-2:-1].isalnum() and not CAPITAL.match(after)
         return (apart and (declared or name in "AEOUY")) or (within and name in "AEOUY")
     return declared or (name.isupper() and (apart or bool(NO_NAME.match(after))))
 
