@@ -1,0 +1,155 @@
+"""How a run was held: item set, arms with their settings, calls, tokens, money, what failed and why."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from snellen.analysis.contrasts import arm_name
+from snellen.core import files
+from snellen.core.itemset import ItemSetCard
+from snellen.core.runfolder import ArmCard
+from snellen.reports.loading import Exam, LoadedRun
+from snellen.reports.words import foreign
+
+_COLUMNS = ["key", "digest", "error", "stop", "model", "tokens_in", "tokens_out", "seconds"]
+
+
+@dataclass(frozen=True)
+class Held:
+    """One arm: who, under what, and what it took."""
+
+    arm: str
+    repeats: int
+    fingerprint: str
+    settings: str
+    attributes: str
+    axes: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    cost: str
+    model: str
+    stops: str
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """One run. `reasons` are (arm, failed or declined, reason, items)."""
+
+    name: str
+    facts: tuple[tuple[str, str], ...]
+    held: tuple[Held, ...]
+    reasons: tuple[tuple[str, str, str, int], ...]
+    sent: tuple[tuple[str, str], ...]
+
+
+def conduct(exam: Exam) -> list[Conduct]:
+    """Every run of an exam."""
+    return [_conduct(run) for run in exam.runs]
+
+
+def set_facts(card: ItemSetCard) -> tuple[tuple[str, str], ...]:
+    """What the page says of the item set."""
+    counts = "; ".join(f"{task}: " + ", ".join(f"{n:,} {split}" for split, n in of.items()) for task, of in card.counts.items())
+    facts = (
+        ("suite and version", f"{card.suite} {card.version}"),
+        ("made by recipe", card.source),
+        ("recipe", _plain(card.recipe)),
+        ("items", counts),
+        ("recipe hash", card.recipe_hash),
+        ("content hash", card.content_hash),
+        ("made with", _plain(card.made_with)),
+        ("remarks", " ".join(card.notes)),
+    )
+    return tuple((name, foreign(told, 2000)) for name, told in facts if told)
+
+
+def _conduct(run: LoadedRun) -> Conduct:
+    card = run.card
+    calls = files.read_table(run.root / "exchanges.parquet").select(_COLUMNS).to_pandas().set_index("key")
+    facts = (
+        ("seed", str(card.seed)),
+        ("limit", "" if card.limit is None else f"the first {card.limit} test items a task"),
+        ("changes to what is shown", "; ".join(card.showing)),
+        ("made with", _plain(card.made_with)),
+    )
+    return Conduct(
+        run.root.name,
+        tuple((name, foreign(told, 2000)) for name, told in facts if told),
+        tuple(_arms(run, calls)),
+        tuple(_reasons(run)),
+        tuple(_sent(run, calls)),
+    )
+
+
+def _arms(run: LoadedRun, calls: pd.DataFrame) -> Iterator[Held]:
+    used: dict[str, dict[str, None]] = {}
+    for response in run.responses:
+        used.setdefault(arm_name(response.subject, response.condition), {}).update(dict.fromkeys(response.calls))
+    repeats = Counter(arm_name(arm.subject, arm.condition) for arm in run.card.arms)
+    seen: set[str] = set()
+    for arm in run.card.arms:
+        name = arm_name(arm.subject, arm.condition)
+        if name not in seen:
+            seen.add(name)
+            mine = calls[calls.index.isin(used.get(name, {}))]
+            yield _held(arm, name, repeats[name], mine)
+
+
+def _held(arm: ArmCard, name: str, repeats: int, calls: pd.DataFrame) -> Held:
+    asked, answered = int(calls["tokens_in"].sum()), int(calls["tokens_out"].sum())
+    price_in, price_out = (float(arm.settings.get(key) or 0.0) for key in ("price_in", "price_out"))
+    cost = (asked * price_in + answered * price_out) / 1e6
+    stops = calls["stop"].dropna().value_counts()
+    return Held(
+        name, repeats, arm.fingerprint, foreign(_plain(arm.settings), 1000), foreign(_plain(arm.attributes), 400),
+        _plain(arm.columns), len(calls), asked, answered, float(calls["seconds"].sum()), f"{cost:.4f}" if cost else "",
+        foreign(", ".join(sorted(set(calls["model"].dropna()) - {""})), 200),
+        ", ".join(f"{foreign(str(stop), 40)} {count}" for stop, count in stops.items() if stop != "end"),
+    )  # fmt: skip
+
+
+def _reasons(run: LoadedRun) -> Iterator[tuple[str, str, str, int]]:
+    told = Counter(
+        (arm_name(r.subject, r.condition), r.status, foreign(r.reason.split("\n")[0], 200)) for r in run.responses if r.status != "ok"
+    )
+    yield from ((arm, status, reason, count) for (arm, status, reason), count in told.most_common(60))
+
+
+def _sent(run: LoadedRun, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Of each task the first prompt that went out, word for word."""
+    sent = files.read_table(run.root / "sent.parquet").to_pandas().set_index("digest")["parts"]
+    told: set[str] = set()
+    for response in run.responses:
+        if response.task in told or not response.calls or response.calls[-1] not in calls.index:
+            continue
+        digest = calls.loc[response.calls[-1], "digest"]
+        if digest in sent.index:
+            told.add(response.task)
+            yield f"{response.task}, {arm_name(response.subject, response.condition)}", _prompt(json.loads(sent[digest]))
+
+
+def _prompt(parts: list[Any]) -> str:
+    lines = []
+    for part in parts:
+        if isinstance(part, str):
+            lines.append(part)
+        elif "reply" in part:
+            lines.append(f"[earlier reply] {part['reply']}")
+        elif "montage" in part:
+            lines.append(f"[{len(part['montage'])} pictures laid out as one]")
+        else:
+            lines.append("[video]" if str(part.get("media", "")).endswith(".mp4") else "[picture]")
+    return foreign("\n".join(lines), 6000)
+
+
+def _plain(told: Any) -> str:
+    """Plain data as `name value` pairs, nested ones as JSON."""
+    return ", ".join(f"{name} {value if isinstance(value, str | int | float) else json.dumps(value)}" for name, value in told.items())

@@ -1,0 +1,69 @@
+"""Tables as files: CSV for programs, Markdown and LaTeX for texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from snellen.core import files
+from snellen.reports.words import foreign
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "−": "$-$", "<": r"\textless{}", ">": r"\textgreater{}",
+    }
+)  # fmt: skip
+
+
+def write_results(out: Path, rows: pd.DataFrame) -> None:
+    """`results.csv` and `results.parquet`: the same rows and columns."""
+    files.write_text(out / "results.csv", rows.to_csv(index=False))
+    files.write_table(out / "results.parquet", pa.Table.from_pandas(_one_type(rows), preserve_index=False))
+
+
+def _one_type(rows: pd.DataFrame) -> pd.DataFrame:
+    """Columns whose values are of several types (an axis may take `auto` or 10) as text, for Parquet holds one type."""
+    mixed = [name for name in rows.columns if rows[name].dtype == object and rows[name].dropna().map(type).nunique() > 1]
+    told = {name: pd.Series([None if pd.isna(v) else str(v) for v in rows[name]], index=rows.index, dtype="str") for name in mixed}
+    return rows.assign(**told)
+
+
+def write_frame(folder: Path, name: str, table: pd.DataFrame) -> None:
+    """`name.csv`, `name.md` and `name.tex`."""
+    files.write_text(folder / f"{name}.csv", table.to_csv(index=False))
+    files.write_text(folder / f"{name}.md", to_markdown(table))
+    files.write_text(folder / f"{name}.tex", to_latex(table))
+
+
+def to_markdown(table: pd.DataFrame) -> str:
+    """A pipe table."""
+
+    def line(cells: list[str]) -> str:
+        told = (cell.replace("\\", "\\\\").replace("|", r"\|").replace("<", "&lt;").replace("\n", " ") for cell in cells)
+        return "| " + " | ".join(told) + " |\n"
+
+    head, *rows = _cells(table)
+    return line(head) + "|" + " --- |" * len(head) + "\n" + "".join(map(line, rows))
+
+
+def to_latex(table: pd.DataFrame) -> str:
+    """A `tabular` for the package booktabs."""
+    head, *rows = (" & ".join(cell.replace("\n", " ").translate(_LATEX) for cell in cells) + r" \\" for cells in _cells(table))
+    columns = "l" + "r" * (len(table.columns) - 1)
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
+
+
+def shown(value: object) -> str:
+    """A cell as text: numbers to four digits, nothing for what is missing."""
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.4g}"
+    return "" if value is None or value is pd.NA else foreign(str(value), 400)
+
+
+def _cells(table: pd.DataFrame) -> list[list[str]]:
+    rows = [[shown(value) for value in row] for row in table.itertuples(index=False, name=None)]
+    return [[shown(name) for name in table.columns], *rows]

@@ -1,0 +1,209 @@
+"""What the numbers say, in words: standing to chance, checks of the instrument, clear differences, printed numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from snellen.analysis.contrasts import contrasts
+from snellen.core.score import Metric
+from snellen.reports.loading import LoadedRun
+from snellen.reports.rows import arm_order, metric_in, standing, subgroups, whole_tasks
+from snellen.reports.words import amount, difference, is_share, span
+
+MOST_PAIRS = 2000
+"""Pairs of arms and tasks beyond which only arms under the same condition are compared."""
+
+
+@dataclass(frozen=True)
+class Standings:
+    """On which tasks an arm is told apart from chance."""
+
+    arm: str
+    above: tuple[str, ...]
+    same: tuple[str, ...]
+    below: tuple[str, ...]
+
+
+def standings(run: LoadedRun) -> list[Standings]:
+    """Every arm that is no fake."""
+    rows, told = whole_tasks(run.results), []
+    for arm in arm_order(rows):
+        if arm.startswith("fake:"):
+            continue
+        where: dict[str, list[str]] = {}
+        for row in rows[rows["arm"] == arm].itertuples():
+            where.setdefault(standing(row, metric_in(run.suite, row)), []).append(str(row.task))
+        told.append(Standings(arm, *(tuple(where.get(name, ())) for name in ("above", "same", "below"))))
+    return told
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that must come out if the items are sound, and in how many places it did."""
+
+    text: str
+    held: int
+    places: int
+    failed: tuple[str, ...]
+
+
+def checks(run: LoadedRun) -> list[Check]:
+    """What the simulated observers prove, where they were examined: solvable from the pictures, and nothing leaks."""
+    whole = whole_tasks(run.results)
+    parts = subgroups(run.results)
+    found = []
+    for arm in sorted(name for name in whole["arm"].unique() if name.startswith("fake:") and " " not in name):
+        mine = [row for row in whole[whole["arm"] == arm].itertuples() if is_share(str(row.metric)) and row.n > 0]
+        if arm == "fake:oracle":
+            found.append(_check("An observer who knows what is depicted solves every item", mine, _perfect))
+        elif arm == "fake:chance":
+            found.append(_check("A guesser's interval contains chance", mine, _contains_chance))
+        elif arm.startswith("fake:blind-to="):
+            factor = arm.partition("=")[2]
+            needs = parts[(parts["arm"] == arm) & (parts["factor"] == "requires") & (parts["n"] > 0)]
+            blind = list(needs[needs["level"] == factor].itertuples())
+            rest = list(needs[needs["level"] == f"not {factor}"].itertuples())
+            found.append(_check(f"Blind to {factor}: at chance where {factor} is required", blind, _contains_chance))
+            found.append(_check(f"Blind to {factor}: perfect where it is not required", rest, _perfect))
+    return [check for check in found if check.places]
+
+
+def _perfect(row: Any) -> bool:
+    return bool(row.value == 1.0)
+
+
+def _contains_chance(row: Any) -> bool:
+    return bool(row.low <= row.chance <= row.high)
+
+
+def _check(text: str, rows: list[Any], holds: Any) -> Check:
+    failed = tuple(f"{row.task}: {amount(row.value, row.metric)} {span(row.low, row.high, row.metric)}" for row in rows if not holds(row))
+    return Check(text, len(rows) - len(failed), len(rows), failed)
+
+
+def paired(run: LoadedRun) -> pd.DataFrame:
+    """Contrasts of the main metric of each task, between arms that differ in the subject or in the condition alone."""
+    rows = whole_tasks(run.results)
+    held = []
+    for (task, protocol, metric), _ in rows.groupby(["task", "protocol", "metric"], sort=False):
+        scores = run.scores[str(protocol)]
+        held.append(scores[(scores["task"] == task) & (scores["metric"] == metric)])
+    scores = pd.concat(held, ignore_index=True)
+    groups = [part for _, part in scores.groupby("condition", sort=False)]
+    if len(rows) * rows["arm"].nunique() < MOST_PAIRS:
+        groups += [part for _, part in scores.groupby("subject", sort=False) if part["condition"].nunique() > 1]
+    found = pd.concat([contrasts(part) for part in groups], ignore_index=True)
+    return found.assign(clear=found["clear"].astype(bool)).sort_values("task", kind="stable", ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A clear difference: who is better than whom, by how much."""
+
+    better: str
+    worse: str
+    by: str
+    span: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One task's contrasts: sentences for nearest rivals, and all pairs as a matrix of (text, clear) by arm and arm."""
+
+    task: str
+    metric: str
+    sentences: tuple[Sentence, ...]
+    clear: int
+    pairs: int
+    arms: tuple[str, ...]
+    matrix: Mapping[tuple[str, str], tuple[str, int]]
+
+
+def compared(run: LoadedRun, table: pd.DataFrame) -> Iterator[Compared]:
+    """Task by task. A sentence is told for each arm and the best of those it is clearly better than."""
+    whole = whole_tasks(run.results)
+    for task, pairs in table.groupby("task", sort=False):
+        metric = metric_in(run.suite, next(pairs.itertuples()))
+        rows = whole[(whole["task"] == task) & whole["value"].notna()]
+        ranked = list(rows.sort_values("value", ascending=not metric.higher_is_better, kind="stable")["arm"])
+        told = {}
+        for pair in pairs.itertuples():
+            told[pair.first, pair.second] = pair.difference, pair.low, pair.high, pair.clear, pair.n
+            told[pair.second, pair.first] = -pair.difference, -pair.high, -pair.low, pair.clear, pair.n
+        sentences = tuple(_sentences(ranked, told, metric))
+        matrix = {key: _matrix_cell(value, metric) for key, value in told.items()}
+        yield Compared(str(task), metric.name, sentences, int(pairs["clear"].sum()), len(pairs), tuple(ranked), matrix)
+
+
+def _sentences(ranked: list[str], told: Mapping[tuple[str, str], Any], metric: Metric) -> Iterator[Sentence]:
+    sign = 1 if metric.higher_is_better else -1
+    for better in ranked:
+        for worse in ranked:
+            held = told.get((better, worse))
+            if held and held[3] and held[0] * sign > 0:
+                value, low, high, _, n = held
+                ends = sorted((abs(low), abs(high))) if low * high > 0 else (low, high)
+                yield Sentence(better, worse, difference(value, metric.name, n), span(*ends, metric.name, n))
+                break
+
+
+def _matrix_cell(held: Any, metric: Metric) -> tuple[str, int]:
+    """(signed difference, 1 clearly better, -1 clearly worse, 0 unclear)."""
+    value, _, _, clear, n = held
+    text = "0" if value == 0 else f"{'+' if value > 0 else '−'}{amount(abs(value), metric.name, n, False)}"
+    better = (value > 0) == metric.higher_is_better
+    return text, (1 if better else -1) if clear else 0
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Measured and printed numbers of one task and metric, apart from each other."""
+
+    task: str
+    metric: str
+    factor: str
+    levels: tuple[str, ...]
+    measured: tuple[tuple[str, tuple[str, ...]], ...]
+    printed: tuple[tuple[str, tuple[str, ...], str], ...]
+
+    def frame(self) -> pd.DataFrame:
+        """One table that says of each row where it comes from."""
+        names = [level or "whole task" for level in self.levels]
+        rows = [[subject, *cells, "measured here"] for subject, cells in self.measured]
+        rows += [[subject, *cells, f"printed: {source}"] for subject, cells, source in self.printed]
+        return pd.DataFrame(rows, columns=["subject", *names, "origin"])
+
+
+def published(run: LoadedRun) -> Iterator[Printed]:
+    """What the paper prints beside what was measured, wherever the two have a task and metric in common."""
+    told = pd.DataFrame([dict(row) for row in run.suite.published()] if run.suite.published else [])
+    if told.empty:
+        return
+    told = told.assign(factor=told["factor"].fillna(""), level=told["level"].fillna("").astype(str))
+    strict = run.results[run.results["protocol"] == "strict"]
+    for (task, metric), part in told.groupby(["task", "metric"], sort=False):
+        ours = strict[(strict["task"] == task) & (strict["metric"] == metric)]
+        factors = [name for name in dict.fromkeys(part["factor"]) if name] or [""]
+        for factor in factors if len(ours) else ():
+            near = part[part["factor"].isin(["", factor])]
+            levels = tuple(dict.fromkeys(["", *near["level"]])) if (near["level"] == "").any() else tuple(dict.fromkeys(near["level"]))
+            yield _printed(str(task), str(metric), factor, levels, near, ours[ours["factor"].isin(["", factor])])
+
+
+def _printed(task: str, metric: str, factor: str, levels: tuple[str, ...], near: pd.DataFrame, ours: pd.DataFrame) -> Printed:
+    def cells(rows: pd.DataFrame) -> tuple[str, ...]:
+        held = {str(row.level): float(row.value) for row in rows.itertuples()}  # type: ignore[arg-type]
+        return tuple(amount(held.get(level, math.nan), metric) for level in levels)
+
+    measured = []
+    for (subject, condition), rows in ours.groupby(["subject", "condition"], sort=False):
+        measured.append((str(subject) + (f" [{condition}]" if condition != "vanilla" else ""), cells(rows)))
+    printed = []
+    for (subject, source), rows in near.groupby(["subject", "source"], sort=False):
+        printed.append((str(subject), cells(rows), str(source)))
+    return Printed(task, metric, factor, levels, tuple(measured), tuple(printed))

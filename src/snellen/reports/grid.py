@@ -1,0 +1,229 @@
+"""The report card's main table and its subgroup tables: one row an arm, one cell a task or level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from snellen.analysis.contrasts import arm_name
+from snellen.core.score import Metric
+from snellen.reports.loading import LoadedRun
+from snellen.reports.rows import Standing, arm_order, metric_in, standing, subgroups, whole_tasks
+from snellen.reports.words import DASH, amount, foreign, is_share, rate, span
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Where value, interval, chance and ceiling lie on a line from 0 to 100; None where unknown."""
+
+    value: float
+    low: float | None
+    high: float | None
+    chance: float | None
+    ceiling: float | None
+    zero: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number with what travels with it. `notes` are shown, `hover` is told where one points."""
+
+    text: str
+    span: str = ""
+    chance: str = ""
+    standing: Standing = "none"
+    bar: Bar | None = None
+    notes: tuple[str, ...] = ()
+    hover: str = ""
+    marks: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A task, or a level of a factor. `chance` and `ceiling` stand in the head where they are the same for all arms."""
+
+    title: str
+    metric: str
+    n: str
+    chance: str = ""
+    ceiling: str = ""
+    lower_is_better: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row: an arm, with one cell a column; None where it was not asked."""
+
+    arm: str
+    subject: str
+    condition: str
+    fake: bool
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as the page draws it."""
+
+    title: str
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    footnotes: tuple[str, ...] = ()
+
+    def frame(self) -> pd.DataFrame:
+        """The same as plain text, with rows for chance and people where a head holds them."""
+        rows = [[line.arm, *(_plain(cell) for cell in line.cells)] for line in self.lines]
+        for name, told in (("(chance)", [c.chance for c in self.columns]), ("(people)", [c.ceiling for c in self.columns])):
+            if any(told):
+                rows.append([name, *told])
+        return pd.DataFrame(rows, columns=["subject", *(f"{column.title}" for column in self.columns)])
+
+
+def _plain(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    notes = "; ".join((*((f"chance {cell.chance}",) if cell.chance else ()), *cell.notes))
+    return " ".join(part for part in (cell.text, cell.span, f"({notes})" if notes else "") if part)
+
+
+@dataclass
+class _Footnotes:
+    """Reasons, each with its sign, in the order they come up."""
+
+    signs: dict[str, str] = field(default_factory=dict)
+
+    def sign(self, reason: str) -> str:
+        return self.signs.setdefault(reason, "abcdefghijklmnopqrstuvwxyz"[len(self.signs) % 26])
+
+    def told(self) -> tuple[str, ...]:
+        return tuple(f"{sign}: {reason}" for reason, sign in self.signs.items())
+
+
+def main_grid(run: LoadedRun) -> Grid:
+    """The main table: every arm on every task."""
+    rows, notes = whole_tasks(run.results), _Footnotes()
+    marks = _marks(run, notes)
+    tasks = [task for task in run.suite.tasks if task in set(rows["task"])]
+    parts = [(task, rows[rows["task"] == task]) for task in tasks]
+    return _grid("", parts, arm_order(rows), run, lambda row: marks.get((row.task, row.arm), ""), notes)
+
+
+def factor_grids(run: LoadedRun) -> list[tuple[str, str, Grid]]:
+    """(task, factor, table) for every factor that results are split by."""
+    rows, found = subgroups(run.results), []
+    order = arm_order(whole_tasks(run.results))
+    for (task, factor), part in rows.groupby(["task", "factor"], sort=False):
+        levels = [(level, part[part["level"] == level]) for level in dict.fromkeys(part["level"])]
+        arms = [arm for arm in order if arm in set(part["arm"])]
+        found.append((str(task), str(factor), _grid(f"{task} by {factor}", levels, arms, run, lambda row: "", _Footnotes())))
+    return found
+
+
+def _grid(
+    title: str,
+    parts: Iterable[tuple[str, pd.DataFrame]],
+    arms: list[str],
+    run: LoadedRun,
+    mark: Callable[[Any], str],
+    notes: _Footnotes,
+) -> Grid:
+    columns, cells = [], list[Mapping[str, Cell]]()
+    for name, part in parts:
+        metric = metric_in(run.suite, next(part.itertuples()))
+        column = _column(name, part, metric)
+        columns.append(column)
+        draw = _scale(part, metric.name)
+        cells.append({row.arm: _cell(row, metric, column, draw, mark(row)) for row in part.itertuples()})
+    names = {arm_name(arm.subject, arm.condition): arm for arm in run.card.arms}
+    lines = []
+    for arm in arms:
+        card = names.get(arm)
+        subject, condition = (card.subject, card.condition) if card else (arm, "vanilla")
+        told = "" if condition == "vanilla" else condition
+        lines.append(Line(arm, subject, told, arm.startswith("fake:"), tuple(of_task.get(arm) for of_task in cells)))
+    return Grid(title, tuple(columns), tuple(lines), notes.told())
+
+
+def _column(title: str, part: pd.DataFrame, metric: Metric) -> Column:
+    heard = part[part["n"] > 0]
+    sizes, name = sorted(set(heard["n"])), metric.name
+    n = "" if not sizes else f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}"
+    chance, ceiling = (_common(heard[column], name) for column in ("chance", "ceiling"))
+    return Column(title, name, n, chance, ceiling, not metric.higher_is_better)
+
+
+def _common(values: pd.Series[float], metric: str) -> str:
+    """The value as written, if it is the same for all."""
+    told = {amount(value, metric) for value in values.dropna()}
+    return told.pop() if len(told) == 1 else ""
+
+
+def _scale(part: pd.DataFrame, metric: str) -> Callable[[Any], Bar | None]:
+    """From a row to its bar, all on one scale: 0 to 1 for shares, else from the least to the largest number shown."""
+    shown = part[["value", "low", "high", "chance", "ceiling"]].to_numpy(float).ravel()
+    shown = shown[~pd.isna(shown)]
+    share = is_share(metric) or not len(shown)
+    first, last = (0.0, 1.0) if share else (min(0.0, float(shown.min())), float(shown.max()))
+    width = (last - first) or 1.0
+
+    def place(value: float) -> float | None:
+        return None if math.isnan(value) else round(100 * (value - first) / width, 2)
+
+    def bar(row: Any) -> Bar | None:
+        at = place(row.value)
+        if at is None:
+            return None
+        return Bar(at, place(row.low), place(row.high), place(row.chance), place(row.ceiling), place(0.0) or 0.0)
+
+    return bar
+
+
+def _cell(row: Any, metric: Metric, column: Column, draw: Callable[[Any], Bar | None], mark: str) -> Cell:
+    notes = []
+    if row.unable:
+        notes.append("unable")
+    if row.no_answer_rate > 0:
+        notes.append(f"no answer {rate(row.no_answer_rate)}")
+    if row.failure_rate > 0:
+        notes.append(f"failed {rate(row.failure_rate)}")
+    if row.not_applicable and row.n:
+        notes.append(f"{row.not_applicable} declined")
+    if math.isnan(row.value):
+        return Cell(DASH, notes=("declined",) if row.not_applicable else tuple(notes), marks=mark)
+    chance = "" if column.chance or math.isnan(row.chance) else amount(row.chance, metric.name)
+    hover = f"{row.value:.4f}, {row.interval or 'no interval'} {row.low:.4f} to {row.high:.4f}, {row.n} scored units in {row.clusters} clusters"
+    text, around = amount(row.value, metric.name, row.n), span(row.low, row.high, metric.name, row.n)
+    return Cell(text, around, chance, standing(row, metric), draw(row), tuple(notes), hover, mark)
+
+
+def _marks(run: LoadedRun, notes: _Footnotes) -> dict[tuple[str, str], str]:
+    """Signs of footnotes by (task, arm): why an arm declined, and who helped to build what it is examined on."""
+    signs: dict[tuple[str, str], list[str]] = {}
+    for response in run.responses:
+        if response.status == "declined":
+            place = response.task, arm_name(response.subject, response.condition)
+            sign = notes.sign(f"declined: {foreign(response.reason, 160)}")
+            if sign not in (held := signs.setdefault(place, [])):
+                held.append(sign)
+    for (task, arm), count in built_by(run).items():
+        signs.setdefault((task, arm), []).append(notes.sign(f"{arm} helped to build {count} of the {task} items it is examined on"))
+    return {place: " ".join(held) for place, held in signs.items()}
+
+
+def built_by(run: LoadedRun) -> dict[tuple[str, str], int]:
+    """(task, arm) -> on how many items the arm's subject is examined that it helped to build."""
+    makers: dict[str, frozenset[str]] = {}
+    for item in run.items.items:
+        told = item.provenance.get("construction_subjects") or ()
+        makers[item.item_id] = frozenset([told] if isinstance(told, str) else map(str, told))
+    if not any(makers.values()):
+        return {}
+    held: dict[tuple[str, str], set[str]] = {}
+    for response in run.responses:
+        if {response.subject, response.subject.partition("?")[0]} & makers[response.item_id]:
+            held.setdefault((response.task, arm_name(response.subject, response.condition)), set()).add(response.item_id)
+    return {place: len(items) for place, items in held.items()}

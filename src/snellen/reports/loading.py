@@ -1,0 +1,131 @@
+"""Runs as a report needs them: read, scored protocols put together, runs about one item set joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import pandas as pd
+
+from snellen.analysis.results import KEYS, NUMBERS, results
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet, is_itemset, read_itemset
+from snellen.core.response import Response
+from snellen.core.runfolder import RunCard, read_responses, read_run_card
+from snellen.core.suite import Suite
+from snellen.runs.score import read_scores
+
+SuiteOf: TypeAlias = Callable[[str], Suite]
+"""From a suite's name to the suite."""
+
+
+@dataclass(frozen=True)
+class LoadedRun:
+    """A run with its items. `scores` lead from protocol to score rows; `results` hold all scored protocols."""
+
+    root: Path
+    card: RunCard
+    suite: Suite
+    items: ItemSet
+    responses: tuple[Response, ...]
+    scores: Mapping[str, pd.DataFrame]
+    results: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Exam:
+    """Runs of one suite about one item set. `joined` is all of them as one run.
+
+    A subject that was examined in several of the runs under the same condition bears the run's number in `joined`.
+    """
+
+    runs: tuple[LoadedRun, ...]
+    joined: LoadedRun
+
+
+def registered(name: str) -> Suite:
+    """The suite of that name in the registry."""
+    from snellen.suites import SUITES
+
+    return SUITES.get(name)
+
+
+def load_run(root: Path, suite_of: SuiteOf = registered) -> LoadedRun:
+    """Read a finished run, its scores and its items.
+
+    Raises SnellenError where the run was cut off or never scored, or its item set is gone or another one.
+    """
+    card, suite = read_run_card(root), suite_of(read_run_card(root).suite)
+    responses, scores = read_responses(root), read_scores(root)
+    place = Path(card.itemset)
+    if not is_itemset(place):
+        raise SnellenError(f"{root}: its item set is no longer at {place}; put it back there")
+    items = read_itemset(place)
+    if items.card.content_hash != card.content_hash:
+        raise SnellenError(f"{place}: another item set than {root} was asked about; put the old one back, or run again")
+    found = pd.concat([results(rows, items, suite, card.arms) for rows in scores.values()], ignore_index=True)
+    return LoadedRun(root, card, suite, items, tuple(responses), scores, found)
+
+
+def gather(runs: Sequence[LoadedRun]) -> list[Exam]:
+    """Runs by suite and item set, in the order given. Raises SnellenError for no runs, or two versions of a suite."""
+    if not runs:
+        raise SnellenError("no runs to report; name at least one run folder")
+    first: dict[str, LoadedRun] = {}
+    together: dict[tuple[str, str], list[LoadedRun]] = {}
+    for run in runs:
+        before = first.setdefault(run.card.suite, run)
+        if before.card.version != run.card.version:
+            raise SnellenError(
+                f"{run.root}: version {run.card.version} of {run.card.suite}, but {before.root} is version "
+                f"{before.card.version}; scores of two versions may not share a table: report them apart"
+            )
+        together.setdefault((run.card.suite, run.card.recipe_hash), []).append(run)
+    return [Exam(tuple(group), join(group)) for group in together.values()]
+
+
+def join(runs: Sequence[LoadedRun]) -> LoadedRun:
+    """Several runs about one item set as one."""
+    if len(runs) == 1:
+        return runs[0]
+    seen: set[tuple[str, str]] = set()
+    named = []
+    for number, run in enumerate(runs, 1):
+        arms = {(arm.subject, arm.condition) for arm in run.card.arms}
+        named.append(_renamed(run, {subject for subject, _ in arms & seen}, f" (run {number})"))
+        seen |= arms
+    protocols = dict.fromkeys(name for run in named for name in run.scores)
+    return replace(
+        named[0],
+        card=named[0].card.model_copy(update={"arms": [arm for run in named for arm in run.card.arms]}),
+        responses=tuple(response for run in named for response in run.responses),
+        scores={name: pd.concat([r.scores[name] for r in named if name in r.scores], ignore_index=True) for name in protocols},
+        results=pd.concat([run.results for run in named], ignore_index=True),
+    )
+
+
+def _renamed(run: LoadedRun, twice: set[str], mark: str) -> LoadedRun:
+    if not twice:
+        return run
+    names = {subject: subject + mark for subject in twice}
+
+    def table(rows: pd.DataFrame) -> pd.DataFrame:
+        return rows.assign(subject=[names.get(subject, subject) for subject in rows["subject"]])
+
+    arms = [arm.model_copy(update={"subject": names.get(arm.subject, arm.subject)}) for arm in run.card.arms]
+    return replace(
+        run,
+        card=run.card.model_copy(update={"arms": arms}),
+        responses=tuple(replace(r, subject=names.get(r.subject, r.subject)) for r in run.responses),
+        scores={name: table(rows) for name, rows in run.scores.items()},
+        results=table(run.results),
+    )
+
+
+def all_results(runs: Sequence[LoadedRun]) -> pd.DataFrame:
+    """The results of all runs: keys, every axis of every suite, numbers."""
+    axes = dict.fromkeys(axis.name for run in runs for axis in run.suite.axes)
+    rows = pd.concat([run.results for run in runs], ignore_index=True)
+    return rows.reindex(columns=[*KEYS[:4], *axes, *KEYS[4:], *NUMBERS])

@@ -1,0 +1,22 @@
+"""The page: a template filled with what the other modules found. Everything in it is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from snellen.analysis.results import UNABLE_RULE
+from snellen.reports.export import shown
+from snellen.reports.words import amount, foreign, rate
+
+
+def render(sections: Sequence[dict[str, Any]]) -> str:
+    """The whole page as text."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    room = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    room.filters.update(foreign=foreign, shown=shown, amount=amount, rate=rate)
+    return room.get_template("report.html.j2").render(sections=sections, unable_rule=UNABLE_RULE)

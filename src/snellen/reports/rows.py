@@ -1,0 +1,75 @@
+"""Which rows of the results the main tables show, and how their arms are called."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any, Literal, TypeAlias
+
+import pandas as pd
+
+from snellen.analysis.contrasts import arm_name
+from snellen.analysis.results import metric_of
+from snellen.core.score import Metric
+from snellen.core.suite import Suite
+
+Standing: TypeAlias = Literal["above", "same", "below", "untold", "none"]
+"""Where a value stands to chance by its interval; `untold` where chance is unknown, `none` where there is no value."""
+
+
+def whole_tasks(results: pd.DataFrame) -> pd.DataFrame:
+    """One row an arm and task: the main metric of each task under `strict`, with a column `arm`.
+
+    The main metric is the first that the protocol names. Where somebody judged, what was not yet judged is left out.
+    """
+    return _named(_main(results[results["factor"] == ""]))
+
+
+def subgroups(results: pd.DataFrame) -> pd.DataFrame:
+    """As `whole_tasks`, one row an arm, task, factor and level."""
+    return _named(_main(results[results["factor"] != ""]))
+
+
+def _main(rows: pd.DataFrame) -> pd.DataFrame:
+    kept = []
+    for _, task in rows.groupby(["suite", "task"], sort=False):
+        names = list(task["protocol"].unique())
+        protocol = "strict" if "strict" in names else names[0]
+        told = task[task["protocol"] == protocol]
+        told = told[told["metric"] == told["metric"].iloc[0]]
+        judged = set(told.loc[told["judge"] != "", "subject"])
+        kept.append(told[(told["judge"] != "") | ~told["subject"].isin(judged)])
+    return pd.concat(kept, ignore_index=True) if kept else rows.copy()
+
+
+def _named(rows: pd.DataFrame) -> pd.DataFrame:
+    """With `arm`: subject and condition, counted where one table holds the same twice (two item sets of a suite)."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    names = []
+    for row in rows.itertuples():
+        name = arm_name(str(row.subject), str(row.condition))
+        place = (name, str(row.task), str(row.judge), str(row.factor), str(row.level))
+        seen[place] += 1
+        names.append(name if seen[place] == 1 else f"{name} ({seen[place]})")
+    return rows.assign(arm=names)
+
+
+def arm_order(rows: pd.DataFrame) -> list[str]:
+    """Arms as the run names them, subjects first and fakes after them."""
+    return sorted(rows["arm"].unique(), key=lambda name: name.startswith("fake:"))
+
+
+def metric_in(suite: Suite, row: Any) -> Metric:
+    """The metric a row of results (or of contrasts) is about."""
+    return metric_of(suite.tasks[row.task].protocols[row.protocol], row.metric)
+
+
+def standing(row: Any, metric: Metric) -> Standing:
+    """Where the value stands to chance."""
+    if math.isnan(row.value):
+        return "none"
+    if math.isnan(row.chance) or math.isnan(row.low):
+        return "untold"
+    if row.low <= row.chance <= row.high:
+        return "same"
+    return "above" if (row.low > row.chance) == metric.higher_is_better else "below"

@@ -1,0 +1,50 @@
+"""The table that commands print."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from snellen.reports.rows import arm_order, whole_tasks
+from snellen.reports.words import DASH, amount, rate, span
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def print_table(results: pd.DataFrame) -> Table:
+    """One row a subject, one column a task: value, interval, and chance in the head (in the cell where arms differ)."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    rows = whole_tasks(results)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("subject", overflow="fold")
+    tasks = list(dict.fromkeys(zip(rows["suite"], rows["task"], strict=True)))
+    several, chances = rows["suite"].nunique() > 1, {}
+    for suite, task in tasks:
+        part = rows[(rows["suite"] == suite) & (rows["task"] == task)]
+        told = sorted({amount(chance, part["metric"].iloc[0]) for chance in part["chance"].dropna()})
+        chances[suite, task] = told[0] if len(told) == 1 else ""
+        head = f"{suite} {task}" if several else task
+        table.add_column(escape(head) + f"\n[dim]chance {chances[suite, task]}[/]" * bool(chances[suite, task]), justify="right")
+    cells = {(row.suite, row.task, row.arm): row for row in rows.itertuples()}
+    for arm in arm_order(rows):
+        table.add_row(escape(arm), *(_cell(cells.get((*task, arm)), not chances[task]) for task in tasks))
+    return table
+
+
+def _cell(row: Any, with_chance: bool) -> str:
+    if row is None:
+        return ""
+    if math.isnan(row.value):
+        return "[dim]declined[/]" if row.not_applicable else "[red]failed[/]" if row.failure_rate > 0 else DASH
+    told = f"{amount(row.value, row.metric, row.n)} [dim]{span(row.low, row.high, row.metric, row.n).replace('[', chr(92) + '[')}[/]"
+    notes = [f"chance {amount(row.chance, row.metric)}"] if with_chance and not math.isnan(row.chance) else []
+    notes += ["unable"] if row.unable else []
+    notes += [f"no answer {rate(row.no_answer_rate)}"] if row.no_answer_rate > 0 else []
+    notes += [f"failed {rate(row.failure_rate)}"] if row.failure_rate > 0 else []
+    return told + (f"\n[dim]{', '.join(notes)}[/]" if notes else "")

@@ -1,0 +1,72 @@
+"""How numbers and foreign texts are written on a page."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from snellen.core.item import Item
+
+SHARES = frozenset({"anls", "anls_05", "all_correct"})
+"""Metrics that are fractions 0 to 1 and whose names do not end in `accuracy`."""
+DASH = "–"
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric is a fraction from 0 to 1, written in percent on a page."""
+    return metric.endswith("accuracy") or metric in SHARES
+
+
+def amount(value: float, metric: str, n: int = 0, unit: bool = True) -> str:
+    """A number as people read it; a decimal of a percent only where there are enough units for it to mean something."""
+    if math.isnan(value):
+        return DASH
+    if not is_share(metric):
+        return f"{value:.3g}"
+    return f"{100 * value:.{int(n >= 200)}f}" + " %" * unit
+
+
+def span(low: float, high: float, metric: str, n: int = 0) -> str:
+    """An interval as `[low, high]`; empty where there is none."""
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    return f"[{amount(low, metric, n, False)}, {amount(high, metric, n, False)}]"
+
+
+def difference(value: float, metric: str, n: int = 0) -> str:
+    """A difference of two values without its sign, in points or in the metric's own unit."""
+    told = amount(abs(value), metric, n, False)
+    return f"{told} {'point' if told == '1' else 'points'}" if is_share(metric) else told
+
+
+def rate(share: float) -> str:
+    """A small share in percent that is never rounded to nothing."""
+    return "< 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
+
+
+def foreign(text: str, limit: int = 300) -> str:
+    """What somebody else wrote, cut to a sane length, with everything shown that would hide or turn the text around.
+
+    The page escapes it besides.
+    """
+    cut = text[:limit]
+    seen = _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", cut)
+    return seen if len(text) <= limit else f"{seen} … ({len(text):,} characters)"
+
+
+def answer_words(item: Item, answer: Any) -> str:
+    """An answer in the item's own terms, as a reader would say it: an option by its text."""
+    if answer is None:
+        return ""
+    for option in item.options:
+        if option.key == answer:
+            return foreign(option.text or f"option {option.key}", 80)
+    return foreign(answer if isinstance(answer, str) else json.dumps(answer), 80)
+
+
+def slug(text: str) -> str:
+    """A text as part of a file name."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"

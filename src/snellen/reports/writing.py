@@ -1,0 +1,129 @@
+"""Writing a report: a folder with one page, tables and figures."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from snellen.core import files
+from snellen.core.piece import Piece
+from snellen.reports import figures
+from snellen.reports.conduct import conduct, set_facts
+from snellen.reports.examples import Thumbs, examples
+from snellen.reports.export import write_frame, write_results
+from snellen.reports.findings import checks, compared, paired, published, standings
+from snellen.reports.grid import factor_grids, main_grid
+from snellen.reports.loading import Exam, SuiteOf, all_results, gather, load_run, registered
+from snellen.reports.page import render
+from snellen.reports.words import slug
+
+
+@dataclass(frozen=True)
+class Report:
+    """A finished report: its folder, its page, its numbers."""
+
+    root: Path
+    page: Path
+    results: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure on the page: a data URI, and the name of its files."""
+
+    title: str
+    uri: str
+    name: str
+
+
+def write_report(
+    runs: Sequence[Path], out: Path, *, compare_published: bool = False, full: bool = False, suite_of: SuiteOf = registered
+) -> Report:
+    """Report on finished, scored runs in the folder `out`.
+
+    Runs about one item set share their tables; other item sets, and other suites, get a section each. `compare_published`
+    shows printed numbers beside ours; `full` shows more examples and draws every factor. Raises SnellenError for runs of
+    two versions of a suite, and where a run, its scores or its items cannot be read.
+    """
+    loaded = [load_run(root, suite_of) for root in runs]
+    exams = gather(loaded)
+    rows = all_results(loaded)
+    write_results(out, rows)
+    sections = [_section(exam, name, out, compare_published, full) for name, exam in _names(exams)]
+    page = out / "index.html"
+    files.write_text(page, render(sections))
+    return Report(out, page, rows)
+
+
+def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
+    """Each exam with the beginning of its files' names."""
+    suites = [exam.joined.card.suite for exam in exams]
+    for suite, exam in zip(suites, exams, strict=True):
+        several = suites.count(suite) > 1
+        yield slug(suite) + (f"-{exam.joined.card.recipe_hash[:6]}" if several else ""), exam
+
+
+def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bool) -> dict[str, Any]:
+    run, tables = exam.joined, out / "tables"
+    grid, factors, pairs = main_grid(run), factor_grids(run), paired(run)
+    write_frame(tables, f"{name}-main", grid.frame())
+    write_frame(tables, f"{name}-contrasts", pairs)
+    for task, factor, table in factors:
+        write_frame(tables, f"{name}-{slug(task)}-{slug(factor)}", table.frame())
+    printed = list(published(run)) if compare_published else []
+    for number, one in enumerate(printed, 1):
+        write_frame(tables, f"{name}-published-{number}", one.frame())
+    thumbs = Thumbs(run, out)
+    drawn = list(_figures(exam, name, out, [(task, factor) for task, factor, _ in factors], full))
+    return {
+        "id": name,
+        "run": run,
+        "suite": run.suite.card,
+        "grid": grid,
+        "standings": standings(run),
+        "checks": checks(run),
+        "overview": drawn[0],
+        "factors": [(task, factor, table, _find(drawn, task, factor)) for task, factor, table in factors],
+        "compared": list(compared(run, pairs)),
+        "pieces": [_piece(piece, name, out) for piece in run.suite.pieces(run)] if run.suite.pieces else [],
+        "published": printed,
+        "asked_published": compare_published,
+        "examples": examples(run, thumbs, 6 if full else 2, 60 if full else 8),
+        "set_facts": set_facts(run.items.card),
+        "conducts": conduct(exam),
+    }
+
+
+def _figures(exam: Exam, name: str, out: Path, factors: Sequence[tuple[str, str]], full: bool) -> Iterator[Drawn]:
+    """The overview, then one figure a factor; `requires` says the same of fewer items and is drawn only where all are."""
+    with figures.style():
+        yield _drawn("", figures.overview(exam.joined), out, f"{name}-overview")
+        for task, factor in factors:
+            if full or factor != "requires":
+                figure = figures.by_factor(exam.joined, task, factor)
+                yield _drawn(f"{task}/{factor}", figure, out, f"{name}-{slug(task)}-{slug(factor)}")
+
+
+def _drawn(title: str, figure: Any, out: Path, name: str) -> Drawn:
+    svg = figures.save(figure, out / "figures", name)
+    return Drawn(title, "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode(), name)
+
+
+def _find(drawn: Sequence[Drawn], task: str, factor: str) -> Drawn | None:
+    return next((one for one in drawn if one.title == f"{task}/{factor}"), None)
+
+
+def _piece(piece: Piece, name: str, out: Path) -> dict[str, Any]:
+    file = f"{name}-{slug(piece.name)}"
+    if piece.table is not None:
+        write_frame(out / "tables", file, piece.table)
+    drawn = None
+    if piece.figure is not None:
+        with figures.style():
+            drawn = _drawn(piece.title, piece.figure, out, file)
+    return {"piece": piece, "drawn": drawn, "file": file}

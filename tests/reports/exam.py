@@ -1,0 +1,247 @@
+"""A small suite of drawn shapes, and runs about it: what the report layer is tried on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from snellen.core.condition import Axis, Condition, Value
+from snellen.core.item import Demo, Item, Media, Option
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.score import Metric
+from snellen.core.seeds import stream
+from snellen.core.sheet import answer_views
+from snellen.core.subject import Base, Subject, SubjectCard
+from snellen.core.suite import Ceiling, Showing, Suite, SuiteCard, Task, Transform
+from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.score import score, write_scores
+from snellen.scoring.protocols import ACCURACY, strict
+from snellen.showing.controls import PICTURES, control
+from snellen.showing.methods import OneByOne
+from snellen.subjects.fakes.make import make_fake
+
+COLOURS = {"red": "#c43c2e", "green": "#3b8f4e", "blue": "#3563b0", "yellow": "#d8a723"}
+SHAPES = ("disc", "square", "triangle", "bar")
+SAMPLES = Axis("samples", (10, 1), "a column of whole numbers")
+SHEET = Axis("sheet", ("auto", 4, "none"), "a column of words and numbers")
+
+
+def picture(shape: str, colour: str, size: tuple[int, int] = (480, 360)) -> Image.Image:
+    """One shape on a grey floor."""
+    held = Image.new("RGB", size, "#b9bec2")
+    pen, (w, h) = ImageDraw.Draw(held), size
+    box = (w * 0.3, h * 0.25, w * 0.7, h * 0.8)
+    if shape == "disc":
+        pen.ellipse(box, COLOURS[colour])
+    elif shape == "square":
+        pen.rectangle((w * 0.32, h * 0.25, w * 0.68, h * 0.75), COLOURS[colour])
+    elif shape == "triangle":
+        pen.polygon([(w * 0.5, h * 0.2), (w * 0.25, h * 0.8), (w * 0.75, h * 0.8)], COLOURS[colour])
+    else:
+        pen.rectangle((w * 0.2, h * 0.42, w * 0.8, h * 0.6), COLOURS[colour])
+    return held
+
+
+class Album:
+    """Pictures by what they show; a little noise makes every one its own."""
+
+    def __init__(self, media: MediaFolder, seed: int) -> None:
+        self.media, self.rng, self.shows = media, stream("album", seed), dict[str, dict[str, str]]()
+
+    def shot(self, shape: str, colour: str) -> Media:
+        pixels = np.asarray(picture(shape, colour)).astype(int) + self.rng.integers(-6, 7, (360, 480, 1))
+        media = self.media.add_picture(Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)))
+        self.shows[media.sha256] = {"shape": shape, "colour": colour}
+        return media
+
+    def latent(self, media: Sequence[Media], claims: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        return {"shows": {one.sha256: self.shows[one.sha256] for one in media}, "claims": dict(claims), **more}
+
+
+def _common(task: str, number: int, **cells: Any) -> dict[str, Any]:
+    name = f"{task}-{number:04d}"
+    return {"item_id": name, "suite": "shapes", "task": task, "stimulus_id": name, "group_id": name, "cluster_id": name} | cells
+
+
+def naming(album: Album, n: int) -> list[Item]:
+    """Name the shape or the colour of one picture; two questions a picture."""
+    items = []
+    for number, (shape, colour) in enumerate(itertools.islice(itertools.cycle(itertools.product(SHAPES, COLOURS)), n)):
+        shot = album.shot(shape, colour)
+        asked, names, answer = (("shape", SHAPES, shape), ("colour", tuple(COLOURS), colour))[number % 2]
+        options = tuple(Option(f"o{at}", name) for at, name in enumerate(names))
+        key = f"o{names.index(answer)}"
+        claims = {option.key: {asked: [option.text]} for option in options}
+        cells = _common("naming", number, cluster_id=f"picture-{number // 2}", options=options, answer=key, answer_kind="choice")
+        made = {"construction_subjects": ["encoder:sharp"]} if number % 5 == 0 else {}
+        items.append(
+            Item(question=f"What is the {asked} of the object?", query=(shot,), factors={"question": asked}, requires=(asked,),
+                 latent=album.latent([shot], claims), provenance=made, **cells)  # type: ignore[arg-type]
+        )  # fmt: skip
+    return items
+
+
+def finding(album: Album, n: int) -> list[Item]:
+    """Find the picture that fits some words among three."""
+    items, rng = [], stream("finding", n)
+    for number in range(n):
+        drawn = rng.permutation([f"{s} {c}" for s in SHAPES for c in COLOURS])[:3]
+        looks = [str(one).split() for one in drawn]
+        shots = [album.shot(shape, colour) for shape, colour in looks]
+        options = tuple(Option(key, "", (shot,)) for key, shot in zip("xyz", shots, strict=True))
+        (shape, colour), answer = looks[number % 3], "xyz"[number % 3]
+        claims = dict.fromkeys("xyz", {"shape": [shape], "colour": [colour]})
+        cells = _common("finding", number, options=options, answer=answer, answer_kind="choice")
+        latent = album.latent(shots, claims, about="option")
+        items.append(Item(question=f"Which picture shows a {colour} {shape}?", query=(), latent=latent, **cells))
+    return items
+
+
+def building(album: Album, n: int) -> list[Item]:
+    """Two categories by four examples each, and one more object to put into one of them."""
+    items = []
+    for number in range(n):
+        level = ("easy", "hard")[number % 2]
+        (first, second), other = (("red", "blue"), ("green", "yellow"))[number % 4 // 2], SHAPES
+        support = [Demo((album.shot(other[at], colour),), key, at) for key, colour in (("1", first), ("2", second)) for at in range(4)]
+        answer = "12"[number % 3 % 2]
+        shot = album.shot(SHAPES[number % 4], first if answer == "1" else second)
+        media = [one for demo in support for one in demo.media] + [shot]
+        claims = {"1": {"colour": [first]}, "2": {"colour": [second]}}
+        cells = _common("building", number, support=tuple(support), answer=answer, answer_kind="choice")
+        cells["options"] = (Option("1", "category 1"), Option("2", "category 2"))
+        items.append(
+            Item(question="To which category does the last object belong?", query=(shot,), requires=("colour",),
+                 factors={"difficulty": level}, latent=album.latent(media, claims, learned=True), **cells)  # type: ignore[arg-type]
+        )  # fmt: skip
+    return items
+
+
+def sizing(album: Album, n: int) -> list[Item]:
+    """How large, as a number: a metric that is no share, and lower is better."""
+    items = []
+    for number in range(n):
+        shot = album.shot("disc", "red")
+        cells = _common("sizing", number, answer=2 + number % 5, answer_kind="number")
+        items.append(Item(question="How many centimetres wide is the disc?", query=(shot,), **cells))
+    return items
+
+
+def _error(item: Item, said: Any) -> float:
+    return abs(float(said) - float(item.answer)) / float(item.answer)
+
+
+def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
+    return control(showing.condition["pictures"], showing)
+
+
+def _task(name: str, *axes: Axis, metric: Metric = ACCURACY, split_by: tuple[str, ...] = (), kind: Any = "choice") -> Task:
+    rough = Metric("accuracy_rough", metric.score, chance=metric.chance)
+    protocols = {"strict": strict(metric, *([rough] if metric is ACCURACY else [])), "published": strict(metric)}
+    names = tuple(axis.name for axis in (PICTURES, *axes))
+    return Task(name, kind, names, _shown, lambda condition: OneByOne(), protocols, split_by=split_by)
+
+
+def published() -> list[dict[str, Any]]:
+    rows = [("", "", 0.71), ("question", "shape", 0.64), ("question", "colour", 0.92)]
+    told = {"task": "naming", "metric": "accuracy", "subject": "GPT-4V", "source": "Table 2, row 1"}
+    return [{**told, "factor": factor, "level": level, "value": value} for factor, level, value in rows]
+
+
+def make_suite(version: str = "1", **changes: Any) -> Suite:
+    """The suite, as of a version."""
+    card = SuiteCard(
+        name="shapes", title="Shapes", measures="Whether a subject can name, find and sort flat shapes by their outline and colour.",
+        paper="Somebody, Shapes in Plain Sight, https://example.org/shapes", version=version, counts={"naming": 16},
+        ceilings=[Ceiling(task="naming", metric="accuracy", value=0.97, source="Table 1")], deviations=["Shapes are flat."],
+    )  # fmt: skip
+    error = Metric("mae_over_gt", _error, worst=1.0, higher_is_better=False, chance=lambda item: 0.55)
+    tasks = [
+        _task("naming", SAMPLES, SHEET, split_by=("question",)),
+        _task("finding"),
+        _task("building", SHEET, split_by=("difficulty",)),
+        _task("sizing", metric=error, kind="number"),
+    ]
+    return Suite(card, (PICTURES, SAMPLES, SHEET), {task.id: task for task in tasks}, {}, _resolve, published, **changes)
+
+
+def _resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
+    if condition["sheet"] != "auto":
+        return {}
+    return {"sheet": 4 if card.max_pictures == 1 else "none"}
+
+
+SUITE = make_suite()
+
+
+def write_items(root: Path, n: int, seed: int = 0, version: str = "1") -> ItemSet:
+    """An item set with n items a task."""
+    album = Album(MediaFolder(root / "media"), seed)
+    items = [*naming(album, n), *finding(album, n), *building(album, n), *sizing(album, n)]
+    from dataclasses import replace
+
+    items = [replace(item, version=version) for item in items]
+    return write_itemset(root, items, source="generated", recipe={"seed": seed, "n": n}, made_with={"renderer": "PIL"})
+
+
+@dataclass(frozen=True)
+class Able(Base):
+    """Right with some probability, otherwise the draw of a guesser; declines a task; says it in its own words."""
+
+    items: Mapping[str, Item] = field(default_factory=dict, repr=False)
+    skill: Mapping[str, float] = field(default_factory=dict)
+    refuses: str = ""
+    words: str = "{}"
+
+    def declines(self, prompt: Prompt) -> str | None:
+        if self.refuses in {view.task for view in prompt.views}:
+            return "has no words to compare pictures with"
+        return super().declines(prompt)
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        def say(view: Any) -> str:
+            item = self.items[view.item_id]
+            if rng.random() < self.skill.get(view.task, 0.4):
+                return self.words.format(view.reply.write(item.answer))
+            others = view.reply.offered or [2, 3, 4, 5, 6]
+            return self.words.format(view.reply.write(others[int(rng.integers(len(others)))]))
+
+        return Reply(answer_views(prompt.views, say), tokens_in=120, tokens_out=9, seconds=0.25, model="able-2")
+
+
+def able(name: str, items: ItemSet, skill: Mapping[str, float], words: str = "{}", refuses: str = "", **settings: Any) -> Able:
+    card = SubjectCard(name, settings, attributes={"family": name.split(":")[0]}, max_pictures=1 if "dull" in name else None)
+    return Able(card if "dull" not in name else SubjectCard(name, settings), items.by_id, skill, refuses, words)
+
+
+def subjects(items: ItemSet) -> list[Subject]:
+    """Five who can something and three fakes."""
+    high = {"naming": 0.9, "finding": 0.8, "building": 0.7, "sizing": 0.8}
+    middle = {"naming": 0.55, "finding": 0.5, "building": 0.3, "sizing": 0.4}
+    low = {"naming": 0.2, "finding": 0.1, "building": 0.05, "sizing": 0.0}
+    made = [
+        able("chat:openai/gpt-4o", items, high, "I look closely at it. The answer is {}.", temperature=0, price_in=2.5, price_out=10.0),
+        able("encoder:sharp", items, middle, refuses="sizing"),
+        able("encoder:dull", items, low, refuses="finding"),
+        able("chat:vllm/some-very-long-organisation/and-a-model-with-a-long-name-7B-instruct", items, middle, "{}"),
+        able("encoder:colour-histogram", items, {**low, "naming": 0.4}),
+    ]
+    return [*made, *(make_fake(name, {}, items.items) for name in ("oracle", "chance", "blind-to=colour"))]
+
+
+def write_run(root: Path, items: ItemSet, who: Sequence[Subject], conditions: Sequence[Condition] = (), suite: Suite = SUITE) -> Path:
+    """Ask and score a run under vanilla and other conditions."""
+    plain = Condition(suite.axes)
+    arms = [Arm(subject, condition) for subject in who for condition in (plain, *conditions)]
+    responses = ask(root, Plan(items, suite, arms, made_with={"snellen": "0.1.0"}))
+    for protocol in ("strict", "published"):
+        write_scores(root, score(responses, items, suite, protocol), protocol)
+    return root
