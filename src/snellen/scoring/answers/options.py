@@ -108,7 +108,7 @@ class Options:
                 taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
                 kept.append(mention)
         kept.sort(key=lambda mention: mention.start)
-        return list(_not_denied(_paired(kept, piece), piece))
+        return list(_not_denied(self._paired(kept, piece), piece))
 
     def _texts(self, small: str, piece: str) -> Iterator[Mention]:
         for name, key in self.texts.items():
@@ -129,9 +129,28 @@ class Options:
                 continue
             if _is_label(piece, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), self.labels[name], True)
-            elif match.start() == at_start and match[1] == "A" and not _belongs_to_more("", piece[match.end() :][:2]):
-                # "I choose A ...": a label or an article, which is not to be told.
+            elif _may_be_label(piece, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), None, True)
+
+    def _paired(self, found: list[Mention], piece: str) -> Iterator[Mention]:
+        """A label and the same option's text right behind it (or the other way round) are one mention.
+
+        An "A" that may be an article is one if an option's text follows it.
+        """
+        held: Mention | None = None
+        for two in found:
+            one, held = held, two
+            if one is None:
+                continue
+            between = piece[one.end : two.start]
+            meant = one.value if one.value is not None or not one.label else self.labels[piece[one.start].lower()]
+            if meant == two.value and one.label != two.label and not between.strip(" ).:,]([\"'-"):
+                held = None
+                yield Mention(one.start, two.end, two.value, two.label)
+            elif one.value is not None or piece[one.start] != "A" or between != " ":
+                yield one
+        if held is not None:
+            yield held
 
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
         for name, key in self.asides.items():
@@ -217,6 +236,17 @@ def _is_label(piece: str, start: int, end: int, declared: bool) -> bool:
     return declared or (name.isupper() and (apart or bool(NO_NAME.match(after))))
 
 
+def _may_be_label(piece: str, start: int, end: int, declared: bool) -> bool:
+    """Whether a lone letter that is no clear label may still be one, so that it must not be passed over.
+
+    "B red", "I choose A ...": a label or an article, a label or the name of a thing. That is not to be told.
+    """
+    name, before, after = piece[start:end], piece[max(0, start - 12) : start], piece[end : end + 12]
+    if _belongs_to_more(before, after) or A_THING.search(before):
+        return False
+    return (declared and name == "A") or (name.isupper() and name.lower() not in WORDLIKE)
+
+
 def _belongs_to_more(before: str, after: str) -> bool:
     """Whether a lone letter or number is part of something: "C'est", "T-shirt", "U.S.A.", "37 °C", "f(b)", "4.5"."""
     near, far = after[:1], after[1:2]
@@ -225,28 +255,6 @@ def _belongs_to_more(before: str, after: str) -> bool:
     if near in ("+", "#", "%", "°") or (near in ("'", "-", ".", ",") and far.isalnum()):
         return True
     return (near == ")" or before[-1:] == "(") and before.rstrip("(")[-1:].isalnum()
-
-
-def _paired(found: list[Mention], piece: str) -> Iterator[Mention]:
-    """A label and the same option's text right behind it (or the other way round) are one mention.
-
-    An "A" that may be an article is one if an option's text follows it.
-    """
-    at = 0
-    while at < len(found):
-        one = found[at]
-        if at + 1 < len(found):
-            two = found[at + 1]
-            between = piece[one.end : two.start]
-            if one.value is None and one.label and between == " ":
-                at += 1
-                continue
-            if one.value == two.value and one.label != two.label and not between.strip(" ).:,]([\"'-"):
-                yield Mention(one.start, two.end, one.value, two.label)
-                at += 2
-                continue
-        yield one
-        at += 1
 
 
 def _not_denied(found: Iterator[Mention], piece: str) -> Iterator[Mention]:
