@@ -202,13 +202,19 @@ def test_a_bug_in_a_subject_stops_the_run_but_loses_nothing(tmp_path: Path) -> N
 def test_responses_come_in_order_whatever_the_order_of_arrival(tmp_path: Path, built: ItemSet) -> None:
     @dataclass(frozen=True)
     class Backwards(Base):
+        """Answers the last call first, where calls may overlap."""
+
+        waiting: list[str] = field(default_factory=lambda: ["000", "001", "002", "003"])
+
         async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-            await asyncio.sleep(0.01 * (4 - int(prompt.views[0].item_id)))
+            while self.card.at_once > 1 and self.waiting[-1] != prompt.views[0].item_id:
+                await asyncio.sleep(0)
+            self.waiting.pop()
             return Reply(f"{rng.integers(10**9)}")
 
     suite = suite_of()
     backwards = Backwards(SubjectCard("own:backwards", at_once=4))
-    quick = replace(backwards, card=replace(backwards.card, at_once=1))
+    quick = Backwards(SubjectCard("own:backwards", at_once=1), ["never"] * 12)
     first = ask(tmp_path / "a", Plan(built, suite, [arm(backwards, suite)]))
     assert [e.key.split("/")[3] for e in read_exchanges(tmp_path / "a")] == [
         r.calls[0].split("/")[3] for r in first[::-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -112,11 +113,14 @@ def share(
     subject: Subject, items: Sequence[Item], media: MediaFolder, change: Change = identity, method: Method = DIRECT
 ) -> float:
     """The share of right answers; every reply must be one that is offered."""
+    return asyncio.run(_share(subject, items, media, change, method))
+
+
+async def _share(subject: Subject, items: Sequence[Item], media: MediaFolder, change: Change, method: Method) -> float:
     right = 0
     for one in items:
         view = change(one.view(), media)
-        said = asyncio.run(_talk(subject, method, view, media, one.item_id))
-        answer = read_answer(said, view.reply)
+        answer = read_answer(await _talk(subject, method, view, media, one.item_id), view.reply)
         assert answer in view.reply.offered
         right += answer == one.answer
     return right / len(items)
@@ -178,6 +182,21 @@ def test_the_blind_fall_to_chance_exactly_where_it_is_required(
     found = share(make_fake(f"blind-to={blind}", {}, [*ITEMS, extra]), items, media)
     misses = {part.removesuffix("/primary") for part in blind.split("+")}
     assert is_chance(found, items) if dimension in misses else found == 1.0
+
+
+def test_who_cannot_tell_draws_uniformly_from_all_that_is_offered(media: MediaFolder) -> None:
+    """Half of the options stay possible to the colour-blind; they are drawn no more often than the others."""
+    query = picture("red", "cube")
+    looks = [(colour, shape) for colour in COLOURS[:2] for shape in SHAPES[:2]]
+    claims = {f"{c} {s}": {"colour/primary": [c], "shape/primary": [s]} for c, s in looks}
+    latent = {"shows": {query.sha256: LOOKS[query.sha256]}, "claims": claims}
+    options = tuple(Option(key, key) for key in claims)
+    one = item("both", [query], "red cube", "choice", options=options, latent=latent)
+    blind, prompt = make_fake("blind-to=colour", {}, [one]), Prompt(("?",), (one.view(),))
+    said = [asyncio.run(blind.answer(prompt, media, stream("drawn", n))).text for n in range(400)]
+    count = Counter(said)
+    assert set(count) == set(claims)
+    assert max(abs(n - 100) for n in count.values()) < 40
 
 
 def test_requires_is_never_read(media: MediaFolder) -> None:
