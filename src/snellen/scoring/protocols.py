@@ -18,7 +18,10 @@ def by_item(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def all_right(scores: pd.DataFrame) -> pd.DataFrame:
-    """A group is right if all its items are, and no unit if one was not heard. Chance is that of independent guesses."""
+    """A group is right if all its items are, and no unit if one was not heard.
+
+    Chance is that of independent guesses.
+    """
     groups = scores.groupby("group_id", sort=False)
     units = groups.agg(cluster_id=("cluster_id", "first"), value=("value", "min"), chance=("chance", "prod"))
     unheard = groups["value"].apply(lambda values: values.isna().any())

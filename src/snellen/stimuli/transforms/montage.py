@@ -13,7 +13,8 @@ _GAP_PX, _LINE_PX, _PAPER, _INK = 8, 28, (255, 255, 255), (0, 0, 0)
 def lay_out(montage: Montage, media: MediaFolder) -> Media:
     """One PNG: the pictures in reading order on white, 8 px apart, labels above them, the title on top.
 
-    A picture is shown at its own size unless `cell_px` is set; it is then shrunk (never enlarged) to fit, keeping its shape.
+    A picture is shown at its own size unless `cell_px` is set; it is then shrunk (never enlarged) to fit, keeping its
+    shape.
     """
     shown = [picture.sha256 for picture in montage.pictures]
     what = ["montage", montage.version, shown, montage.columns, montage.labels, montage.title, montage.cell_px]
