@@ -65,7 +65,7 @@ def test_retrieval_among_twenty_photographs() -> None:
     assert text_to_image >= 0.5
 
 
-def test_conse_names_things_and_finds_them(tmp_path: Path) -> None:
+def test_conse_names_things_and_finds_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     album, who = Album(tmp_path), subject("conse")
     names = {"cat": "skimage/chelsea.png", "cup": "skimage/coffee.png", "rocket": "skimage/rocket.jpg"}
     media = {key: album.folder.add_file(photo(place)) for key, place in names.items()}
@@ -77,6 +77,7 @@ def test_conse_names_things_and_finds_them(tmp_path: Path) -> None:
     pictures = [Option(key, letter, (one,)) for (key, one), letter in zip(media.items(), "ABC", strict=True)]
     view = album.view([], pictures, question="Which picture shows a rocket?")
     assert ask(who, album, view).text == "C"
+    assert "".join(capfd.readouterr()) == ""
 
 
 def test_space() -> None:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from snellen.core.hashing import digest
-from snellen.subjects.encoders.efficientnet import PARAMETERS, EfficientNetLite, file_sha256, looking, once, packaged
+from snellen.subjects.encoders.efficientnet import PARAMETERS, EfficientNetLite
 from snellen.subjects.encoders.encoder import Floats, TextSide, kept, load_array, save_array
+from snellen.subjects.encoders.loading import file_sha256, looking, once, packaged, transformers_quietly
 from snellen.subjects.encoders.readouts import unit
 
 if TYPE_CHECKING:
@@ -137,8 +138,8 @@ def _folder() -> Path:
 @once
 def _minilm(device: str) -> tuple[Any, Any]:
     """Tokenizer and model, read from the package's own folder: the hub is never asked."""
-    transformers = packaged("transformers")
     told = {"local_files_only": True}
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(_folder()), **told)
-    model = transformers.AutoModel.from_pretrained(str(_folder()), use_safetensors=True, **told)
+    with transformers_quietly() as transformers:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(_folder()), **told)
+        model = transformers.AutoModel.from_pretrained(str(_folder()), use_safetensors=True, **told)
     return tokenizer, model.requires_grad_(False).eval().to(device)

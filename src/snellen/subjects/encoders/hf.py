@@ -16,8 +16,8 @@ import numpy as np
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.subjects.encoders.efficientnet import file_sha256, looking, once, packaged
 from snellen.subjects.encoders.encoder import Floats, TextSide
+from snellen.subjects.encoders.loading import file_sha256, looking, once, packaged, transformers_quietly
 
 if TYPE_CHECKING:
     import torch
@@ -207,10 +207,10 @@ def _model(path: str, device: str) -> tuple[Any, bool]:
     """The model in float32, and whether its pooled output can be trusted: some checkpoints come without that part."""
     import torch
 
-    transformers = packaged("transformers")
     try:
         told = {"output_loading_info": True, "dtype": torch.float32}
-        model, found = transformers.AutoModel.from_pretrained(path, **told)
+        with transformers_quietly() as transformers:
+            model, found = transformers.AutoModel.from_pretrained(path, **told)
     except (OSError, ValueError, ImportError) as error:
         raise SnellenError(f"encoder:hf/{path}: cannot be loaded ({_first(error)})") from error
     missing = {key for key in found["missing_keys"] if "position_ids" not in key}
