@@ -272,3 +272,10 @@ def test_fleiss_kappa_by_hand() -> None:
     assert fleiss_kappa([[2, 1], [1, 2]]) == pytest.approx(-1 / 3)
     with pytest.raises(ValueError, match="same number"):
         fleiss_kappa([[2, 1], [1, 1]])
+
+
+def test_clusters_that_all_differ_alike_leave_the_difference_unsure() -> None:
+    # gaps (1, 0) and (0, 1): both clusters have the mean 0.5, so that drawing them again always gives 0.5
+    found = paired_difference([1, 0, 0, 1], [0, 0, 0, 0], ["p", "p", "q", "q"], np.random.default_rng(0))
+    assert found.difference == 0.5
+    assert found.low < 0.5 < found.high

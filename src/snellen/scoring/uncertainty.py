@@ -175,8 +175,9 @@ def paired_difference(
     """The mean of a - b over the units that both arms have, with a cluster bootstrap interval.
 
     `a`, `b` and `clusters` run over the same units in the same order; NaN stands where an arm lacks a unit. If every
-    difference is the same d the bootstrap has nothing to draw; for values in 0..1 the interval then says how far the
-    mean could move if as many units differed as Wilson's upper bound for "none seen" allows, else it cannot be told.
+    cluster has the same mean difference the bootstrap has nothing to draw; for values in 0..1 the interval then says
+    how far the mean could move if as many units differed as Wilson's upper bound for "none seen" allows, else it
+    cannot be told.
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape:
@@ -186,8 +187,8 @@ def paired_difference(
     if not len(kept):
         return Paired(math.nan, math.nan, math.nan, 0)
     mean = float(kept.mean())
-    if np.ptp(kept) > 0:
-        low, high = cluster_bootstrap(gaps, clusters, rng, draws, level)
+    low, high = cluster_bootstrap(gaps, clusters, rng, draws, level)
+    if math.isnan(low) or high - low > 1e-12:
         return Paired(mean, low, high, len(kept))
     both = np.concatenate([first[~np.isnan(gaps)], second[~np.isnan(gaps)]])
     if both.min() < 0 or both.max() > 1 or count < 2:
