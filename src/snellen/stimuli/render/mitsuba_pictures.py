@@ -100,13 +100,18 @@ def _denoised(colour: NDArray[np.float32], hints: NDArray[np.float32]) -> NDArra
 
 
 def _built(mi: Any, scene: Scene) -> Any:
-    parts: dict[str, Any] = {"type": "scene", "floor": _floor(mi, scene.floor), "dome": _dome(mi, scene)}
+    """The scene; its parts are built one by one, because their order decides which noise a seed gives.
+
+    Parts left to `load_dict` come in an order that changes from process to process.
+    """
+    parts: dict[str, Any] = {"type": "scene", "floor": mi.load_dict(_floor(mi, scene.floor))}
+    parts["dome"] = mi.load_dict(_dome(mi, scene))
     for number, light in enumerate(scene.lights):
-        parts[f"light_{number}"] = _panel(mi, light)
+        parts[f"light_{number}"] = mi.load_dict(_panel(mi, light))
     for number, solid in enumerate((*scene.solids, *_stand_ins())):
         mesh = _HIDDEN if solid.name.startswith("stand-in") else placed(unit_mesh(solid.shape), solid.pose)
         parts[f"solid_{number}"] = _mesh(mi, f"solid_{number}", mesh, _bsdf(mi, solid))
-    return mi.load_dict(parts)
+    return mi.load_dict(parts, parallel=False)
 
 
 def _stand_ins() -> tuple[Solid, ...]:
