@@ -52,6 +52,13 @@ def words(dimension: str, value: str) -> str:
     return prompts.NO_COLOUR_TEXT if value == prompts.NO_COLOUR else text_name(dimension, value)
 
 
+def names(dimension: str, value: str) -> tuple[str, ...]:
+    """How a subject may write a value: as it is shown, by the value's own name, by others, in American spelling."""
+    british = (words(dimension, value), value, *prompts.ALSO.get(dimension.split("/")[0], {}).get(value, ()))
+    american = (name.replace("colour", "color").replace("centre", "center") for name in british)
+    return tuple(dict.fromkeys((*british, *american)))
+
+
 def items_about(
     stimulus: str,
     picture: Media,
@@ -100,6 +107,19 @@ def asks(item: Item, condition: Condition) -> bool:
 
 
 @dataclass(frozen=True)
+class AlsoNamed:
+    """Understand the other names of an option beside the one shown: the pattern is asked for, not its spelling."""
+
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view whose reply may hold any of the names; the one shown stays the first."""
+        dimension = next(d for d, asked in prompts.QUESTION.items() if asked == view.question)
+        keys = tuple((name, option.key) for option in view.options for name in names(dimension, option.key))
+        return replace(view, reply=replace(view.reply, keys=keys))
+
+
+@dataclass(frozen=True)
 class InContext:
     """Solved examples from the train split: one picture for each right answer of a question, equal for every item."""
 
@@ -115,15 +135,25 @@ class InContext:
 
 
 def in_context(showing: Showing) -> InContext:
-    """The examples of every question, drawn from train items by a stream of their own."""
-    train = [item for item in showing.items if item.split == "train" and asks(item, showing.condition)]
-    demos: dict[str, list[Demo]] = {}
-    for question in dict.fromkeys(item.question for item in train):
-        held = [item for item in train if item.question == question]
+    """The examples of every question, drawn from train items by a stream of their own; worked out once a showing."""
+    held: InContext | None = vars(showing).get("in_context")
+    if held is None:
+        held = InContext(_examples(showing))
+        vars(showing)["in_context"] = held  # as its cached properties are kept: it is asked for once an item
+    return held
+
+
+def _examples(showing: Showing) -> dict[str, tuple[Demo, ...]]:
+    train: dict[str, list[Item]] = {}
+    for item in showing.items:
+        if item.split == "train" and asks(item, showing.condition):
+            train.setdefault(item.question, []).append(item)
+    demos = {}
+    for question, held in train.items():
         order = stream("combo", "in-context", question).permutation(len(held))
         first = {held[n].answer: held[n] for n in reversed(order)}
-        demos[question] = [Demo(item.query, str(answer), 0) for answer, item in sorted(first.items())]
-    return InContext({question: tuple(shown) for question, shown in demos.items()})
+        demos[question] = tuple(Demo(item.query, str(answer), 0) for answer, item in sorted(first.items()))
+    return demos
 
 
 # Showing

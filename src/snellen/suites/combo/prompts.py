@@ -8,6 +8,8 @@ C.2).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from snellen.stimuli.scenes import ANCHORS, COLOURS, MATERIALS, PIVOTS, SHAPES, text_name
 
 PARTS = {"primary": "larger", "secondary": "smaller"}
@@ -22,6 +24,11 @@ PIVOT_PLACES = "; ".join(
 )
 NO_COLOUR = "none"
 NO_COLOUR_TEXT = "no added colour (glass or wood)"
+ALSO: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "shape": {"frustum": ("truncated cone",)},
+    "colour": {NO_COLOUR: ("no added colour", "no colour")},
+}
+"""Names that are understood beside the one shown, by factor and value; American spellings are understood everywhere."""
 
 DESCRIPTION = {
     "full": (

@@ -40,7 +40,8 @@ def _perception_shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
     demos: tuple[Transform, ...] = (
         (perception.in_context(showing),) if showing.condition["demos"] == "in-context" else ()
     )
-    return (*ordered(showing.condition["order"]), *demos, *control(showing.condition["pictures"], showing))
+    named = (*ordered(showing.condition["order"]), perception.AlsoNamed())
+    return (*named, *demos, *control(showing.condition["pictures"], showing))
 
 
 def _perception_method(condition: Condition) -> Method:
