@@ -89,7 +89,7 @@ def test_which_tasks_a_condition_is_asked_in(oracle: pd.DataFrame) -> None:
 
 def test_how_many_questions_each_condition_asks(oracle: pd.DataFrame) -> None:
     whole = oracle[(oracle["factor"] == "") & (oracle["metric"] == "accuracy")]
-    n = {(str(row.condition), str(row.task)): row.n for row in whole.itertuples()}
+    n = {(row["condition"], row["task"]): row["n"] for row in whole.to_dict("records")}
     assert [n["vanilla", task] for task in TASKS] == [7 * 16, 16, 16, 16]
     assert n["pivot=on", "pattern-perception"] == 8 * 16
     assert n["demos=in-context", "pattern-perception"] < 3 * 16  # two materials, and the anchor unless it is a sphere's
