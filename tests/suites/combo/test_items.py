@@ -1,0 +1,313 @@
+"""Items: what is asked, what is offered, what is required, and that ideal observers agree."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+from snellen.core.seeds import stream
+from snellen.exam import build
+from snellen.scoring.answers import read_answer
+from snellen.scoring.protocols import guess
+from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, all_composites, composite
+from snellen.suites.combo import SUITE, alignment
+from snellen.suites.combo.build import budget, design
+from snellen.suites.combo.objects import VERSION, VIEWS, natural_shot, object_shot
+from snellen.suites.combo.perception import QUESTIONS, asks, names
+from snellen.suites.combo.space import FACTORS
+from tests.suites.combo.made import options, perception_items, says, shown, unseen
+
+RECIPE = SUITE.recipes["generated"]
+SOME_OBJECTS = range(17, 9504, 631)
+
+
+def _alignment_items(n: int = 24) -> list[Item]:
+    """Questions in both directions, without pictures."""
+    by_name = {category.name: category for category in alignment.natural_categories().categories}
+    pictures = {name: (unseen(name), natural_shot(one, 0, 0)[1]) for name, one in by_name.items()}
+    items = []
+    for k, name in enumerate(alignment.names_for(n, 0, VERSION, "test")):
+        items.append(alignment.img2text_item(k, name, *pictures[name], 0, VERSION))
+        others = alignment.distractors(name, stream("test", k), coco=False)
+        chosen = {one: pictures[one] for one in (name, *others)}
+        items.append(alignment.text2img_item(k, name, chosen, 0, VERSION))
+    return items
+
+
+@pytest.fixture(scope="module")
+def every_kind(toy: ItemSet) -> list[Item]:
+    """Many objects, all natural categories, and the categories of the toy set."""
+    return [*perception_items(SOME_OBJECTS), *_alignment_items(), *toy.task("category-building")]
+
+
+# Chance
+
+
+def _mean_chance(items: Iterable[Item], question: str) -> float:
+    return float(np.mean([guess(item) for item in items if item.factors["question"] == question]))
+
+
+def test_chance_of_the_anchor_question_over_one_object_a_joint() -> None:
+    items = perception_items(range(0, 9504, 144))
+    assert len(items) == 66 * 8
+    assert _mean_chance(items, "anchor") == pytest.approx(5 / 11)
+    assert _mean_chance(items, "pivot") == pytest.approx(5 / 6)
+    assert _mean_chance(items, "primary-colour") == pytest.approx(1 / 6)
+
+
+def test_chance_of_the_anchor_question_with_solved_examples() -> None:
+    (condition,) = parse_conditions(SUITE.axes, "demos=in-context")
+    asked = [item for item in perception_items(range(0, 9504, 144)) if asks(item, condition)]
+    assert {item.factors["question"] for item in asked} == {"primary-material", "secondary-material", "anchor"}
+    assert "sphere" not in {i.factors["primary shape"] for i in asked if i.factors["question"] == "anchor"}
+    assert _mean_chance(asked, "anchor") == pytest.approx(4 / 10)
+
+
+# What is asked and offered
+
+
+def test_seven_questions_and_the_pivot_about_one_picture() -> None:
+    items = perception_items([4321])
+    look = composite(4321).dimensions()
+    assert [item.factors["question"] for item in items] == list(QUESTIONS)
+    assert len({item.stimulus_id for item in items}) == len({item.cluster_id for item in items}) == 1
+    for item in items:
+        assert item.answer == look[QUESTIONS[item.factors["question"]]]
+        assert item.answer in [option.key for option in item.options]
+
+
+def test_the_pivot_is_asked_only_where_wanted() -> None:
+    items = perception_items([4321])
+    for text, count in (("vanilla", 7), ("pivot=on", 8)):
+        (condition,) = parse_conditions(SUITE.axes, text)
+        assert sum(asks(item, condition) for item in items) == count
+
+
+def test_glass_and_wood_have_no_colour_and_that_is_an_answer() -> None:
+    index = next(n for n, one in enumerate(all_composites()) if one.primary.material == "glass")
+    item = next(i for i in perception_items([index]) if i.factors["question"] == "primary-colour")
+    assert item.answer == "none"
+    assert len(item.options) == 6
+
+
+@pytest.mark.parametrize("index", [0, 3000, 6000, 9503])
+def test_whatever_name_a_subject_writes_is_read(index: int) -> None:
+    items = perception_items([index])
+    for item, view in zip(items, shown(items, pivot="on"), strict=True):
+        dimension = QUESTIONS[item.factors["question"]]
+        assert view.reply.offered == tuple(option.key for option in item.options)
+        for option in item.options:
+            assert view.reply.name(option.key) == option.text
+            for name in names(dimension, option.key):
+                assert read_answer(name, view.reply) == option.key, name
+                assert read_answer(f"{name.capitalize()}.", view.reply) == option.key, name
+
+
+def test_no_option_has_a_name_of_another() -> None:
+    for item in perception_items(range(0, 9504, 144)):
+        dimension = QUESTIONS[item.factors["question"]]
+        held = [name for option in item.options for name in names(dimension, option.key)]
+        assert len(held) == len(set(held))
+
+
+def test_ids_do_not_tell_the_answer(toy: ItemSet) -> None:
+    for item in toy.items:
+        assert str(item.answer).replace(" ", "-") not in item.item_id.replace("primary", "").split("-")
+
+
+def test_what_a_view_holds_tells_nothing_hidden(toy: ItemSet) -> None:
+    for task in SUITE.tasks:
+        told = json.dumps(asdict(toy.task(task)[0].view()))
+        for hidden in ("latent", "claims", "requires", "provenance", "measures", "factors"):
+            assert f'"{hidden}"' not in told
+
+
+# Natural categories
+
+
+def test_no_two_labels_of_a_question_fit_its_picture() -> None:
+    for item in _alignment_items(48):
+        if item.task == "img2text":
+            look = next(iter(item.latent["shows"].values()))
+            fitting = [
+                key
+                for key, claims in item.latent["claims"].items()
+                if all(look[dimension] in values for dimension, values in claims.items())
+            ]
+            assert fitting == [item.answer]
+
+
+def test_no_two_pictures_of_a_question_show_the_label() -> None:
+    for item in _alignment_items(48):
+        if item.task == "text2img":
+            joint = ("shape/primary", "contact-point/anchor", "shape/secondary", "contact-point/pivot")
+            looks = [item.latent["shows"][option.media[0].sha256] for option in item.options]
+            assert len({tuple(look[d] for d in joint) for look in looks}) == 4
+            assert len({option.media[0].sha256 for option in item.options}) == 4
+
+
+def test_distractors_are_others_unlike_the_label_and_each_other() -> None:
+    told = alignment.natural_categories()
+    every = [category.name for category in told.categories]
+    for name in every:
+        for coco in (True, False):
+            found = alignment.distractors(name, stream("test", name, coco), coco=coco)
+            assert len(set(found)) == 3
+            assert name not in found
+            assert set(found) <= {*every, *(told.coco_names if coco else ())}
+            held = [name, *found]
+            assert not any(alignment.similar(a, b) for n, a in enumerate(held) for b in held[n + 1 :])
+
+
+def test_every_category_has_its_turn_before_any_has_two() -> None:
+    names_of = alignment.names_for(60, 0, VERSION, "test")
+    assert len(set(names_of[:24])) == len(set(names_of[24:48])) == 24
+    assert Counter(names_of).most_common(1)[0][1] == 3
+    assert alignment.names_for(60, 1, VERSION, "test") != names_of
+
+
+def test_where_the_right_answer_stands_is_no_help() -> None:
+    items = _alignment_items(240)
+    for task in ("img2text", "text2img"):
+        at = Counter([o.key for o in i.options].index(i.answer) for i in items if i.task == task)
+        assert set(at) == {0, 1, 2, 3}
+        assert max(at.values()) < 90  # 60 expected of 240
+
+
+# What is required, against the ideal observers
+
+
+def test_everybody_who_sees_all_is_right(every_kind: list[Item]) -> None:
+    for item, view in zip(every_kind, shown(every_kind), strict=True):
+        assert says("oracle", every_kind, view) == item.answer, item.item_id
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+def test_required_is_where_the_blind_guess(every_kind: list[Item], factor: str) -> None:
+    needing = 0
+    for item, view in zip(every_kind, shown(every_kind), strict=True):
+        said = Counter(says(f"blind-to={factor}", every_kind, view, draw) for draw in range(16))
+        if factor in item.requires:
+            needing += 1
+            assert len(said) > 1, item.item_id
+            assert set(said) <= {option.key for option in item.options}
+        else:
+            assert set(said) == {item.answer}, item.item_id
+    assert needing
+
+
+def test_who_must_guess_draws_evenly_from_all_options() -> None:
+    items = perception_items([0])
+    for item, view in zip(items, shown(items), strict=True):
+        for factor in item.requires:
+            said = Counter(says(f"blind-to={factor}", items, view, draw) for draw in range(300))
+            expected = 300 / len(item.options)
+            assert set(said) == {option.key for option in item.options}
+            assert all(abs(count - expected) < 5 * np.sqrt(expected) for count in said.values())
+
+
+def test_something_requires_each_factor_in_perception() -> None:
+    needs = {name for item in perception_items(SOME_OBJECTS) for name in item.requires}
+    assert needs == set(FACTORS)
+
+
+# Pictures
+
+
+@pytest.mark.parametrize("n", [1, 5, 24, 25, 40, 100])
+def test_the_budget_of_pictures_is_held(n: int) -> None:
+    made = design(options(Path("unused"), n=n, quick=False))
+    assert made.pictures() <= budget(n) == max(120, 5 * n)
+    assert [made.counts[task] for task in SUITE.tasks] == [n] * 4
+    assert len(made.test) == n
+    assert len(made.pairs) == -(-n // 2)
+    assert min(map(len, made.rules.values())) == 6
+
+
+@pytest.mark.parametrize("n", [1, 24, 40])
+def test_no_object_is_both_taught_and_tested(n: int) -> None:
+    made = design(options(Path("unused"), n=n, quick=False))
+    test, train = {index for index, _ in made.test}, {index for index, _ in made.train}
+    assert len(test) == len(made.test)
+    assert not test & train
+    assert train
+
+
+def test_the_train_split_of_a_built_set_shows_other_objects(toy: ItemSet) -> None:
+    objects: dict[str, set[int]] = {}
+    for item in toy.task("pattern-perception"):
+        objects.setdefault(item.split, set()).add(item.provenance["object"])
+    assert set(objects) == {"train", "test"}
+    assert not objects["train"] & objects["test"]
+
+
+def test_an_object_has_twenty_views_of_its_own() -> None:
+    cameras = {repr(object_shot(7, view, 0).camera) for view in range(VIEWS)}
+    assert len(cameras) == VIEWS
+    assert object_shot(7, 3, 0) == object_shot(7, 3, 0)
+    assert object_shot(7, 3, 0).camera != object_shot(7, 3, 1).camera
+
+
+def test_a_built_set_says_what_it_holds(toy: ItemSet) -> None:
+    assert toy.card.counts["pattern-perception"]["test"] == 16 * 8
+    for task in ("img2text", "text2img", "category-building"):
+        assert toy.card.counts[task] == {"test": 16}
+    assert {media.sha256 for item in toy.items for media in item.media()} <= {p.stem for p in toy.root.rglob("*.png")}
+    for item in toy.items:
+        assert {one.sha256 for one in item.media()} == set(item.latent["shows"]) or item.task == "category-building"
+        assert {one.sha256 for one in item.media()} <= set(item.latent["shows"])
+        assert set(next(iter(item.latent["shows"].values()))) == set(DIMENSIONS)
+
+
+# Determinism
+
+
+def _hash(root: Path, **told: Any) -> str:
+    return build(SUITE, "generated", options(root, n=2, **told)).card.content_hash
+
+
+def test_the_same_seed_gives_the_same_set_and_another_seed_another(tmp_path: Path) -> None:
+    first = _hash(tmp_path / "first")
+    assert _hash(tmp_path / "again") == first
+    assert _hash(tmp_path / "other", seed=1) != first
+
+
+def test_the_number_of_workers_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = _hash(tmp_path / "first", tasks=("img2text",))
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))  # nothing is drawn yet there
+    assert _hash(tmp_path / "other", tasks=("img2text",), workers=2) == first
+
+
+def test_one_task_alone(tmp_path: Path) -> None:
+    built = build(SUITE, "generated", options(tmp_path / "one", n=3, tasks=("text2img",)))
+    assert built.card.counts == {"text2img": {"test": 3}}
+
+
+def test_a_task_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(SnellenError, match="has no task 'reading'"):
+        RECIPE.plan(options(Path("unused"), tasks=("reading",)))
+    with pytest.raises(SnellenError, match="give 1 or more"):
+        RECIPE.plan(options(Path("unused"), n=0))
+
+
+def test_a_set_is_never_built_over_another(toy: ItemSet) -> None:
+    with pytest.raises(SnellenError, match="holds an item set already"):
+        build(SUITE, "generated", options(toy.root, n=1))
+
+
+def test_the_anchors_are_those_of_the_shape(toy: ItemSet) -> None:
+    for item in toy.task("pattern-perception"):
+        if item.factors["question"] == "anchor":
+            shape = item.factors["primary shape"]
+            assert [option.key for option in item.options] == list(ANCHORS[shape])  # type: ignore[index]
