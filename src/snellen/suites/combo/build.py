@@ -162,7 +162,7 @@ class Generated:
             "quick": options.quick,
             "size_px": list(_size(options)),
             "renderer": options.renderer,
-            "difficulty": packaged_features().about.get("features_digest", ""),
+            "difficulty": [packaged_features().about["features_digest"], *packaged_features().thresholds],
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ QUERIES_A_PAIR = 2
 OBJECTS_A_RULE = 6
 """Pictures of each category in the pool: four to support, two to ask."""
 RULES_A_FAMILY = 3
-SMALLEST = 24
+SMALLEST = 72
 """Fewest objects of a category: fewer would not tell the Gaussian of its features (`design/category-difficulty.md`)."""
 
 

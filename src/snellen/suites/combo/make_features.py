@@ -11,11 +11,13 @@ import argparse
 import io
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
+from threadpoolctl import threadpool_limits
 
 from snellen.compute import Progress
 from snellen.core import files
@@ -24,11 +26,12 @@ from snellen.core.home import home
 from snellen.core.seeds import stream
 from snellen.stimuli.render import RenderSettings, renderer_info, shoot
 from snellen.subjects.encoders import load_encoder
-from snellen.suites.combo.categories import reference_pairs
+from snellen.suites.combo.categories import SMALLEST, reference_pairs
 from snellen.suites.combo.difficulty import Floats, separation
 from snellen.suites.combo.objects import VERSION, object_shot
+from snellen.suites.combo.space import Mask
 
-OBJECTS, SIZE_PX, PCA, PAIRS = 9504, (160, 120), 64, 1000
+OBJECTS, SIZE_PX, PCA, PAIRS, WHOLE_PAIRS = 9504, (160, 120), 64, 1000, 50
 
 
 def main(told: Sequence[str] | None = None) -> None:
@@ -38,33 +41,48 @@ def main(told: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("features.npz"))
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--renderer", choices=("mitsuba", "toy"), default="mitsuba")
+    parser.add_argument("--levels-only", action="store_true", help="keep the features of --out, set the levels anew")
     args = parser.parse_args(told)
-    settings = RenderSettings(renderer=args.renderer)
-    paths = draw(settings, args.workers)
-    raw = encode_files(args.encoder, paths)
+    if args.levels_only:
+        with np.load(args.out) as held:
+            reduced, about = held["features"].astype(np.float64), json.loads(str(held["about"]))
+    else:
+        reduced, about = made(args.encoder, RenderSettings(renderer=args.renderer), args.workers)
+    _, distances = reference_distances(reduced, PAIRS)
+    about |= {"reference_pairs": PAIRS, "smallest_category": SMALLEST}
+    about["thresholds"] = [float(x) for x in np.quantile(distances, (0.25, 0.5, 0.75))]
+    packed = io.BytesIO()
+    np.savez_compressed(packed, features=reduced.astype(np.float16), about=np.array(json.dumps(about)))
+    files.write_bytes(args.out, packed.getvalue())
+    print(json.dumps({**about, "bytes": len(packed.getvalue())}, indent=1))
+
+
+def made(name: str, settings: RenderSettings, workers: int) -> tuple[Floats, dict[str, Any]]:
+    """The features as float16 holds them, and how they were made."""
+    raw = encode_files(name, draw(settings, workers), workers)
     reduced, lost = reduce(raw)
-    pairs = reference_pairs(PAIRS, stream("combo", VERSION, 0, "reference pairs"))
-    masks = [(first.mask(), second.mask()) for first, second in pairs]
-    distances = np.array([separation(reduced, first, second) for first, second in masks])
-    whole = np.array([separation(raw, first, second) for first, second in masks[:100]])
-    about = {
-        "encoder": args.encoder,
-        "encoder_settings": dict(load_encoder(args.encoder).settings),
+    pairs, distances = reference_distances(reduced, WHOLE_PAIRS)
+    whole = [separation(raw, first, second) for first, second in pairs]
+    return reduced, {
+        "encoder": name,
+        "encoder_settings": dict(load_encoder(name).settings),
         "renderer": renderer_info(settings),
         "size_px": SIZE_PX,
         "version": VERSION,
         "pca": PCA,
         "variance_kept": lost["variance_kept"],
         "largest_rounding_error": lost["rounding"],
-        "distance_correlation_with_full_features": float(np.corrcoef(distances[:100], whole)[0, 1]),
-        "reference_pairs": PAIRS,
-        "thresholds": [float(x) for x in np.quantile(distances, (0.25, 0.5, 0.75))],
+        "distance_correlation_with_full_features": float(np.corrcoef(distances, whole)[0, 1]),
         "features_digest": digest(reduced.astype(np.float16).tolist(), 16),
     }
-    held = io.BytesIO()
-    np.savez_compressed(held, features=reduced.astype(np.float16), about=np.array(json.dumps(about)))
-    files.write_bytes(args.out, held.getvalue())
-    print(json.dumps({**about, "bytes": len(held.getvalue())}, indent=1))
+
+
+def reference_distances(features: Floats, count: int) -> tuple[list[tuple[Mask, Mask]], Floats]:
+    """Reference pairs of categories and their distances."""
+    pairs = reference_pairs(count, stream("combo", VERSION, 0, "reference pairs"))
+    masks = [(first.mask(), second.mask()) for first, second in pairs]
+    with threadpool_limits(1):
+        return masks, np.array([separation(features, first, second) for first, second in masks])
 
 
 def draw(settings: RenderSettings, workers: int) -> list[Path]:
@@ -74,16 +92,19 @@ def draw(settings: RenderSettings, workers: int) -> list[Path]:
         return shoot(shots, settings, home() / "renders", workers=workers, progress=progress)
 
 
-def encode_files(name: str, paths: Sequence[Path], batch: int = 64) -> Floats:
-    """Features of picture files, shape (n, d)."""
-    encoder, rows = load_encoder(name), []
-    with Progress("encoding", unit="pictures") as progress:
+def encode_files(name: str, paths: Sequence[Path], workers: int, batch: int = 32) -> Floats:
+    """Features of picture files, shape (n, d); an encoder takes one processor a thread."""
+    encoder = load_encoder(name)
+
+    def rows(start: int) -> Floats:
+        pictures = [Image.open(path).convert("RGB") for path in paths[start : start + batch]]
+        found = np.asarray(encoder.features(pictures), np.float64)
+        progress.advance(len(pictures))
+        return found
+
+    with Progress("encoding", unit="pictures") as progress, ThreadPoolExecutor(workers) as pool:
         progress.expect(len(paths))
-        for start in range(0, len(paths), batch):
-            pictures = [Image.open(path).convert("RGB") for path in paths[start : start + batch]]
-            rows.append(np.asarray(encoder.features(pictures), np.float64))
-            progress.advance(len(pictures))
-    return np.concatenate(rows)
+        return np.concatenate(list(pool.map(rows, range(0, len(paths), batch))))
 
 
 def reduce(raw: Floats) -> tuple[Floats, dict[str, Any]]:
