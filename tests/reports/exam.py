@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,14 @@ class Album:
 
 def _common(task: str, number: int, **cells: Any) -> dict[str, Any]:
     name = f"{task}-{number:04d}"
-    return {"item_id": name, "suite": "shapes", "task": task, "stimulus_id": name, "group_id": name, "cluster_id": name} | cells
+    return {
+        "item_id": name,
+        "suite": "shapes",
+        "task": task,
+        "stimulus_id": name,
+        "group_id": name,
+        "cluster_id": name,
+    } | cells
 
 
 def naming(album: Album, n: int) -> list[Item]:
@@ -80,12 +88,21 @@ def naming(album: Album, n: int) -> list[Item]:
         options = tuple(Option(f"o{at}", name) for at, name in enumerate(names))
         key = f"o{names.index(answer)}"
         claims = {option.key: {asked: [option.text]} for option in options}
-        cells = _common("naming", number, cluster_id=f"picture-{number // 2}", options=options, answer=key, answer_kind="choice")
+        cells = _common(
+            "naming", number, cluster_id=f"picture-{number // 2}", options=options, answer=key, answer_kind="choice"
+        )
         made = {"construction_subjects": ["encoder:sharp"]} if number % 5 == 0 else {}
         items.append(
-            Item(question=f"What is the {asked} of the object?", query=(shot,), factors={"question": asked}, requires=(asked,),
-                 latent=album.latent([shot], claims), provenance=made, **cells)  # type: ignore[arg-type]
-        )  # fmt: skip
+            Item(
+                question=f"What is the {asked} of the object?",
+                query=(shot,),
+                factors={"question": asked},
+                requires=(asked,),
+                latent=album.latent([shot], claims),
+                provenance=made,
+                **cells,
+            )
+        )
     return items
 
 
@@ -98,7 +115,7 @@ def finding(album: Album, n: int) -> list[Item]:
         shots = [album.shot(shape, colour) for shape, colour in looks]
         options = tuple(Option(key, "", (shot,)) for key, shot in zip("xyz", shots, strict=True))
         (shape, colour), answer = looks[number % 3], "xyz"[number % 3]
-        claims = dict.fromkeys("xyz", {"shape": [shape], "colour": [colour]})
+        claims = {key: {"shape": [shape], "colour": [colour]} for key in "xyz"}
         cells = _common("finding", number, options=options, answer=answer, answer_kind="choice")
         latent = album.latent(shots, claims, about="option")
         items.append(Item(question=f"Which picture shows a {colour} {shape}?", query=(), latent=latent, **cells))
@@ -111,7 +128,11 @@ def building(album: Album, n: int) -> list[Item]:
     for number in range(n):
         level = ("easy", "hard")[number % 2]
         (first, second), other = (("red", "blue"), ("green", "yellow"))[number % 4 // 2], SHAPES
-        support = [Demo((album.shot(other[at], colour),), key, at) for key, colour in (("1", first), ("2", second)) for at in range(4)]
+        support = [
+            Demo((album.shot(other[at], colour),), key, at)
+            for key, colour in (("1", first), ("2", second))
+            for at in range(4)
+        ]
         answer = "12"[number % 3 % 2]
         shot = album.shot(SHAPES[number % 4], first if answer == "1" else second)
         media = [one for demo in support for one in demo.media] + [shot]
@@ -120,7 +141,7 @@ def building(album: Album, n: int) -> list[Item]:
         cells["options"] = (Option("1", "category 1"), Option("2", "category 2"))
         items.append(
             Item(question="To which category does the last object belong?", query=(shot,), requires=("colour",),
-                 factors={"difficulty": level}, latent=album.latent(media, claims, learned=True), **cells)  # type: ignore[arg-type]
+                 factors={"difficulty": level}, latent=album.latent(media, claims, learned=True), **cells)
         )  # fmt: skip
     return items
 
@@ -143,7 +164,9 @@ def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
     return control(showing.condition["pictures"], showing)
 
 
-def _task(name: str, *axes: Axis, metric: Metric = ACCURACY, split_by: tuple[str, ...] = (), kind: Any = "choice") -> Task:
+def _task(
+    name: str, *axes: Axis, metric: Metric = ACCURACY, split_by: tuple[str, ...] = (), kind: Any = "choice"
+) -> Task:
     rough = Metric("accuracy_rough", metric.score, chance=metric.chance)
     protocols = {"strict": strict(metric, *([rough] if metric is ACCURACY else [])), "published": strict(metric)}
     names = tuple(axis.name for axis in (PICTURES, *axes))
@@ -156,13 +179,18 @@ def published() -> list[dict[str, Any]]:
     return [{**told, "factor": factor, "level": level, "value": value} for factor, level, value in rows]
 
 
-def make_suite(version: str = "1", **changes: Any) -> Suite:
-    """The suite, as of a version."""
-    card = SuiteCard(
-        name="shapes", title="Shapes", measures="Whether a subject can name, find and sort flat shapes by their outline and colour.",
-        paper="Somebody, Shapes in Plain Sight, https://example.org/shapes", version=version, counts={"naming": 16},
-        ceilings=[Ceiling(task="naming", metric="accuracy", value=0.97, source="Table 1")], deviations=["Shapes are flat."],
-    )  # fmt: skip
+def make_suite(version: str = "1", card: Mapping[str, str] = MappingProxyType({}), axes: Sequence[str] = ()) -> Suite:
+    """The suite, as of a version, with another name, or with some of its axes."""
+    held = SuiteCard(
+        name="shapes",
+        title="Shapes",
+        measures="Whether a subject can name, find and sort flat shapes by their outline and colour.",
+        paper="Somebody, Shapes in Plain Sight, https://example.org/shapes",
+        version=version,
+        counts={"naming": 16},
+        ceilings=[Ceiling(task="naming", metric="accuracy", value=0.97, source="Table 1")],
+        deviations=["Shapes are flat."],
+    ).model_copy(update=dict(card))
     error = Metric("mae_over_gt", _error, worst=1.0, higher_is_better=False, chance=lambda item: 0.55)
     tasks = [
         _task("naming", SAMPLES, SHEET, split_by=("question",)),
@@ -170,11 +198,12 @@ def make_suite(version: str = "1", **changes: Any) -> Suite:
         _task("building", SHEET, split_by=("difficulty",)),
         _task("sizing", metric=error, kind="number"),
     ]
-    return Suite(card, (PICTURES, SAMPLES, SHEET), {task.id: task for task in tasks}, {}, _resolve, published, **changes)
+    kept = tuple(axis for axis in (PICTURES, SAMPLES, SHEET) if not axes or axis.name in axes)
+    return Suite(held, kept, {task.id: task for task in tasks}, {}, _resolve, published)
 
 
 def _resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    if condition["sheet"] != "auto":
+    if condition.columns().get("sheet") != "auto":
         return {}
     return {"sheet": 4 if card.max_pictures == 1 else "none"}
 
@@ -182,13 +211,17 @@ def _resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
 SUITE = make_suite()
 
 
-def write_items(root: Path, n: int, seed: int = 0, version: str = "1") -> ItemSet:
+def suite_of(name: str) -> Suite:
+    """The one suite there is, whatever its version."""
+    assert name == SUITE.name
+    return SUITE
+
+
+def write_items(root: Path, n: int, seed: int = 0, version: str = "1", suite: str = "shapes") -> ItemSet:
     """An item set with n items a task."""
     album = Album(MediaFolder(root / "media"), seed)
     items = [*naming(album, n), *finding(album, n), *building(album, n), *sizing(album, n)]
-    from dataclasses import replace
-
-    items = [replace(item, version=version) for item in items]
+    items = [replace(item, version=version, suite=suite) for item in items]
     return write_itemset(root, items, source="generated", recipe={"seed": seed, "n": n}, made_with={"renderer": "PIL"})
 
 
@@ -217,9 +250,11 @@ class Able(Base):
         return Reply(answer_views(prompt.views, say), tokens_in=120, tokens_out=9, seconds=0.25, model="able-2")
 
 
-def able(name: str, items: ItemSet, skill: Mapping[str, float], words: str = "{}", refuses: str = "", **settings: Any) -> Able:
-    card = SubjectCard(name, settings, attributes={"family": name.split(":")[0]}, max_pictures=1 if "dull" in name else None)
-    return Able(card if "dull" not in name else SubjectCard(name, settings), items.by_id, skill, refuses, words)
+def able(
+    name: str, items: ItemSet, skill: Mapping[str, float], words: str = "{}", refuses: str = "", **settings: Any
+) -> Able:
+    card = SubjectCard(name, settings, attributes={"family": name.split(":")[0]})
+    return Able(card, items.by_id, skill, refuses, words)
 
 
 def subjects(items: ItemSet) -> list[Subject]:
@@ -228,7 +263,15 @@ def subjects(items: ItemSet) -> list[Subject]:
     middle = {"naming": 0.55, "finding": 0.5, "building": 0.3, "sizing": 0.4}
     low = {"naming": 0.2, "finding": 0.1, "building": 0.05, "sizing": 0.0}
     made = [
-        able("chat:openai/gpt-4o", items, high, "I look closely at it. The answer is {}.", temperature=0, price_in=2.5, price_out=10.0),
+        able(
+            "chat:openai/gpt-4o",
+            items,
+            high,
+            "I look closely at it. The answer is {}.",
+            temperature=0,
+            price_in=2.5,
+            price_out=10.0,
+        ),
         able("encoder:sharp", items, middle, refuses="sizing"),
         able("encoder:dull", items, low, refuses="finding"),
         able("chat:vllm/some-very-long-organisation/and-a-model-with-a-long-name-7B-instruct", items, middle, "{}"),
@@ -237,7 +280,9 @@ def subjects(items: ItemSet) -> list[Subject]:
     return [*made, *(make_fake(name, {}, items.items) for name in ("oracle", "chance", "blind-to=colour"))]
 
 
-def write_run(root: Path, items: ItemSet, who: Sequence[Subject], conditions: Sequence[Condition] = (), suite: Suite = SUITE) -> Path:
+def write_run(
+    root: Path, items: ItemSet, who: Sequence[Subject], conditions: Sequence[Condition] = (), suite: Suite = SUITE
+) -> Path:
     """Ask and score a run under vanilla and other conditions."""
     plain = Condition(suite.axes)
     arms = [Arm(subject, condition) for subject in who for condition in (plain, *conditions)]

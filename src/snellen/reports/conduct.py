@@ -57,7 +57,9 @@ def conduct(exam: Exam) -> list[Conduct]:
 
 def set_facts(card: ItemSetCard) -> tuple[tuple[str, str], ...]:
     """What the page says of the item set."""
-    counts = "; ".join(f"{task}: " + ", ".join(f"{n:,} {split}" for split, n in of.items()) for task, of in card.counts.items())
+    counts = "; ".join(
+        f"{task}: " + ", ".join(f"{n:,} {split}" for split, n in of.items()) for task, of in card.counts.items()
+    )
     facts = (
         ("suite and version", f"{card.suite} {card.version}"),
         ("made by recipe", card.source),
@@ -118,7 +120,9 @@ def _held(arm: ArmCard, name: str, repeats: int, calls: pd.DataFrame) -> Held:
 
 def _reasons(run: LoadedRun) -> Iterator[tuple[str, str, str, int]]:
     told = Counter(
-        (arm_name(r.subject, r.condition), r.status, foreign(r.reason.split("\n")[0], 200)) for r in run.responses if r.status != "ok"
+        (arm_name(r.subject, r.condition), r.status, foreign(r.reason.split("\n")[0], 200))
+        for r in run.responses
+        if r.status != "ok"
     )
     yield from ((arm, status, reason, count) for (arm, status, reason), count in told.most_common(60))
 
@@ -133,7 +137,10 @@ def _sent(run: LoadedRun, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
         digest = calls.loc[response.calls[-1], "digest"]
         if digest in sent.index:
             told.add(response.task)
-            yield f"{response.task}, {arm_name(response.subject, response.condition)}", _prompt(json.loads(sent[digest]))
+            yield (
+                f"{response.task}, {arm_name(response.subject, response.condition)}",
+                _prompt(json.loads(sent[digest])),
+            )
 
 
 def _prompt(parts: list[Any]) -> str:
@@ -152,4 +159,6 @@ def _prompt(parts: list[Any]) -> str:
 
 def _plain(told: Any) -> str:
     """Plain data as `name value` pairs, nested ones as JSON."""
-    return ", ".join(f"{name} {value if isinstance(value, str | int | float) else json.dumps(value)}" for name, value in told.items())
+    return ", ".join(
+        f"{name} {value if isinstance(value, str | int | float) else json.dumps(value)}" for name, value in told.items()
+    )

@@ -16,8 +16,8 @@ from snellen.core import files
 from snellen.core.item import Item, Media
 from snellen.core.seeds import stream
 from snellen.reports.loading import LoadedRun
-from snellen.reports.rows import arm_order, whole_tasks
-from snellen.reports.words import answer_words, foreign, is_share
+from snellen.reports.rows import arm_order, lines_of, whole_tasks
+from snellen.reports.words import amount, answer_words, foreign
 
 THUMB_WIDTH = 240
 """Pixels; no thumbnail is wider."""
@@ -104,10 +104,12 @@ class Thumbs:
 def examples(run: LoadedRun, thumbs: Thumbs, each: int, most: int) -> list[tuple[str, list[Example]]]:
     """For every task, items drawn so that each arm is seen right, wrong and silent `each` times where it was.
 
-    The draw is seeded by the item set, not by the run. At most `most` items a task.
+    The draw is seeded by the item set, not by the run. At most `most` items a task. Simulated observers are shown only
+    where nobody else was examined.
     """
     rows, found = whole_tasks(run.results), []
     order = arm_order(rows)
+    order = [arm for arm in order if not arm.startswith("fake:")] or order
     texts = {(r.item_id, arm_name(r.subject, r.condition)): r.text or "" for r in reversed(run.responses)}
     reasons = {(r.item_id, arm_name(r.subject, r.condition)): r.reason for r in reversed(run.responses)}
     for (task, protocol, metric), _ in rows.groupby(["task", "protocol", "metric"], sort=False):
@@ -116,13 +118,16 @@ def examples(run: LoadedRun, thumbs: Thumbs, each: int, most: int) -> list[tuple
         scores = scores.drop_duplicates(["subject", "condition", "item_id"])
         told = [arm_name(s, c) for s, c in zip(scores["subject"], scores["condition"], strict=True)]
         scores = scores.assign(arm=told, mark=_marks(scores))
+        scores = scores[scores["arm"].isin(order)]
         chosen = draw(scores, [run.card.suite, run.card.recipe_hash, str(task)], each, most)
         shown = []
         for item_id in chosen:
-            heard = {row.arm: row for row in scores[scores["item_id"] == item_id].itertuples()}
+            heard = {row.arm: row for row in lines_of(scores[scores["item_id"] == item_id])}
             item = run.items.by_id[item_id]
             said = tuple(
-                _said(item, arm, heard[arm], str(metric), texts.get((item_id, arm), ""), reasons.get((item_id, arm), ""))
+                _said(
+                    item, arm, heard[arm], str(metric), texts.get((item_id, arm), ""), reasons.get((item_id, arm), "")
+                )
                 for arm in order
                 if arm in heard
             )
@@ -152,7 +157,7 @@ def draw(scores: pd.DataFrame, place: list[str], each: int, most: int) -> list[s
     """Item ids: at every step the one that fills most of what is still to be shown, ties by a seeded order."""
     shown = scores[~scores["mark"].isin(["failed", "declined"])]
     pairs: dict[str, set[tuple[str, str]]] = {}
-    for row in shown.itertuples():
+    for row in lines_of(shown):
         pairs.setdefault(str(row.item_id), set()).add((str(row.arm), str(row.mark)))
     need = {pair: min(each, count) for pair, count in Counter(pair for held in pairs.values() for pair in held).items()}
     names = sorted(pairs)
@@ -169,7 +174,7 @@ def draw(scores: pd.DataFrame, place: list[str], each: int, most: int) -> list[s
 
 def _said(item: Item, arm: str, row: object, metric: str, text: str, reason: str) -> Said:
     mark, value = str(row.mark), float(row.value)  # type: ignore[attr-defined]
-    score = "" if not mark.startswith("partly") else f"{100 * value:.0f} %" if is_share(metric) else f"{value:.3g}"
+    score = "" if not mark.startswith("partly") else amount(value, metric)
     said = json.loads(row.said)  # type: ignore[attr-defined]
     told = text if mark not in ("failed", "declined") else reason
     return Said(arm, mark.partition(",")[0], score, answer_words(item, said), foreign(told, 240))
@@ -182,10 +187,12 @@ def _example(item: Item, said: tuple[Said, ...], thumbs: Thumbs) -> Example:
         groups.setdefault(demo.answer, []).extend(demo.media)
         captions.setdefault(demo.answer, []).extend([foreign(demo.caption, 120)] if demo.caption else [])
     support = tuple(
-        (answer_words(item, answer), thumbs.shots(tuple(held)), tuple(captions[answer][:6])) for answer, held in groups.items()
+        (answer_words(item, answer), thumbs.shots(tuple(held)), tuple(captions[answer][:6]))
+        for answer, held in groups.items()
     )
     options = tuple(
-        Choice(foreign(option.text or option.key, 120), thumbs.shots(option.media), option.key == item.answer) for option in item.options
+        Choice(foreign(option.text or option.key, 120), thumbs.shots(option.media), option.key == item.answer)
+        for option in item.options
     )
     return Example(
         foreign(item.item_id, 60), foreign(item.question, 600), support, thumbs.shots(item.query), options,

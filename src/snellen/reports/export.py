@@ -13,7 +13,8 @@ from snellen.reports.words import foreign
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "−": "$-$", "<": r"\textless{}", ">": r"\textgreater{}",
+        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+        "–": "--", "−": "$-$",
     }
 )  # fmt: skip
 
@@ -26,8 +27,13 @@ def write_results(out: Path, rows: pd.DataFrame) -> None:
 
 def _one_type(rows: pd.DataFrame) -> pd.DataFrame:
     """Columns whose values are of several types (an axis may take `auto` or 10) as text, for Parquet holds one type."""
-    mixed = [name for name in rows.columns if rows[name].dtype == object and rows[name].dropna().map(type).nunique() > 1]
-    told = {name: pd.Series([None if pd.isna(v) else str(v) for v in rows[name]], index=rows.index, dtype="str") for name in mixed}
+    mixed = [
+        name for name in rows.columns if rows[name].dtype == object and rows[name].dropna().map(type).nunique() > 1
+    ]
+    told = {
+        name: pd.Series([None if pd.isna(v) else str(v) for v in rows[name]], index=rows.index, dtype="str")
+        for name in mixed
+    }
     return rows.assign(**told)
 
 
@@ -42,7 +48,9 @@ def to_markdown(table: pd.DataFrame) -> str:
     """A pipe table."""
 
     def line(cells: list[str]) -> str:
-        told = (cell.replace("\\", "\\\\").replace("|", r"\|").replace("<", "&lt;").replace("\n", " ") for cell in cells)
+        told = (
+            cell.replace("\\", "\\\\").replace("|", r"\|").replace("<", "&lt;").replace("\n", " ") for cell in cells
+        )
         return "| " + " | ".join(told) + " |\n"
 
     head, *rows = _cells(table)
@@ -51,9 +59,19 @@ def to_markdown(table: pd.DataFrame) -> str:
 
 def to_latex(table: pd.DataFrame) -> str:
     """A `tabular` for the package booktabs."""
-    head, *rows = (" & ".join(cell.replace("\n", " ").translate(_LATEX) for cell in cells) + r" \\" for cells in _cells(table))
+    head, *rows = (
+        " & ".join(cell.replace("\n", " ").translate(_LATEX) for cell in cells) + r" \\" for cells in _cells(table)
+    )
     columns = "l" + "r" * (len(table.columns) - 1)
-    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
+    lines = [
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Figures: dots with intervals, chance and people, one panel a task or an arm. Drawn without a screen or global state."""
+"""Figures: dots with intervals, chance and people, one panel a task or an arm. No screen, no global state."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pandas as pd
 
 from snellen.core import files
 from snellen.reports.loading import LoadedRun
-from snellen.reports.rows import arm_order, metric_in, standing, subgroups, whole_tasks
-from snellen.reports.words import foreign, is_share
+from snellen.reports.rows import arm_order, lines_of, metric_in, standing, subgroups, whole_tasks
+from snellen.reports.words import brief, is_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,22 +26,46 @@ if TYPE_CHECKING:
 INK, MUTED, FAINT = "#1c2733", "#66717d", "#dfe4e8"
 ABOVE, SAME, BELOW, PEOPLE = "#0067a5", "#7d8894", "#c4510c", "#1b8a5a"
 COLOURS = {"above": ABOVE, "same": SAME, "below": BELOW, "untold": INK, "none": INK}
-STYLE = {
-    "font.family": "sans-serif", "font.size": 9.5, "axes.titlesize": 10.5, "axes.titleweight": "semibold", "axes.titlelocation": "left",
-    "axes.edgecolor": FAINT, "axes.labelcolor": MUTED, "text.color": INK, "xtick.color": MUTED, "ytick.color": INK, "xtick.labelsize": 8.5,
-    "text.parse_math": False, "svg.fonttype": "path", "svg.hashsalt": "snellen", "figure.facecolor": "white", "legend.frameon": False,
-}  # fmt: skip
+STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 9.5,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": MUTED,
+    "text.color": INK,
+    "text.parse_math": False,  # names are other people's
+    "xtick.color": MUTED,
+    "xtick.labelsize": 8.5,
+    "ytick.color": INK,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "snellen",
+    "figure.facecolor": "white",
+    "legend.frameon": False,
+}
+SOLID: tuple[float, Sequence[float]] = (0, ())
+DASHED: tuple[float, Sequence[float]] = (0, (2, 1.5))
+WIDTH = 11.9
+"""Inches; the page is about as wide."""
 MOST_PANELS, MOST_LEVELS = 12, 40
 
 
 @contextmanager
 def style() -> Iterator[None]:
     """The look of every figure. A sign that the font lacks is drawn as a box, which needs no warning."""
-    import matplotlib
+    import matplotlib as mpl
 
-    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         yield
+
+
+def fitted(name: str, width: int) -> str:
+    """A name in at most two lines, broken where words end if that will do."""
+    told = brief(name, 2 * width - 4)
+    lines = textwrap.wrap(told, width)
+    return "\n".join(lines if len(lines) <= 2 else (told[:width], told[width:]))
 
 
 def overview(run: LoadedRun) -> Figure:
@@ -54,10 +78,14 @@ def overview(run: LoadedRun) -> Figure:
 
 
 def by_factor(run: LoadedRun, task: str, factor: str) -> Figure:
-    """One panel an arm, one row a level: where an arm fails. With too many arms, the first ones under vanilla."""
+    """One panel an arm, one row a level: where an arm fails. Oracle and guesser are left out where others are.
+
+    With too many arms, the first ones under vanilla.
+    """
     rows = subgroups(run.results)
     rows = rows[(rows["task"] == task) & (rows["factor"] == factor) & (rows["n"] > 0)]
     arms = arm_order(rows)
+    arms = [arm for arm in arms if arm not in ("fake:oracle", "fake:chance")] or arms
     if len(arms) > MOST_PANELS:
         plain = set(rows.loc[rows["condition"] == "vanilla", "arm"])
         arms = sorted(arms, key=lambda arm: arm not in plain)[:MOST_PANELS]
@@ -68,15 +96,21 @@ def by_factor(run: LoadedRun, task: str, factor: str) -> Figure:
 
 def _panels(panels: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str], run: LoadedRun, columns: int) -> Figure:
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     across = max(1, min(columns, len(panels)))
     down = max(1, ceil(len(panels) / across))
-    labels = ["\n".join(textwrap.wrap(foreign(name, 60), 26)) for name in names]
-    margin = 0.075 * max((len(line) for label in labels for line in label.split("\n")), default=0)
-    figure = Figure(figsize=(max(6.4, margin + 2.35 * across), down * (0.75 + 0.27 * len(names)) + 0.35), layout="constrained")
+    labels = [fitted(name, 28) for name in names]
+    margin = 0.07 * max((len(line) for label in labels for line in label.split("\n")), default=0)
+    width = max(6.4, min(WIDTH, margin + 3.2 * across))
+    row = 0.27 if all("\n" not in label for label in labels) else 0.36
+    figure = Figure(
+        figsize=(width, down * (0.85 + row * max(2, len(names))) + 0.35),
+        layout=ConstrainedLayoutEngine(h_pad=0.09, hspace=0.05, wspace=0.03),
+    )
     axes = np.atleast_1d(figure.subplots(down, across, sharey=True, squeeze=False)).ravel()
     for place, (title, rows) in zip(axes, panels, strict=False):
-        _dots(place, title, rows.reindex(names).reset_index(), run)
+        _dots(place, title, rows.reindex(list(names)).reset_index(), run)
     for place in axes[len(panels) :]:
         place.set_visible(False)
     axes[0].set_yticks(range(len(names)), labels)
@@ -86,9 +120,9 @@ def _panels(panels: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str], ru
 
 
 def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: LoadedRun) -> None:
-    """One panel: chance as a line behind, interval as a line, value as a dot that is full where it is told from chance."""
+    """One panel: chance as a line behind, interval as a line, value as a dot, full where it is told from chance."""
     heard = rows[rows["value"].notna()]
-    axes.set_title("\n".join(textwrap.wrap(foreign(title, 60), 30)), pad=7)
+    axes.set_title(fitted(title, 26), pad=7)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(length=0)
     axes.grid(axis="x", color=FAINT, linewidth=0.7)
@@ -96,12 +130,15 @@ def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: LoadedRun) -> None:
     asked = rows[rows["metric"].notna()]
     if asked.empty:
         return
-    metric = metric_in(run.suite, next(asked.itertuples()))
-    states = [standing(row, metric) for row in heard.itertuples()]
+    metric = metric_in(run.suite, next(lines_of(asked)))
+    states = [standing(row, metric) for row in lines_of(heard)]
     colours = [COLOURS[state] for state in states]
     at = heard.index.to_numpy(float)
-    for column, colour, dashes in (("chance", MUTED, "solid"), ("ceiling", PEOPLE, (0, (2, 1.5)))):
+    for column, colour, dashes in (("chance", MUTED, SOLID), ("ceiling", PEOPLE, DASHED)):
         known = heard[heard[column].notna()]
+        if known[column].nunique() == 1:
+            axes.axvline(known[column].iloc[0], color=colour, linestyle=dashes, linewidth=1.1, zorder=1)
+            continue
         y = known.index.to_numpy(float)
         axes.vlines(known[column].to_numpy(float), y - 0.5, y + 0.5, colors=colour, linestyles=dashes, linewidth=1.1)
     axes.hlines(at, heard["low"].to_numpy(float), heard["high"].to_numpy(float), colors=colours, linewidth=1.6)
@@ -109,7 +146,15 @@ def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: LoadedRun) -> None:
     axes.scatter(heard["value"].to_numpy(float), at, s=26, c=faces, edgecolors=colours, linewidths=1.3, zorder=3)
     for place in set(rows.index) - set(heard.index):
         told = "declined" if rows.loc[place, "not_applicable"] > 0 else "–"
-        axes.annotate(told, (0.02, place), xycoords=("axes fraction", "data"), va="center", color=SAME, fontsize=8.5, style="italic")
+        axes.annotate(
+            told,
+            (0.02, place),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            color=SAME,
+            fontsize=8.5,
+            style="italic",
+        )
     if is_share(metric.name):
         axes.set_xlim(-0.03, 1.03)
         axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
@@ -124,17 +169,23 @@ def _legend(figure: Figure, with_people: bool) -> None:
         look: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": edge, "markersize": 5.5}
         return Line2D([], [], color=edge, marker="o", linewidth=1.6, label=name, **look)
 
-    handles = [dot(ABOVE, ABOVE, "better than chance"), dot("white", SAME, "not told apart from chance"), dot(BELOW, BELOW, "worse than chance")]
+    handles = [
+        dot(ABOVE, ABOVE, "better than chance"),
+        dot("white", SAME, "not told apart from chance"),
+        dot(BELOW, BELOW, "worse than chance"),
+    ]
     handles.append(Line2D([], [], color=MUTED, linewidth=1.1, label="chance"))
     if with_people:
-        handles.append(Line2D([], [], color=PEOPLE, linewidth=1.1, linestyle=(0, (2, 1.5)), label="people"))
-    figure.legend(handles=handles, loc="outside lower left", ncols=len(handles), fontsize=8.5, handlelength=1.6, columnspacing=1.6)
+        handles.append(Line2D([], [], color=PEOPLE, linewidth=1.1, linestyle=DASHED, label="people"))
+    figure.legend(
+        handles=handles, loc="outside lower left", ncols=len(handles), fontsize=8.5, handlelength=1.6, columnspacing=1.6
+    )
 
 
 def save(figure: Figure, folder: Path, name: str) -> str:
     """Write `name.png` and `name.svg`; the SVG text comes back for the page."""
     drawn, lines = io.BytesIO(), io.StringIO()
-    figure.savefig(drawn, format="png", dpi=160)
+    figure.savefig(drawn, format="png", dpi=150, pil_kwargs={"compress_level": 3})
     figure.savefig(lines, format="svg", metadata={"Date": None, "Creator": None})
     files.write_bytes(folder / f"{name}.png", drawn.getvalue())
     files.write_text(folder / f"{name}.svg", lines.getvalue())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ import pandas as pd
 from snellen.analysis.contrasts import contrasts
 from snellen.core.score import Metric
 from snellen.reports.loading import LoadedRun
-from snellen.reports.rows import arm_order, metric_in, standing, subgroups, whole_tasks
+from snellen.reports.rows import arm_order, lines_of, metric_in, standing, subgroups, whole_tasks
 from snellen.reports.words import amount, difference, is_share, span
 
 MOST_PAIRS = 2000
@@ -36,7 +37,7 @@ def standings(run: LoadedRun) -> list[Standings]:
         if arm.startswith("fake:"):
             continue
         where: dict[str, list[str]] = {}
-        for row in rows[rows["arm"] == arm].itertuples():
+        for row in lines_of(rows[rows["arm"] == arm]):
             where.setdefault(standing(row, metric_in(run.suite, row)), []).append(str(row.task))
         told.append(Standings(arm, *(tuple(where.get(name, ())) for name in ("above", "same", "below"))))
     return told
@@ -57,8 +58,9 @@ def checks(run: LoadedRun) -> list[Check]:
     whole = whole_tasks(run.results)
     parts = subgroups(run.results)
     found = []
-    for arm in sorted(name for name in whole["arm"].unique() if name.startswith("fake:") and " " not in name):
-        mine = [row for row in whole[whole["arm"] == arm].itertuples() if is_share(str(row.metric)) and row.n > 0]
+    fakes = [name for name in whole["arm"].unique() if name.startswith("fake:") and " " not in name]
+    for arm in sorted(fakes, key=lambda name: (name != "fake:oracle", name != "fake:chance", name)):
+        mine = [row for row in lines_of(whole[whole["arm"] == arm]) if is_share(str(row.metric)) and row.n > 0]
         if arm == "fake:oracle":
             found.append(_check("An observer who knows what is depicted solves every item", mine, _perfect))
         elif arm == "fake:chance":
@@ -66,8 +68,8 @@ def checks(run: LoadedRun) -> list[Check]:
         elif arm.startswith("fake:blind-to="):
             factor = arm.partition("=")[2]
             needs = parts[(parts["arm"] == arm) & (parts["factor"] == "requires") & (parts["n"] > 0)]
-            blind = list(needs[needs["level"] == factor].itertuples())
-            rest = list(needs[needs["level"] == f"not {factor}"].itertuples())
+            blind = list(lines_of(needs[needs["level"] == factor]))
+            rest = list(lines_of(needs[needs["level"] == f"not {factor}"]))
             found.append(_check(f"Blind to {factor}: at chance where {factor} is required", blind, _contains_chance))
             found.append(_check(f"Blind to {factor}: perfect where it is not required", rest, _perfect))
     return [check for check in found if check.places]
@@ -82,7 +84,11 @@ def _contains_chance(row: Any) -> bool:
 
 
 def _check(text: str, rows: list[Any], holds: Any) -> Check:
-    failed = tuple(f"{row.task}: {amount(row.value, row.metric)} {span(row.low, row.high, row.metric)}" for row in rows if not holds(row))
+    failed = tuple(
+        f"{row.task}: {amount(row.value, row.metric)} {span(row.low, row.high, row.metric)}"
+        for row in rows
+        if not holds(row)
+    )
     return Check(text, len(rows) - len(failed), len(rows), failed)
 
 
@@ -98,7 +104,9 @@ def paired(run: LoadedRun) -> pd.DataFrame:
     if len(rows) * rows["arm"].nunique() < MOST_PAIRS:
         groups += [part for _, part in scores.groupby("subject", sort=False) if part["condition"].nunique() > 1]
     found = pd.concat([contrasts(part) for part in groups], ignore_index=True)
-    return found.assign(clear=found["clear"].astype(bool)).sort_values("task", kind="stable", ignore_index=True)
+    place = {task: number for number, task in enumerate(run.suite.tasks)}
+    found = found.assign(clear=found["clear"].astype(bool))
+    return found.sort_values("task", key=lambda tasks: tasks.map(place), kind="stable", ignore_index=True)
 
 
 @dataclass(frozen=True)
@@ -113,7 +121,10 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Compared:
-    """One task's contrasts: sentences for nearest rivals, and all pairs as a matrix of (text, clear) by arm and arm."""
+    """One task's contrasts: sentences for nearest rivals, and all pairs as a matrix of (text, clear) by arm and arm.
+
+    Sentences, and the number of clear pairs, leave out simulated observers.
+    """
 
     task: str
     metric: str
@@ -128,16 +139,18 @@ def compared(run: LoadedRun, table: pd.DataFrame) -> Iterator[Compared]:
     """Task by task. A sentence is told for each arm and the best of those it is clearly better than."""
     whole = whole_tasks(run.results)
     for task, pairs in table.groupby("task", sort=False):
-        metric = metric_in(run.suite, next(pairs.itertuples()))
+        metric = metric_in(run.suite, next(lines_of(pairs)))
         rows = whole[(whole["task"] == task) & whole["value"].notna()]
         ranked = list(rows.sort_values("value", ascending=not metric.higher_is_better, kind="stable")["arm"])
         told = {}
-        for pair in pairs.itertuples():
+        for pair in lines_of(pairs):
             told[pair.first, pair.second] = pair.difference, pair.low, pair.high, pair.clear, pair.n
             told[pair.second, pair.first] = -pair.difference, -pair.high, -pair.low, pair.clear, pair.n
-        sentences = tuple(_sentences(ranked, told, metric))
+        real = [arm for arm in ranked if not arm.startswith("fake:")]
+        sentences = tuple(_sentences(real, told, metric))
+        between = [told[pair][3] for pair in combinations(real, 2) if pair in told]
         matrix = {key: _matrix_cell(value, metric) for key, value in told.items()}
-        yield Compared(str(task), metric.name, sentences, int(pairs["clear"].sum()), len(pairs), tuple(ranked), matrix)
+        yield Compared(str(task), metric.name, sentences, sum(between), len(between), tuple(ranked), matrix)
 
 
 def _sentences(ranked: list[str], told: Mapping[tuple[str, str], Any], metric: Metric) -> Iterator[Sentence]:
@@ -147,8 +160,8 @@ def _sentences(ranked: list[str], told: Mapping[tuple[str, str], Any], metric: M
             held = told.get((better, worse))
             if held and held[3] and held[0] * sign > 0:
                 value, low, high, _, n = held
-                ends = sorted((abs(low), abs(high))) if low * high > 0 else (low, high)
-                yield Sentence(better, worse, difference(value, metric.name, n), span(*ends, metric.name, n))
+                ends = sorted((abs(low), abs(high)))
+                yield Sentence(better, worse, difference(value, metric.name, n), span(ends[0], ends[1], metric.name, n))
                 break
 
 
@@ -191,13 +204,19 @@ def published(run: LoadedRun) -> Iterator[Printed]:
         factors = [name for name in dict.fromkeys(part["factor"]) if name] or [""]
         for factor in factors if len(ours) else ():
             near = part[part["factor"].isin(["", factor])]
-            levels = tuple(dict.fromkeys(["", *near["level"]])) if (near["level"] == "").any() else tuple(dict.fromkeys(near["level"]))
+            levels = (
+                tuple(dict.fromkeys(["", *near["level"]]))
+                if (near["level"] == "").any()
+                else tuple(dict.fromkeys(near["level"]))
+            )
             yield _printed(str(task), str(metric), factor, levels, near, ours[ours["factor"].isin(["", factor])])
 
 
-def _printed(task: str, metric: str, factor: str, levels: tuple[str, ...], near: pd.DataFrame, ours: pd.DataFrame) -> Printed:
+def _printed(
+    task: str, metric: str, factor: str, levels: tuple[str, ...], near: pd.DataFrame, ours: pd.DataFrame
+) -> Printed:
     def cells(rows: pd.DataFrame) -> tuple[str, ...]:
-        held = {str(row.level): float(row.value) for row in rows.itertuples()}  # type: ignore[arg-type]
+        held = {str(row.level): float(row.value) for row in lines_of(rows)}
         return tuple(amount(held.get(level, math.nan), metric) for level in levels)
 
     measured = []

@@ -12,7 +12,7 @@ import pandas as pd
 from snellen.analysis.contrasts import arm_name
 from snellen.core.score import Metric
 from snellen.reports.loading import LoadedRun
-from snellen.reports.rows import Standing, arm_order, metric_in, standing, subgroups, whole_tasks
+from snellen.reports.rows import Standing, arm_order, lines_of, metric_in, standing, subgroups, whole_tasks
 from snellen.reports.words import DASH, amount, foreign, is_share, rate, span
 
 
@@ -77,7 +77,10 @@ class Grid:
     def frame(self) -> pd.DataFrame:
         """The same as plain text, with rows for chance and people where a head holds them."""
         rows = [[line.arm, *(_plain(cell) for cell in line.cells)] for line in self.lines]
-        for name, told in (("(chance)", [c.chance for c in self.columns]), ("(people)", [c.ceiling for c in self.columns])):
+        for name, told in (
+            ("(chance)", [c.chance for c in self.columns]),
+            ("(people)", [c.ceiling for c in self.columns]),
+        ):
             if any(told):
                 rows.append([name, *told])
         return pd.DataFrame(rows, columns=["subject", *(f"{column.title}" for column in self.columns)])
@@ -119,7 +122,9 @@ def factor_grids(run: LoadedRun) -> list[tuple[str, str, Grid]]:
     for (task, factor), part in rows.groupby(["task", "factor"], sort=False):
         levels = [(level, part[part["level"] == level]) for level in dict.fromkeys(part["level"])]
         arms = [arm for arm in order if arm in set(part["arm"])]
-        found.append((str(task), str(factor), _grid(f"{task} by {factor}", levels, arms, run, lambda row: "", _Footnotes())))
+        found.append(
+            (str(task), str(factor), _grid(f"{task} by {factor}", levels, arms, run, lambda row: "", _Footnotes()))
+        )
     return found
 
 
@@ -133,11 +138,11 @@ def _grid(
 ) -> Grid:
     columns, cells = [], list[Mapping[str, Cell]]()
     for name, part in parts:
-        metric = metric_in(run.suite, next(part.itertuples()))
+        metric = metric_in(run.suite, next(lines_of(part)))
         column = _column(name, part, metric)
         columns.append(column)
         draw = _scale(part, metric.name)
-        cells.append({row.arm: _cell(row, metric, column, draw, mark(row)) for row in part.itertuples()})
+        cells.append({row.arm: _cell(row, metric, column, draw, mark(row)) for row in lines_of(part)})
     names = {arm_name(arm.subject, arm.condition): arm for arm in run.card.arms}
     lines = []
     for arm in arms:
@@ -195,7 +200,10 @@ def _cell(row: Any, metric: Metric, column: Column, draw: Callable[[Any], Bar | 
     if math.isnan(row.value):
         return Cell(DASH, notes=("declined",) if row.not_applicable else tuple(notes), marks=mark)
     chance = "" if column.chance or math.isnan(row.chance) else amount(row.chance, metric.name)
-    hover = f"{row.value:.4f}, {row.interval or 'no interval'} {row.low:.4f} to {row.high:.4f}, {row.n} scored units in {row.clusters} clusters"
+    hover = (
+        f"{row.value:.4f}, {row.interval or 'no interval'} {row.low:.4f} to {row.high:.4f}, "
+        f"{row.n} scored units in {row.clusters} clusters"
+    )
     text, around = amount(row.value, metric.name, row.n), span(row.low, row.high, metric.name, row.n)
     return Cell(text, around, chance, standing(row, metric), draw(row), tuple(notes), hover, mark)
 
@@ -210,7 +218,9 @@ def _marks(run: LoadedRun, notes: _Footnotes) -> dict[tuple[str, str], str]:
             if sign not in (held := signs.setdefault(place, [])):
                 held.append(sign)
     for (task, arm), count in built_by(run).items():
-        signs.setdefault((task, arm), []).append(notes.sign(f"{arm} helped to build {count} of the {task} items it is examined on"))
+        signs.setdefault((task, arm), []).append(
+            notes.sign(f"{arm} helped to build {count} of the {task} items it is examined on")
+        )
     return {place: " ".join(held) for place, held in signs.items()}
 
 
@@ -225,5 +235,7 @@ def built_by(run: LoadedRun) -> dict[tuple[str, str], int]:
     held: dict[tuple[str, str], set[str]] = {}
     for response in run.responses:
         if {response.subject, response.subject.partition("?")[0]} & makers[response.item_id]:
-            held.setdefault((response.task, arm_name(response.subject, response.condition)), set()).add(response.item_id)
+            held.setdefault((response.task, arm_name(response.subject, response.condition)), set()).add(
+                response.item_id
+            )
     return {place: len(items) for place, items in held.items()}

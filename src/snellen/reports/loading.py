@@ -23,7 +23,10 @@ SuiteOf: TypeAlias = Callable[[str], Suite]
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A run with its items. `scores` lead from protocol to score rows; `results` hold all scored protocols."""
+    """A run with its items, or several runs about one item set joined (`roots` are all their folders).
+
+    `scores` lead from protocol to score rows; `results` hold all scored protocols.
+    """
 
     root: Path
     card: RunCard
@@ -32,6 +35,7 @@ class LoadedRun:
     responses: tuple[Response, ...]
     scores: Mapping[str, pd.DataFrame]
     results: pd.DataFrame
+    roots: tuple[Path, ...]
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def load_run(root: Path, suite_of: SuiteOf = registered) -> LoadedRun:
     if items.card.content_hash != card.content_hash:
         raise SnellenError(f"{place}: another item set than {root} was asked about; put the old one back, or run again")
     found = pd.concat([results(rows, items, suite, card.arms) for rows in scores.values()], ignore_index=True)
-    return LoadedRun(root, card, suite, items, tuple(responses), scores, found)
+    return LoadedRun(root, card, suite, items, tuple(responses), scores, found, (root,))
 
 
 def gather(runs: Sequence[LoadedRun]) -> list[Exam]:
@@ -99,9 +103,13 @@ def join(runs: Sequence[LoadedRun]) -> LoadedRun:
     protocols = dict.fromkeys(name for run in named for name in run.scores)
     return replace(
         named[0],
+        roots=tuple(run.root for run in named),
         card=named[0].card.model_copy(update={"arms": [arm for run in named for arm in run.card.arms]}),
         responses=tuple(response for run in named for response in run.responses),
-        scores={name: pd.concat([r.scores[name] for r in named if name in r.scores], ignore_index=True) for name in protocols},
+        scores={
+            name: pd.concat([r.scores[name] for r in named if name in r.scores], ignore_index=True)
+            for name in protocols
+        },
         results=pd.concat([run.results for run in named], ignore_index=True),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from snellen.analysis.results import UNABLE_RULE
 from snellen.reports.export import shown
-from snellen.reports.words import amount, foreign, rate
+from snellen.reports.words import amount, brief, foreign, rate
 
 
 def render(sections: Sequence[dict[str, Any]]) -> str:
@@ -16,7 +16,11 @@ def render(sections: Sequence[dict[str, Any]]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     room = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    room.filters.update(foreign=foreign, shown=shown, amount=amount, rate=rate)
+    room.filters.update(foreign=foreign, brief=brief, shown=shown, amount=amount, rate=rate)
     return room.get_template("report.html.j2").render(sections=sections, unable_rule=UNABLE_RULE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
 import pandas as pd
@@ -46,12 +47,17 @@ def _named(rows: pd.DataFrame) -> pd.DataFrame:
     """With `arm`: subject and condition, counted where one table holds the same twice (two item sets of a suite)."""
     seen: Counter[tuple[str, ...]] = Counter()
     names = []
-    for row in rows.itertuples():
+    for row in lines_of(rows):
         name = arm_name(str(row.subject), str(row.condition))
         place = (name, str(row.task), str(row.judge), str(row.factor), str(row.level))
         seen[place] += 1
         names.append(name if seen[place] == 1 else f"{name} ({seen[place]})")
     return rows.assign(arm=names)
+
+
+def lines_of(rows: pd.DataFrame) -> Iterator[Any]:
+    """The rows, cells by name."""
+    yield from rows.itertuples()
 
 
 def arm_order(rows: pd.DataFrame) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from snellen.reports.rows import arm_order, whole_tasks
+from snellen.reports.rows import arm_order, lines_of, whole_tasks
 from snellen.reports.words import DASH, amount, rate, span
 
 if TYPE_CHECKING:
@@ -30,19 +30,24 @@ def print_table(results: pd.DataFrame) -> Table:
         told = sorted({amount(chance, part["metric"].iloc[0]) for chance in part["chance"].dropna()})
         chances[suite, task] = told[0] if len(told) == 1 else ""
         head = f"{suite} {task}" if several else task
-        table.add_column(escape(head) + f"\n[dim]chance {chances[suite, task]}[/]" * bool(chances[suite, task]), justify="right")
-    cells = {(row.suite, row.task, row.arm): row for row in rows.itertuples()}
+        table.add_column(
+            escape(head) + f"\n[dim]chance {chances[suite, task]}[/]" * bool(chances[suite, task]), justify="right"
+        )
+    cells = {(row.suite, row.task, row.arm): row for row in lines_of(rows)}
     for arm in arm_order(rows):
         table.add_row(escape(arm), *(_cell(cells.get((*task, arm)), not chances[task]) for task in tasks))
     return table
 
 
 def _cell(row: Any, with_chance: bool) -> str:
+    from rich.markup import escape
+
     if row is None:
         return ""
     if math.isnan(row.value):
         return "[dim]declined[/]" if row.not_applicable else "[red]failed[/]" if row.failure_rate > 0 else DASH
-    told = f"{amount(row.value, row.metric, row.n)} [dim]{span(row.low, row.high, row.metric, row.n).replace('[', chr(92) + '[')}[/]"
+    around = escape(span(row.low, row.high, row.metric, row.n) + " ").strip()
+    told = f"{amount(row.value, row.metric, row.n)} [dim]{around}[/]"
     notes = [f"chance {amount(row.chance, row.metric)}"] if with_chance and not math.isnan(row.chance) else []
     notes += ["unable"] if row.unable else []
     notes += [f"no answer {rate(row.no_answer_rate)}"] if row.no_answer_rate > 0 else []

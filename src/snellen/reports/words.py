@@ -12,7 +12,9 @@ from snellen.core.item import Item
 SHARES = frozenset({"anls", "anls_05", "all_correct"})
 """Metrics that are fractions 0 to 1 and whose names do not end in `accuracy`."""
 DASH = "–"
-_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 
 
 def is_share(metric: str) -> bool:
@@ -25,7 +27,7 @@ def amount(value: float, metric: str, n: int = 0, unit: bool = True) -> str:
     if math.isnan(value):
         return DASH
     if not is_share(metric):
-        return f"{value:.3g}"
+        return "0" if value == 0 else f"{value:#.{3 if abs(value) >= 1 else 2}g}".rstrip(".")
     return f"{100 * value:.{int(n >= 200)}f}" + " %" * unit
 
 
@@ -57,13 +59,19 @@ def foreign(text: str, limit: int = 300) -> str:
     return seen if len(text) <= limit else f"{seen} … ({len(text):,} characters)"
 
 
+def brief(name: str, room: int) -> str:
+    """A name with its middle left out where it is too long, for names differ at their ends."""
+    told = foreign(name, 400)
+    return told if len(told) <= room else f"{told[: room // 2]}…{told[-(room - 1 - room // 2) :]}"
+
+
 def answer_words(item: Item, answer: Any) -> str:
     """An answer in the item's own terms, as a reader would say it: an option by its text."""
     if answer is None:
         return ""
     for option in item.options:
         if option.key == answer:
-            return foreign(option.text or f"option {option.key}", 80)
+            return foreign(option.text or option.key, 80)
     return foreign(answer if isinstance(answer, str) else json.dumps(answer), 80)
 
 

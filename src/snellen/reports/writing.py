@@ -42,13 +42,18 @@ class Drawn:
 
 
 def write_report(
-    runs: Sequence[Path], out: Path, *, compare_published: bool = False, full: bool = False, suite_of: SuiteOf = registered
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    compare_published: bool = False,
+    full: bool = False,
+    suite_of: SuiteOf = registered,
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
-    Runs about one item set share their tables; other item sets, and other suites, get a section each. `compare_published`
-    shows printed numbers beside ours; `full` shows more examples and draws every factor. Raises SnellenError for runs of
-    two versions of a suite, and where a run, its scores or its items cannot be read.
+    Runs about one item set share their tables; other item sets, and other suites, get a section each.
+    `compare_published` shows printed numbers beside ours; `full` shows more examples and draws every factor. Raises
+    SnellenError for runs of two versions of a suite, and where a run, its scores or its items cannot be read.
     """
     loaded = [load_run(root, suite_of) for root in runs]
     exams = gather(loaded)
@@ -100,7 +105,7 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
 
 
 def _figures(exam: Exam, name: str, out: Path, factors: Sequence[tuple[str, str]], full: bool) -> Iterator[Drawn]:
-    """The overview, then one figure a factor; `requires` says the same of fewer items and is drawn only where all are."""
+    """The overview, then one figure a factor; `requires` is in the tables, and drawn only in a full report."""
     with figures.style():
         yield _drawn("", figures.overview(exam.joined), out, f"{name}-overview")
         for task, factor in factors:

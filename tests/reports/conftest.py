@@ -1,0 +1,29 @@
+"""One examined set for the whole folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snellen.reports import LoadedRun, Report, load_run, write_report
+from tests.reports.exam import SUITE, subjects, suite_of, write_items, write_run
+
+
+@pytest.fixture(scope="session")
+def run_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scored run of eight subjects over four tasks."""
+    root = tmp_path_factory.mktemp("exam")
+    items = write_items(root / "items", 16)
+    return write_run(root / "run", items, subjects(items))
+
+
+@pytest.fixture(scope="session")
+def loaded(run_root: Path) -> LoadedRun:
+    return load_run(run_root, lambda name: SUITE)
+
+
+@pytest.fixture(scope="session")
+def report(run_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The report on that run, printed numbers beside it."""
+    return write_report([run_root], tmp_path_factory.mktemp("report"), compare_published=True, suite_of=suite_of)

@@ -1,0 +1,153 @@
+"""Whatever a subject says, page and tables stand."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from snellen.core.errors import CallFailed
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.subject import Base, SubjectCard
+from snellen.reports import print_table, write_report
+from snellen.reports.export import to_latex, to_markdown
+from snellen.reports.words import amount, answer_words, brief, difference, foreign, is_share, rate, slug, span
+from tests.reports.exam import suite_of, write_items, write_run
+from tests.reports.test_report import Tags
+
+HOSTILE = (
+    "<script>alert('x')</script><img src=https://example.com/x.png onerror=alert(1)>",
+    "</code></td></table><style>*{display:none}</style>",
+    "{{ 7 * 7 }}{% raw %}",
+    "a\x00b\x07c\x1b[31m",
+    "lone \ud800 surrogate",
+    "turned \u202e around",
+    "x" * 1_000_000,
+    "",
+)
+
+
+@dataclass(frozen=True)
+class Hostile(Base):
+    """Says one evil thing after the other; every ninth call fails with one of them."""
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        number = int(prompt.views[0].item_id[-4:])
+        if number % 9 == 8:
+            raise CallFailed("<b>503</b> " + HOSTILE[0])
+        return Reply(HOSTILE[number % len(HOSTILE)], model="<i>m</i>", stop="<u>stop</u>")
+
+
+NAMES = ("py:<img src=x>:$\\frac{", "py:[bold]m|k_%&#", "chat:a/" + "long-" * 40)
+
+
+@pytest.fixture(scope="module")
+def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("evil")
+    items = write_items(root / "items", 16)
+    who = [Hostile(SubjectCard(name, {"temperature": "<b>"}, attributes={"family": "<i>x"})) for name in NAMES]
+    return write_run(root / "run", items, who)
+
+
+def test_page_and_tables_survive(evil: Path, tmp_path: Path) -> None:
+    made = write_report([evil], tmp_path / "report", suite_of=suite_of)
+    raw = made.page.read_text("utf-8")
+    tags = Tags(raw)
+    kinds = {tag for tag, _ in tags.seen}
+    assert not kinds & {"script", "u", "i"}
+    assert all(not name.startswith("on") for _, attrs in tags.seen for name in attrs)
+    assert "https://example.com" not in "".join(attrs.get("src") or "" for _, attrs in tags.seen)
+    assert "<script>alert" in tags.text
+    assert "{{ 7 * 7 }}" in tags.text
+    assert not set(raw) & {"\x00", "\x07", "\x1b", "\u202e"}
+    assert "\\u0000" in tags.text
+    assert "(1,000,000 characters)" in tags.text
+    assert len(raw) < 2_000_000
+    table = pd.read_csv(made.root / "results.csv")
+    assert set(table["subject"]) == set(NAMES)
+    assert (table.loc[(table["factor"].isna()) & (table["task"] == "naming"), "unable"]).all()
+    assert (table["failure_rate"] > 0).any()
+    assert "unable" in tags.text
+    assert "<b>503</b>" in tags.text
+
+
+def test_the_terminal_survives(evil: Path, tmp_path: Path) -> None:
+    from rich.console import Console
+
+    made = write_report([evil], tmp_path / "report", suite_of=suite_of)
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(print_table(made.results))
+    assert "py:[bold]m|k_%&#" in console.export_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("plain", "plain"),
+        ("tab\tand\nline", "tab\tand\nline"),
+        ("nul\x00", "nul\\u0000"),
+        ("\ud800", "\\ud800"),
+        ("\u202ex", "\\u202ex"),
+        ("👩‍🔬 é", "👩‍🔬 é"),
+        ("abcdef", "abcdef"),
+        ("a" * 301, "a" * 300 + " … (301 characters)"),
+    ],
+)
+def test_foreign_text(text: str, told: str) -> None:
+    assert foreign(text) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "metric", "n", "told"),
+    [
+        (0.625, "accuracy", 8, "62 %"),
+        (0.625, "accuracy", 200, "62.5 %"),
+        (1.0, "all_correct", 8, "100 %"),
+        (float("nan"), "accuracy", 8, "–"),
+        (0.5, "mae_over_gt", 8, "0.50"),
+        (12.345, "ciede2000", 8, "12.3"),
+        (100.0, "acc_num", 8, "100"),
+        (0.0, "giou", 8, "0"),
+        (-0.25, "giou", 8, "-0.25"),
+    ],
+)
+def test_amounts(value: float, metric: str, n: int, told: str) -> None:
+    assert amount(value, metric, n) == told
+
+
+def test_small_words() -> None:
+    assert span(0.1, 0.25, "accuracy", 8) == "[10, 25]"
+    assert span(float("nan"), 1.0, "accuracy") == ""
+    assert [rate(x) for x in (0.001, 0.01, 0.256)] == ["< 1 %", "1 %", "26 %"]
+    assert difference(-0.01, "accuracy") == "1 point"
+    assert difference(0.1, "accuracy") == "10 points"
+    assert difference(-0.5, "giou") == "0.50"
+    assert is_share("pair_accuracy")
+    assert not is_share("giou")
+    assert slug("A b/C") == "a-b-c"
+    assert brief("chat:a/b", 20) == "chat:a/b"
+    assert brief("0123456789abcdef", 9) == "0123…cdef"
+
+
+def test_an_answer_in_words(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 4)
+    naming, sizing = items.task("naming")[0], items.task("sizing")[0]
+    assert answer_words(naming, "o1") == "square"
+    assert answer_words(naming, None) == ""
+    assert answer_words(sizing, 2.5) == "2.5"
+    assert answer_words(sizing, [1, 2]) == "[1, 2]"
+
+
+def test_text_tables_are_escaped() -> None:
+    rows: Sequence[object] = ["a|b", "<x>", "c\\d", "e\nf"]
+    table = pd.DataFrame({"k_1": rows, "v": [0.5, 1.0, 2.0, float("nan")]})
+    told = "| k_1 | v |\n| --- | --- |\n| a\\|b | 0.5 |\n| &lt;x> | 1 |\n| c\\\\d | 2 |\n| e f |  |\n"
+    assert to_markdown(table) == told
+    assert r"c\textbackslash{}d & 2 \\" in to_latex(table)
+    assert r"k\_1 & v \\" in to_latex(table)

@@ -1,0 +1,283 @@
+"""A report's numbers are the results' numbers, its page stands alone, and its parts are all there."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from snellen.analysis.results import result_columns, results
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.piece import Piece
+from snellen.core.runfolder import read_run_card
+from snellen.reports import LoadedRun, Report, load_run, print_table, write_report
+from tests.reports.exam import SUITE, able, make_suite, subjects, suite_of, write_items, write_run
+
+
+class Tags(HTMLParser):
+    """Checks that a page is well formed; keeps its tags and its text."""
+
+    VOID = frozenset({"meta", "img", "br", "link"})
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, (tag, self.getpos())
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] != "style":
+            self.text += data
+
+
+def page(report: Report) -> Tags:
+    return Tags(report.page.read_text("utf-8"))
+
+
+def test_results_are_those_of_the_analysis(report: Report, loaded: LoadedRun) -> None:
+    table = pd.read_csv(report.root / "results.csv", keep_default_na=False)
+    assert list(table.columns) == result_columns(SUITE)
+    found = pd.concat([results(rows, loaded.items, SUITE, loaded.card.arms) for rows in loaded.scores.values()])
+    assert set(found["protocol"]) == {"strict", "published"}
+    for name in ("value", "low", "high", "chance", "ceiling", "no_answer_rate", "failure_rate", "n", "clusters"):
+        written = pd.to_numeric(table[name], errors="coerce").rename(name)
+        pd.testing.assert_series_equal(written, found[name].reset_index(drop=True), check_dtype=False)
+    for name in (
+        "subject",
+        "task",
+        "condition",
+        "protocol",
+        "metric",
+        "factor",
+        "level",
+        "interval",
+        "pictures",
+        "sheet",
+    ):
+        assert list(table[name]) == [str(told) for told in found[name]]
+
+
+def test_parquet_holds_the_same(report: Report) -> None:
+    kept = pd.read_parquet(report.root / "results.parquet")
+    assert list(kept.columns) == list(report.results.columns)
+    assert len(kept) == len(report.results)
+    pd.testing.assert_series_equal(kept["value"], report.results["value"])
+
+
+def test_page_is_well_formed_and_refers_to_nothing_outside(report: Report) -> None:
+    tags = page(report)
+    assert not any(tag in ("script", "link", "iframe", "object") for tag, _ in tags.seen)
+    for tag, attrs in tags.seen:
+        for name in ("src", "href"):
+            if target := attrs.get(name):
+                if target.startswith(("data:image/svg+xml;base64,", "#")):
+                    continue
+                assert "://" not in target or (tag == "a" and target == "https://example.org/shapes"), target
+                assert "://" in target or (report.root / target).is_file(), target
+    assert "url(" not in report.page.read_text("utf-8")
+    assert str(report.root) not in report.page.read_text("utf-8")
+
+
+def test_figures_and_thumbnails_are_there(report: Report) -> None:
+    names = {path.name for path in (report.root / "figures").iterdir()}
+    stems = ("shapes-overview", "shapes-naming-question", "shapes-building-difficulty")
+    assert names == {f"{stem}.{end}" for stem in stems for end in ("png", "svg")}
+    for path in (report.root / "figures").glob("*.png"):
+        with Image.open(path) as drawn:
+            extrema = drawn.convert("L").getextrema()
+            assert drawn.width > 500
+            assert extrema[0] != extrema[1]
+    thumbs = list((report.root / "thumbs").iterdir())
+    assert len(thumbs) > 10
+    for path in thumbs:
+        with Image.open(path) as small:
+            assert small.width <= 240
+
+
+def test_what_was_declined_is_a_dash_with_its_reason(report: Report) -> None:
+    rows = report.results
+    row = rows[(rows["subject"] == "encoder:dull") & (rows["task"] == "finding") & (rows["protocol"] == "strict")].iloc[
+        0
+    ]
+    assert (row["n"], row["not_applicable"]) == (0, 16)
+    assert pd.isna(row["value"])
+    text = page(report).text
+    assert "declined: has no words to compare pictures with" in text
+    main = pd.read_csv(report.root / "tables" / "shapes-main.csv", keep_default_na=False).set_index("subject")
+    assert main.loc["encoder:dull", "finding"] == "– (declined)"
+    assert main.loc["(chance)", "finding"] == "33 %"
+    assert main.loc["(people)", "naming"] == "97 %"
+
+
+def test_who_helped_to_build_the_set_is_flagged(report: Report) -> None:
+    assert "encoder:sharp helped to build 4 of the naming items it is examined on" in page(report).text
+
+
+def test_printed_numbers_are_labelled_and_apart(report: Report, run_root: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(report.root / "tables" / "shapes-published-1.csv")
+    assert list(table.columns) == ["subject", "whole task", "shape", "colour", "origin"]
+    assert list(table.loc[table["subject"] == "GPT-4V", "origin"]) == ["printed: Table 2, row 1"]
+    assert set(table.loc[table["subject"] != "GPT-4V", "origin"]) == {"measured here"}
+    assert "GPT-4V" not in (report.root / "results.csv").read_text()
+    plain = write_report([run_root], tmp_path / "plain", suite_of=suite_of)
+    assert "GPT-4V" not in plain.page.read_text("utf-8")
+
+
+def test_oracle_and_guesser_are_told_as_checks(report: Report) -> None:
+    assert "An observer who knows what is depicted solves every item: 3 of 3" in " ".join(page(report).text.split())
+
+
+def test_clear_differences_are_said_in_words(report: Report) -> None:
+    text = " ".join(page(report).text.split())
+    assert re.search(r"chat:openai/gpt-4o is better than encoder:\S+ by [\d.]+ points? \[\d+, \d+\]", text)
+    pairs = pd.read_csv(report.root / "tables" / "shapes-contrasts.csv")
+    assert set(pairs["metric"]) == {"accuracy", "mae_over_gt"}
+    assert not pairs.duplicated(["task", "first", "second"]).any()
+
+
+def test_two_runs_of_one_set_share_a_table(run_root: Path, tmp_path: Path) -> None:
+    items = load_run(run_root, suite_of).items
+    again = [able("encoder:sharp", items, {"naming": 0.6}), able("encoder:new", items, {"naming": 0.9})]
+    other = write_run(tmp_path / "other", items, again)
+    both = write_report([run_root, other], tmp_path / "report", suite_of=suite_of)
+    assert len(both.results) == len(load_run(run_root, suite_of).results) + len(load_run(other, suite_of).results)
+    assert "(run 2)" not in "".join(both.results["subject"])
+    main = pd.read_csv(both.root / "tables" / "shapes-main.csv")["subject"].tolist()
+    assert {"encoder:sharp", "encoder:sharp (run 2)", "encoder:new"} <= set(main)
+    assert "encoder:new (run 2)" not in main
+
+
+def test_two_sets_of_one_suite_stay_apart(run_root: Path, tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 8, seed=1)
+    other = write_run(tmp_path / "other", items, subjects(items)[:2])
+    both = write_report([run_root, other], tmp_path / "report", suite_of=suite_of)
+    names = sorted(path.name for path in (both.root / "tables").glob("*-main.csv"))
+    hashes = sorted(read_run_card(root).recipe_hash[:6] for root in (run_root, other))
+    assert names == [f"shapes-{told}-main.csv" for told in hashes]
+    assert "has tables of its own" in page(both).text
+    assert print_table(both.results).row_count == 10
+
+
+def test_two_suites_have_a_section_each(run_root: Path, tmp_path: Path) -> None:
+    flat = make_suite(card={"name": "flat", "title": "Flat"}, axes=("pictures", "samples"))
+    items = write_items(tmp_path / "items", 6, suite="flat")
+    other = write_run(tmp_path / "other", items, subjects(items)[:2], suite=flat)
+    both = write_report([run_root, other], tmp_path / "report", suite_of={"shapes": SUITE, "flat": flat}.__getitem__)
+    assert list(both.results.columns) == result_columns(SUITE)
+    assert both.results.loc[both.results["suite"] == "flat", "sheet"].isna().all()
+    assert {attrs.get("id") for tag, attrs in page(both).seen if tag == "section"} >= {"shapes", "flat"}
+
+
+def test_two_versions_are_refused(run_root: Path, tmp_path: Path) -> None:
+    newer = make_suite(version="2")
+    items = write_items(tmp_path / "items", 4, version="2")
+    other = write_run(tmp_path / "other", items, subjects(items)[:1], suite=newer)
+    with pytest.raises(SnellenError, match=r"version 2 of shapes, but .* is version 1"):
+        write_report([run_root, other], tmp_path / "report", suite_of=suite_of)
+    assert not (tmp_path / "report").exists()
+
+
+def test_conditions_have_rows_of_their_own(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 6)
+    blind = parse_conditions(SUITE.axes, "pictures=none,sheet=4")
+    root = write_run(tmp_path / "run", items, subjects(items)[:1], conditions=blind)
+    made = write_report([root], tmp_path / "report", suite_of=suite_of)
+    main = pd.read_csv(made.root / "tables" / "shapes-main.csv", keep_default_na=False).set_index("subject")
+    line = main.loc["chat:openai/gpt-4o [pictures=none,sheet=4]"]
+    assert line["naming"] != ""
+    assert line["finding"] == ""  # this task has no axis `sheet`
+    assert set(made.results["sheet"]) == {"none", 4}
+    assert set(pd.read_parquet(made.root / "results.parquet")["sheet"]) == {"none", "4"}
+
+
+def test_pieces_of_a_suite_are_shown(run_root: Path, tmp_path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    def pieces(run: Any) -> Iterable[Piece]:
+        assert run.roots == (run_root,)
+        table = pd.DataFrame({"who": ["a <b>", "c & d|e_f"], "x": [0.123456, float("nan")]})
+        drawn = Figure(figsize=(2, 2))
+        drawn.subplots().plot([0, 1], [1, 0])
+        yield Piece("Table and figure", "A note.", table, drawn, "both")
+        yield Piece("Words alone", "Nothing else.", None, None, "words")
+
+    suite = replace(SUITE, pieces=pieces)
+    made = write_report([run_root], tmp_path / "report", suite_of=lambda name: suite)
+    text = page(made).text
+    assert "Table and figure" in text
+    assert "Nothing else." in text
+    assert "a <b>" in text
+    assert (made.root / "figures" / "shapes-both.png").stat().st_size > 1000
+    assert (made.root / "tables" / "shapes-both.md").read_text().endswith("| a &lt;b> | 0.1235 |\n| c & d\\|e_f |  |\n")
+    assert r"c \& d|e\_f &  \\" in (made.root / "tables" / "shapes-both.tex").read_text()
+
+
+def test_full_shows_more(run_root: Path, report: Report, tmp_path: Path) -> None:
+    full = write_report([run_root], tmp_path / "full", full=True, suite_of=suite_of)
+    assert (full.root / "figures" / "shapes-naming-requires.svg").is_file()
+    cards = [sum(attrs.get("class") == "card" for _, attrs in page(one).seen) for one in (report, full)]
+    assert cards[0] < cards[1]
+
+
+def test_unscored_unfinished_and_moved_runs_are_told_so(run_root: Path, tmp_path: Path) -> None:
+    for missing, message in (("scores.*", "snellen score"), ("responses.parquet", "cut off")):
+        copy = tmp_path / missing.strip("*.")
+        shutil.copytree(run_root, copy)
+        for path in copy.glob(missing):
+            path.unlink()
+        with pytest.raises(SnellenError, match=message):
+            load_run(copy, suite_of)
+    moved = tmp_path / "moved"
+    shutil.copytree(run_root, moved)
+    card = read_run_card(run_root)
+    (moved / "run.json").write_text(card.model_copy(update={"itemset": str(tmp_path / "gone")}).model_dump_json())
+    with pytest.raises(SnellenError, match="no longer at"):
+        load_run(moved, suite_of)
+    other = write_items(tmp_path / "items", 4, seed=3)
+    (moved / "run.json").write_text(card.model_copy(update={"itemset": str(other.root)}).model_dump_json())
+    with pytest.raises(SnellenError, match="another item set"):
+        load_run(moved, suite_of)
+    with pytest.raises(SnellenError, match="at least one run"):
+        write_report([], tmp_path / "none")
+
+
+def test_the_same_run_gives_the_same_report(report: Report, run_root: Path, tmp_path: Path) -> None:
+    again = write_report([run_root], tmp_path / "again", compare_published=True, suite_of=suite_of)
+    for path in sorted(report.root.rglob("*.*")):
+        if path.is_file():
+            assert path.read_bytes() == (again.root / path.relative_to(report.root)).read_bytes(), path.name
+
+
+def test_the_printed_table_fits_a_terminal(report: Report) -> None:
+    from rich.console import Console
+
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(print_table(report.results))
+    lines = console.export_text().splitlines()
+    assert max(map(len, lines)) <= 120
+    assert any(re.search(r"fake:oracle\s+100 % \[\d+, 100\]\s+100 %", line) for line in lines)
+    assert any("chance 25 %" in line for line in lines)
+    assert sum("declined" in line for line in lines) == 3
