@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from snellen.core.seeds import seed_of, stream
-from snellen.stimuli.scenes import Shot, chain, composite, composite_scene, random_camera, turn
+from snellen.stimuli.scenes import Shot, chain, clear_camera, composite, composite_scene, turn
 from snellen.suites.combo.alignment import NaturalCategory, dressed
 
 VERSION = "1"
@@ -14,10 +14,10 @@ SIZE_PX = (480, 360)
 
 
 def object_shot(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZE_PX) -> Shot:
-    """Object 0..9503 from its view 0..19."""
+    """Object 0..9503 from its view 0..19: a random one from which both primitives can be made out."""
     scene = composite_scene(composite(index))
     rng = stream("combo", VERSION, seed, "view", index, view)
-    camera = random_camera(scene, rng, width_px=size_px[0], height_px=size_px[1])
+    camera = clear_camera(scene, rng, width_px=size_px[0], height_px=size_px[1])
     return Shot(scene, camera, seed_of("combo", VERSION, seed, "noise", index, view))
 
 
@@ -30,7 +30,7 @@ def natural_shot(
     axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
     turned = chain(*(turn(axes[axis], degrees) for axis, degrees in reversed(category.turn_deg)))
     scene = composite_scene(wanted, rotation=turned)
-    camera = random_camera(
+    camera = clear_camera(
         scene,
         rng,
         elevation_deg=category.elevation_deg,
