@@ -1,0 +1,315 @@
+"""Category Building: rules, pairs, how hard they are, and the questions made of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.linalg import sqrtm
+from threadpoolctl import threadpool_limits
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.seeds import stream
+from snellen.stimuli.scenes import DIMENSIONS, composite
+from snellen.suites.combo.categories import (
+    OBJECTS_A_RULE,
+    RULES_A_FAMILY,
+    SHOTS,
+    SMALLEST,
+    Pair,
+    Rule,
+    changed,
+    choose_pairs,
+    family,
+    pair_items,
+    random_rule,
+    reference_pairs,
+)
+from snellen.suites.combo.difficulty import (
+    LEVELS,
+    Features,
+    level_of,
+    packaged_features,
+    separation,
+    wasserstein,
+)
+from snellen.suites.combo.objects import VERSION
+from snellen.suites.combo.space import FACTORS
+from tests.suites.combo.made import says, shown, unseen
+
+
+@cache
+def _chosen(count: int = 24, seed: int = 0) -> tuple[list[Rule], list[Pair]]:
+    return choose_pairs(count, max(6, count), seed, VERSION, packaged_features())
+
+
+@cache
+def _items(count: int = 24) -> list[Item]:
+    """Questions about pairs, without pictures."""
+    rules, pairs = _chosen(count)
+    pictures = {}
+    for rule in rules:
+        objects = stream("test", rule.text()).permutation(np.flatnonzero(rule.mask()))[:OBJECTS_A_RULE]
+        pictures[rule] = [(unseen(int(k)), composite(int(k)).dimensions()) for k in objects]
+    return [item for n, pair in enumerate(pairs) for item in pair_items(n, pair, pictures, 0, VERSION, {})]
+
+
+# Rules and pairs
+
+
+def test_a_rule_is_the_objects_that_have_its_values() -> None:
+    rule = Rule((("shape/primary", "cube"), ("colour/primary", "red")))
+    assert rule.mask().sum() == 3 * 6 * 2 * 12
+    assert rule.text() == "shape/primary=cube,colour/primary=red"
+
+
+def test_rules_are_of_many_granularities_and_never_too_small() -> None:
+    rng = stream("test", "rules")
+    rules = [random_rule(rng) for _ in range(200)]
+    assert min(int(rule.mask().sum()) for rule in rules) >= SMALLEST
+    assert {len(rule.fixed) for rule in rules} >= {1, 2, 3}
+    assert not any(dict(rule.fixed).keys() == {"contact-point/pivot"} for rule in rules)
+
+
+def test_a_changed_rule_fixes_the_same_dimensions_to_other_values() -> None:
+    rng = stream("test", "changed")
+    for _ in range(50):
+        rule = random_rule(rng)
+        other = changed(rule, 1, rng)
+        if other is not None:
+            assert [d for d, _ in other.fixed] == [d for d, _ in rule.fixed]
+            assert sum(a != b for a, b in zip(rule.fixed, other.fixed, strict=True)) == 1
+
+
+def test_a_family_differs_in_one_or_two_values() -> None:
+    rng = stream("test", "family")
+    for _ in range(10):
+        first, *others = family(rng)
+        assert len(others) == RULES_A_FAMILY - 1
+        for other in others:
+            assert 1 <= sum(a != b for a, b in zip(first.fixed, other.fixed, strict=True)) <= 2
+
+
+def test_no_object_follows_both_rules_of_a_pair() -> None:
+    _, pairs = _chosen()
+    for one in (*pairs, *(Pair(a, b, 0.0, "") for a, b in reference_pairs(40, stream("test", "reference")))):
+        assert not (one.first.mask() & one.second.mask()).any()
+
+
+def test_deciding_dimensions_are_fixed_by_both_to_different_values() -> None:
+    first = Rule((("shape/primary", "cube"), ("colour/primary", "red")))
+    assert Pair(first, Rule((("shape/primary", "cone"), ("colour/primary", "red"))), 0.0, "").deciding() == (
+        "shape/primary",
+    )
+    assert Pair(first, Rule((("shape/primary", "cone"),)), 0.0, "").deciding() == ("shape/primary",)
+    assert Pair(first, Rule((("contact-point/anchor", "apex"),)), 0.0, "").deciding() == ()
+    for pair in _chosen()[1]:
+        for dimension in pair.deciding():
+            assert dict(pair.first.fixed)[dimension] != dict(pair.second.fixed)[dimension]
+
+
+@pytest.mark.parametrize(("count", "wanted"), [(24, [6, 6, 6, 6]), (6, [2, 2, 1, 1]), (1, [1, 0, 0, 0])])
+def test_levels_are_balanced(count: int, wanted: list[int]) -> None:
+    _, pairs = _chosen(count)
+    assert [sum(pair.level == level for pair in pairs) for level in LEVELS] == wanted
+
+
+def test_a_level_is_where_the_distance_lies() -> None:
+    thresholds = packaged_features().thresholds
+    for pair in _chosen()[1]:
+        assert pair.level == level_of(pair.distance, thresholds)
+    assert [level_of(x, (1.0, 2.0, 3.0)) for x in (0.5, 1.5, 2.5, 3.5)] == ["expert", "hard", "medium", "easy"]
+    assert level_of(1.0, (1.0, 2.0, 3.0)) == "hard"
+
+
+def test_pairs_come_from_the_seed() -> None:
+    _chosen.cache_clear()
+    first = _chosen()
+    _chosen.cache_clear()
+    assert _chosen() == first
+    assert _chosen(24, 1)[1] != first[1]
+
+
+def test_no_rule_is_asked_about_much_oftener_than_others() -> None:
+    _, pairs = _chosen()
+    assert max(Counter(rule for pair in pairs for rule in (pair.first, pair.second)).values()) <= 5
+
+
+def test_levels_that_cannot_be_filled_are_an_error() -> None:
+    held = packaged_features()
+    never = Features(held.values[:, :4], held.encoder, (1e6, 2e6, 3e6), {})
+    with pytest.raises(SnellenError, match="no 4 pairs over four levels from 6 rules with seed 0"):
+        choose_pairs(4, 6, 0, VERSION, never)
+
+
+# Questions
+
+
+def test_both_questions_of_a_pair_share_support_and_ask_for_either_category() -> None:
+    for group in {item.group_id for item in _items()}:
+        first, second = (item for item in _items() if item.group_id == group)
+        assert first.support == second.support
+        assert {first.answer, second.answer} == {"A", "B"}
+        assert first.query != second.query
+        assert first.factors == second.factors
+
+
+def test_support_is_four_of_each_and_never_the_test_object() -> None:
+    for item in _items():
+        pictures = [demo.media[0].sha256 for demo in item.support]
+        assert Counter(demo.answer for demo in item.support) == {"A": SHOTS, "B": SHOTS}
+        assert len(set(pictures)) == 2 * SHOTS
+        assert item.query[0].sha256 not in pictures
+
+
+def test_shots_are_stored_so_that_fewer_are_a_prefix() -> None:
+    for item in _items():
+        assert [(demo.shot, demo.answer) for demo in item.support] == [(s, key) for s in range(SHOTS) for key in "AB"]
+
+
+def test_every_picture_follows_the_rule_of_its_category() -> None:
+    for item in _items():
+        for shows, key in [*((demo.media[0], demo.answer) for demo in item.support), (item.query[0], item.answer)]:
+            look = item.latent["shows"][shows.sha256]
+            for dimension, value in (term.split("=") for term in item.provenance["rules"][key].split(",")):
+                assert look[dimension] == value
+
+
+def test_neither_the_letter_nor_the_order_tells_the_rule() -> None:
+    _, pairs = _chosen()
+    as_a = [item.provenance["rules"]["A"] == pairs[int(item.group_id[-4:])].first.text() for item in _items()[::2]]
+    first_asked = [item.answer for item in _items()[::2]]
+    assert 4 <= sum(as_a) <= 20
+    assert 4 <= first_asked.count("A") <= 20
+
+
+def test_a_question_says_how_hard_it_is() -> None:
+    for item in _items():
+        assert item.factors["difficulty"] in LEVELS
+        assert set(item.factors["deciding"].split(", ")) <= {*DIMENSIONS, "several"}
+        assert item.measures["distance"] > 0
+        assert item.measures["objects"] >= 2 * SMALLEST
+
+
+def test_required_is_where_blind_observers_guess() -> None:
+    items = _items()
+    needed = Counter(factor for item in items for factor in item.requires)
+    assert needed
+    for item, view in zip(items, shown(items), strict=True):
+        assert says("oracle", items, view) == item.answer
+        for factor in FACTORS:
+            said = {says(f"blind-to={factor}", items, view, draw) for draw in range(12)}
+            assert said == ({"A", "B"} if factor in item.requires else {item.answer}), (item.item_id, factor)
+
+
+def test_rules_that_differ_in_one_colour_alone_require_colour() -> None:
+    for item in _items():
+        first, second = (dict(term.split("=") for term in item.provenance["rules"][key].split(",")) for key in "AB")
+        differing = [d for d in first if second.get(d) != first[d]]
+        if first.keys() == second.keys() and len(differing) == 1 and differing[0].startswith("colour"):
+            fixed_material = differing[0].replace("colour", "material") in first
+            none = "none" in (first[differing[0]], second[differing[0]])
+            assert item.requires == (() if none and not fixed_material else ("colour",))
+
+
+def test_only_what_decides_is_required() -> None:
+    for item in _items():
+        deciding = {dimension.split("/")[0] for dimension in item.factors["deciding"].split(", ")}
+        assert set(item.requires) <= deciding or deciding == {"several"}
+
+
+# Distance
+
+
+def _sample(rng: np.random.Generator, n: int, d: int) -> NDArray[np.float64]:
+    mixing = rng.normal(size=(d, d))
+    return np.asarray(rng.normal(size=(n, d)) @ mixing + rng.normal(size=d))
+
+
+def _by_hand(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """W2^2 = |m1 - m2|^2 + tr(S1 + S2 - 2 (S2^1/2 S1 S2^1/2)^1/2), with somebody else's matrix root."""
+    gap = first.mean(axis=0) - second.mean(axis=0)
+    s1, s2 = np.cov(first.T), np.cov(second.T)
+    root = sqrtm(s2)
+    cross = np.real(np.trace(sqrtm(root @ s1 @ root)))
+    return float(np.sqrt(gap @ gap + np.trace(s1) + np.trace(s2) - 2 * cross))
+
+
+@pytest.mark.parametrize("d", [2, 5, 16])
+def test_wasserstein_against_another_matrix_root(d: int) -> None:
+    rng = stream("test", "wasserstein", d)
+    first, second = _sample(rng, 60, d), _sample(rng, 45, d)
+    assert wasserstein(first, second) == pytest.approx(_by_hand(first, second), rel=1e-6)
+    assert wasserstein(first, second) == pytest.approx(wasserstein(second, first), rel=1e-9)
+
+
+def test_wasserstein_in_one_dimension_in_closed_form() -> None:
+    first, second = np.array([[0.0], [2.0], [4.0]]), np.array([[10.0], [11.0], [12.0]])
+    # means 2 and 11, deviations 2 and 1: sqrt(9^2 + 1^2)
+    assert wasserstein(first, second) == pytest.approx(np.sqrt(82))
+
+
+def test_wasserstein_of_a_sample_with_itself_and_of_a_shift() -> None:
+    sample = _sample(stream("test", "shift"), 50, 4)
+    assert wasserstein(sample, sample) == pytest.approx(0, abs=1e-5)
+    assert wasserstein(sample, sample + np.array((3.0, 0.0, 4.0, 0.0))) == pytest.approx(5.0)
+
+
+def test_wasserstein_bears_samples_that_span_less_than_all_dimensions() -> None:
+    flat = np.zeros((10, 3))
+    flat[:, 0] = np.arange(10)
+    assert wasserstein(flat, flat + np.array((0.0, 2.0, 0.0))) == pytest.approx(2.0)
+
+
+def test_separation_is_the_distance_where_pca_leaves_nothing_out() -> None:
+    rng = stream("test", "separation")
+    features = np.zeros((9504, 5))
+    features[:100] = _sample(rng, 100, 5)
+    first, second = np.zeros(9504, bool), np.zeros(9504, bool)
+    first[:60], second[60:100] = True, True
+    whole = wasserstein(features[:60], features[60:100])
+    assert separation(features, first, second, 5) == pytest.approx(whole, rel=1e-6)
+    assert separation(features, first, second) == pytest.approx(whole, rel=1e-6)
+    assert separation(features, first, second, 2) < whole  # a projection brings nothing further apart
+
+
+def test_the_packaged_features_are_of_every_object() -> None:
+    held = packaged_features()
+    assert held.values.shape == (9504, 64)
+    assert np.isfinite(held.values).all()
+    assert list(held.thresholds) == sorted(held.thresholds)
+    assert len(np.unique(held.values, axis=0)) > 9000
+
+
+def test_close_rules_are_closer_than_strange_ones() -> None:
+    held = packaged_features().values
+    cube = Rule((("shape/primary", "cube"), ("colour/primary", "red"))).mask()
+    near = Rule((("shape/primary", "cube"), ("colour/primary", "red"), ("shape/secondary", "cone"))).mask()
+    far = Rule((("shape/primary", "sphere"), ("material/primary", "glass"))).mask()
+    assert separation(held, cube, near) < separation(held, cube, far)
+
+
+def bias(size: int, draws: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """`separation` of two samples of one Gaussian, whose true distance is 0, in the covariance of all objects."""
+    values = packaged_features().values
+    spread = np.linalg.cholesky(np.cov(values.T) + 1e-9 * np.eye(values.shape[1]))
+    first, second = np.zeros(9504, bool), np.zeros(9504, bool)
+    first[:size], second[size : 2 * size] = True, True
+    found = []
+    for _ in range(draws):
+        features = np.zeros(values.shape)
+        features[: 2 * size] = rng.normal(size=(2 * size, values.shape[1])) @ spread.T
+        found.append(separation(features, first, second))
+    return np.array(found)
+
+
+def test_bias_falls_with_size_and_stays_below_the_levels_at_the_sizes_used() -> None:
+    with threadpool_limits(1):
+        by_size = {n: float(bias(n, 8, stream("test", "bias", n)).mean()) for n in (24, SMALLEST, 288, 1152)}
+    assert list(by_size.values()) == sorted(by_size.values(), reverse=True)
+    assert by_size[288] < by_size[24] / 2
+    assert by_size[1152] < packaged_features().thresholds[0] / 2
