@@ -15,7 +15,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import read_sheet, sheet_places, write_sheet
 from snellen.core.suite import settle
 from snellen.scoring.answers import read_json_objects
-from snellen.stimuli.scenes import DIMENSIONS, SHAPES, all_composites, text_name
+from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, SHAPES, all_composites, text_name
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE, prompts
 from snellen.suites.combo.perceived import read_look
@@ -129,18 +129,13 @@ def test_solved_examples_show_each_answer_once_from_the_train_split(toy: ItemSet
 
 
 def test_solved_examples_are_told_in_the_words_of_the_options(toy: ItemSet) -> None:
-    items = toy.task("pattern-perception")
-    asked = [
-        item for item in items if item.factors["question"] == "anchor" and item.factors["primary shape"] != "sphere"
-    ]
-    sent = _sent(asked, demos="in-context")
+    asked = [item for item in toy.task("pattern-perception") if item.factors["question"] == "anchor"]
+    sent = _sent([item for item in asked if item.factors["primary shape"] != "sphere"], demos="in-context")
     text = _text(sent[0].parts)
     assert prompts.DEMOS_INTRO in text
     answers = re.findall(r"^Answer: (.*)$", text, flags=re.M)
     assert answers
-    assert set(answers) <= {
-        text_name("contact-point", value) for value in ("face", "edge", "vertex", "base", "side")
-    } | {text_name("contact-point", value) for value in ("apex", "small base", "large base", "surface")}
+    assert set(answers) <= {text_name("contact-point", value) for places in ANCHORS.values() for value in places}
 
 
 # Abstraction Alignment
