@@ -19,6 +19,15 @@ def run_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scored run of one subject and the oracle over a few items."""
+    root = tmp_path_factory.mktemp("small")
+    items = write_items(root / "items", 6)
+    who = subjects(items)
+    return write_run(root / "run", items, [who[1], who[5]])
+
+
+@pytest.fixture(scope="session")
 def loaded(run_root: Path) -> LoadedRun:
     return load_run(run_root, lambda name: SUITE)
 

@@ -35,7 +35,7 @@ SAMPLES = Axis("samples", (10, 1), "a column of whole numbers")
 SHEET = Axis("sheet", ("auto", 4, "none"), "a column of words and numbers")
 
 
-def picture(shape: str, colour: str, size: tuple[int, int] = (480, 360)) -> Image.Image:
+def picture(shape: str, colour: str, size: tuple[int, int] = (320, 240)) -> Image.Image:
     """One shape on a grey floor."""
     held = Image.new("RGB", size, "#b9bec2")
     pen, (w, h) = ImageDraw.Draw(held), size
@@ -58,7 +58,7 @@ class Album:
         self.media, self.rng, self.shows = media, stream("album", seed), dict[str, dict[str, str]]()
 
     def shot(self, shape: str, colour: str) -> Media:
-        pixels = np.asarray(picture(shape, colour)).astype(int) + self.rng.integers(-6, 7, (360, 480, 1))
+        pixels = np.asarray(picture(shape, colour)).astype(int) + self.rng.integers(-6, 7, (240, 320, 1))
         media = self.media.add_picture(Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)))
         self.shows[media.sha256] = {"shape": shape, "colour": colour}
         return media

@@ -15,7 +15,7 @@ from snellen.core.errors import CallFailed
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.subject import Base, SubjectCard
-from snellen.reports import print_table, write_report
+from snellen.reports import Report, print_table, write_report
 from snellen.reports.export import to_latex, to_markdown
 from snellen.reports.words import amount, answer_words, brief, difference, foreign, is_share, rate, slug, span
 from tests.reports.exam import suite_of, write_items, write_run
@@ -48,16 +48,15 @@ NAMES = ("py:<img src=x>:$\\frac{", "py:[bold]m|k_%&#", "chat:a/" + "long-" * 40
 
 
 @pytest.fixture(scope="module")
-def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def evil(tmp_path_factory: pytest.TempPathFactory) -> Report:
     root = tmp_path_factory.mktemp("evil")
     items = write_items(root / "items", 16)
     who = [Hostile(SubjectCard(name, {"temperature": "<b>"}, attributes={"family": "<i>x"})) for name in NAMES]
-    return write_run(root / "run", items, who)
+    return write_report([write_run(root / "run", items, who)], root / "report", suite_of=suite_of)
 
 
-def test_page_and_tables_survive(evil: Path, tmp_path: Path) -> None:
-    made = write_report([evil], tmp_path / "report", suite_of=suite_of)
-    raw = made.page.read_text("utf-8")
+def test_page_and_tables_survive(evil: Report) -> None:
+    raw = evil.page.read_text("utf-8")
     tags = Tags(raw)
     kinds = {tag for tag, _ in tags.seen}
     assert not kinds & {"script", "u", "i"}
@@ -69,7 +68,7 @@ def test_page_and_tables_survive(evil: Path, tmp_path: Path) -> None:
     assert "\\u0000" in tags.text
     assert "(1,000,000 characters)" in tags.text
     assert len(raw) < 2_000_000
-    table = pd.read_csv(made.root / "results.csv")
+    table = pd.read_csv(evil.root / "results.csv")
     assert set(table["subject"]) == set(NAMES)
     assert (table.loc[(table["factor"].isna()) & (table["task"] == "naming"), "unable"]).all()
     assert (table["failure_rate"] > 0).any()
@@ -77,12 +76,11 @@ def test_page_and_tables_survive(evil: Path, tmp_path: Path) -> None:
     assert "<b>503</b>" in tags.text
 
 
-def test_the_terminal_survives(evil: Path, tmp_path: Path) -> None:
+def test_the_terminal_survives(evil: Report) -> None:
     from rich.console import Console
 
-    made = write_report([evil], tmp_path / "report", suite_of=suite_of)
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(print_table(made.results))
+    console.print(print_table(evil.results))
     assert "py:[bold]m|k_%&#" in console.export_text()
 
 

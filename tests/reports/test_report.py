@@ -136,13 +136,13 @@ def test_who_helped_to_build_the_set_is_flagged(report: Report) -> None:
     assert "encoder:sharp helped to build 4 of the naming items it is examined on" in page(report).text
 
 
-def test_printed_numbers_are_labelled_and_apart(report: Report, run_root: Path, tmp_path: Path) -> None:
+def test_printed_numbers_are_labelled_and_apart(report: Report, small_root: Path, tmp_path: Path) -> None:
     table = pd.read_csv(report.root / "tables" / "shapes-published-1.csv")
     assert list(table.columns) == ["subject", "whole task", "shape", "colour", "origin"]
     assert list(table.loc[table["subject"] == "GPT-4V", "origin"]) == ["printed: Table 2, row 1"]
     assert set(table.loc[table["subject"] != "GPT-4V", "origin"]) == {"measured here"}
     assert "GPT-4V" not in (report.root / "results.csv").read_text()
-    plain = write_report([run_root], tmp_path / "plain", suite_of=suite_of)
+    plain = write_report([small_root], tmp_path / "plain", suite_of=suite_of)
     assert "GPT-4V" not in plain.page.read_text("utf-8")
 
 
@@ -158,45 +158,45 @@ def test_clear_differences_are_said_in_words(report: Report) -> None:
     assert not pairs.duplicated(["task", "first", "second"]).any()
 
 
-def test_two_runs_of_one_set_share_a_table(run_root: Path, tmp_path: Path) -> None:
-    items = load_run(run_root, suite_of).items
+def test_two_runs_of_one_set_share_a_table(small_root: Path, tmp_path: Path) -> None:
+    items = load_run(small_root, suite_of).items
     again = [able("encoder:sharp", items, {"naming": 0.6}), able("encoder:new", items, {"naming": 0.9})]
     other = write_run(tmp_path / "other", items, again)
-    both = write_report([run_root, other], tmp_path / "report", suite_of=suite_of)
-    assert len(both.results) == len(load_run(run_root, suite_of).results) + len(load_run(other, suite_of).results)
+    both = write_report([small_root, other], tmp_path / "report", suite_of=suite_of)
+    assert len(both.results) == len(load_run(small_root, suite_of).results) + len(load_run(other, suite_of).results)
     assert "(run 2)" not in "".join(both.results["subject"])
     main = pd.read_csv(both.root / "tables" / "shapes-main.csv")["subject"].tolist()
     assert {"encoder:sharp", "encoder:sharp (run 2)", "encoder:new"} <= set(main)
     assert "encoder:new (run 2)" not in main
 
 
-def test_two_sets_of_one_suite_stay_apart(run_root: Path, tmp_path: Path) -> None:
-    items = write_items(tmp_path / "items", 8, seed=1)
+def test_two_sets_of_one_suite_stay_apart(small_root: Path, tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 6, seed=1)
     other = write_run(tmp_path / "other", items, subjects(items)[:2])
-    both = write_report([run_root, other], tmp_path / "report", suite_of=suite_of)
+    both = write_report([small_root, other], tmp_path / "report", suite_of=suite_of)
     names = sorted(path.name for path in (both.root / "tables").glob("*-main.csv"))
-    hashes = sorted(read_run_card(root).recipe_hash[:6] for root in (run_root, other))
+    hashes = sorted(read_run_card(root).recipe_hash[:6] for root in (small_root, other))
     assert names == [f"shapes-{told}-main.csv" for told in hashes]
     assert "has tables of its own" in page(both).text
-    assert print_table(both.results).row_count == 10
+    assert print_table(both.results).row_count == 4
 
 
-def test_two_suites_have_a_section_each(run_root: Path, tmp_path: Path) -> None:
+def test_two_suites_have_a_section_each(small_root: Path, tmp_path: Path) -> None:
     flat = make_suite(card={"name": "flat", "title": "Flat"}, axes=("pictures", "samples"))
     items = write_items(tmp_path / "items", 6, suite="flat")
     other = write_run(tmp_path / "other", items, subjects(items)[:2], suite=flat)
-    both = write_report([run_root, other], tmp_path / "report", suite_of={"shapes": SUITE, "flat": flat}.__getitem__)
+    both = write_report([small_root, other], tmp_path / "report", suite_of={"shapes": SUITE, "flat": flat}.__getitem__)
     assert list(both.results.columns) == result_columns(SUITE)
     assert both.results.loc[both.results["suite"] == "flat", "sheet"].isna().all()
     assert {attrs.get("id") for tag, attrs in page(both).seen if tag == "section"} >= {"shapes", "flat"}
 
 
-def test_two_versions_are_refused(run_root: Path, tmp_path: Path) -> None:
+def test_two_versions_are_refused(small_root: Path, tmp_path: Path) -> None:
     newer = make_suite(version="2")
     items = write_items(tmp_path / "items", 4, version="2")
     other = write_run(tmp_path / "other", items, subjects(items)[:1], suite=newer)
     with pytest.raises(SnellenError, match=r"version 2 of shapes, but .* is version 1"):
-        write_report([run_root, other], tmp_path / "report", suite_of=suite_of)
+        write_report([small_root, other], tmp_path / "report", suite_of=suite_of)
     assert not (tmp_path / "report").exists()
 
 
@@ -213,11 +213,11 @@ def test_conditions_have_rows_of_their_own(tmp_path: Path) -> None:
     assert set(pd.read_parquet(made.root / "results.parquet")["sheet"]) == {"none", "4"}
 
 
-def test_pieces_of_a_suite_are_shown(run_root: Path, tmp_path: Path) -> None:
+def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
     from matplotlib.figure import Figure
 
     def pieces(run: Any) -> Iterable[Piece]:
-        assert run.roots == (run_root,)
+        assert run.roots == (small_root,)
         table = pd.DataFrame({"who": ["a <b>", "c & d|e_f"], "x": [0.123456, float("nan")]})
         drawn = Figure(figsize=(2, 2))
         drawn.subplots().plot([0, 1], [1, 0])
@@ -225,7 +225,7 @@ def test_pieces_of_a_suite_are_shown(run_root: Path, tmp_path: Path) -> None:
         yield Piece("Words alone", "Nothing else.", None, None, "words")
 
     suite = replace(SUITE, pieces=pieces)
-    made = write_report([run_root], tmp_path / "report", suite_of=lambda name: suite)
+    made = write_report([small_root], tmp_path / "report", suite_of=lambda name: suite)
     text = page(made).text
     assert "Table and figure" in text
     assert "Nothing else." in text
@@ -242,17 +242,17 @@ def test_full_shows_more(run_root: Path, report: Report, tmp_path: Path) -> None
     assert cards[0] < cards[1]
 
 
-def test_unscored_unfinished_and_moved_runs_are_told_so(run_root: Path, tmp_path: Path) -> None:
+def test_unscored_unfinished_and_moved_runs_are_told_so(small_root: Path, tmp_path: Path) -> None:
     for missing, message in (("scores.*", "snellen score"), ("responses.parquet", "cut off")):
         copy = tmp_path / missing.strip("*.")
-        shutil.copytree(run_root, copy)
+        shutil.copytree(small_root, copy)
         for path in copy.glob(missing):
             path.unlink()
         with pytest.raises(SnellenError, match=message):
             load_run(copy, suite_of)
     moved = tmp_path / "moved"
-    shutil.copytree(run_root, moved)
-    card = read_run_card(run_root)
+    shutil.copytree(small_root, moved)
+    card = read_run_card(small_root)
     (moved / "run.json").write_text(card.model_copy(update={"itemset": str(tmp_path / "gone")}).model_dump_json())
     with pytest.raises(SnellenError, match="no longer at"):
         load_run(moved, suite_of)
@@ -264,11 +264,12 @@ def test_unscored_unfinished_and_moved_runs_are_told_so(run_root: Path, tmp_path
         write_report([], tmp_path / "none")
 
 
-def test_the_same_run_gives_the_same_report(report: Report, run_root: Path, tmp_path: Path) -> None:
-    again = write_report([run_root], tmp_path / "again", compare_published=True, suite_of=suite_of)
-    for path in sorted(report.root.rglob("*.*")):
-        if path.is_file():
-            assert path.read_bytes() == (again.root / path.relative_to(report.root)).read_bytes(), path.name
+def test_the_same_run_gives_the_same_report(small_root: Path, tmp_path: Path) -> None:
+    first, again = (write_report([small_root], tmp_path / name, suite_of=suite_of) for name in ("first", "again"))
+    names = sorted(path.relative_to(first.root) for path in first.root.rglob("*.*") if path.is_file())
+    assert len(names) > 20
+    for name in names:
+        assert (first.root / name).read_bytes() == (again.root / name).read_bytes(), name
 
 
 def test_the_printed_table_fits_a_terminal(report: Report) -> None:
@@ -281,3 +282,10 @@ def test_the_printed_table_fits_a_terminal(report: Report) -> None:
     assert any(re.search(r"fake:oracle\s+100 % \[\d+, 100\]\s+100 %", line) for line in lines)
     assert any("chance 25 %" in line for line in lines)
     assert sum("declined" in line for line in lines) == 3
+
+
+def test_levels_come_in_the_order_of_the_items(report: Report) -> None:
+    told = pd.read_csv(report.root / "tables" / "shapes-building-difficulty.csv")
+    assert list(told.columns) == ["subject", "easy", "hard"]
+    told = pd.read_csv(report.root / "tables" / "shapes-naming-question.csv")
+    assert list(told.columns) == ["subject", "shape", "colour"]

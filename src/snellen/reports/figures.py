@@ -16,7 +16,7 @@ import pandas as pd
 
 from snellen.core import files
 from snellen.reports.loading import LoadedRun
-from snellen.reports.rows import arm_order, lines_of, metric_in, standing, subgroups, whole_tasks
+from snellen.reports.rows import arm_order, level_order, lines_of, metric_in, standing, subgroups, whole_tasks
 from snellen.reports.words import brief, is_share
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def by_factor(run: LoadedRun, task: str, factor: str) -> Figure:
     if len(arms) > MOST_PANELS:
         plain = set(rows.loc[rows["condition"] == "vanilla", "arm"])
         arms = sorted(arms, key=lambda arm: arm not in plain)[:MOST_PANELS]
-    levels = list(dict.fromkeys(rows["level"]))[:MOST_LEVELS]
+    levels = level_order(run.items, task, factor, rows["level"])[:MOST_LEVELS]
     panels = [(arm, rows[rows["arm"] == arm].set_index("level")) for arm in arms]
     return _panels(panels, levels, run, columns=4)
 
@@ -185,6 +185,8 @@ def _legend(figure: Figure, with_people: bool) -> None:
 def save(figure: Figure, folder: Path, name: str) -> str:
     """Write `name.png` and `name.svg`; the SVG text comes back for the page."""
     drawn, lines = io.BytesIO(), io.StringIO()
+    figure.draw_without_rendering()  # lays out
+    figure.set_layout_engine("none")  # and need not do so twice more
     figure.savefig(drawn, format="png", dpi=150, pil_kwargs={"compress_level": 3})
     figure.savefig(lines, format="svg", metadata={"Date": None, "Creator": None})
     files.write_bytes(folder / f"{name}.png", drawn.getvalue())

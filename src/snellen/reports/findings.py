@@ -123,7 +123,8 @@ class Sentence:
 class Compared:
     """One task's contrasts: sentences for nearest rivals, and all pairs as a matrix of (text, clear) by arm and arm.
 
-    Sentences, and the number of clear pairs, leave out simulated observers.
+    Sentences, and the number of clear pairs, leave out simulated observers; a task that only one subject answered is
+    left out.
     """
 
     task: str
@@ -150,6 +151,8 @@ def compared(run: LoadedRun, table: pd.DataFrame) -> Iterator[Compared]:
         sentences = tuple(_sentences(real, told, metric))
         between = [told[pair][3] for pair in combinations(real, 2) if pair in told]
         matrix = {key: _matrix_cell(value, metric) for key, value in told.items()}
+        if not between and any(not arm.startswith("fake:") for arm in whole["arm"]):
+            continue
         yield Compared(str(task), metric.name, sentences, sum(between), len(between), tuple(ranked), matrix)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from snellen.analysis.contrasts import arm_name
 from snellen.core.score import Metric
 from snellen.reports.loading import LoadedRun
-from snellen.reports.rows import Standing, arm_order, lines_of, metric_in, standing, subgroups, whole_tasks
+from snellen.reports.rows import Standing, arm_order, level_order, lines_of, metric_in, standing, subgroups, whole_tasks
 from snellen.reports.words import DASH, amount, foreign, is_share, rate, span
 
 
@@ -120,7 +120,10 @@ def factor_grids(run: LoadedRun) -> list[tuple[str, str, Grid]]:
     rows, found = subgroups(run.results), []
     order = arm_order(whole_tasks(run.results))
     for (task, factor), part in rows.groupby(["task", "factor"], sort=False):
-        levels = [(level, part[part["level"] == level]) for level in dict.fromkeys(part["level"])]
+        levels = [
+            (level, part[part["level"] == level])
+            for level in level_order(run.items, str(task), str(factor), part["level"])
+        ]
         arms = [arm for arm in order if arm in set(part["arm"])]
         found.append(
             (str(task), str(factor), _grid(f"{task} by {factor}", levels, arms, run, lambda row: "", _Footnotes()))

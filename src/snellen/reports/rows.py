@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
 from snellen.analysis.contrasts import arm_name
 from snellen.analysis.results import metric_of
+from snellen.core.itemset import ItemSet
 from snellen.core.score import Metric
 from snellen.core.suite import Suite
 
@@ -63,6 +64,13 @@ def lines_of(rows: pd.DataFrame) -> Iterator[Any]:
 def arm_order(rows: pd.DataFrame) -> list[str]:
     """Arms as the run names them, subjects first and fakes after them."""
     return sorted(rows["arm"].unique(), key=lambda name: name.startswith("fake:"))
+
+
+def level_order(items: ItemSet, task: str, factor: str, levels: Iterable[str]) -> list[str]:
+    """Levels in the order in which the items bring them up, easy before hard where the suite does so."""
+    seen = list(dict.fromkeys(item.factors.get(factor, "") for item in items.task(task)))
+    told = list(dict.fromkeys(levels))
+    return sorted(told, key=lambda level: seen.index(level) if level in seen else len(seen))
 
 
 def metric_in(suite: Suite, row: Any) -> Metric:
