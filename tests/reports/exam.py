@@ -217,12 +217,17 @@ def suite_of(name: str) -> Suite:
     return SUITE
 
 
-def write_items(root: Path, n: int, seed: int = 0, version: str = "1", suite: str = "shapes") -> ItemSet:
-    """An item set with n items a task."""
+def write_items(
+    root: Path, n: int, seed: int = 0, version: str = "1", suite: str = "shapes", group: bool = False
+) -> ItemSet:
+    """An item set with n items a task; two questions of `naming` may be scored together."""
     album = Album(MediaFolder(root / "media"), seed)
     items = [*naming(album, n), *finding(album, n), *building(album, n), *sizing(album, n)]
     items = [replace(item, version=version, suite=suite) for item in items]
-    return write_itemset(root, items, source="generated", recipe={"seed": seed, "n": n}, made_with={"renderer": "PIL"})
+    if group:
+        items = [replace(item, group_id=item.cluster_id) for item in items]
+    made = {"renderer": "PIL"}
+    return write_itemset(root, items, source="generated", recipe={"seed": seed, "n": n}, made_with=made)
 
 
 @dataclass(frozen=True)
@@ -281,12 +286,18 @@ def subjects(items: ItemSet) -> list[Subject]:
 
 
 def write_run(
-    root: Path, items: ItemSet, who: Sequence[Subject], conditions: Sequence[Condition] = (), suite: Suite = SUITE
+    root: Path,
+    items: ItemSet,
+    who: Sequence[Subject],
+    conditions: Sequence[Condition] = (),
+    suite: Suite = SUITE,
+    protocols: Sequence[str] = ("strict", "published"),
+    tasks: Sequence[str] | None = None,
 ) -> Path:
-    """Ask and score a run under vanilla and other conditions."""
-    plain = Condition(suite.axes)
-    arms = [Arm(subject, condition) for subject in who for condition in (plain, *conditions)]
-    responses = ask(root, Plan(items, suite, arms, made_with={"snellen": "0.1.0"}))
-    for protocol in ("strict", "published"):
+    """Ask and score a run under vanilla and other conditions, about some tasks."""
+    asked = suite if tasks is None else replace(suite, tasks={name: suite.tasks[name] for name in tasks})
+    arms = [Arm(subject, condition) for subject in who for condition in (Condition(suite.axes), *conditions)]
+    responses = ask(root, Plan(items, asked, arms, made_with={"snellen": "0.1.0"}))
+    for protocol in protocols:
         write_scores(root, score(responses, items, suite, protocol), protocol)
     return root

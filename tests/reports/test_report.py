@@ -21,6 +21,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.piece import Piece
 from snellen.core.runfolder import read_run_card
 from snellen.reports import LoadedRun, Report, load_run, print_table, write_report
+from snellen.scoring.protocols import all_right, strict
 from tests.reports.exam import SUITE, able, make_suite, subjects, suite_of, write_items, write_run
 
 
@@ -289,3 +290,38 @@ def test_levels_come_in_the_order_of_the_items(report: Report) -> None:
     assert list(told.columns) == ["subject", "easy", "hard"]
     told = pd.read_csv(report.root / "tables" / "shapes-naming-question.csv")
     assert list(told.columns) == ["subject", "shape", "colour"]
+
+
+def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
+    naming = SUITE.tasks["naming"]
+    suite = replace(SUITE, tasks={"naming": replace(naming, protocols={"strict": strict(units=all_right)})})
+    items = write_items(tmp_path / "items", 16, group=True)
+    root = write_run(tmp_path / "run", items, subjects(items)[4:7], suite=suite, protocols=("strict",))
+    made = write_report([root], tmp_path / "report", suite_of=lambda name: suite)
+    values = made.results[made.results["factor"] == ""].set_index("subject")["value"]
+    pairs = pd.read_csv(made.root / "tables" / "shapes-contrasts.csv")
+    pair = pairs[(pairs["first"] == "fake:oracle") & (pairs["second"] == "fake:chance")]
+    assert list(pair["n"]) == [8]
+    assert pair["difference"].item() == pytest.approx(values["fake:oracle"] - values["fake:chance"])
+
+
+def test_of_many_arms_the_first_are_compared(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 4)
+    crowd = [able(f"human:study/p{number:02d}", items, {"naming": 0.5}) for number in range(18)]
+    root = write_run(tmp_path / "run", items, crowd, protocols=("strict",))
+    made = write_report([root], tmp_path / "report", suite_of=suite_of)
+    pairs = pd.read_csv(made.root / "tables" / "shapes-contrasts.csv")
+    assert len(pairs) == 4 * 16 * 15 // 2
+    assert "only the first 16 were compared" in page(made).text
+
+
+def test_nobody_who_answers_is_no_reason_to_break(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 4)
+    who = [able("encoder:mute", items, {}, refuses=task) for task in ("naming",)]
+    root = write_run(tmp_path / "run", items, who, tasks=("naming",))
+    made = write_report([root], tmp_path / "report", suite_of=suite_of)
+    assert made.results["value"].isna().all()
+    assert "declined" in page(made).text
+    nothing = write_run(tmp_path / "nothing", items, who, conditions=(), tasks=())
+    with pytest.raises(SnellenError, match="nobody was asked"):
+        write_report([nothing], tmp_path / "none", suite_of=suite_of)

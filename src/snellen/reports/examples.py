@@ -21,7 +21,7 @@ from snellen.reports.words import amount, answer_words, foreign
 
 THUMB_WIDTH = 240
 """Pixels; no thumbnail is wider."""
-MOST_PICTURES = 24
+MOST_PICTURES, MOST_ARMS = 24, 16
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def examples(run: LoadedRun, thumbs: Thumbs, each: int, most: int) -> list[tuple
     """
     rows, found = whole_tasks(run.results), []
     order = arm_order(rows)
-    order = [arm for arm in order if not arm.startswith("fake:")] or order
+    order = ([arm for arm in order if not arm.startswith("fake:")] or order)[:MOST_ARMS]
     texts = {(r.item_id, arm_name(r.subject, r.condition)): r.text or "" for r in reversed(run.responses)}
     reasons = {(r.item_id, arm_name(r.subject, r.condition)): r.reason for r in reversed(run.responses)}
     for (task, protocol, metric), _ in rows.groupby(["task", "protocol", "metric"], sort=False):

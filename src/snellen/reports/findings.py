@@ -10,14 +10,14 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.contrasts import contrasts
-from snellen.core.score import Metric
+from snellen.analysis.contrasts import COLUMNS, arm_name, contrasts
+from snellen.core.score import Metric, Protocol
 from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import arm_order, lines_of, metric_in, standing, subgroups, whole_tasks
 from snellen.reports.words import amount, difference, is_share, span
 
-MOST_PAIRS = 2000
-"""Pairs of arms and tasks beyond which only arms under the same condition are compared."""
+MOST_ARMS = 16
+"""Arms that are compared two by two."""
 
 
 @dataclass(frozen=True)
@@ -92,21 +92,46 @@ def _check(text: str, rows: list[Any], holds: Any) -> Check:
     return Check(text, len(rows) - len(failed), len(rows), failed)
 
 
-def paired(run: LoadedRun) -> pd.DataFrame:
-    """Contrasts of the main metric of each task, between arms that differ in the subject or in the condition alone."""
+def paired(run: LoadedRun, most: int = MOST_ARMS) -> pd.DataFrame:
+    """Contrasts of the main metric of each task, between arms that differ in the subject or in the condition alone.
+
+    What is compared is what the tables count: items, or groups of items where those are scored together. Of more than
+    `most` arms the first are compared, simulated observers last.
+    """
     rows = whole_tasks(run.results)
+    first = arm_order(rows)[:most]
     held = []
-    for (task, protocol, metric), _ in rows.groupby(["task", "protocol", "metric"], sort=False):
-        scores = run.scores[str(protocol)]
-        held.append(scores[(scores["task"] == task) & (scores["metric"] == metric)])
-    scores = pd.concat(held, ignore_index=True)
-    groups = [part for _, part in scores.groupby("condition", sort=False)]
-    if len(rows) * rows["arm"].nunique() < MOST_PAIRS:
-        groups += [part for _, part in scores.groupby("subject", sort=False) if part["condition"].nunique() > 1]
+    for row in lines_of(rows.drop_duplicates(["task", "protocol", "metric"])):
+        scores = run.scores[row.protocol]
+        scores = scores[(scores["task"] == row.task) & (scores["metric"] == row.metric)].dropna(subset="value")
+        names = [arm_name(s, c) for s, c in zip(scores["subject"], scores["condition"], strict=True)]
+        scores = scores[pd.Series(names, index=scores.index, dtype=object).isin(first)]
+        held += [_units(once, run.suite.tasks[row.task].protocols[row.protocol]) for once in _once(scores)]
+    if not held:
+        return pd.DataFrame(columns=list(COLUMNS))
+    units = pd.concat(held, ignore_index=True)
+    groups = [part for _, part in units.groupby("condition", sort=False)]
+    groups += [part for _, part in units.groupby("subject", sort=False) if part["condition"].nunique() > 1]
     found = pd.concat([contrasts(part) for part in groups], ignore_index=True)
     place = {task: number for number, task in enumerate(run.suite.tasks)}
     found = found.assign(clear=found["clear"].astype(bool))
     return found.sort_values("task", key=lambda tasks: tasks.map(place), kind="stable", ignore_index=True)
+
+
+def _once(scores: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """The scores of one arm and repeat at a time."""
+    for _, once in scores.groupby(["subject", "condition", "repeat"], sort=False):
+        yield once
+
+
+def _units(once: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
+    """Score rows with scored units in place of items; a unit that is a group is known by the group."""
+    units = protocol.units(once)
+    if units.index.name == "group_id":
+        once = once.drop_duplicates("group_id").set_index("group_id", drop=False)
+        once = once.assign(item_id=once["group_id"])
+    kept = once.loc[units.index]
+    return kept.assign(value=units["value"], cluster_id=units["cluster_id"]).reset_index(drop=True)
 
 
 @dataclass(frozen=True)
@@ -139,6 +164,7 @@ class Compared:
 def compared(run: LoadedRun, table: pd.DataFrame) -> Iterator[Compared]:
     """Task by task. A sentence is told for each arm and the best of those it is clearly better than."""
     whole = whole_tasks(run.results)
+    whole = whole[whole["arm"].isin({*table["first"], *table["second"]})]
     for task, pairs in table.groupby("task", sort=False):
         metric = metric_in(run.suite, next(lines_of(pairs)))
         rows = whole[(whole["task"] == task) & whole["value"].notna()]
@@ -151,7 +177,7 @@ def compared(run: LoadedRun, table: pd.DataFrame) -> Iterator[Compared]:
         sentences = tuple(_sentences(real, told, metric))
         between = [told[pair][3] for pair in combinations(real, 2) if pair in told]
         matrix = {key: _matrix_cell(value, metric) for key, value in told.items()}
-        if not between and any(not arm.startswith("fake:") for arm in whole["arm"]):
+        if not between and not all(arm.startswith("fake:") for arm in whole["arm"]):
             continue
         yield Compared(str(task), metric.name, sentences, sum(between), len(between), tuple(ranked), matrix)
 

@@ -72,7 +72,7 @@ class Grid:
     title: str
     columns: tuple[Column, ...]
     lines: tuple[Line, ...]
-    footnotes: tuple[str, ...] = ()
+    footnotes: tuple[tuple[str, str], ...] = ()
 
     def frame(self) -> pd.DataFrame:
         """The same as plain text, with rows for chance and people where a head holds them."""
@@ -100,10 +100,11 @@ class _Footnotes:
     signs: dict[str, str] = field(default_factory=dict)
 
     def sign(self, reason: str) -> str:
-        return self.signs.setdefault(reason, "abcdefghijklmnopqrstuvwxyz"[len(self.signs) % 26])
+        round_, place = divmod(len(self.signs), 26)
+        return self.signs.setdefault(reason, "abcdefghijklmnopqrstuvwxyz"[place] * (round_ + 1))
 
-    def told(self) -> tuple[str, ...]:
-        return tuple(f"{sign}: {reason}" for reason, sign in self.signs.items())
+    def told(self) -> tuple[tuple[str, str], ...]:
+        return tuple((sign, reason) for reason, sign in self.signs.items())
 
 
 def main_grid(run: LoadedRun) -> Grid:
@@ -145,7 +146,7 @@ def _grid(
         column = _column(name, part, metric)
         columns.append(column)
         draw = _scale(part, metric.name)
-        cells.append({row.arm: _cell(row, metric, column, draw, mark(row)) for row in lines_of(part)})
+        cells.append({row.arm: _cell(row, run, column, draw, mark(row)) for row in lines_of(part)})
     names = {arm_name(arm.subject, arm.condition): arm for arm in run.card.arms}
     lines = []
     for arm in arms:
@@ -190,8 +191,9 @@ def _scale(part: pd.DataFrame, metric: str) -> Callable[[Any], Bar | None]:
     return bar
 
 
-def _cell(row: Any, metric: Metric, column: Column, draw: Callable[[Any], Bar | None], mark: str) -> Cell:
-    notes = []
+def _cell(row: Any, run: LoadedRun, column: Column, draw: Callable[[Any], Bar | None], mark: str) -> Cell:
+    metric, notes = metric_in(run.suite, row), list[str]()
+    unjudged = run.suite.tasks[row.task].protocols[row.protocol].judge is not None and row.judge == ""
     if row.unable:
         notes.append("unable")
     if row.no_answer_rate > 0:
@@ -201,7 +203,8 @@ def _cell(row: Any, metric: Metric, column: Column, draw: Callable[[Any], Bar | 
     if row.not_applicable and row.n:
         notes.append(f"{row.not_applicable} declined")
     if math.isnan(row.value):
-        return Cell(DASH, notes=("declined",) if row.not_applicable else tuple(notes), marks=mark)
+        why = ("declined",) if row.not_applicable else ("not judged yet",) if unjudged else tuple(notes)
+        return Cell(DASH, notes=why, marks=mark)
     chance = "" if column.chance or math.isnan(row.chance) else amount(row.chance, metric.name)
     hover = (
         f"{row.value:.4f}, {row.interval or 'no interval'} {row.low:.4f} to {row.high:.4f}, "

@@ -11,12 +11,13 @@ from typing import Any
 import pandas as pd
 
 from snellen.core import files
+from snellen.core.errors import SnellenError
 from snellen.core.piece import Piece
 from snellen.reports import figures
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples
 from snellen.reports.export import write_frame, write_results
-from snellen.reports.findings import checks, compared, paired, published, standings
+from snellen.reports.findings import MOST_ARMS, checks, compared, paired, published, standings
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, all_results, gather, load_run, registered
 from snellen.reports.page import render
@@ -75,6 +76,8 @@ def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
 
 def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bool) -> dict[str, Any]:
     run, tables = exam.joined, out / "tables"
+    if run.results.empty:
+        raise SnellenError(f"{run.root}: nobody was asked anything here; run it with a condition that its tasks know")
     grid, factors, pairs = main_grid(run), factor_grids(run), paired(run)
     write_frame(tables, f"{name}-main", grid.frame())
     write_frame(tables, f"{name}-contrasts", pairs)
@@ -95,6 +98,7 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
         "overview": drawn[0],
         "factors": [(task, factor, table, _find(drawn, task, factor)) for task, factor, table in factors],
         "compared": list(compared(run, pairs)),
+        "left_out": MOST_ARMS if len(grid.lines) > MOST_ARMS else 0,
         "pieces": [_piece(piece, name, out) for piece in run.suite.pieces(run)] if run.suite.pieces else [],
         "published": printed,
         "asked_published": compare_published,
