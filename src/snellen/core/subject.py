@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -64,6 +64,15 @@ class Subject(typing.Protocol):
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """One call. Raises CallFailed when there is no answer."""
+        ...
+
+
+@typing.runtime_checkable
+class Prepares(typing.Protocol):
+    """A subject that wants to be told which pictures will be shown, to look at them in batches."""
+
+    def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
+        """Look at all of these pictures and remember what matters."""
         ...
 
 

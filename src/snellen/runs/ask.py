@@ -20,7 +20,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Exchange, Response, Status
 from snellen.core.runfolder import ArmCard, RunCard, RunFolder, is_run, open_run, read_responses
 from snellen.core.seeds import stream
-from snellen.core.subject import Lesson, Subject
+from snellen.core.subject import Lesson, Prepares, Subject
 from snellen.core.suite import Method, Schedule, Showing, Suite, Task, Transform, Trial, everything, settle
 from snellen.runs.score import primary_score
 from snellen.stimuli.transforms.montage import lay_out
@@ -244,6 +244,9 @@ async def _ask_task(desk: _Desk, task: Task) -> list[Response]:
     showing = Showing(condition, mine, plan.annotations)
     views = show_items([*tested, *taught], showing, task, plan.seed, desk.run.media)
     lessons = [Lesson(views[item.item_id], item.answer) for item in taught]
+    if isinstance(arm.subject, Prepares):
+        shown = [one for view in views.values() for one in view.media()]
+        await asyncio.to_thread(arm.subject.prepare, shown, desk.run.media)
     subject = await arm.subject.learn(lessons, desk.run.media)
     method = task.method(condition)
     trials = [Trial(group) for group in method.together([views[item.item_id] for item in tested])]
