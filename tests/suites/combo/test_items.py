@@ -217,6 +217,15 @@ def test_who_must_guess_draws_evenly_from_all_options() -> None:
             assert all(abs(count - expected) < 5 * np.sqrt(expected) for count in said.values())
 
 
+def test_natural_categories_need_shape_and_contact_point_together() -> None:
+    items, coco = _alignment_items(), set(alignment.natural_categories().coco_names)
+    for item, view in zip(items, shown(items), strict=True):
+        assert says("blind-to=colour+material", items, view) == item.answer
+        said = {says("blind-to=shape+contact-point", items, view, draw) for draw in range(12)}
+        possible = {option.key for option in item.options} - coco  # no composite is a horse
+        assert (len(said) > 1) == (len(possible) > 1), item.item_id
+
+
 def test_something_requires_each_factor_in_perception() -> None:
     needs = {name for item in perception_items(SOME_OBJECTS) for name in item.requires}
     assert needs == set(FACTORS)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from importlib.resources import files
 
 import pytest
+import yaml
 
-from snellen.suites import SUITES
+from snellen.core.condition import parse_conditions
+from snellen.suites.combo import SUITE
 from snellen.suites.combo.alignment import natural_categories
 from snellen.suites.combo.build import FULL_COUNTS
 from snellen.suites.combo.perception import QUESTIONS
@@ -61,11 +65,11 @@ def test_24_categories_and_21_coco_names_are_45() -> None:
 
 
 def test_published_rows_belong_to_tasks_and_levels_of_the_suite() -> None:
-    suite, rows = SUITES.get("combo"), list(published())
+    rows = list(published())
     assert len(rows) == 4 * 7 + 7 * 4
     assert Counter(row["source"] for row in rows) == {"Table 2": 28, "Table 4": 28}
     for row in rows:
-        task = suite.tasks[row["task"]]
+        task = SUITE.tasks[row["task"]]
         assert row["metric"] in [metric.name for metric in task.protocols["strict"].metrics]
         assert row["factor"] in task.split_by
         assert 0 <= row["value"] <= 1
@@ -78,6 +82,55 @@ def test_a_printed_number_is_led_over_as_a_fraction() -> None:
 
 
 def test_the_card_says_the_same_counts() -> None:
-    told = SUITES.get("combo").card.counts
+    told = SUITE.card.counts
     assert (told["objects"], told["views"], told["pictures"]) == (OBJECTS, VIEWS, PICTURES)
     assert told["category-building"] == COUNTS["category-building"]
+
+
+# Data and pages that say the same
+
+
+def _text(name: str) -> str:
+    return files("snellen.suites.combo").joinpath(name).read_text("utf-8")
+
+
+def test_the_page_for_people_has_the_printed_tables() -> None:
+    rows = [line.strip("|").split("|") for line in _text("README.md").splitlines() if line.startswith("| ")]
+    cells = [[cell.strip() for cell in row] for row in rows]
+    for name, values in TABLE_2.items():
+        mean = f"{sum(values) / len(values):.2f}"
+        assert [name, *(f"{value:.1f}" for value in values), mean] in cells
+    for levels in TABLE_4.values():
+        assert [f"{value:.2f}" for value in levels] in [row[1:] for row in cells]
+
+
+def test_the_page_for_people_names_every_axis_and_value() -> None:
+    text = _text("README.md")
+    for axis in SUITE.axes:
+        assert f"`{axis.name}`" in text
+        for value in axis.values:
+            assert f"`{value}`" in text, f"{axis.name}={value}"
+
+
+def test_run_settings_have_a_source_and_name_conditions_that_exist() -> None:
+    told = yaml.safe_load(_text("paper.yaml"))
+    entries = [entry for group, held in told.items() if group != "not_said" for entry in held]
+    assert {model["version"] for model in told["models"]} >= {
+        "gpt-4-1106-vision-preview",
+        "gpt-4-turbo-2024-04-09",
+    }
+    for entry in entries:
+        assert re.search(r"section|appendix|Table", entry["source"]), entry
+        assert set(entry.get("tasks", [entry.get("task", "img2text")])) <= set(SUITE.tasks)
+        for condition in re.findall(r"\b[a-z]+=[\w-]+", entry.get("ours", "")):
+            assert parse_conditions(SUITE.axes, condition)
+
+
+def test_temperature_is_known_of_gpt_4v_alone() -> None:
+    models = yaml.safe_load(_text("paper.yaml"))["models"]
+    assert {model["name"]: model["temperature"] for model in models} == {
+        "GPT-4V": 0,
+        "Gemini-1.5-Pro": None,
+        "LLaVA": None,
+        "Qwen": None,
+    }
