@@ -217,6 +217,12 @@ def test_conditions_have_rows_of_their_own(tmp_path: Path) -> None:
 def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
     from matplotlib.figure import Figure
 
+    wanted: list[Figure] = []
+
+    def drawn_when_wanted() -> Figure:
+        wanted.append(Figure(figsize=(1, 1)))
+        return wanted[-1]
+
     def pieces(run: Any) -> Iterable[Piece]:
         assert run.roots == (small_root,)
         table = pd.DataFrame({"who": ["a <b>", "c & d|e_f"], "x": [0.123456, float("nan")]})
@@ -224,6 +230,7 @@ def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
         drawn.subplots().plot([0, 1], [1, 0])
         yield Piece("Table and figure", "A note.", table, drawn, "both")
         yield Piece("Words alone", "Nothing else.", None, None, "words")
+        yield Piece("Detail", "", table, drawn_when_wanted, "detail", detail=True)
 
     suite = replace(SUITE, pieces=pieces)
     made = write_report([small_root], tmp_path / "report", suite_of=lambda name: suite)
@@ -231,6 +238,10 @@ def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
     assert "Table and figure" in text
     assert "Nothing else." in text
     assert "a <b>" in text
+    assert (made.root / "tables" / "shapes-detail.csv").is_file()
+    assert wanted == []
+    full = write_report([small_root], tmp_path / "full", full=True, suite_of=lambda name: suite)
+    assert (full.root / "figures" / "shapes-detail.svg").is_file()
     assert (made.root / "figures" / "shapes-both.png").stat().st_size > 1000
     assert (made.root / "tables" / "shapes-both.md").read_text().endswith("| a &lt;b> | 0.1235 |\n| c & d\\|e_f |  |\n")
     assert r"c \& d|e\_f &  \\" in (made.root / "tables" / "shapes-both.tex").read_text()

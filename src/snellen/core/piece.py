@@ -11,7 +11,8 @@ class Piece:
     """One titled block of a report: a note, and a table, a figure or both.
 
     `name` makes the file names, so it is unique in a suite: small letters, digits and hyphens. `table` is a pandas
-    DataFrame whose cells are shown as they are (the index is not), `figure` a matplotlib Figure.
+    DataFrame whose cells are shown as they are (the index is not), `figure` a matplotlib Figure, or a function that
+    draws one when it is wanted. A `detail` has its figure drawn in a full report only; its table is always there.
     """
 
     title: str
@@ -19,3 +20,4 @@ class Piece:
     table: Any
     figure: Any
     name: str
+    detail: bool = False

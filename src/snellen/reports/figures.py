@@ -144,22 +144,27 @@ def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: LoadedRun) -> None:
     axes.hlines(at, heard["low"].to_numpy(float), heard["high"].to_numpy(float), colors=colours, linewidth=1.6)
     faces = ["white" if state == "same" else colour for state, colour in zip(states, colours, strict=True)]
     axes.scatter(heard["value"].to_numpy(float), at, s=26, c=faces, edgecolors=colours, linewidths=1.3, zorder=3)
-    for place in set(rows.index) - set(heard.index):
-        told = "declined" if rows.loc[place, "not_applicable"] > 0 else "–"
+    _unheard(axes, rows[rows["value"].isna()])
+    if is_share(metric.name):
+        axes.set_xlim(-0.03, 1.03)
+        axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
+    else:
+        axes.set_xlabel(metric.name + ("" if metric.higher_is_better else " (lower is better)"))
+
+
+def _unheard(axes: Axes, rows: pd.DataFrame) -> None:
+    """Words in the place of dots."""
+    for row in lines_of(rows):
+        told = "declined" if row.not_applicable > 0 else "–"
         axes.annotate(
             told,
-            (0.02, place),
+            (0.02, row.Index),
             xycoords=("axes fraction", "data"),
             va="center",
             color=SAME,
             fontsize=8.5,
             style="italic",
         )
-    if is_share(metric.name):
-        axes.set_xlim(-0.03, 1.03)
-        axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
-    else:
-        axes.set_xlabel(metric.name + ("" if metric.higher_is_better else " (lower is better)"))
 
 
 def _legend(figure: Figure, with_people: bool) -> None:

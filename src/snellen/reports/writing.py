@@ -99,7 +99,7 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
         "factors": [(task, factor, table, _find(drawn, task, factor)) for task, factor, table in factors],
         "compared": list(compared(run, pairs)),
         "left_out": MOST_ARMS if len(grid.lines) > MOST_ARMS else 0,
-        "pieces": [_piece(piece, name, out) for piece in run.suite.pieces(run)] if run.suite.pieces else [],
+        "pieces": [_piece(piece, name, out, full) for piece in run.suite.pieces(run)] if run.suite.pieces else [],
         "published": printed,
         "asked_published": compare_published,
         "examples": examples(run, thumbs, 6 if full else 2, 60 if full else 8),
@@ -127,12 +127,13 @@ def _find(drawn: Sequence[Drawn], task: str, factor: str) -> Drawn | None:
     return next((one for one in drawn if one.title == f"{task}/{factor}"), None)
 
 
-def _piece(piece: Piece, name: str, out: Path) -> dict[str, Any]:
+def _piece(piece: Piece, name: str, out: Path, full: bool) -> dict[str, Any]:
     file = f"{name}-{slug(piece.name)}"
     if piece.table is not None:
         write_frame(out / "tables", file, piece.table)
     drawn = None
-    if piece.figure is not None:
+    if piece.figure is not None and (full or not piece.detail):
         with figures.style():
-            drawn = _drawn(piece.title, piece.figure, out, file)
+            figure = piece.figure() if callable(piece.figure) else piece.figure
+            drawn = _drawn(piece.title, figure, out, file)
     return {"piece": piece, "drawn": drawn, "file": file}
