@@ -36,7 +36,7 @@ CONDITIONS = ("vanilla", "pivot=on", "demos=in-context", "method=perceive-then-c
 class Loaded:
     """A run as a report hands it over."""
 
-    root: Path
+    roots: tuple[Path, ...]
     card: RunCard
     items: ItemSet
     responses: tuple[Response, ...]
@@ -60,7 +60,7 @@ class Misled(IdealObserver):
 
 
 def _load(root: Path, toy: ItemSet, results: pd.DataFrame) -> Loaded:
-    return Loaded(root, read_run_card(root), toy, tuple(read_responses(root)), read_scores(root), results)
+    return Loaded((root,), read_run_card(root), toy, tuple(read_responses(root)), read_scores(root), results)
 
 
 @pytest.fixture(scope="module")

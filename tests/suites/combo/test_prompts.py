@@ -49,14 +49,14 @@ def _some(toy: ItemSet, task: str) -> list[Item]:
 
 def test_what_is_said_of_an_object_is_the_same_for_all_objects() -> None:
     """Wordings, options included, hang on the question alone: they tell nothing of the object."""
-    for level in LEVELS:
-        for samples, questions in ((10, "all"), (1, "all"), (10, "one"), (1, "one")):
-            said = set()
-            for index in range(0, 9504, 144):  # every joint: every shape, anchor and pivot
-                items = perception_items([index])
-                sent = _sent(items, samples=samples, questions=questions, pivot="on", prompt=level)
-                said.add(json.dumps([_text(prompt.parts) for prompt in sent]))
-            assert len(said) == 1
+    forms = [("full", samples, questions) for samples in (10, 1) for questions in ("all", "one")]
+    for level, samples, questions in (*forms, ("short", 10, "all"), ("minimal", 10, "all")):
+        said = set()
+        for index in range(0, 9504, 144):  # every joint: every shape, anchor and pivot
+            items = perception_items([index])
+            sent = _sent(items, samples=samples, questions=questions, pivot="on", prompt=level)
+            said.add(json.dumps([_text(prompt.parts) for prompt in sent]))
+        assert len(said) == 1
 
 
 @pytest.mark.parametrize(("part", "dimension"), [("anchor", "contact-point/anchor"), ("pivot", "contact-point/pivot")])

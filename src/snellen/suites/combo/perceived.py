@@ -33,8 +33,8 @@ class Run(typing.Protocol):
     """What a report knows of a run (or of several about one item set) when it asks a suite for its pieces."""
 
     @property
-    def root(self) -> Path:
-        """Its folder."""
+    def roots(self) -> Sequence[Path]:
+        """Its folder, or all of theirs."""
         ...
 
     @property
@@ -131,9 +131,8 @@ def _spec(dimension: str) -> ReplySpec:
 
 def _record(run: Run, keys: set[str]) -> dict[str, tuple[str, str]]:
     """Call -> (SHA-256 of the one picture sent, reply), for calls that were answered."""
-    roots: Sequence[Path] = getattr(run, "roots", (run.root,))
     heard, sent = {}, {}
-    for root in roots:
+    for root in run.roots:
         for exchange in read_exchanges(root):
             if exchange.reply is not None and exchange.key in keys:
                 heard[exchange.key] = exchange.digest, exchange.reply.text
