@@ -300,7 +300,11 @@ def test_somebody_who_never_answers_is_shown_as_such(toy: ItemSet, tmp_path: Pat
 def test_the_figures_can_be_drawn(found: dict[str, Piece], tmp_path: Path) -> None:
     for piece in found.values():
         if piece.figure is not None:
-            piece.figure.savefig(tmp_path / f"{piece.name}.svg")
+            piece.figure().savefig(tmp_path / f"{piece.name}.svg")
+
+
+def test_confusions_are_details(found: dict[str, Piece]) -> None:
+    assert [name for name, piece in found.items() if piece.detail] == [n for n in found if n.startswith("confusions")]
 
 
 def test_misled_is_a_subject_like_any_other(loaded: Loaded) -> None:

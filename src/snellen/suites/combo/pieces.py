@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -180,7 +181,9 @@ def figure_6(run: Run) -> Iterator[Piece]:
     )
     names = ["subject", "condition", "question", "items", "none", "in context", "difference"]
     frame = pd.DataFrame(lines, columns=names)
-    yield Piece("Solved examples against none (Figure 6)", note, frame, figures.before_after(found), "figure-6")
+    yield Piece(
+        "Solved examples against none (Figure 6)", note, frame, partial(figures.before_after, found), "figure-6"
+    )
 
 
 def _with_and_without(run: Run) -> Iterator[tuple[ArmCard, ArmCard]]:
@@ -244,7 +247,7 @@ def figure_7(run: Run) -> Iterator[Piece]:
         "examples' features (appendix E)."
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", "method", *LEVELS, "all", "all of a pair"])
-    figure = figures.by_difficulty(drawn, LEVELS)
+    figure = partial(figures.by_difficulty, drawn, LEVELS)
     yield Piece("Category Building by difficulty (Figure 7, Table 4)", note, frame, figure, "figure-7")
 
 
@@ -365,14 +368,14 @@ def confusions(run: Run) -> Iterator[Piece]:
             continue
         matrices = list(_matrices(part))
         kinds = _order(dimension, part)
-        figure = figures.confusions([(arm, _counts(held, kinds)) for arm, held in matrices], kinds)
+        figure = partial(figures.confusions, [(arm, _counts(held, kinds)) for arm, held in matrices], kinds)
         note = (
             "Rows: what is true; columns: what was said, in percent of the row, the last column for no readable answer."
         )
         mistakes = _commonest(matrices)
         frame = None if mistakes.empty else mistakes
         title = f"What is taken for what: {SPOKEN[name]}"
-        yield Piece(title, note, frame, figure, f"confusions-{name}")
+        yield Piece(title, note, frame, figure, f"confusions-{name}", detail=True)
 
 
 def _matrices(part: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
