@@ -369,10 +369,11 @@ def confusions(run: Run) -> Iterator[Piece]:
         matrices = list(_matrices(part))
         kinds = _order(dimension, part)
         figure = partial(figures.confusions, [(arm, _counts(held, kinds)) for arm, held in matrices], kinds)
-        note = (
-            "Rows: what is true; columns: what was said, in percent of the row, the last column for no readable answer."
-        )
         mistakes = _commonest(matrices)
+        note = (
+            f"{'No mistakes' if mistakes.empty else 'The commonest mistakes'}. In a full report the figure has all "
+            "answers: rows are true, columns were said, in percent of the row; the last column holds unreadable replies."
+        )
         frame = None if mistakes.empty else mistakes
         title = f"What is taken for what: {SPOKEN[name]}"
         yield Piece(title, note, frame, figure, f"confusions-{name}", detail=True)
