@@ -372,7 +372,7 @@ def confusions(run: Run) -> Iterator[Piece]:
         mistakes = _commonest(matrices)
         note = (
             f"{'No mistakes' if mistakes.empty else 'The commonest mistakes'}. In a full report the figure has all "
-            "answers: rows are true, columns were said, in percent of the row; the last column holds unreadable replies."
+            "answers: rows are true, columns were said, in percent of the row; the last column is no answer."
         )
         frame = None if mistakes.empty else mistakes
         title = f"What is taken for what: {SPOKEN[name]}"
