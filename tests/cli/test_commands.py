@@ -1,0 +1,209 @@
+"""The commands as a person types them: what they print, what they leave behind, how they end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from snellen.cli import main
+from tests.helpers.stub_server import StubServer
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def snellen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Give a command; get its exit code, output and messages."""
+
+    def give(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["snellen", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        return int(ended.value.code or 0), told.out, told.err
+
+    return give
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small set by the toy renderer."""
+    from snellen.core.suite import BuildOptions
+    from snellen.exam import build
+    from snellen.suites import SUITES
+
+    root = tmp_path_factory.mktemp("built") / "items"
+    build(SUITES.get("combo"), "generated", BuildOptions(root, n=6, renderer="toy", show_progress=False))
+    return root
+
+
+def test_from_items_to_report(snellen: Command, built: Path, tmp_path: Path) -> None:
+    run, out = tmp_path / "run", tmp_path / "report"
+    subjects = ("--subject", "fake:oracle", "--subject", "fake:blind-to=colour", "--subject", "fake:chance")
+    assert snellen("verify", built)[0] == 0
+    assert snellen("run", built, *subjects, "--out", run)[0] == 0
+    asked = (run / "parts" / "0000.jsonl").read_bytes()
+    assert snellen("run", built, *subjects, "--out", run)[0] == 0
+    assert [path.read_bytes() for path in (run / "parts").iterdir()] == [asked], "a finished run asks nothing"
+    assert snellen("verify", run)[0] == 0
+    assert snellen("score", run, "--protocol", "published")[0] == 0
+    assert snellen("report", run, "--out", out, "--compare", "published")[0] == 0
+    rows = pd.read_csv(out / "results.csv", keep_default_na=False)
+    oracle = rows[rows.subject == "fake:oracle"]
+    assert set(oracle.protocol) == {"strict", "published"}
+    assert (oracle.value == 1).all()
+    assert "GPT-4V" in (out / "index.html").read_text()
+
+
+def test_build_says_what_it_made(snellen: Command, tmp_path: Path) -> None:
+    words = (
+        "build",
+        "combo/img2text",
+        "--from",
+        "generated",
+        "--n",
+        3,
+        "--renderer",
+        "toy",
+        "--out",
+        tmp_path / "x",
+        "--json",
+    )
+    code, out, _ = snellen(*words)
+    assert code == 0
+    told = json.loads(out)
+    assert told["counts"] == {"img2text": {"test": 3}}
+    assert told["items"] == 3
+    code, _, err = snellen(*words)
+    assert code == 2
+    assert "never edited" in err
+
+
+def test_the_full_plan_is_that_of_the_paper(snellen: Command) -> None:
+    code, out, _ = snellen("build", "combo", "--from", "generated", "--full", "--plan", "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert (told["objects"], told["pictures"]) == (9504, 190_080)
+    assert all(isinstance(told[name], int) for name in ("seconds", "bytes"))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("build", "comboo", "--from", "generated", "--plan"), "did you mean 'combo'"),
+        (("build", "combo", "--from", "relesed", "--plan"), "there are: generated"),
+        (("build", "combo/img2txt", "--from", "generated", "--plan"), "img2text"),
+        (("build", "combo", "--from", "generated"), "--out FOLDER is needed"),
+        (("build", "combo", "--from", "generated", "--source", "x", "--plan"), "NAME=PATH"),
+        (("list", "suits"), "did you mean 'suites'"),
+        (("report", "nowhere", "--out", "r"), "nowhere"),
+        (("verify", "nowhere"), "nowhere"),
+        (("run", "nowhere", "--subject", "fake:oracle"), "neither a folder nor a suite"),
+    ],
+)
+def test_bad_input_is_one_clear_line(snellen: Command, words: tuple[str, ...], told: str) -> None:
+    code, out, err = snellen(*words)
+    assert code == 2
+    assert told in err
+    assert out == ""
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("subject", ["fake:oracl", "encodr:hog", "encoder:hogg", "chat:nobody/x?temprature=1", "hog"])
+def test_unknown_subjects(snellen: Command, built: Path, tmp_path: Path, subject: str) -> None:
+    code, _, err = snellen("run", built, "--subject", subject, "--out", tmp_path / "run")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("command", ["run", "show", "score"])
+def test_altered_pictures_are_refused(snellen: Command, built: Path, tmp_path: Path, command: str) -> None:
+    items, run = tmp_path / "items", tmp_path / "run"
+    shutil.copytree(built, items)
+    assert snellen("run", items, "--subject", "fake:chance", "--out", run)[0] == 0
+    picture = next((items / "media").rglob("*.png"))
+    picture.write_bytes(picture.read_bytes() + b"\n")
+    words = {
+        "run": ("run", items, "--subject", "fake:chance", "--out", run),
+        "show": ("show", items),
+        "score": ("score", run),
+    }
+    code, _, err = snellen(*words[command])
+    assert code == 2
+    assert picture.name in err
+
+
+def test_show_tells_what_is_sent(snellen: Command, built: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    code, out, _ = snellen("show", built, "--condition", "sheet=single,prompt=short", "--html", page)
+    assert code == 0
+    assert out.count("=== ") == 4
+    assert page.read_text().count("<img ") == 4, "one laid-out picture a call"
+    code, out, _ = snellen("show", built, "img2text-0000")
+    assert code == 0
+    assert out.count("=== ") == 1
+    assert all(letter in out for letter in ("A. ", "B. ", "C. ", "D. "))
+
+
+def test_a_chat_model_behind_a_local_server(
+    snellen: Command, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    with StubServer("A") as server:
+        monkeypatch.setenv("NEARBY_BASE_URL", server.url)
+        monkeypatch.setenv("NEARBY_API_KEY", "none")
+        words = ("run", built, "--subject", "chat:openai-api/nearby/model", "--limit", 2, "--out", tmp_path / "run")
+        code, out, err = snellen(*words)
+        assert code == 0
+        assert "calls, about" in err, "an estimate comes first"
+        asked = server.count
+        assert asked == 1 + 2 + 2 + 2  # one sheet, then two items a task
+        assert snellen(*words)[0] == 0
+        assert server.count == asked
+    assert "category-bui" in out
+
+
+def test_failed_items_end_with_one(snellen: Command, built: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"img2text-0000": "A"}))
+    code, _, err = snellen("run", built, "--subject", f"fake:scripted={script}", "--out", tmp_path / "run")
+    assert code == 1
+    assert "items failed and are not scored" in err
+    script.write_text(json.dumps({"img2text-0000": "A", "*": "B"}))
+    assert snellen("run", built, "--subject", f"fake:scripted={script}", "--out", tmp_path / "run")[0] == 0
+
+
+def test_three_lines_of_python(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import snellen
+
+    monkeypatch.chdir(tmp_path)
+    seen: list[int] = []
+
+    def answer(parts: list[Any]) -> str:
+        seen.append(sum(not isinstance(part, str) for part in parts))
+        return "A"
+
+    made = snellen.examine(answer, built, show_progress=False).report()
+    assert made.page.is_file()
+    assert sorted(set(seen)) == [1, 3, 4, 6]  # img2text, category-building, text2img, a sheet of six samples
+
+
+@pytest.mark.slow
+def test_checkup_twice(snellen: Command, tmp_path: Path) -> None:
+    code, out, _ = snellen("checkup", "--quick", "--renderer", "toy", "--out", tmp_path / "checkup")
+    assert code == 0
+    assert "fake:oracle" in out
+    assert str(tmp_path / "checkup" / "report" / "index.html") in out.replace("\n", "")
+    parts = sorted((tmp_path / "checkup" / "run" / "combo" / "parts").iterdir())
+    assert snellen("checkup", "--quick", "--renderer", "toy", "--out", tmp_path / "checkup")[0] == 0
+    assert sorted((tmp_path / "checkup" / "run" / "combo" / "parts").iterdir()) == parts
+    rows = pd.read_csv(tmp_path / "checkup" / "report" / "results.csv")
+    assert {"encoder:efficientnet-lite0", "encoder:conse", "fake:oracle"} <= set(rows.subject)
