@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -297,18 +299,26 @@ FEW = {"B ", "1,", "[[1,2],", "{", "The answer is B. ", "\n"}
 HOSTILE = [pytest.param(unit, marks=() if unit in FEW else pytest.mark.slow, id=repr(unit)) for unit in UNITS]
 
 
+def seconds(read: Callable[[], object]) -> float:
+    """The thread's own processor time; the least of three, for a busy neighbour on the same core makes it longer."""
+    taken = []
+    for _ in range(3):
+        start = time.thread_time()
+        read()
+        taken.append(time.thread_time() - start)
+        if taken[-1] < 0.5:
+            break
+    return min(taken)
+
+
 @pytest.mark.parametrize("length", [1_000_000, LONGEST])
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_a_megabyte_is_read_in_half_a_second(unit: str, length: int) -> None:
     # The second length is that of the longest reply which is read as a whole.
     text = unit * (length // len(unit))
     for spec in (SPECS["colours"], SPECS["integer"], SPECS["box"]):
-        start = time.process_time()
-        read_answer(text, spec)
-        assert time.process_time() - start < 0.5
-    start = time.process_time()
-    read_json_objects(text)
-    assert time.process_time() - start < 0.5
+        assert seconds(partial(read_answer, text, spec)) < 0.5
+    assert seconds(partial(read_json_objects, text)) < 0.5
 
 
 def test_the_end_of_a_long_reply_counts_if_it_declares() -> None:
