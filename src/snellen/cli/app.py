@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from snellen.core.suite import BuildOptions, Suite
     from snellen.exam import Examination
     from snellen.runs.ask import Plan
@@ -37,6 +39,13 @@ def _cores(workers: int | None) -> int:
     return workers or len(os.sched_getaffinity(0))
 
 
+def _console() -> Console:
+    """As wide as the terminal; a pipe or a file has no width, and gets enough for the names."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 120)
+
+
 def _print_json(told: Any) -> None:
     print(json.dumps(told, default=int))
 
@@ -51,13 +60,11 @@ def checkup(
     renderer: Renderer = "mitsuba",
 ) -> None:
     """The main job: render a battery, examine packaged encoders and your subjects, write a report card."""
-    from rich.console import Console
-
     from snellen.exam import checkup as do
     from snellen.reports import print_table
 
     done = do(subject, out=out, quick=quick, fresh=fresh, workers=_cores(workers), renderer=renderer, before=_announce)
-    console = Console()
+    console = _console()
     for one in done.examinations:
         console.print(print_table(one.results()))
     console.print(f"Report: {done.report.page.resolve()}", soft_wrap=True)
@@ -270,11 +277,9 @@ def _announce(plan: Plan) -> None:
 
 
 def _print_results(done: list[Examination]) -> None:
-    from rich.console import Console
-
     from snellen.reports import print_table
 
-    console = Console()
+    console = _console()
     for one in done:
         console.print(print_table(one.results()))
         console.print(f"Run: {one.root}", soft_wrap=True)
