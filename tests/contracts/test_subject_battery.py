@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from snellen.subjects.own import wrap
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
 from tests.helpers.journey import NAMED, RGB, item, patch
+from tests.helpers.stub_server import StubServer
 
 
 @pytest.fixture
@@ -83,6 +85,32 @@ def test_callables_pass(items: list[Item], media: MediaFolder) -> None:
     told = [[reply.text for reply in check_subject(lambda f=f: wrap(f), views, media)] for f in (sizes, waits)]  # type: ignore[misc]
     assert told[0] == told[1]
     assert told[0][0] == "(8, 6) ? red\ngreen\nblue"
+
+
+@pytest.mark.parametrize("name", ["hog", "colour-histogram"])
+def test_encoders_pass(name: str, items: list[Item], media: MediaFolder) -> None:
+    shots = [one.view() for one in items if one.item_id == "shots"]
+    lessons = [Lesson(replace(shots[0], item_id=f"lesson {n}", support=()), colour) for n, colour in enumerate(RGB)]
+
+    def make(settings: str = "") -> Subject:
+        return make_subject(f"encoder:{name}{settings}")
+
+    replies = check_subject(make, shots, media, lessons=lessons, change=lambda: make("?readout=knn"))
+    assert replies[0].text in RGB
+
+
+def test_chat_models_pass(items: list[Item], media: MediaFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    with StubServer("red") as server:
+        monkeypatch.setenv("NEARBY_BASE_URL", server.url)
+        monkeypatch.setenv("NEARBY_API_KEY", "none")
+
+        def make(settings: str = "") -> Subject:
+            return make_subject(f"chat:openai-api/nearby/model{settings}")
+
+        change = partial(make, "?temperature=1")
+        replies = check_subject(make, [one.view() for one in items[:3]], media, change=change)
+    assert [reply.text for reply in replies] == ["red"] * 3
 
 
 @dataclass(frozen=True)
