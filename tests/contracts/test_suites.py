@@ -1,0 +1,111 @@
+"""What every suite must fulfil, whatever it measures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from snellen.core.condition import parse_conditions
+from snellen.core.itemset import ItemSet, read_itemset
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import BuildOptions, Suite, settle
+from snellen.exam import build, run
+from snellen.suites import SUITES
+
+NAMES = list(SUITES)
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def suite(request: pytest.FixtureRequest) -> Suite:
+    return SUITES.get(request.param)
+
+
+@pytest.fixture(scope="module")
+def built(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    out = tmp_path_factory.mktemp(suite.name) / "items"
+    return build(suite, "generated", BuildOptions(out, n=5, renderer="toy", show_progress=False))
+
+
+def test_the_declaration_is_whole(suite: Suite) -> None:
+    names = [axis.name for axis in suite.axes]
+    assert len(set(names)) == len(names)
+    assert {"pictures", "prompt"} <= set(names)
+    for task in suite.tasks.values():
+        assert "strict" in task.protocols
+        assert set(task.axes) <= set(names)
+        assert all(protocol.name == name for name, protocol in task.protocols.items())
+    (vanilla,) = parse_conditions(suite.axes, "vanilla")
+    assert not vanilla.changed
+    known = {
+        (task.id, metric.name) for task in suite.tasks.values() for p in task.protocols.values() for metric in p.metrics
+    }
+    assert {(row["task"], row["metric"]) for row in (suite.published or list)()} <= known
+    assert {(ceiling.task, ceiling.metric) for ceiling in suite.card.ceilings} <= known
+
+
+def test_items_hold_what_they_promise(suite: Suite, built: ItemSet) -> None:
+    assert {item.version for item in built.items} == {suite.card.version}
+    assert set(built.card.counts) == set(suite.tasks)
+    for item in built.items:
+        view = item.view()
+        if view.reply.keys:
+            assert item.answer in view.reply.offered
+        assert item.cluster_id
+        assert item.group_id
+    assert read_itemset(built.root).items == built.items
+
+
+def test_views_tell_no_answer(built: ItemSet) -> None:
+    # Ids run on: whoever knows an id knows nothing of the answer beyond which question it is.
+    for item in built.items:
+        told = f"{item.item_id} {item.stimulus_id}".lower().replace("-", " ").split()
+        assert str(item.answer).lower() not in told
+
+
+def test_same_seed_same_items(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
+    def again(seed: int) -> ItemSet:
+        return build(
+            suite, "generated", BuildOptions(tmp_path / str(seed), seed=seed, n=5, renderer="toy", show_progress=False)
+        )
+
+    same, other = again(0), again(1)
+    assert (same.card.content_hash, same.card.recipe_hash) == (built.card.content_hash, built.card.recipe_hash)
+    assert other.card.content_hash != built.card.content_hash
+    assert other.card.recipe_hash != built.card.recipe_hash
+
+
+def test_plans_are_plain(suite: Suite, tmp_path: Path) -> None:
+    for how in suite.recipes:
+        told = suite.recipes[how].plan(BuildOptions(tmp_path, n=5))
+        assert json.loads(json.dumps(told)) == told
+
+
+def test_seeing_is_perfect_and_blindness_is_not(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
+    done = run(
+        built,
+        ["fake:oracle"],
+        tmp_path / "run",
+        conditions=["vanilla", "pictures=none", "prompt=minimal"],
+        show_progress=False,
+    )
+    rows = done.results()
+    whole = rows[rows.factor == ""].set_index("condition")
+    assert (whole.loc[["vanilla", "prompt=minimal"], "value"] == 1).all()
+    blind = whole.loc[["pictures=none"]]
+    assert (blind.low <= blind.chance).all()
+    assert (blind.value < 1).any()
+    assert set(rows.task) == set(suite.tasks)
+    assert not pd.isna(whole.chance).any()
+
+
+def test_every_value_of_every_axis_can_be_asked(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
+    texts = [f"{axis.name}={value}" for axis in suite.axes for value in axis.values[1:]]
+    done = run(built, ["fake:chance"], tmp_path / "run", conditions=texts, limit=2, show_progress=False)
+    assert {response.condition for response in done.responses} == set(texts)
+    assert {response.status for response in done.responses} == {"ok"}
+    for text in texts:
+        (point,) = parse_conditions(suite.axes, text)
+        assert "auto" not in settle(point, suite, SubjectCard("someone")).columns().values()
