@@ -14,7 +14,7 @@ import pytest
 
 from snellen.core.condition import Axis
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.item import Item, Part, View
+from snellen.core.item import Item, Montage, Part, View
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
@@ -329,3 +329,19 @@ def test_an_altered_picture_stops_whoever_opens_it(tmp_path: Path, built: ItemSe
     there = replace(built, media=MediaFolder(built.root / "media"))
     with pytest.raises(SnellenError, match="altered"):
         ask(tmp_path / "run", Plan(there, suite, [arm(fresh, suite)]))
+
+
+def test_a_resumed_life_keeps_what_was_sent_as_it_was_sent(tmp_path: Path, built: ItemSet) -> None:
+    def paired(view: View) -> tuple[Part, ...]:
+        return (Montage((*view.query, *view.query), 2), view.question)
+
+    suite, root = suite_of(method=lambda condition: OneByOne(paired)), tmp_path / "run"
+    arms = [arm(says("own:red", "red"), suite)]
+    ask(root, Plan(built, suite, arms))
+    first = pd.read_parquet(root / "sent.parquet")
+    assert not first["parts"].str.contains("montage").any()
+    assert first["parts"].str.contains(".png").all()
+    (root / "sent.parquet").unlink()
+    (root / "responses.parquet").unlink()  # as if killed just before the tables
+    assert calls_of(root, built, suite, arms) == []
+    assert pd.read_parquet(root / "sent.parquet").equals(first)

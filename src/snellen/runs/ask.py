@@ -170,15 +170,21 @@ class _Desk:
                 if self.stopped:
                     raise self.stopped[0]
                 self._check_budget()
-                prompt = laid_out(prompt, self.run.media) if subject.card.reads == "parts" else prompt
+                sent = self._as_sent(subject, prompt)
                 try:
-                    reply, error = await subject.answer(prompt, self.run.media, stream("call", self.plan.seed, key)), ""
+                    reply, error = await subject.answer(sent, self.run.media, stream("call", self.plan.seed, key)), ""
                 except CallFailed as failure:
                     error = str(failure) or type(failure).__name__
             self.run.record(Exchange(key, digest, reply, error))
-        self.run.sent(digest, prompt.record())
+        else:
+            sent = self._as_sent(subject, prompt)
+        self.run.sent(digest, sent.record())
         self.plan.tick()
         return reply
+
+    def _as_sent(self, subject: Subject, prompt: Prompt) -> Prompt:
+        """Who reads parts is sent pictures, made once and then looked up; who reads views needs none."""
+        return laid_out(prompt, self.run.media) if subject.card.reads == "parts" else prompt
 
     def _check_budget(self) -> None:
         if self.plan.budget is None:
