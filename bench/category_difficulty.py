@@ -66,9 +66,8 @@ def main() -> None:
     for name in found[0]:
         rho = spearmanr([row[name] for row in found], errors).statistic
         print(f"| {name} | {rho:.3f} |")
-    print(
-        "\n| objects a category | distance of two random samples of all objects: mean | of first threshold |\n|---|---|---|"
-    )
+    print("\n| objects a category | distance of two random samples of all objects, mean | of first threshold |")
+    print("|---|---|---|")
     for size in (12, 24, 48, 96, 192, 384):
         gaps = []
         for _ in range(20 if quick else 60):
