@@ -68,7 +68,7 @@ def fit_probe(features: ArrayLike, answers: Sequence[str], c: float) -> Probe:
     Deterministic. Where all answers are the same, the probe gives that one.
     """
     from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     rows = np.asarray(features, dtype=np.float64)
     mean, scale = rows.mean(0), rows.std(0)
