@@ -16,6 +16,7 @@ import numpy as np
 
 from snellen.compute import Progress
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
 from snellen.core.home import home
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet, is_itemset, write_itemset
@@ -154,7 +155,7 @@ class Generated:
     """The recipe `generated`."""
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Counts, seed, size, renderer, and the features that set the levels."""
+        """Counts, seed, size, renderer, the natural categories, and the features that set the levels."""
         return {
             "counts": _counts(options),
             "seed": options.seed,
@@ -162,6 +163,7 @@ class Generated:
             "quick": options.quick,
             "size_px": list(_size(options)),
             "renderer": options.renderer,
+            "natural_categories": digest(alignment.natural_categories().model_dump(mode="json"), 16),
             "difficulty": [packaged_features().about["features_digest"], *packaged_features().thresholds],
         }
 
