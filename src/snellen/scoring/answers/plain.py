@@ -10,7 +10,7 @@ from snellen.scoring.answers.json_values import Tangled, json_values
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Private characters around what a reply marks as its answer by a tag, a box or a JSON key."""
-LONGEST = 30_000
+LONGEST = 16_000
 """Of a longer reply only the end is read, and only for an explicit declaration."""
 
 THOUGHT = r"(?:think|thinking|thought|reasoning)"
