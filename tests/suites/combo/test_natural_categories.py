@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
 from snellen.core.seeds import stream
-from snellen.stimuli.scenes import truth
+from snellen.stimuli.scenes import joints, truth
+from snellen.stimuli.scenes.raster import project
+from snellen.stimuli.scenes.shapes import placed, unit_mesh
 from snellen.suites.combo.alignment import NaturalCategory, distractors, joint_of, natural_categories, similar
 from snellen.suites.combo.objects import natural_shot
 
@@ -138,3 +142,41 @@ def test_similar_goes_both_ways_and_covers_shared_joints() -> None:
     assert table.diagonal().all()
     assert similar("ice cream", "cupcake")
     assert not similar("ice cream", "hammer")
+
+
+def test_every_joint_exists_and_is_used_once() -> None:
+    used = [(one.primary, one.anchor, one.secondary, one.pivot) for one in CATEGORIES]
+    assert set(used) <= set(joints())
+    assert len(set(used)) == 24
+
+
+def test_a_pair_that_is_too_similar_is_written_once() -> None:
+    pairs = [frozenset((one.name, other)) for one in CATEGORIES for other in one.too_similar]
+    assert all(len(pair) == 2 for pair in pairs)
+    assert len(set(pairs)) == len(pairs)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_order_of_the_categories_leaves_fewer_than_three_distractors(name: str) -> None:
+    """Names are drawn one after the other: after any first two there must be a third."""
+    left = [other for other in NAMES if other != name and not similar(name, other)]
+    for first, second in permutations(left, 2):
+        if not similar(first, second):
+            others = set(left) - {first, second}
+            assert any(not similar(one, first) and not similar(one, second) for one in others), (first, second)
+
+
+@pytest.mark.parametrize("category", CATEGORIES, ids=NAMES)
+def test_the_camera_stands_within_the_range_and_sees_the_whole_object(category: NaturalCategory) -> None:
+    for number in range(10):
+        shot, _ = natural_shot(category, number, seed=1, size_px=(240, 180))
+        x, y, z = np.subtract(shot.camera.position_m, shot.camera.target_m)
+        low, high = category.azimuth_deg
+        assert (np.degrees(np.arctan2(y, x)) - low) % 360 <= high - low + 1e-6
+        low, high = category.elevation_deg
+        assert low - 1e-6 <= np.degrees(np.arctan2(z, np.hypot(x, y))) <= high + 1e-6
+        meshes = [placed(unit_mesh(solid.shape, 1), solid.pose) for solid in shot.scene.solids]
+        pixels, depth = project(shot.camera, np.concatenate([mesh.vertices for mesh in meshes]))
+        assert depth.min() > 0
+        assert (pixels.min(axis=0) > 0).all()
+        assert (pixels.max(axis=0) < (240, 180)).all()
