@@ -1,0 +1,272 @@
+"""From pictures and their truth to items, the same way for every recipe (`design/vlm2-bench.md`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from snellen.core.item import Item, Media, Option, Split
+from snellen.suites.vlm2_bench import prompts
+
+SUITE = "vlm2-bench"
+VERSION = "1"
+"""Version of the suite: moves when old and new scores may not share a table."""
+Family: TypeAlias = Literal["oc", "pc"]
+TRUE_FALSE = ("gc-mat", "gc-trk", "oc-cpr", "pc-cpr")
+COUNTS = ("oc-cnt", "pc-cnt")
+GROUPS = ("oc-grp", "pc-grp")
+VIDEOS = ("oc-vid", "pc-vid")
+TASKS = ("gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp", "oc-vid", "pc-cpr", "pc-cnt", "pc-grp", "pc-vid")
+
+
+@dataclass(frozen=True)
+class PictureSequence:
+    """Pictures of a main object or person and its distractors, in the order shown.
+
+    `order` names what each picture shows by first appearance (`ABA`), `pattern` is the same sorted as the paper writes
+    it (`AAB`). `thing` is what the main one is called (`cup`). `shows` is the look of each picture where it is known,
+    and `decided_by` the dimensions that each must be seen to tell it (see `Item.requires`).
+    """
+
+    handle: str
+    pictures: tuple[Media, ...]
+    order: str
+    pattern: str
+    thing: str
+    cluster: str
+    factors: Mapping[str, str] = field(default_factory=dict)
+    shows: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    decided_by: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    regions: Mapping[str, Any] = field(default_factory=dict)
+    split: Split = "test"
+
+
+def partitions(count: int) -> Iterator[str]:
+    """Every way to tell `count` pictures apart, by first appearance: AA, AB for two."""
+
+    def grown(told: str) -> Iterator[str]:
+        if len(told) == count:
+            yield told
+            return
+        for n in range(len(set(told)) + 1):
+            yield from grown(told + chr(ord("A") + n))
+
+    return grown("A") if count else iter(())
+
+
+def by_appearance(labels: Sequence[Any]) -> str:
+    """What each picture shows, named A, B, C, … by first appearance."""
+    names: dict[Any, str] = {}
+    return "".join(names.setdefault(label, chr(ord("A") + len(names))) for label in labels)
+
+
+def sorted_pattern(order: str) -> str:
+    """The partition as the paper writes it: the largest group first."""
+    sizes = sorted((order.count(letter) for letter in set(order)), reverse=True)
+    return "".join(chr(ord("A") + n) * size for n, size in enumerate(sizes))
+
+
+def group_key(order: str) -> str:
+    """The option key of the pictures that show the same thing (`1+3`); `none` where all differ.
+
+    Raises ValueError where two groups would be an answer.
+    """
+    groups = [[n for n, letter in enumerate(order, 1) if letter == one] for one in dict.fromkeys(order)]
+    several = [group for group in groups if len(group) > 1]
+    if len(several) > 1:
+        raise ValueError(f"{order}: two groups of pictures show the same, so that there is no one answer")
+    return "+".join(map(str, several[0])) if several else "none"
+
+
+def group_words(key: str) -> str:
+    """An option key as the paper writes it: `1 and 3`, `1, 2 and 3`, `None`."""
+    if key == "none":
+        return "None"
+    *first, last = key.split("+")
+    return f"{', '.join(first)} and {last}"
+
+
+def compare_items(sequence: PictureSequence, family: Family) -> tuple[Item, Item]:
+    """The statement and its negation: right only together (Tables 6 and 10)."""
+    wording = prompts.COMPARE_OBJECTS if family == "oc" else prompts.COMPARE_PEOPLE
+    same = len(set(sequence.order)) == 1
+
+    def item(mark: str, negation: str, told: str) -> Item:
+        statement = wording.format(obj=sequence.thing, negation=negation)
+        answers = {order: _truth((len(set(order)) == 1) != bool(negation)) for order in partitions(len(sequence.order))}
+        return _item(
+            sequence,
+            f"{family}-cpr",
+            mark,
+            question=prompts.COMPARE.format(statement=statement),
+            answer=_truth(same != bool(negation)),
+            answer_kind="true_false",
+            answers=answers,
+            factors={"wording": told},
+        )
+
+    return item("-p", "", "positive"), item("-n", "not ", "negative")
+
+
+def count_item(sequence: PictureSequence, family: Family) -> Item:
+    """How many different ones there are (Tables 7 and 11)."""
+    question = (prompts.COUNT_OBJECTS if family == "oc" else prompts.COUNT_PEOPLE).format(obj=sequence.thing)
+    length = len(sequence.order)
+    return _item(
+        sequence,
+        f"{family}-cnt",
+        question=prompts.COUNT.format(question=question),
+        answer=len(set(sequence.order)),
+        answer_kind="integer",
+        options=tuple(Option(str(n)) for n in range(1, length + 1)),
+        answers={order: str(len(set(order))) for order in partitions(length)},
+    )
+
+
+def group_item(sequence: PictureSequence, family: Family, rng: np.random.Generator) -> Item:
+    """Which pictures show the same one: four options in random order, one of them `None` (Tables 8 and 12)."""
+    asked = (prompts.GROUP_OBJECTS if family == "oc" else prompts.GROUP_PEOPLE).format(obj=sequence.thing)
+    answer = group_key(sequence.order)
+    keys = group_options(len(sequence.order), answer, rng)
+    answers = {}
+    for order in partitions(len(sequence.order)):
+        try:
+            answers[order] = group_key(order)
+        except ValueError:
+            continue  # two pairs: no sequence of the benchmark
+    return _item(
+        sequence,
+        f"{family}-grp",
+        question=(prompts.GROUP if family == "oc" else prompts.GROUP_OF_PEOPLE).format(question=asked),
+        answer=answer,
+        answer_kind="choice",
+        options=tuple(Option(key, group_words(key)) for key in keys),
+        answers=answers,
+    )
+
+
+def group_options(count: int, answer: str, rng: np.random.Generator) -> tuple[str, ...]:
+    """Four different keys: the answer, `none`, and other groups, of pairs and (for four pictures) threes, shuffled."""
+    others = [_key(group) for size in range(2, count) for group in combinations(range(1, count + 1), size)]
+    others = [key for key in others if key != answer]
+    fixed = list(dict.fromkeys((answer, "none")))
+    drawn = [others[int(n)] for n in rng.permutation(len(others))[: 4 - len(fixed)]]
+    keys = fixed + drawn
+    return tuple(keys[int(n)] for n in rng.permutation(len(keys)))
+
+
+def _key(group: Sequence[int]) -> str:
+    return "+".join(map(str, group))
+
+
+def _truth(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _item(sequence: PictureSequence, task: str, mark: str = "", *, answers: Mapping[str, str], **told: Any) -> Item:
+    handle = f"{task}-{sequence.handle}"
+    factors = {"pattern": sequence.pattern, "type": sequence.thing, **sequence.factors, **told.pop("factors", {})}
+    latent: dict[str, Any] = {"order": sequence.order}
+    if sequence.shows:
+        latent |= {"shows": dict(sequence.shows), "partitions": dict(answers)}
+    return Item(
+        item_id=handle + mark,
+        suite=SUITE,
+        task=task,
+        query=sequence.pictures,
+        stimulus_id=f"{task[:2]}-{sequence.handle}",
+        group_id=handle,
+        cluster_id=sequence.cluster,
+        version=VERSION,
+        split=sequence.split,
+        factors=factors,
+        measures={"pictures": float(len(sequence.pictures))},
+        requires=sequence.decided_by,
+        regions=sequence.regions,
+        latent=latent,
+        provenance=sequence.provenance,
+        **told,
+    )
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One candidate answer to a question of Mat or Trk, and whether it is right."""
+
+    cue: str
+    right: bool
+    worlds: tuple[Mapping[str, Any], ...] = ()
+    requires: tuple[str, ...] = ()
+
+
+def cue_items(
+    task: Literal["gc-mat", "gc-trk"],
+    handle: str,
+    pictures: tuple[Media, Media],
+    question: str,
+    right: Statement,
+    wrong: Statement,
+    *,
+    factors: Mapping[str, str],
+    cluster: str,
+    rng: np.random.Generator,
+    **told: Any,
+) -> tuple[Item, Item]:
+    """The right and the wrong cue, in random order: two items that are right only together."""
+    group = f"{task}-{handle}"
+
+    def item(mark: str, statement: Statement) -> Item:
+        asked = prompts.CUE.format(cue=statement.cue, question=question)
+        return Item(
+            item_id=group + mark,
+            suite=SUITE,
+            task=task,
+            question=f"{asked} {prompts.FORM_OF_CUE}",
+            query=pictures,
+            answer=_truth(statement.right),
+            answer_kind="true_false",
+            stimulus_id=f"gc-{handle}",
+            group_id=group,
+            cluster_id=cluster,
+            version=VERSION,
+            factors={**factors, "wording": "positive" if statement.right else "negative"},
+            measures={"pictures": 2.0},
+            requires=statement.requires,
+            latent={"worlds": [dict(world) for world in statement.worlds]} if statement.worlds else {},
+            **told,
+        )
+
+    first, second = (right, wrong) if rng.integers(2) else (wrong, right)  # an id must not tell the answer
+    return item("-a", first), item("-b", second)
+
+
+def video_item(
+    family: Family, handle: str, video: Media, pattern: Literal["PQ", "PQP"], *, answer: str, cluster: str, **told: Any
+) -> Item:
+    """A description of a video of two or three parts, to be judged (Table 13)."""
+    task = f"{family}-vid"
+    return Item(
+        item_id=f"{task}-{handle}",
+        suite=SUITE,
+        task=task,
+        question=prompts.DESCRIBE_OBJECTS if family == "oc" else prompts.DESCRIBE_PEOPLE,
+        query=(video,),
+        answer=answer,
+        answer_kind="description",
+        stimulus_id=f"{task}-{handle}",
+        group_id=f"{task}-{handle}",
+        cluster_id=cluster,
+        version=VERSION,
+        factors={"pattern": pattern, **told.pop("factors", {})},
+        **told,
+    )
+
+
+def as_lesson(item: Item) -> Item:
+    """The same item in the calibration split."""
+    return replace(item, split="calibration")
