@@ -60,7 +60,7 @@ MATCH: Mapping[str, str] = {
     "attribute": "What object changed its look from the first image to the second?",
     "environment": "What part of the surroundings changed from the first image to the second?",
 }
-"""Questions of Mat by kind of edit. `add` stands in Table 3 and `remove` in an example of the paper; the others are ours."""
+"""Questions of Mat by kind of edit: `add` of Table 3, `remove` of an example in the paper; the others are ours."""
 TRACK = "What key visual difference can be observed from the first image to the second image?"
 """The question of Trk (Table 4)."""
 
@@ -73,7 +73,8 @@ SALIENCE_CONTEXT = (
 PAIR_FOR_MAT = """\
 #Task Description
 Given the change between the first image and the second image, you need to generate four choices to the question \
-"{question}". Remember, the choices' lengths should be similar. Additionally, your response should start with "Choices:".
+"{question}". Remember, the choices' lengths should be similar. Additionally, your response should start with \
+"Choices:".
 #Pair Design
 In these two choices, you need to contain *only* the names of objects, but be specific:
 1. Correct Answer (You need to infer the *only* from the Editing Information)
@@ -83,9 +84,9 @@ Editing Information: Add a katana held in the figure's left hand, angled downwar
 Description: The image depicts a person dressed in traditional Japanese armor, standing in a misty, snowy landscape. \
 The armor is detailed and appears to be made of metal, with various straps and buckles. The person is wearing a black \
 mask that covers their entire face, adding to the mysterious and stealthy appearance. The background features stone \
-lanterns and other traditional Japanese structures, which are partially obscured by the mist. The overall atmosphere is \
-serene yet somewhat eerie, with the mist adding a sense of mystery and isolation. The scene suggests a historical or \
-fantasy setting, possibly a samurai or ninja in a snowy, misty environment.
+lanterns and other traditional Japanese structures, which are partially obscured by the mist. The overall atmosphere \
+is serene yet somewhat eerie, with the mist adding a sense of mystery and isolation. The scene suggests a historical \
+or fantasy setting, possibly a samurai or ninja in a snowy, misty environment.
 Choices:
 Correct Answer: katana held
 Distractor: black mask
@@ -97,9 +98,9 @@ Description: {description}"""
 PAIR_FOR_TRK = """\
 #Task Description
 Given the change between the first image and the second image, you need to generate four choices to the question "What \
-key visual difference can be observed from the first image to the second image?". Remember, the choices' lengths should \
-be similar. Additionally, your response should start with "Choices:" and must contain Correct Answer and Direct Reverse \
-Answer.
+key visual difference can be observed from the first image to the second image?". Remember, the choices' lengths \
+should be similar. Additionally, your response should start with "Choices:" and must contain Correct Answer and Direct \
+Reverse Answer.
 #Pair Design
 In the two choices, you need to contain:
 1. Correct Answer (You need to infer from the Editing Information)
@@ -178,13 +179,13 @@ Step 4. Conclude (Answer the Question)"""
 
 VP_GRID = """\
 Here's the instruction you need to strictly follow to approach this question:
-Two images are provided, each overlaid with a grid of dots arranged in a matrix with dimensions {rows} by {columns}. Each \
-dot on this grid is assigned a unique set of three-dimensional coordinates labeled as (t, x, y). The first coordinate, \
-"t" distinguishes the two images—"1" for the first image, "2" for the second. The remaining coordinates, "x" and "y," \
-specify each dot's location, where within any column x increases from top to bottom, and within any row y increases from \
-left to right.
-This labeling system is intended to help you identify, reference, connect, and compare objects across both images. Now, \
-use the following 4 steps to answer the question.
+Two images are provided, each overlaid with a grid of dots arranged in a matrix with dimensions {rows} by {columns}. \
+Each dot on this grid is assigned a unique set of three-dimensional coordinates labeled as (t, x, y). The first \
+coordinate, "t" distinguishes the two images—"1" for the first image, "2" for the second. The remaining coordinates, \
+"x" and "y," specify each dot's location, where within any column x increases from top to bottom, and within any row y \
+increases from left to right.
+This labeling system is intended to help you identify, reference, connect, and compare objects across both images. \
+Now, use the following 4 steps to answer the question.
 Step 1. Understand the Question
 - Identify the question's purpose.
 - Check for any format requirements.
