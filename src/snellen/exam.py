@@ -23,7 +23,7 @@ from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset
 from snellen.core.response import Response
 from snellen.core.runfolder import RunCard, read_responses, read_run_card
 from snellen.core.subject import Subject
-from snellen.core.suite import BuildOptions, Suite
+from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.runs.ask import Arm, Plan, ask
 from snellen.runs.score import read_scores, score, write_scores
 from snellen.subjects.registry import make_subject
@@ -70,13 +70,18 @@ def made_with() -> dict[str, str]:
     return found
 
 
+def find_recipe(suite: Suite, how: str) -> Recipe:
+    """One of the suite's recipes. Raises SnellenError for one it does not have."""
+    recipe: Recipe | None = suite.recipes.get(how)  # type: ignore[call-overload]  # any word may be typed
+    if recipe is None:
+        known = ", ".join(suite.recipes) or "none, since its item sets are made by other suites"
+        raise SnellenError(f"{suite.name} has no recipe {how!r}; there are: {known}")
+    return recipe
+
+
 def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
     """Build an item set by one of the suite's recipes. Raises SnellenError for a recipe the suite does not have."""
-    recipe = suite.recipes.get(how)  # type: ignore[call-overload]  # any word may be typed
-    if recipe is None:
-        raise SnellenError(f"{suite.name} has no recipe {how!r}; there are: {', '.join(suite.recipes)}")
-    built: ItemSet = recipe.build(options)
-    return built
+    return find_recipe(suite, how).build(options)
 
 
 def find_items(where: str | Path, *, workers: int = 2, show_progress: bool = True) -> ItemSet:

@@ -15,7 +15,8 @@ from snellen.core.suite import BuildOptions, Suite, settle
 from snellen.exam import build, run
 from snellen.suites import SUITES
 
-NAMES = list(SUITES)
+NAMES = [name for name in SUITES if SUITES.get(name).recipes]
+"""Work on benchmarks is no benchmark: its items come from other recipes."""
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -48,11 +49,11 @@ def test_the_declaration_is_whole(suite: Suite) -> None:
 
 def test_items_hold_what_they_promise(suite: Suite, built: ItemSet) -> None:
     assert {item.version for item in built.items} == {suite.card.version}
-    assert set(built.card.counts) == set(suite.tasks)
+    assert set(built.card.counts) == set(suite.tasks) - set(suite.card.needs_real)
     for item in built.items:
         view = item.view()
         if view.reply.keys:
-            assert item.answer in view.reply.offered
+            assert str(item.answer) in view.reply.offered
         assert item.cluster_id
         assert item.group_id
     assert read_itemset(built.root).items == built.items
@@ -92,17 +93,19 @@ def test_seeing_is_perfect_and_blindness_is_not(suite: Suite, built: ItemSet, tm
         show_progress=False,
     )
     rows = done.results()
-    whole = rows[rows.factor == ""].set_index("condition")
+    judged = {task.id for task in suite.tasks.values() if task.protocols["strict"].judge}
+    whole = rows[(rows.factor == "") & ~rows.task.isin(judged)].set_index("condition")
     assert (whole.loc[["vanilla", "prompt=minimal"], "value"] == 1).all()
     blind = whole.loc[["pictures=none"]]
     assert (blind.low <= blind.chance).all()
     assert (blind.value < 1).any()
-    assert set(rows.task) == set(suite.tasks)
+    assert set(rows.task) == set(suite.tasks) - set(suite.card.needs_real)
     assert not pd.isna(whole.chance).any()
 
 
 def test_every_value_of_every_axis_can_be_asked(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
     texts = [f"{axis.name}={value}" for axis in suite.axes for value in axis.values[1:]]
+    texts = [text for text in texts if text not in suite.card.needs_real]
     done = run(built, ["fake:chance"], tmp_path / "run", conditions=texts, limit=2, show_progress=False)
     assert {response.condition for response in done.responses} == set(texts)
     assert {response.status for response in done.responses} == {"ok"}

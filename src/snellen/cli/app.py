@@ -13,7 +13,6 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from snellen.core.suite import BuildOptions, Suite
     from snellen.exam import Examination
     from snellen.runs.ask import Plan
 
@@ -129,12 +128,12 @@ def build(
     from snellen.core.errors import SnellenError
     from snellen.core.suite import BuildOptions
     from snellen.exam import build as do
+    from snellen.exam import find_recipe
     from snellen.suites import SUITES
 
     name, _, task = suite.partition("/")
     found = SUITES.get(name)
-    if how not in found.recipes:
-        raise SnellenError(f"{name} has no recipe {how!r}; there are: {', '.join(found.recipes)}")
+    find_recipe(found, how)
     if out is None and not plan:
         raise SnellenError("--out FOLDER is needed, unless --plan only asks what would be made")
     options = BuildOptions(
@@ -150,15 +149,11 @@ def build(
         show_progress=not as_json,
     )
     if plan:
-        _told(dict(_recipe_plan(found, how, options)), as_json)
+        _told(dict(find_recipe(found, how).plan(options)), as_json)
         return
     items = do(found, how, options)
     told = {"itemset": str(items.root), "items": items.card.items, "counts": items.card.counts}
     _told({**told, "recipe_hash": items.card.recipe_hash, "content_hash": items.card.content_hash}, as_json)
-
-
-def _recipe_plan(suite: Suite, how: str, options: BuildOptions) -> dict[str, Any]:
-    return dict(suite.recipes[how].plan(options))  # type: ignore[index]  # checked by the caller
 
 
 def _pairs(option: str, told: list[str]) -> dict[str, Path]:

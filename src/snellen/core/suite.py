@@ -127,7 +127,11 @@ class Ceiling(BaseModel):
 
 
 class SuiteCard(BaseModel):
-    """`suite.yaml`: what the suite measures, where it comes from, and where it departs from its paper."""
+    """`suite.yaml`: what the suite measures, where it comes from, and where it departs from its paper.
+
+    `needs_real` names tasks, and values of axes written `axis=value`, that the generated recipe has nothing for, each
+    with the reason.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -139,6 +143,7 @@ class SuiteCard(BaseModel):
     counts: dict[str, int]
     ceilings: list[Ceiling] = []
     deviations: list[str] = []
+    needs_real: dict[str, str] = {}
     changelog: list[str] = []
 
 

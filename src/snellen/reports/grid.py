@@ -203,7 +203,7 @@ def _cell(row: Any, run: LoadedRun, column: Column, draw: Callable[[Any], Bar | 
     if row.not_applicable and row.n:
         notes.append(f"{row.not_applicable} declined")
     if math.isnan(row.value):
-        why = ("declined",) if row.not_applicable else ("not judged yet",) if unjudged else tuple(notes)
+        why = ("declined",) if row.not_applicable else ("unjudged",) if unjudged else tuple(notes)
         return Cell(DASH, notes=why, marks=mark)
     chance = "" if column.chance or math.isnan(row.chance) else amount(row.chance, metric.name)
     hover = (

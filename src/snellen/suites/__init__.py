@@ -3,4 +3,10 @@
 from snellen.core.registry import Registry
 from snellen.core.suite import Suite
 
-SUITES: Registry[Suite] = Registry("suite", {"combo": "snellen.suites.combo:SUITE"})
+SUITES: Registry[Suite] = Registry(
+    "suite",
+    {
+        "combo": "snellen.suites.combo:SUITE",
+        "construction": "snellen.suites.construction:SUITE",
+    },
+)
