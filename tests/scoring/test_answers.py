@@ -145,6 +145,22 @@ def test_integer_is_read_as_written(answer: int) -> None:
     assert read_answer(ReplySpec("integer").write(answer), ReplySpec("integer")) == answer
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("2", 2), ("The answer is 3.", 3), ("7", 7), ("two", 2), ("There are 0 cups.", 0), ("-1", -1), ("2.0", 2),
+     ("1 or 2", None), ("none", None), ("1.5", None)],
+)  # fmt: skip
+def test_counts_on_offer_change_nothing_of_how_a_number_is_read(text: str, said: int | None) -> None:
+    offered = tuple((str(n), str(n)) for n in range(1, 4))
+    for kind in ("integer", "number"):
+        read = read_answer(text, ReplySpec(kind, offered))
+        assert read == read_answer(text, ReplySpec(kind))
+        if kind == "integer":
+            assert (read, type(read)) == (said, type(said))
+    spec = ReplySpec("integer", offered)
+    assert [read_answer(spec.write(answer), spec) for answer in (1, 2, 3)] == [1, 2, 3]
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_number_is_read_as_written(answer: float) -> None:
     assert read_answer(ReplySpec("number").write(answer), ReplySpec("number")) == answer

@@ -33,9 +33,11 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
 
     Gives the option key of a choice, 'true' or 'false', an int, a float, a box in pixels of the stored picture (four
     floats), a colour (three ints 0..255), or the stripped text. `read_answer(spec.write(answer), spec)` is `answer`.
-    Never raises on any text, and takes time proportional to its length.
+    Never raises on any text, and takes time proportional to its length. Integers and numbers are read as such whatever
+    is offered: there, options say what may be guessed, and a number that none of them names was said all the same.
     """
-    if spec.keys or spec.kind in ("choice", "true_false"):
+    listed = spec.keys and spec.kind not in ("integer", "number")
+    if listed or spec.kind in ("choice", "true_false"):
         exact = read_exactly(text, spec)
         return exact if exact is not None else read(prepared(text), Options.of(spec))
     if spec.kind in ("text", "description"):
