@@ -3,7 +3,8 @@
 An item's `latent` holds `shows` (stored picture's SHA-256 -> look: dimension -> value) and `claims` (option key ->
 dimension -> the values it allows). `about` says whose look an option makes claims of: `query` (default) or `option`,
 the option's own picture. Where `learned` is true the claims of an option must first be learned from its demos. A
-dimension is written `factor/part`, e.g. `colour/primary`.
+dimension is written `factor/part`, e.g. `colour/primary`. Questions that link pictures have `partitions` or `worlds` in
+place of `claims` (`linking`).
 """
 
 from __future__ import annotations
@@ -21,13 +22,8 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
-
-Look = Mapping[str, str]
-
-
-def erased(dimension: str, blind_to: Iterable[str]) -> bool:
-    """Whether an observer blind to these factors or dimensions misses this dimension."""
-    return any(dimension == blind or dimension.split("/")[0] == blind for blind in blind_to)
+from snellen.subjects.fakes.linking import by_partitions, by_worlds
+from snellen.subjects.fakes.looks import Look, erased, seen
 
 
 @dataclass(frozen=True)
@@ -60,9 +56,19 @@ class IdealObserver(Base):
             return "\n".join(json.dumps(look) for look in looks)
         if "claims" in item.latent and view.reply.keys:
             return view.reply.name(self._choose(view, item.latent, rng))
+        if "partitions" in item.latent:
+            return self._told(by_partitions(view, item, self.shows, self.blind_to), view, rng)
+        if "worlds" in item.latent:
+            return self._told(by_worlds(view, item, self.blind_to), view, rng)
         if not item.latent or self._sees_all_of(view, item):
             return view.reply.write(item.answer)
         return draw(view, self._peers, rng)
+
+    def _told(self, answer: str | None, view: View, rng: np.random.Generator) -> str:
+        """The answer, if there is one and it may be given; else a draw."""
+        if answer is None or (view.reply.keys and answer not in view.reply.offered):
+            return draw(view, self._peers, rng)
+        return view.reply.write(answer)
 
     def _choose(self, view: View, latent: Mapping[str, Any], rng: np.random.Generator) -> str:
         offered = view.reply.offered
@@ -84,7 +90,7 @@ class IdealObserver(Base):
         known = [self.shows[one.stored_sha256] for one in pictures if one.stored_sha256 in self.shows]
         if len(known) != 1:
             return None
-        return {d: value for d, value in known[0].items() if not erased(d, self.blind_to)}
+        return seen(known[0], self.blind_to)
 
     def _demo_look(self, demo: Any) -> Look | None:
         if demo.media:
@@ -131,8 +137,3 @@ def draw(view: View, peers: Peers, rng: np.random.Generator) -> str:
     while (other := alike[int(rng.integers(len(alike)))]).item_id == view.item_id:
         continue
     return view.reply.write(other.answer)
-
-
-def looks_of(items: Iterable[Item]) -> dict[str, Look]:
-    """What every described picture shows, by stored SHA-256."""
-    return {name: look for item in items for name, look in item.latent.get("shows", {}).items()}

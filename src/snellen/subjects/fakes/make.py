@@ -12,7 +12,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.subject import Subject, SubjectCard
-from snellen.subjects.fakes.ideal import IdealObserver, looks_of
+from snellen.subjects.fakes.ideal import IdealObserver
+from snellen.subjects.fakes.looks import dimensions_of, looks_of
 from snellen.subjects.fakes.simple import Chance, Constant, FirstOption, Scripted
 
 FAKES = {
@@ -51,12 +52,11 @@ def _by_id(items: Sequence[Item]) -> dict[str, Item]:
 
 
 def _ideal(name: str, items: Sequence[Item], blind_to: frozenset[str] = frozenset()) -> Subject:
-    shows = looks_of(items)
-    known = {d for look in shows.values() for d in look}
+    known = dimensions_of(items)
     factors = known | {d.split("/")[0] for d in known}
     if items and (unknown := sorted(blind_to - factors)) and known:
         raise SnellenError(f"fake:{name}: nothing here shows {unknown[0]!r}; {near(unknown[0], sorted(factors))}")
-    return IdealObserver(_card(name), _by_id(items), shows, blind_to)
+    return IdealObserver(_card(name), _by_id(items), looks_of(items), blind_to)
 
 
 def _scripted(told: str, items: Sequence[Item]) -> Subject:

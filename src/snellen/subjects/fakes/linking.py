@@ -1,0 +1,88 @@
+"""Ideal observers that link pictures: which of them show the same thing, and in which way two of them differ.
+
+`latent["partitions"]` leads from every partition of the query pictures to the answer it would have, and
+`latent["worlds"]` lists what could be the case, the actual case first. Both functions give an answer only where
+everything the observer cannot rule out has that answer. Options do not help to rule anything out: whether an answer
+is among them is not asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from string import ascii_uppercase
+
+from snellen.core.item import Item, Media, View
+from snellen.subjects.fakes.looks import Look, seen
+
+Same = Callable[[int, int], bool | None]
+"""Whether two pictures, by their places from 0, show the same thing; None where that is not known."""
+
+
+def by_partitions(view: View, item: Item, shows: Mapping[str, Look], blind_to: frozenset[str]) -> str | None:
+    """The answer of every partition of the shown pictures that the observer cannot rule out, or None.
+
+    A partition that the item leaves out has no place in its benchmark, and is ruled out. None too where a shown picture
+    is not described in `shows` (stored SHA-256 -> look), or where not as many pictures are shown as the item has. Which
+    pictures they are does not matter: of others, their own truth is told.
+    """
+    pictures = view.query
+    if len(pictures) != len(item.query) or any(one.stored_sha256 not in shows for one in pictures):
+        return None
+
+    def same(first: int, second: int) -> bool | None:
+        return known_same(pictures[first], pictures[second], shows, blind_to)
+
+    answers: Mapping[str, str] = item.latent["partitions"]
+    return _the_one(answers[fits] for fits in partitions(len(pictures), same) if fits in answers)
+
+
+def by_worlds(view: View, item: Item, blind_to: frozenset[str]) -> str | None:
+    """The answer of every world that looks like the actual one in what the observer sees, or None.
+
+    None too unless the pictures of the query are shown, all of them and in their places.
+    """
+    worlds = item.latent["worlds"]
+    if [one.stored_sha256 for one in view.query] != [one.stored_sha256 for one in item.query] or not worlds:
+        return None
+    actual = seen(worlds[0]["look"], blind_to)
+    return _the_one(world["answer"] for world in worlds if seen(world["look"], blind_to) == actual)
+
+
+def known_same(first: Media, second: Media, shows: Mapping[str, Look], blind_to: frozenset[str]) -> bool | None:
+    """Whether two described pictures show the same thing, or None where the observer cannot know.
+
+    Whatever is seen to differ tells them apart. That they are the same takes more: to miss nothing of either, or to be
+    shown one stored picture twice.
+    """
+    if first.stored_sha256 == second.stored_sha256:
+        return True
+    looks = shows[first.stored_sha256], shows[second.stored_sha256]
+    left = tuple(seen(look, blind_to) for look in looks)
+    if left[0] != left[1]:
+        return False
+    return True if left == looks else None
+
+
+def partitions(count: int, same: Same) -> Iterator[str]:
+    """Every way to sort `count` pictures into things shown that fits what is known of each two, e.g. `ABA`.
+
+    Written by first appearance, in alphabetical order; each is given once. At most 26 things have letters.
+    """
+
+    def grow(blocks: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        new = len(blocks)
+        if new == count:
+            yield blocks
+            return
+        for block in range(max(blocks, default=-1) + 2):
+            if all(same(old, new) in (None, blocks[old] == block) for old in range(new)):
+                yield from grow((*blocks, block))
+
+    return ("".join(ascii_uppercase[block] for block in blocks) for blocks in grow(()))
+
+
+def _the_one(answers: Iterable[str]) -> str | None:
+    """What all say; None where two differ or there are none. Looks no further than it must."""
+    told = iter(answers)
+    first = next(told, None)
+    return first if all(answer == first for answer in told) else None
