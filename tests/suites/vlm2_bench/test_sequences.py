@@ -1,0 +1,55 @@
+"""Patterns of sequences, and drawing them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snellen.core.seeds import stream
+from snellen.suites.vlm2_bench.items import sorted_pattern
+from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC, PC_COUNTS, draw, needed
+
+
+def test_true_counts_of_the_nine_patterns() -> None:
+    # The column of Table 5 is wrong; these give the printed chance level (34.88), the printed ones do not.
+    assert [len(set(pattern)) for pattern in PATTERNS_OC] == [1, 2, 1, 2, 3, 1, 2, 3, 4]
+
+
+def test_published_counts() -> None:
+    assert list(PC_COUNTS) == list(PATTERNS_OC)
+    assert list(PC_COUNTS.values()) == [50, 50, 20, 30, 10, 30, 20, 20, 30]
+    assert sum(PC_COUNTS[pattern] for pattern in PATTERNS_GRP) == 110
+
+
+@given(st.sampled_from(PATTERNS_OC), st.integers(0, 2**31), st.integers(0, 3), st.integers(0, 3))
+def test_a_draw_shows_its_pattern(pattern: str, seed: int, more: int, others: int) -> None:
+    of_main, distractors = needed(pattern)
+    main = [("main", n) for n in range(of_main + more)]
+    away = [("other", n) for n in range(distractors + others)]
+    pictures, order = draw(pattern, main, away, stream("test", seed))
+    assert len(set(pictures)) == len(pictures) == len(pattern)
+    assert sorted_pattern(order) == pattern
+    letters: dict[object, str] = {}
+    for picture, letter in zip(pictures, order, strict=True):  # each main picture one letter, each distractor its own
+        assert letters.setdefault("main" if picture in main else picture, letter) == letter
+    assert len(letters) == len(set(letters.values())) == len(set(pattern))
+    assert order[0] == "A"
+    assert (pictures, order) == draw(pattern, main, away, stream("test", seed))
+
+
+def test_pictures_and_places_are_both_drawn() -> None:
+    held = {draw("AAB", "wxyz", "12", stream("test", n)) for n in range(400)}
+    assert {order for _, order in held} == {"AAB", "ABA", "ABB"}  # ABB: the distractor stands first
+    assert len({frozenset(pictures) for pictures, _ in held}) == 6 * 2
+
+
+@pytest.mark.parametrize("wrong", ["", "B", "ABB", "BA", "AC", "ABBA"])
+def test_what_is_no_pattern_is_refused(wrong: str) -> None:
+    with pytest.raises(ValueError, match="no pattern"):
+        needed(wrong)
+
+
+def test_too_few_pictures_are_refused() -> None:
+    with pytest.raises(ValueError, match="takes 3 pictures of the main one and 1 distractors, there are 2 and 1"):
+        draw("AAAB", "ab", "c", stream("test", 0))
