@@ -19,6 +19,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Lesson, Subject, SubjectCard, with_lessons
 from snellen.subjects.encoders.encoder import Encoder, Floats, TextSide, encode
+from snellen.subjects.encoders.linking import LinkLesson, choose, fit_limit, likeness, links
 from snellen.subjects.encoders.readouts import (
     Doubles,
     Probe,
@@ -32,9 +33,10 @@ from snellen.subjects.encoders.readouts import (
     unit,
 )
 
-Way: TypeAlias = Literal["support", "picture options", "threshold", "lessons", "text"]
-"""How a view is answered: by its support, by its question against pictures to choose from, by a similarity threshold,
-by lessons on the same question, by its query against the texts of its options."""
+Way: TypeAlias = Literal["support", "picture options", "threshold", "links", "lessons", "text"]
+"""How a view is answered: by its support, by its question against pictures to choose from, by a similarity threshold on
+two pictures or more, by what such a threshold links, by lessons on the same question, by its query against the texts of
+its options."""
 
 READOUTS = ("auto", "prototype", "knn", "probe", "text")
 DEFAULT_K = 5
@@ -73,6 +75,7 @@ class EncoderSubject:
     c: float = DEFAULT_C
     taught: Mapping[str, Taught] = field(default_factory=dict)
     thresholds: Mapping[str, Threshold] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     def way(self, view: View) -> Way:
         """How this view is answered. Raises with the reason where it cannot be."""
@@ -92,6 +95,10 @@ class EncoderSubject:
             )
         if view.reply.kind == "true_false" and len(view.query) > 1 and self._threshold(view) is not None:
             return "threshold"
+        if links(view):
+            if self._limit(view) is None:
+                raise _Declined("no lessons to learn from how alike pictures of the same thing are")
+            return "links"
         if self.readout != "text" and (taught := self.taught.get(view.question)) is not None:
             if not set(offered) & set(taught.answers):
                 raise _Declined("the lessons for this question never had one of the options offered as their answer")
@@ -109,6 +116,9 @@ class EncoderSubject:
 
     def _threshold(self, view: View) -> Threshold | None:
         return self.thresholds.get(view.question, self.thresholds.get(""))
+
+    def _limit(self, view: View) -> float | None:
+        return self.limits.get(view.question, self.limits.get(""))
 
     def declines(self, prompt: Prompt) -> str | None:
         """Why one of the views cannot be answered, or None: a call is answered whole or not at all."""
@@ -133,11 +143,14 @@ class EncoderSubject:
         fitted = [lesson for lesson in lessons if _teaches(lesson.view)]
         seen = self._look([lesson.view for lesson in fitted], media, query_only=True)
         pairs = [lesson for lesson in fitted if compares(lesson.view)]
+        linking = [lesson for lesson in fitted if links(lesson.view)]
+        others = [lesson for lesson in fitted if not links(lesson.view)]
         return replace(
             self,
             card=with_lessons(self.card, lessons),
-            taught={q: self._teach(some, seen) for q, some in _by_question(fitted).items()},
+            taught={q: self._teach(some, seen) for q, some in _by_question(others).items()},
             thresholds=_thresholds(pairs, seen),
+            limits=_limits(linking, seen),
         )
 
     def _teach(self, lessons: Sequence[Lesson], seen: Seen) -> Taught:
@@ -147,7 +160,7 @@ class EncoderSubject:
         return Taught(features, answers, fit_probe(features, answers, self.c) if wanted else None)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """One call. `numbers`: view after view, each option's score in the order offered, or the similarity."""
+        """One call. `numbers`: view after view, each option's score in the order offered, or similarities."""
         return await asyncio.to_thread(self._reply, prompt, media, rng)
 
     def _reply(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
@@ -168,6 +181,10 @@ class EncoderSubject:
             assert threshold is not None
             similarity = least_similarity([seen[one.sha256] for one in view.query])
             return ("true" if threshold.says(similarity) else "false"), [similarity]
+        if way == "links":
+            limit, alike = self._limit(view), likeness([seen[one.sha256] for one in view.query])
+            assert limit is not None
+            return choose(view, alike, limit, rng), alike.cosines.tolist()
         if way == "support":
             keys = keys or tuple(dict.fromkeys(demo.answer for demo in view.support))
             shown = [demo for demo in view.support if demo.media]
@@ -228,6 +245,12 @@ def _by_question(lessons: Iterable[Lesson]) -> dict[str, list[Lesson]]:
     return held
 
 
+def _by_varied_question(lessons: Iterable[Lesson]) -> dict[str, list[Lesson]]:
+    """As `_by_question`, but only questions whose lessons have different answers."""
+    asked = _by_question(lessons).items()
+    return {q: some for q, some in asked if len({_key(lesson.answer) for lesson in some}) > 1}
+
+
 def _thresholds(pairs: Sequence[Lesson], seen: Seen) -> dict[str, Threshold]:
     """One for each question that had both answers, and under the empty name one for all other questions."""
 
@@ -235,8 +258,26 @@ def _thresholds(pairs: Sequence[Lesson], seen: Seen) -> dict[str, Threshold]:
         near = [least_similarity([seen[one.sha256] for one in lesson.view.query]) for lesson in lessons]
         return fit_threshold(near, [_key(lesson.answer) == "true" for lesson in lessons])
 
-    asked = {q: some for q, some in _by_question(pairs).items() if len({_key(lesson.answer) for lesson in some}) > 1}
-    return {q: fit(some) for q, some in asked.items()} | ({"": fit(pairs)} if pairs else {})
+    return {q: fit(some) for q, some in _by_varied_question(pairs).items()} | ({"": fit(pairs)} if pairs else {})
+
+
+def _limits(lessons: Sequence[Lesson], seen: Seen) -> dict[str, float]:
+    """One for each question that had two answers or more, and under the empty name one for all other questions."""
+
+    def fit(some: Sequence[Lesson]) -> float:
+        return fit_limit(
+            [
+                LinkLesson(
+                    likeness([seen[one.sha256] for one in lesson.view.query]),
+                    lesson.view.reply.kind == "integer",
+                    _key(lesson.answer),
+                )
+                for lesson in some
+            ]
+        )
+
+    held = {q: fit(some) for q, some in _by_varied_question(lessons).items()}
+    return held | ({"": fit(lessons)} if lessons else {})
 
 
 def _mean(media: Sequence[Media], seen: Seen) -> Doubles:

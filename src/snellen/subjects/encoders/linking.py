@@ -1,0 +1,146 @@
+"""Which pictures show the same thing, by a similarity threshold.
+
+Pictures whose cosine is at least a limit are linked, and so is what hangs together by links. Counting answers how many
+linked groups there are; grouping, which group of at least two there is. design/readouts.md says when this is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from snellen.core.item import View
+from snellen.subjects.encoders.readouts import Doubles, pick, unit
+
+NONE = "none"
+_GROUP = re.compile(rf"{NONE}|\d+(\+\d+)+")
+
+ALL, NOTHING = -2.0, 2.0
+"""Limits that link all pictures and none: outside what a cosine can be."""
+
+Pair = tuple[int, int]
+
+
+def links(view: View) -> bool:
+    """Whether the view asks about several pictures which of them show the same thing.
+
+    Either a count among offered ones, or a choice of picture numbers from 1 joined by `+` (`1+3`), or `none`.
+    """
+    offered = view.reply.offered
+    if len(view.query) < 2 or not offered:
+        return False
+    if view.reply.kind == "integer":
+        return all(key.isdecimal() for key in offered)
+    return view.reply.kind == "choice" and all(_GROUP.fullmatch(key) for key in offered)
+
+
+@dataclass(frozen=True, eq=False)
+class Likeness:
+    """How alike pictures are: the cosine of each two, in the order of `pairs`."""
+
+    count: int
+    cosines: Doubles
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Each two pictures by their places from 0 in the order (0, 1), (0, 2), …, (1, 2), … of rows."""
+        return list(combinations(range(self.count), 2))
+
+
+def likeness(features: ArrayLike) -> Likeness:
+    """Of features (n, d), one row a picture; n * (n - 1) / 2 cosines."""
+    rows = unit(features)
+    return Likeness(len(rows), np.asarray((rows @ rows.T)[np.triu_indices(len(rows), 1)], dtype=np.float64))
+
+
+def linked_groups(alike: Likeness, limit: float) -> tuple[int, ...]:
+    """The group of each picture: pictures with a cosine of at least `limit` share one, and so do their groups."""
+    groups = list(range(alike.count))
+    for (first, second), cosine in zip(alike.pairs, alike.cosines, strict=True):
+        if cosine >= limit:
+            groups = [groups[first] if group == groups[second] else group for group in groups]
+    return tuple(groups)
+
+
+def exact_key(groups: Sequence[int], counts: bool) -> str | None:
+    """The answer that groups amount to: their number, or the pictures of the only one of at least two (else `none`).
+
+    None where there are several such groups, so that no option says it all.
+    """
+    if counts:
+        return str(len(set(groups)))
+    places = [[n for n, group in enumerate(groups, 1) if group == one] for one in dict.fromkeys(groups)]
+    several = ["+".join(map(str, held)) for held in places if len(held) > 1]
+    return (several or [NONE])[0] if len(several) < 2 else None
+
+
+def choose(view: View, alike: Likeness, limit: float, rng: np.random.Generator) -> str:
+    """The offered key that the linked groups amount to, or else the one nearest to it; equally near ones are drawn.
+
+    Of counts the nearest is the one that differs least. Of groups it is the one that agrees with what is linked on most
+    pairs of pictures (Rand 1971), where a key links its own pictures and no others; of equal ones, the one for which
+    cosines would have to move least across the limit, all in all.
+    """
+    keys, groups = view.reply.offered, linked_groups(alike, limit)
+    if view.reply.kind == "integer":
+        count = len(set(groups))
+        return pick(np.array([-abs(int(key) - count) for key in keys], dtype=np.float64), keys, rng)
+    linked = {(one, two) for one, two in alike.pairs if groups[one] == groups[two]}
+    agrees = [-len(linked ^ _pairs(key)) for key in keys]
+    best = [key for key, agreed in zip(keys, agrees, strict=True) if agreed == max(agrees)]
+    return pick(np.array([-_deficit(_pairs(key), alike, limit) for key in best]), best, rng)
+
+
+def _pairs(key: str) -> set[Pair]:
+    """The pairs that an option key links, by places from 0; a picture that is not shown agrees with nothing."""
+    return set() if key == NONE else set(combinations(sorted(int(number) - 1 for number in key.split("+")), 2))
+
+
+def _deficit(wanted: set[Pair], alike: Likeness, limit: float) -> float:
+    """By how much cosines lie on the wrong side of the limit for exactly these pairs to be linked, in sum."""
+    sides = [
+        limit - cosine if pair in wanted else cosine - limit
+        for pair, cosine in zip(alike.pairs, alike.cosines, strict=True)
+    ]
+    return float(sum(max(0.0, side) for side in sides))
+
+
+@dataclass(frozen=True, eq=False)
+class LinkLesson:
+    """Pictures by their likeness, whether they are to be counted or grouped, and the right option key."""
+
+    alike: Likeness
+    counts: bool
+    answer: str
+
+
+def fit_limit(lessons: Sequence[LinkLesson]) -> float:
+    """The limit at which most lessons come out exactly right.
+
+    Limits lie halfway between neighbouring cosines of all lessons, or beyond them all (`ALL`, `NOTHING`); of equally
+    good ones the one in the widest gap is taken, then the lowest, as `fit_threshold` does. Raises ValueError for no
+    lessons.
+    """
+    if not lessons:
+        raise ValueError("no lessons to fit a limit on")
+    levels = np.unique(np.concatenate([lesson.alike.cosines for lesson in lessons]))
+    limits = np.concatenate([[ALL], (levels[:-1] + levels[1:]) / 2, [NOTHING]])
+    gaps = np.concatenate([[0.0], np.diff(levels), [0.0]])
+    right = np.sum([_right_at(lesson, limits) for lesson in lessons], axis=0)
+    return float(limits[np.lexsort((limits, -gaps, -right))[0]])
+
+
+def _right_at(lesson: LinkLesson, limits: Doubles) -> Doubles:
+    """1.0 at each of the limits (m,) where the lesson comes out right, else 0.0.
+
+    What is linked changes only at the lesson's own cosines, so that it is worked out once between each two of them.
+    """
+    own = np.unique(lesson.alike.cosines)
+    steps: Iterable[float] = (*own, NOTHING)
+    right = [exact_key(linked_groups(lesson.alike, step), lesson.counts) == lesson.answer for step in steps]
+    return np.asarray(right, dtype=np.float64)[np.searchsorted(own, limits)]

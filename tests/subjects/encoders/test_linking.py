@@ -1,0 +1,269 @@
+"""Counting and grouping by what a similarity threshold links."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from snellen.core.item import Media, Option, ReplySpec, View
+from snellen.core.seeds import stream
+from snellen.core.subject import Lesson
+from snellen.subjects.encoders.linking import (
+    ALL,
+    NOTHING,
+    Likeness,
+    LinkLesson,
+    choose,
+    exact_key,
+    fit_limit,
+    likeness,
+    linked_groups,
+    links,
+)
+from tests.subjects.encoders.scenes import BLUE, GREEN, RED, Album, ask, declined, subject, teach
+
+COUNTS = ("1", "2", "3", "4")
+GROUPS = ("1+3", "none", "2+3", "1+2")
+
+
+@pytest.fixture
+def album(tmp_path: object) -> Album:
+    return Album(tmp_path)  # type: ignore[arg-type]
+
+
+def asked(keys: Sequence[str], pictures: int = 3) -> View:
+    """A view whose pictures are never opened; counts if all keys are numbers."""
+    query = tuple(Media(f"{n:064}", "picture", "png", 8, 6) for n in range(pictures))
+    kind = "integer" if all(key.isdecimal() for key in keys) else "choice"
+    spec = ReplySpec(kind, tuple((key, key) for key in keys))  # type: ignore[arg-type]
+    return View("one", "one", "task", "?", query, spec, tuple(Option(key) for key in keys))
+
+
+def told(keys: Sequence[str], cosines: Sequence[float], limit: float, place: int = 0) -> str:
+    """What three pictures with these cosines (1 and 2, 1 and 3, 2 and 3) are said to be."""
+    return choose(asked(keys), Likeness(3, np.array(cosines)), limit, stream("link", place))
+
+
+def test_by_hand() -> None:
+    """Features at 0, 30 and 90 degrees: cosines .866, 0 and .5, so that a limit of .6 links the first two."""
+    angles = np.radians([0, 30, 90])
+    alike = likeness(np.stack([np.cos(angles), np.sin(angles)], axis=1) * [[1], [5], [0.2]])
+    assert alike.pairs == [(0, 1), (0, 2), (1, 2)]
+    assert alike.cosines == pytest.approx([np.sqrt(3) / 2, 0, 0.5])
+    for limit, groups, count, key in (
+        (0.9, 3, "3", "none"),
+        (0.6, 2, "2", "1+2"),
+        (0.4, 1, "1", "1+2+3"),  # 1 and 3 hang together by 2
+        (ALL, 1, "1", "1+2+3"),
+        (NOTHING, 3, "3", "none"),
+    ):
+        found = linked_groups(alike, limit)
+        assert (len(set(found)), exact_key(found, True), exact_key(found, False)) == (groups, count, key)
+        assert choose(asked(COUNTS[:3]), alike, limit, stream("link")) == count
+        assert choose(asked(("1+2+3", *GROUPS)), alike, limit, stream("link")) == key
+
+
+def test_two_groups_are_no_single_answer() -> None:
+    assert exact_key((0, 1, 0, 1), False) is None
+    assert exact_key((0, 1, 0, 1), True) == "2"
+
+
+def test_what_is_linked_at_the_limit_itself() -> None:
+    assert linked_groups(Likeness(2, np.array([0.5])), 0.5) == (0, 0)
+
+
+@given(st.integers(1, 7), st.integers(0, 10**6))
+def test_groups_are_connected_components(n: int, seed: int) -> None:
+    alike = likeness(stream("components", seed).normal(size=(n, 3)))
+    near = np.zeros((n, n))
+    near[np.triu_indices(n, 1)] = alike.cosines >= 0.6
+    parts, labels = connected_components(near, directed=False)
+    found = linked_groups(alike, 0.6)
+    assert len(set(found)) == parts
+    assert len(set(zip(found, labels, strict=True))) == parts
+
+
+# Options that do not hold what is linked
+
+
+def test_the_nearest_group_is_the_one_that_agrees_on_most_pairs() -> None:
+    """All three linked: a pair agrees on one of three pairs, `none` on none. Its likeness decides which pair."""
+    assert told(GROUPS, (0.9, 0.7, 0.8), 0.5) == "1+2"
+    assert told(GROUPS, (0.7, 0.9, 0.8), 0.5) == "1+3"
+    assert told(("none", "2+3"), (0.9, 0.7, 0.8), 0.5) == "2+3"
+    assert told(("none", "1+3"), (0.9, 0.1, 0.1), 0.5) == "none", "1+3 would be wrong about two pairs, none about one"
+
+
+def test_of_two_linked_pairs_the_one_that_is_surer() -> None:
+    """1 and 2 at .9, 3 and 4 at .7; for `3+4` alone, .4 would have to go; for `1+2` alone, .2."""
+    alike = Likeness(4, np.array([0.9, 0, 0, 0, 0, 0.7]))
+    assert choose(asked(("none", "3+4", "1+2", "1+3"), 4), alike, 0.5, stream("link")) == "1+2"
+
+
+def test_equally_near_ones_are_drawn() -> None:
+    count = Counter(told(GROUPS, (0.75, 0.75, 0.75), 0.5, place) for place in range(300))
+    assert set(count) == {"1+2", "1+3", "2+3"}
+    assert max(abs(n - 100) for n in count.values()) < 45
+
+
+def test_a_count_that_is_not_offered_is_the_nearest_one() -> None:
+    assert told(("2", "3"), (0.9, 0.9, 0.9), 0.5) == "2"
+    assert {told(("1", "3"), (0.9, 0.1, 0.1), 0.5, place) for place in range(30)} == {"1", "3"}
+
+
+def test_an_option_with_a_picture_that_is_not_shown_agrees_least() -> None:
+    assert told(("1+4", "none"), (0.1, 0.1, 0.1), 0.5) == "none"
+
+
+# The limit
+
+
+def lesson(cosines: Sequence[float], answer: str) -> LinkLesson:
+    count = {1: 2, 3: 3}[len(cosines)]
+    return LinkLesson(Likeness(count, np.array(cosines)), answer.isdecimal(), answer)
+
+
+def test_the_limit_lies_in_the_widest_gap() -> None:
+    """Right between .2 and .8 for the first; .7 and .1 of the second narrow that to .2 to .7; .3 splits it."""
+    first, second = lesson([0.8, 0.1, 0.2], "1+2"), lesson([0.7], "1")
+    assert fit_limit([first]) == pytest.approx(0.5)
+    assert fit_limit([first, second]) == pytest.approx(0.45)
+    assert fit_limit([first, second, lesson([0.3], "2")]) == pytest.approx(0.5), "from .3 to .7"
+    assert fit_limit([first, second, lesson([0.3], "1")]) == pytest.approx(0.25), "the only gap that is all right"
+
+
+def test_most_lessons_decide() -> None:
+    """The first three: two are right at .45 and with all linked, one at .35, one with nothing linked."""
+    some = [lesson([0.5], "1"), lesson([0.4], "2"), lesson([0.3], "1")]
+    assert fit_limit(some) == pytest.approx(0.45)
+    assert fit_limit([*some, lesson([0.3], "1")]) == ALL
+    assert fit_limit([*some, lesson([0.5], "2"), lesson([0.5], "2")]) == NOTHING
+
+
+def test_lessons_that_are_all_the_same_or_all_different() -> None:
+    assert fit_limit([lesson([0.5], "2"), lesson([0.9], "2")]) == NOTHING
+    assert fit_limit([lesson([0.5], "1"), lesson([0.9], "1")]) == ALL
+    with pytest.raises(ValueError, match="no lessons"):
+        fit_limit([])
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(st.integers(0, 9), min_size=3, max_size=3), st.sampled_from(("1", "2", "3"))), min_size=1
+    )
+)
+def test_no_other_limit_gets_more_right(drawn: list[tuple[list[int], str]]) -> None:
+    lessons = [lesson([level / 10 for level in levels], answer) for levels, answer in drawn]
+
+    def right(limit: float) -> int:
+        return sum(exact_key(linked_groups(one.alike, limit), True) == one.answer for one in lessons)
+
+    assert right(fit_limit(lessons)) == max(right(step / 10 - 0.05) for step in range(12))
+
+
+def clusters(seed: int, things: Sequence[int]) -> NDArray[np.float64]:
+    """Features close to one of four axes for each thing."""
+    rng = stream("clusters", seed)
+    return np.asarray(np.eye(4, 8)[list(things)] + rng.normal(scale=0.03, size=(len(things), 8)), dtype=np.float64)
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=4), st.integers(0, 10**6))
+def test_tight_clusters_are_counted_and_grouped_perfectly(things: list[int], seed: int) -> None:
+    taught = [(0, 0), (0, 1), (1, 1, 2), (2, 2, 2), (0, 1, 2, 3), (3, 1, 3, 3)]
+    alike = likeness(clusters(seed, things))
+    for counts in (True, False):
+        keys = [exact_key(one, counts) for one in taught]
+        lessons = [
+            LinkLesson(likeness(clusters(seed + n, one)), counts, str(key))
+            for n, (one, key) in enumerate(zip(taught, keys, strict=True), 1)
+        ]
+        answer = exact_key(things, counts)
+        offered = COUNTS if counts else ("none", "1+2", "1+3", "2+4", "1+2+3", "1+2+3+4", "3+4", "1+4", "2+3",
+                                         "1+2+4", "1+3+4", "2+3+4")  # fmt: skip
+        said = choose(asked(offered, len(things)), alike, fit_limit(lessons), stream("link", seed))
+        if answer is None:
+            groups = [[n for n, one in enumerate(things, 1) if one == thing] for thing in set(things)]
+            assert said in {"+".join(map(str, group)) for group in groups}, "one of the two pairs"
+        else:
+            assert said == answer
+
+
+# The subject
+
+
+@pytest.mark.parametrize(
+    ("keys", "pictures", "does"),
+    [
+        (COUNTS, 3, True),
+        (GROUPS, 3, True),
+        (("1+2", "2+3"), 3, True),
+        (COUNTS, 1, False),
+        ((), 3, False),
+        ((*GROUPS, "all"), 3, False),
+        (("none", "1"), 3, False),
+        (("none ", "1+2"), 3, False),
+        (("1+2\n", "none"), 3, False),
+        (("+1", "none"), 3, False),
+    ],
+)
+def test_which_views_are_about_links(keys: Sequence[str], pictures: int, does: bool) -> None:
+    assert links(asked(keys, pictures)) == does
+
+
+def trio(album: Album, colours: Sequence[tuple[int, int, int]], keys: Sequence[str], question: str = "") -> View:
+    """A disc, a square and a bar of these colours."""
+    query = [album.add(shape, colour) for shape, colour in zip(("disc", "square", "bar"), colours, strict=False)]
+    options = [Option(key, key.replace("+", " and ")) for key in keys]
+    kind = "integer" if keys[0].isdecimal() else "choice"
+    return album.view(query, options, kind=kind, question=question or f"Which colours are the same ({kind})?")
+
+
+TAUGHT = [((RED, RED, RED), "1", "1+2"), ((RED, RED, BLUE), "2", "1+2"), ((RED, BLUE, GREEN), "3", "none")]
+
+
+@pytest.mark.parametrize("readout", ["auto", "probe", "prototype", "knn", "text"])
+def test_colours_are_counted_and_grouped(album: Album, readout: str) -> None:
+    counting = [Lesson(trio(album, shown, COUNTS[:3]), int(count)) for shown, count, _ in TAUGHT]
+    grouping = [Lesson(trio(album, shown, GROUPS), key) for shown, _, key in TAUGHT[1:]]
+    who = teach(subject("colour-histogram", readout=readout), album, [*counting, *grouping])
+    assert who.taught == {}, "no probe is fitted on what it never answers"
+    for shown, count, key in (
+        ((GREEN, BLUE, GREEN), "2", "1 and 3"),
+        ((BLUE, GREEN, GREEN), "2", "2 and 3"),
+        ((GREEN, BLUE, RED), "3", "none"),
+    ):
+        views = [trio(album, shown, COUNTS[:3]), trio(album, shown, GROUPS), trio(album, shown, GROUPS, "New words?")]
+        assert [who.way(view) for view in views] == ["links"] * 3
+        replies = [ask(who, album, view) for view in views]
+        assert [reply.text for reply in replies] == [count, key, key]
+        assert all(len(reply.numbers) == 3 for reply in replies), "the cosine of each two pictures"
+    assert ask(who, album, trio(album, (GREEN, GREEN), COUNTS[:2])).text == "1"
+
+
+def test_one_limit_a_question_where_its_lessons_vary(album: Album) -> None:
+    varied = [Lesson(trio(album, shown, COUNTS[:3], "Varied?"), int(count)) for shown, count, _ in TAUGHT]
+    always = [Lesson(trio(album, TAUGHT[2][0], COUNTS[:3], "Always three?"), 3)]
+    who = teach(subject("colour-histogram"), album, [*varied, *always])
+    assert set(who.limits) == {"Varied?", ""}
+    told = replace(who, limits={"Varied?": ALL, "": NOTHING})
+    views = [trio(album, TAUGHT[1][0], COUNTS[:3], question) for question in ("Varied?", "Always three?")]
+    assert [ask(told, album, view).text for view in views] == ["1", "3"]
+
+
+def test_without_lessons_it_declines(album: Album) -> None:
+    view = trio(album, (RED, RED, BLUE), GROUPS)
+    reason = "no lessons to learn from how alike pictures of the same thing are"
+    assert declined(subject("colour-histogram"), view) == reason
+    compared = [
+        Lesson(album.view([album.add("disc", RED), album.add("bar", colour)], kind="true_false"), answer)
+        for colour, answer in ((RED, "true"), (BLUE, "false"))
+    ]
+    assert declined(teach(subject("colour-histogram"), album, compared), view) == reason, "another kind of lesson"
