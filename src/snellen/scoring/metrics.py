@@ -108,24 +108,25 @@ ACC_NUM_EXPONENT = 0.1
 
 
 def acc_num(answer: int, said: int, length: int) -> float:
-    """How near a count is (VLM2-Bench): 0 to 100, higher is better; chance is `expected_acc_num(length)`.
+    """How near a count is (VLM2-Bench): 0 to 1, higher is better; chance is `expected_acc_num(length)`.
 
-    100 for the right count. Else eps = |said - answer| / max(answer - 1, length - answer), the error as a share of the
-    largest one possible, w = 4 / length, and the score is 100 (1 - w eps^0.1), at least 0. `length` is the number of
-    pictures. The paper prints neither the clamp at 0 nor the sign of the exponent that its released code has; only with
-    both do its printed chance levels come out. A count outside 1..length gets 0: it has no place in the formula.
+    1 for the right count. Else eps = |said - answer| / max(answer - 1, length - answer), the error as a share of the
+    largest one possible, w = 4 / length, and the score is 1 - w eps^0.1, at least 0. `length` is the number of
+    pictures. The paper and its code write the same in percent. The paper prints neither the clamp at 0 nor the sign of
+    the exponent that its released code has; only with both do its printed chance levels come out. A count outside
+    1..length gets 0: it has no place in the formula. Raises ValueError for a true count outside 1..length.
     """
     if length < 1 or not 1 <= answer <= length:
         raise ValueError(f"acc_num needs a true count in 1..{length}, not {answer}")
     if said == answer:
-        return 100.0
+        return 1.0
     if not 1 <= said <= length:
         return 0.0
     share = abs(said - answer) / max(answer - 1, length - answer)
-    return max(0.0, 100.0 * (1.0 - ACC_NUM_LONGEST / length * float(share**ACC_NUM_EXPONENT)))
+    return max(0.0, 1.0 - ACC_NUM_LONGEST / length * float(share**ACC_NUM_EXPONENT))
 
 
 def expected_acc_num(length: int) -> float:
-    """The mean `acc_num` of a uniform guess in 1..length, the truth being uniform there too: 50 for 2 pictures."""
+    """The mean `acc_num` of a uniform guess in 1..length, the truth being uniform there too: 0.5 for 2 pictures."""
     counts = range(1, length + 1)
     return sum(acc_num(answer, said, length) for answer in counts for said in counts) / length**2
