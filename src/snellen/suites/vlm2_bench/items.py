@@ -29,7 +29,7 @@ class PictureSequence:
 
     `order` names what each picture shows by first appearance (`ABA`), `pattern` is the same sorted as the paper writes
     it (`AAB`). `thing` is what the main one is called (`cup`). `shows` is the look of each picture where it is known,
-    and `decided_by` the dimensions that each must be seen to tell it (see `Item.requires`).
+    and `requires` what must be seen to tell whether all are the `same`, and `which` are (see `Item.requires`).
     """
 
     handle: str
@@ -40,7 +40,7 @@ class PictureSequence:
     cluster: str
     factors: Mapping[str, str] = field(default_factory=dict)
     shows: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    decided_by: tuple[str, ...] = ()
+    requires: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     regions: Mapping[str, Any] = field(default_factory=dict)
     split: Split = "test"
@@ -186,7 +186,7 @@ def _item(sequence: PictureSequence, task: str, mark: str = "", *, answers: Mapp
         split=sequence.split,
         factors=factors,
         measures={"pictures": float(len(sequence.pictures))},
-        requires=sequence.decided_by,
+        requires=sequence.requires.get("same" if task.endswith("cpr") else "which", ()),
         regions=sequence.regions,
         latent=latent,
         provenance=sequence.provenance,
