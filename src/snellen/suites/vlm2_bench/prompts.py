@@ -64,6 +64,26 @@ MATCH: Mapping[str, str] = {
 TRACK = "What key visual difference can be observed from the first image to the second image?"
 """The question of Trk (Table 4)."""
 
+SCREEN_EDIT = """\
+You are shown a picture and the same picture after an edit. This instruction is meant to describe the edit:
+{instruction}
+Mend the instruction where it needs it. Then judge it as mended:
+- correct: it says what really changed from the first picture to the second.
+- unique: it fits only the one thing that changed, nothing else in the pictures.
+- clear: it can be understood in only one way.
+Say also which kind of edit it is: add (something new is there), remove (something is gone), swap (one thing stands in \
+the place of another), attribute (a thing looks different), environment (the surroundings changed).
+Reply with one JSON object and nothing else:
+{{"correct": true, "unique": true, "clear": true, "instruction": "...", "edit": "add"}}"""
+"""Ours; the three criteria are the paper's (section 2.1), which people applied."""
+CAPTION = "Describe this image in detail."
+"""Ours: the paper's request for captions is not printed."""
+DESCRIPTION = "Image 1: {first}\nImage 2: {second}"
+DETECTED = "\nThings detected in image {number}: {things}."
+"""Ours: how captions and detected things make up the Description of Tables 3 and 4."""
+LOOK_ALIKE = "Which of the examples looks most like this picture? Answer with its name."
+"""Ours: the paper compares CLIP embeddings, for which no words are needed."""
+
 SALIENCE_CONTEXT = (
     "Supposed you are looking at two images:\nImage 1: {first}\nImage 2: {second}\n"
     "From Image 1 to Image 2, the change can be summarized as: "
