@@ -7,6 +7,7 @@ SUITES: Registry[Suite] = Registry(
     "suite",
     {
         "combo": "snellen.suites.combo:SUITE",
+        "vlm2-bench": "snellen.suites.vlm2_bench:SUITE",
         "construction": "snellen.suites.construction:SUITE",
     },
 )

@@ -1,5 +1,6 @@
-"""The video twin of identity description, generated: an object crosses the floor and leaves, another one that shares
-all cues but one comes, and the first returns.
+"""The video twin of identity description, generated.
+
+An object crosses the floor and leaves, another one that shares all cues but one comes, and the first returns.
 
 Every clip is as long as every other. When the first object returns it comes back the way it went, turned the other way
 round in time, so that its second appearance is no copy of the first.
@@ -32,7 +33,7 @@ FRAMES, FRAMES_A_SECOND = 48, 12
 SIZE_PX = (192, 144)
 HALF_WAY_M = 2.6
 """From the middle of the floor to where an object comes in or has left; just outside the picture."""
-PAIRS_A_CLIP_PAIR = 4
+VIDEOS_A_PAIR = 4
 """Videos made of two clips: either one first, in two parts and in three."""
 
 

@@ -1,0 +1,140 @@
+"""Visual prompting (section 4): dots with coordinates over the pictures of GC, crops of objects and faces (OC, PC)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Affine, Box, Item, Media, View
+from snellen.core.media import MediaFolder
+from snellen.core.suite import Showing
+
+ROWS, COLUMNS = 6, 6
+"""Of the dots: as in the scaffolding that VP-grid follows; the paper prints no numbers."""
+_DOT_SHARE, _FONT_SHARE = 0.006, 0.022
+BOXES = "boxes"
+"""Name of the annotation table with the boxes to zoom into (`--input boxes=RUN`)."""
+
+
+@dataclass(frozen=True)
+class DotGrid:
+    """A matrix of dots, each with (t, x, y): t the picture from 1, x the row from the top, y the column from the left.
+
+    So Figure 9 draws it, and so its instructions say; the text of the appendix has x and y the other way round. Dots
+    and labels are black with a white rim, so that they are seen on any ground.
+    """
+
+    rows: int = ROWS
+    columns: int = COLUMNS
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with dots over the pictures of its query."""
+        drawn = tuple(self._dotted(picture, t, media) for t, picture in enumerate(view.query, 1))
+        return replace(view, query=drawn)
+
+    def _dotted(self, picture: Media, t: int, media: MediaFolder) -> Media:
+        what = ["dot-grid", self.version, picture.sha256, t, self.rows, self.columns]
+        return media.derive(what, lambda: self.draw(media.open(picture), t), picture)
+
+    def places(self, width: int, height: int) -> list[tuple[int, int, float, float]]:
+        """(row, column, x in pixels, y in pixels) of every dot, evenly spread with half a step to the edges."""
+        return [
+            (row, column, (column - 0.5) * width / self.columns, (row - 0.5) * height / self.rows)
+            for row in range(1, self.rows + 1)
+            for column in range(1, self.columns + 1)
+        ]
+
+    def draw(self, picture: Image.Image, t: int) -> Image.Image:
+        """The picture with its dots."""
+        drawn = picture.convert("RGB")
+        pen, size = ImageDraw.Draw(drawn), min(drawn.size)
+        radius = max(2.0, _DOT_SHARE * size)
+        font = ImageFont.load_default(max(9, round(_FONT_SHARE * size * 1.4)))
+        for row, column, x, y in self.places(*drawn.size):
+            pen.ellipse((x - radius - 1, y - radius - 1, x + radius + 1, y + radius + 1), fill="white")
+            pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill="black")
+            told = f"({t},{row},{column})"
+            pen.text((x, y + radius + 1), told, "black", font, anchor="ma", stroke_width=1, stroke_fill="white")
+        return drawn
+
+
+@dataclass(frozen=True)
+class Zoom:
+    """Every picture cut down to its box; a picture in which nothing was found stays whole.
+
+    `boxes` leads from a stored picture to [x1, y1, x2, y2] in its pixels, or None where nothing was found.
+    """
+
+    boxes: Mapping[str, Sequence[float] | None] = field(repr=False)
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view, zoomed in. Raises SnellenError for a picture the table does not speak of."""
+        return replace(view, query=tuple(self._cut(picture, view, media) for picture in view.query))
+
+    def _cut(self, picture: Media, view: View, media: MediaFolder) -> Media:
+        if picture.stored_sha256 not in self.boxes:
+            raise SnellenError(
+                f"item {view.item_id}: the table of boxes has nothing on picture {picture.sha256[:12]}; make it again "
+                f"for this item set"
+            )
+        told = self.boxes[picture.stored_sha256]
+        if told is None:
+            return picture
+        x1, y1, x2, y2 = whole_pixels(told, picture)
+        what = ["zoom", self.version, picture.sha256, [x1, y1, x2, y2]]
+        return media.derive(
+            what,
+            lambda: media.open(picture).convert("RGB").crop((x1, y1, x2, y2)),
+            picture,
+            Affine(1, 0, -x1, 0, 1, -y1),
+        )
+
+
+def whole_pixels(box: Sequence[float], picture: Media) -> tuple[int, int, int, int]:
+    """The box in whole pixels, grown outwards and kept within the picture; at least one pixel wide and high."""
+    x1, y1 = max(0, int(np.floor(box[0]))), max(0, int(np.floor(box[1])))
+    x2, y2 = min(picture.width, int(np.ceil(box[2]))), min(picture.height, int(np.ceil(box[3])))
+    x1, y1 = min(x1, picture.width - 1), min(y1, picture.height - 1)
+    return x1, y1, max(x2, x1 + 1), max(y2, y1 + 1)
+
+
+def zoom(item: Item, showing: Showing) -> Zoom:
+    """The crop of an item: by the table of boxes of this run, else by the exact boxes of a generated item.
+
+    Raises SnellenError where there is neither.
+    """
+    table = showing.annotations.get(BOXES)
+    if table is not None:
+        row = table.rows.get(item.item_id, {})
+        return Zoom({sha: best_box(told) for sha, told in row.items()})
+    exact: Mapping[str, Any] = item.regions.get(BOXES, {})
+    if not exact:
+        raise SnellenError(
+            f"item {item.item_id}: zooming needs boxes; build the item set that asks for them with `snellen build "
+            f"vlm2-bench/zoom --from curated --source items=ITEMSET --out Z`, let a detector answer it with `snellen "
+            f"run Z --subject detector:… --out ZR`, and give `--input boxes=ZR`"
+        )
+    return Zoom({sha: [float(x) for x in box] for sha, box in exact.items()})
+
+
+def best_box(told: str | None) -> Box | None:
+    """The box with the highest score in a detector's reply (JSON with `boxes`); None where it found nothing."""
+    try:
+        found = json.loads(told or "{}").get("boxes", [])
+        best = max(found, key=lambda one: float(one.get("score", 0.0)), default=None)
+        if best is None:
+            return None
+        x1, y1, x2, y2 = (float(x) for x in best["box"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SnellenError(
+            f"a detector's reply is no JSON object with boxes ({error}): {(told or '')[:80]!r}"
+        ) from error
+    return x1, y1, x2, y2
