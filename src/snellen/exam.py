@@ -19,13 +19,14 @@ from snellen.compute import Progress
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.home import home
-from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset
+from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset, write_itemset
 from snellen.core.response import Response
 from snellen.core.runfolder import RunCard, read_responses, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.runs.ask import Arm, Plan, ask
-from snellen.runs.score import read_scores, score, write_scores
+from snellen.runs.judgements import judgement_items, place_of, read_verdicts, score_judged
+from snellen.runs.score import read_scores, write_scores
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
 
@@ -172,10 +173,50 @@ def _arms(subjects: Sequence[Subject], points: Sequence[Condition], repeats: int
 
 
 def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
-    """Score all responses of a run under a protocol and keep the table."""
-    scores = score(read_responses(root), items, suite, protocol)
+    """Score all responses of a run under a protocol, with the verdicts there are, and keep the table."""
+    responses = read_responses(root)
+    verdicts = read_verdicts(root, judgement_items(responses, items, suite))
+    scores = score_judged(responses, items, suite, protocol, verdicts)
     write_scores(root, scores, protocol)
     return scores
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What `judge` did: how many texts there were to judge, how many verdicts are missing, and how many say nothing."""
+
+    judge: str
+    texts: int
+    failed: int
+    unreadable: int
+
+
+def judge(root: Path, by: str | Subject, *, show_progress: bool = True) -> Judged:
+    """Let a subject judge what a run's tasks leave to a judge, then score again every protocol scored so far.
+
+    Nothing is judged twice. Raises SnellenError where there is nothing to judge.
+    """
+    _, items, suite = open_run_items(root)
+    asked = judgement_items(read_responses(root), items, suite)
+    if not asked:
+        raise SnellenError(f"{root}: nothing here is scored by a judge")
+    subject = make_subject(by, asked) if isinstance(by, str) else by
+    name = subject.card.name
+    before = read_verdicts(root, asked).get(name, {})
+    if left := [item for item in asked if item.item_id not in before]:
+        place = place_of(root, left)
+        if not is_itemset(place / "items"):
+            write_itemset(place / "items", left, source="judgement", recipe={"run": root.name, "items": len(left)})
+        run(read_itemset(place / "items"), [subject], place / "run", show_progress=show_progress)
+    verdicts = read_verdicts(root, asked).get(name, {})
+    for protocol in read_scores(root):
+        rescore(root, items, suite, protocol)
+    by_id = {item.item_id: str(item.provenance["task"]) for item in asked}
+    unreadable = sum(
+        suite.tasks[by_id[key]].protocols["strict"].read(verdict.text or "", verdict.reply_spec) is None
+        for key, verdict in verdicts.items()
+    )
+    return Judged(name, len(asked), len(asked) - len(verdicts), unreadable)
 
 
 def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:

@@ -303,6 +303,28 @@ def score(
 
 
 @app.command()
+def judge(
+    run: Annotated[Path, typer.Argument(help="A run folder with descriptions to be judged.")],
+    by: Annotated[Optional[str], typer.Option(help="The subject that judges, e.g. chat:openai/gpt-4o.")] = None,  # noqa: UP045
+    sample: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Write judged texts as a CSV, for people to check."),
+    ] = None,
+    each: Annotated[int, typer.Option(min=1, help="Texts a judge and subject in the sample.")] = 20,
+    agreement: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="A sample that people filled in: how often they agree with the judge."),
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Have descriptions judged by a subject, then score again; or compare a judge with people."""
+    from snellen.cli.judging import judge as do
+
+    do(run, by, sample, each, agreement, seed, as_json)
+
+
+@app.command()
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
     out: Annotated[Path, typer.Option(help="Report folder.")],

@@ -259,7 +259,7 @@ def video_item(
         answer=answer,
         answer_kind="description",
         stimulus_id=f"{task}-{handle}",
-        group_id=f"{task}-{handle}",
+        group_id=f"{task}-{handle}-{pattern}",  # the authors' mean weighs the two patterns alike (`scoring`)
         cluster_id=cluster,
         version=VERSION,
         factors={"pattern": pattern, **told.pop("factors", {})},

@@ -1,0 +1,42 @@
+"""`snellen judge`: verdicts by a subject, samples for people, and how often the two agree."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from snellen.core.errors import SnellenError
+from snellen.core.runfolder import read_responses
+from snellen.exam import judge as do
+from snellen.exam import open_run_items
+from snellen.runs.judgements import judgement_items, read_agreement, read_verdicts, write_sample
+
+
+def judge(
+    run: Path, by: str | None, sample: Path | None, each: int, agreement: Path | None, seed: int, as_json: bool
+) -> None:
+    """Do what was asked, and say what came of it. Exit code 1 where calls of the judge failed."""
+    if by is None and sample is None and agreement is None:
+        raise SnellenError("snellen judge: say who judges with --by SUBJECT, or give --sample FILE or --agreement FILE")
+    told: dict[str, Any] = {}
+    if by is not None:
+        done = do(run, by, show_progress=not as_json)
+        told |= asdict(done)
+    _, items, suite = open_run_items(run)
+    asked = judgement_items(read_responses(run), items, suite)
+    verdicts = read_verdicts(run, asked)
+    if sample is not None:
+        told |= {"sample": str(sample), "sampled": write_sample(sample, asked, verdicts, each, seed)}
+    if agreement is not None:
+        told["agreement"] = [asdict(one) for one in read_agreement(agreement, asked, verdicts, suite)]
+    if as_json:
+        print(json.dumps(told))
+    else:
+        for name, value in told.items():
+            print(f"{name}: {value}")
+    if told.get("failed"):
+        raise typer.Exit(1)

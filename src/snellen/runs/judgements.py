@@ -1,0 +1,150 @@
+"""Verdicts on descriptions: what a judge is asked about the responses of a run, and where its answers are kept.
+
+A judge is a subject like any other. What it is asked is an item set of its own under the run (`judgements/`), answered
+in an ordinary run, so that verdicts resume, and are looked up before anything is asked again.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from snellen.core.answered import read_answered
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+from snellen.core.response import Response
+from snellen.core.runfolder import is_run
+from snellen.core.seeds import stream
+from snellen.core.suite import Suite
+from snellen.runs.score import score
+from snellen.scoring.uncertainty import wilson
+
+FOLDER = "judgements"
+SAMPLE_COLUMNS = ("item_id", "judge", "asked", "verdict", "decision", "author", "reason")
+"""A sample for people: what the judge was asked, its verdict, and room for their own."""
+
+Verdicts = Mapping[str, Mapping[str, Response]]
+"""By judge, response id -> the judge's response."""
+
+
+def judgement_items(responses: Sequence[Response], items: ItemSet, suite: Suite) -> list[Item]:
+    """One item for every response that holds a text and is scored by a judge."""
+    asked = []
+    for response in responses:
+        judge = suite.tasks[response.task].protocols["strict"].judge
+        if judge is not None and response.status == "ok" and response.text:
+            asked.append(judge(items.by_id[response.item_id], response))
+    return asked
+
+
+def place_of(root: Path, asked: Sequence[Item]) -> Path:
+    """Where the judgements of these items are kept: a folder of their own, the same for the same items."""
+    return root / FOLDER / digest([[item.item_id, item.question] for item in asked], 12)
+
+
+def read_verdicts(root: Path, asked: Sequence[Item]) -> Verdicts:
+    """What judges have said about exactly these texts; calls that failed are left out, to be made again."""
+    wanted = {item.item_id: item.question for item in asked}
+    found: dict[str, dict[str, Response]] = {}
+    for place in sorted((root / FOLDER).glob("*/run")):
+        if not is_run(place) or not (place / "responses.parquet").is_file():
+            continue  # stopped before its tables were written; the same command goes on with it
+        for told in read_answered(place):
+            for item in told.items.items:
+                held = told.responses.get(item.item_id)
+                if held and held.status == "ok" and wanted.get(item.item_id) == item.question:
+                    found.setdefault(told.author, {})[item.item_id] = held
+    return found
+
+
+def score_judged(
+    responses: Sequence[Response], items: ItemSet, suite: Suite, protocol: str, verdicts: Verdicts
+) -> pd.DataFrame:
+    """As `runs.score.score`, with one set of rows a judge for what is judged; what nobody judged has an empty judge."""
+    judged = [r for r in responses if (p := suite.tasks[r.task].protocols.get(protocol)) and p.judge is not None]
+    names = {response.response_id for response in judged}
+    rest = [response for response in responses if response.response_id not in names]
+    tables = []
+    arms_heard: set[tuple[str, str, int]] = set()
+    for told in verdicts.values():
+        heard = {_arm(response) for response in judged if response.response_id in told}
+        arms_heard |= heard
+        mine = [response for response in judged if _arm(response) in heard]
+        tables.append(score(mine, items, suite, protocol, told))
+    rest += [response for response in judged if _arm(response) not in arms_heard]
+    tables.insert(0, score(rest, items, suite, protocol))
+    return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+
+
+def _arm(response: Response) -> tuple[str, str, int]:
+    return response.subject, response.condition, response.repeat
+
+
+def write_sample(path: Path, asked: Sequence[Item], verdicts: Verdicts, each: int, seed: int) -> int:
+    """Write `each` judged texts a judge and examined subject for people to check; how many they are.
+
+    VLM2-Bench checked 20 a model, 180 in all. Raises SnellenError where nothing was judged.
+    """
+    rows = []
+    for judge, told in verdicts.items():
+        by_subject: dict[str, list[Item]] = {}
+        for item in asked:
+            if item.item_id in told:
+                by_subject.setdefault(item.item_id.split("/")[0], []).append(item)
+        for subject, held in by_subject.items():
+            order = stream("agreement sample", seed, judge, subject).permutation(len(held))[:each]
+            rows += [
+                (held[int(n)].item_id, judge, held[int(n)].question, told[held[int(n)].item_id].text) for n in order
+            ]
+    if not rows:
+        raise SnellenError(f"{path}: nothing was judged yet; give `snellen judge RUN --by SUBJECT` first")
+    with path.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(SAMPLE_COLUMNS)
+        writer.writerows((*row, "", "", "") for row in rows)
+    return len(rows)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How often a judge and people agree: `agreed` of `checked`, share 0 to 1 with its 95 % Wilson interval."""
+
+    judge: str
+    agreed: int
+    checked: int
+    share: float
+    low: float
+    high: float
+
+
+def read_agreement(path: Path, asked: Sequence[Item], verdicts: Verdicts, suite: Suite) -> Iterator[Agreement]:
+    """Compare the decisions that people wrote into a sample with the verdicts; lines without a decision are left out.
+
+    A decision is a score as the judge gives it. Raises SnellenError for a line about something that was never judged.
+    """
+    items = {item.item_id: item for item in asked}
+    counts: dict[str, list[bool]] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as opened:
+            lines = list(csv.DictReader(opened))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SnellenError(f"{path}: not a readable CSV file ({error})") from error
+    for number, line in enumerate(lines, 2):
+        if missing := [name for name in ("item_id", "judge", "decision") if line.get(name) is None]:
+            raise SnellenError(f"{path} line {number}: no {missing[0]}; the columns are {', '.join(SAMPLE_COLUMNS)}")
+        verdict = verdicts.get(line["judge"], {}).get(line["item_id"])
+        if verdict is None or line["item_id"] not in items:
+            raise SnellenError(f"{path} line {number}: {line['judge']} never judged {line['item_id']!r} in this run")
+        if decision := line["decision"].strip():
+            task = str(items[line["item_id"]].provenance.get("task", ""))
+            said = suite.tasks[task].protocols["strict"].read(verdict.text or "", verdict.reply_spec)
+            counts.setdefault(line["judge"], []).append(str(said) == decision)
+    for judge, agreed in counts.items():
+        low, high = wilson(sum(agreed), len(agreed))
+        yield Agreement(judge, sum(agreed), len(agreed), sum(agreed) / len(agreed), low, high)
