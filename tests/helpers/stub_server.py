@@ -1,4 +1,4 @@
-"""An OpenAI-compatible chat server on the loopback, for tests and benchmarks. It stops by itself.
+"""An OpenAI-compatible server on the loopback, for tests and benchmarks. It stops by itself.
 
 with StubServer(lambda asked: "A") as server: ...          in a thread, remembers what it was asked
 python -m tests.helpers.stub_server --delay 0.05           in its own process, prints its port, counts only
@@ -150,6 +150,7 @@ class StubServer:
         self._stop = lambda: loop.call_soon_threadsafe(stop.set)
         app = web.Application(client_max_size=1 << 30)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/completions", self._chat)
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/stats", self._stats)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)

@@ -15,8 +15,10 @@ SUBJECTS: Registry[SubjectFactory] = Registry(
     "kind of subject",
     {
         "chat": "snellen.subjects.chat:make_chat",
+        "detector": "snellen.subjects.tools.factory:make_detector",
         "encoder": "snellen.subjects.encoders:make_encoder",
         "fake": "snellen.subjects.fakes:make_fake",
+        "logprob": "snellen.subjects.tools.factory:make_logprob",
         "py": "snellen.subjects.own:make_own",
     },
 )
@@ -30,6 +32,10 @@ EXAMPLES: Mapping[str, str] = {
     "encoder:colour-histogram": "colour alone",
     "encoder:hog": "outlines alone",
     "encoder:hf/PATH_OR_ID": "any transformers vision model",
+    "detector:face": "boxes of frontal faces, packaged weights (detector:mediapipe-face needs snellen[faces])",
+    "detector:hf/PATH_OR_ID": "boxes of what a phrase names: Grounding DINO, OWL-ViT, OWLv2 of transformers",
+    "logprob:hf/PATH_OR_ID": "how likely a text is behind another: any causal language model of transformers",
+    "logprob:openai-api/SERVICE/MODEL": "the same from a server that echoes prompts with log-probabilities (vLLM)",
     "py:MODULE:FACTORY": "your own callable from parts to text",
 }
 

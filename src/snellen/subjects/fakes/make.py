@@ -12,6 +12,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.subject import Subject, SubjectCard
+from snellen.subjects.fakes.boxes import ExactBoxes, exact_boxes
 from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.looks import dimensions_of, looks_of
 from snellen.subjects.fakes.simple import Chance, Constant, FirstOption, Scripted
@@ -24,6 +25,7 @@ FAKES = {
     "constant=TEXT": "says TEXT to everything",
     "scripted=FILE": "says what a JSON file holds for each item id (`*` for all others)",
     "blind-to=FACTOR": "the oracle with one factor (colour) or dimension (colour/primary) erased",
+    "exact-boxes": "a detector that finds exactly the boxes in the items' regions",
 }
 
 
@@ -72,6 +74,10 @@ def _scripted(told: str, items: Sequence[Item]) -> Subject:
     return Scripted(_card(f"scripted={path.name}", script=digest(script, 12)), script)
 
 
+def _exact_boxes(told: str, items: Sequence[Item]) -> Subject:
+    return ExactBoxes(_card("exact-boxes"), *exact_boxes(items))
+
+
 _MAKERS: dict[str, Callable[[str, Sequence[Item]], Subject]] = {
     "oracle": lambda told, items: _ideal("oracle", items),
     "chance": lambda told, items: Chance(_card("chance"), _by_id(items)),
@@ -79,5 +85,6 @@ _MAKERS: dict[str, Callable[[str, Sequence[Item]], Subject]] = {
     "always-true": lambda told, items: Constant(_card("always-true"), "True"),
     "constant": lambda told, items: Constant(_card(f"constant={told}"), told),
     "scripted": _scripted,
+    "exact-boxes": _exact_boxes,
     "blind-to": lambda told, items: _ideal(f"blind-to={told}", items, frozenset(told.split("+"))),
 }

@@ -1,0 +1,75 @@
+"""The ideal detector: it knows the boxes of the pictures it is really shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.sheet import answer_views
+from snellen.core.subject import Base
+from snellen.subjects.tools.boxes import Found, asks_no_boxes, ordered, write_boxes
+
+Known: TypeAlias = Mapping[tuple[str, str], Sequence[Found]]
+"""What is to be found, by the stored picture's SHA-256 and the question."""
+
+
+@dataclass(frozen=True)
+class ExactBoxes(Base):
+    """Writes the exact boxes of the picture shown, each with score 1, as detectors write theirs.
+
+    An item's `regions` hold them: `{"boxes": [{"box": [x1, y1, x2, y2], "label": "cat"}, …]}`. Of another item's
+    picture it finds that picture's boxes; in one it knows nothing of, it finds nothing.
+    """
+
+    known: Known = field(default_factory=dict, repr=False)
+    described: frozenset[str] = frozenset()
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Decline views that ask for no boxes, and items whose boxes nobody wrote down."""
+        for view in prompt.views:
+            if reason := asks_no_boxes(view):
+                return reason
+            if view.item_id not in self.described:
+                return "this item has no regions with boxes"
+        return None if prompt.views else "nothing to look at"
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """Every view on its own; no picture is opened."""
+        found = {view.item_id: self._find(view) for view in prompt.views}
+        scores = tuple(one.score for view in prompt.views for one in found[view.item_id])
+        return Reply(answer_views(prompt.views, lambda view: write_boxes(found[view.item_id])), numbers=scores)
+
+    def _find(self, view: View) -> Sequence[Found]:
+        return self.known.get((view.query[0].stored_sha256, view.question), ())
+
+
+def exact_boxes(items: Iterable[Item]) -> tuple[Known, frozenset[str]]:
+    """What an ideal detector knows, and the items it knows it of.
+
+    Raises SnellenError for an item with boxes and not one picture, and for two items that disagree.
+    """
+    known: dict[tuple[str, str], list[Found]] = {}
+    described = set[str]()
+    for item in items:
+        if "boxes" not in item.regions:
+            continue
+        if len(item.query) != 1:
+            raise SnellenError(f"item {item.item_id}: boxes of {len(item.query)} pictures; they belong to exactly one")
+        found = ordered(_found(row) for row in item.regions["boxes"])
+        place = item.query[0].sha256, item.question
+        if known.setdefault(place, found) != found:
+            raise SnellenError(f"item {item.item_id}: another item has other boxes of the same picture and question")
+        described.add(item.item_id)
+    return known, frozenset(described)
+
+
+def _found(row: Mapping[str, Any]) -> Found:
+    x1, y1, x2, y2 = (float(number) for number in row["box"])
+    return Found((x1, y1, x2, y2), str(row.get("label", "")))

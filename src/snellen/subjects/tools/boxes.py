@@ -1,0 +1,138 @@
+"""Boxes as an answer: what a detector finds, how it is written, and the subject around any detector.
+
+A reply is one JSON object, `{"boxes": [{"box": [x1, y1, x2, y2], "label": "cat", "score": 0.93}, …]}`: pixels of the
+stored picture, the best score first. No box is an answer too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import typing
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from snellen.core.item import Box, Media, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.sheet import answer_views
+from snellen.core.subject import Base
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+DIGITS = 3
+"""Digits of a coordinate behind the point: a thousandth of a pixel."""
+SCORE_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Found:
+    """One thing found: its box in pixels, what it is, and how sure that is (0 to 1)."""
+
+    box: Box
+    label: str = ""
+    score: float = 1.0
+
+
+class Detector(typing.Protocol):
+    """What finds things in a picture."""
+
+    def refuses(self, question: str) -> str | None:
+        """Why it cannot look for this at all, or None."""
+        ...
+
+    def find(self, picture: Image.Image, question: str) -> Sequence[Found]:
+        """What it finds in an RGB picture, in any order, in pixels of this picture."""
+        ...
+
+
+@dataclass(frozen=True)
+class DetectorSubject(Base):
+    """A detector as a subject.
+
+    It answers views of kind `text` with one picture, whose question is a phrase that names what to find (empty:
+    everything). `Reply.numbers` are the scores in the order of the boxes, view after view.
+    """
+
+    detector: Detector
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Decline views that ask for something else than boxes in one picture, and what the detector cannot find."""
+        for view in prompt.views:
+            if reason := asks_no_boxes(view) or self.detector.refuses(view.question):
+                return reason
+        return None if prompt.views else "nothing to look at"
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """Look at the picture of every view, in a thread of its own."""
+        return await asyncio.to_thread(self._reply, prompt, media)
+
+    def _reply(self, prompt: Prompt, media: MediaFolder) -> Reply:
+        scores: list[float] = []
+
+        def look(view: View) -> str:
+            picture = view.query[0]
+            with media.open(picture) as opened:
+                found = ordered(in_stored(self.detector.find(opened.convert("RGB"), view.question), picture))
+            scores.extend(round(one.score, SCORE_DIGITS) for one in found)
+            return write_boxes(found)
+
+        return Reply(answer_views(prompt.views, look), numbers=tuple(scores))
+
+
+def asks_no_boxes(view: View) -> str | None:
+    """Why this view asks for something else than the boxes in one picture, or None."""
+    if view.reply.kind != "text":
+        return f"asked for an answer of kind {view.reply.kind}, but a detector writes its boxes as text"
+    shown = list(view.media())
+    if len(shown) != 1 or len(view.query) != 1:
+        return f"looks at exactly one picture, in the query, not at {len(shown)}"
+    return None if shown[0].kind == "picture" else f"cannot be shown a {shown[0].kind}"
+
+
+def in_stored(found: Iterable[Found], picture: Media) -> list[Found]:
+    """What was found in the shown picture, led back to pixels of the stored one.
+
+    What lies outside the shown picture is cut off; of what is left, boxes without width or height go.
+    """
+    back = picture.from_stored.inverse()
+    cut = [replace(one, box=_rounded(_within(one.box, picture.width, picture.height))) for one in found]
+    whole = [one for one in cut if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
+    return [replace(one, box=_rounded(back.box(one.box))) for one in whole]
+
+
+def _rounded(box: Box) -> Box:
+    x1, y1, x2, y2 = (round(float(number), DIGITS) for number in box)
+    return x1, y1, x2, y2
+
+
+def _within(box: Box, width: int, height: int) -> Box:
+    x1, y1, x2, y2 = box
+    return max(x1, 0.0), max(y1, 0.0), min(x2, float(width)), min(y2, float(height))
+
+
+def ordered(found: Iterable[Found]) -> list[Found]:
+    """The best score first; of equal scores the larger box, then the one further up and left."""
+
+    def place(one: Found) -> tuple[float, ...]:
+        x1, y1, x2, y2 = one.box
+        return -one.score, -(x2 - x1) * (y2 - y1), y1, x1
+
+    return sorted(found, key=place)
+
+
+def write_boxes(found: Iterable[Found]) -> str:
+    """The reply, one JSON object, in the order given."""
+    rows = [
+        {
+            "box": _rounded(one.box),
+            "label": one.label,
+            "score": round(float(one.score), SCORE_DIGITS),
+        }
+        for one in found
+    ]
+    return json.dumps({"boxes": rows}, ensure_ascii=False)

@@ -1,0 +1,548 @@
+"""Detectors as subjects: what they write, where their boxes lie, what they decline."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from skimage import data as photographs
+from skimage import transform as transforms
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Affine, Box, Item, Media, ReplySpec, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.seeds import stream
+from snellen.core.subject import Subject, SubjectCard
+from snellen.subjects.registry import make_subject
+from snellen.subjects.tools import zero_shot
+from snellen.subjects.tools.boxes import DetectorSubject, Found
+from tests.contracts.subject_battery import check_subject
+from tests.helpers.journey import item, patch
+
+data: Any = photographs
+transform: Any = transforms
+
+ASTRONAUT_FACE: Box = (178.0, 75.0, 273.0, 178.0)
+"""Brows to chin, ear to ear, by eye."""
+WITHOUT_FACES = ("chelsea", "coffee", "rocket", "page", "coins", "gravel")
+
+
+@pytest.fixture
+def media(tmp_path: Path) -> MediaFolder:
+    return MediaFolder(tmp_path / "media")
+
+
+def asks(picture: Media, question: str = "cat", item_id: str = "one", **more: Any) -> View:
+    return View(item_id, item_id, "boxes", question, (picture,), ReplySpec("text"), **more)
+
+
+def ask(who: Subject, media: MediaFolder, *views: View) -> Reply:
+    prompt = Prompt((), views)
+    assert who.declines(prompt) is None
+    return asyncio.run(who.answer(prompt, media, stream("detectors")))
+
+
+def rows(reply: Reply) -> list[dict[str, Any]]:
+    told = json.loads(reply.text)
+    assert list(told) == ["boxes"]
+    return list(told["boxes"])
+
+
+def overlap(one: Sequence[float], other: Sequence[float]) -> float:
+    """Intersection over union, by counting pixels."""
+    field = np.zeros((2, 600, 700), bool)
+    for place, (x1, y1, x2, y2) in zip(field, (one, other), strict=True):
+        place[round(y1) : round(y2), round(x1) : round(x2)] = True
+    return float((field[0] & field[1]).sum() / (field[0] | field[1]).sum())
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Finds always the same; remembers what it was shown."""
+
+    found: tuple[Found, ...]
+    seen: list[tuple[str, tuple[int, int]]] = field(default_factory=list)
+
+    def refuses(self, question: str) -> str | None:
+        return None if question else "everything is too much"
+
+    def find(self, picture: Image.Image, question: str) -> Sequence[Found]:
+        self.seen.append((picture.mode, picture.size))
+        return self.found
+
+
+CARD = SubjectCard("detector:fixed", accepts=frozenset({"picture"}), reads="views", at_once=1)
+
+
+def fixed(*found: Found) -> DetectorSubject:
+    return DetectorSubject(CARD, Fixed(found))
+
+
+def test_boxes_are_written_best_first_and_cut_at_the_edges(media: MediaFolder) -> None:
+    who = fixed(
+        Found((1.0, 2.0, 3.0, 4.0), "low", 0.2),
+        Found((-5.0, 1.23456, 99.0, 6.5), "hîgh", 0.93456789),
+        Found((8.0, 0.0, 12.0, 3.0), "outside", 0.99),
+        Found((2.0, 2.0, 3.0, 3.0), "small", 0.2),
+    )
+    reply = ask(who, media, asks(patch(media, (1, 2, 3))))
+    assert reply.text == (
+        '{"boxes": [{"box": [0.0, 1.235, 8.0, 6.0], "label": "hîgh", "score": 0.934568}, '
+        '{"box": [1.0, 2.0, 3.0, 4.0], "label": "low", "score": 0.2}, '
+        '{"box": [2.0, 2.0, 3.0, 3.0], "label": "small", "score": 0.2}]}'
+    )
+    assert reply.numbers == (0.934568, 0.2, 0.2)
+    assert who.detector.seen == [("RGB", (8, 6))]  # type: ignore[attr-defined]
+
+
+def test_nothing_found_is_an_answer(media: MediaFolder) -> None:
+    reply = ask(fixed(), media, asks(patch(media, (1, 2, 3))))
+    assert (reply.text, reply.numbers) == ('{"boxes": []}', ())
+
+
+def test_boxes_are_led_back_to_the_stored_picture(media: MediaFolder) -> None:
+    stored = patch(media, (1, 2, 3))
+    # Turned by a quarter to the right, twice as large, then moved by (30, 40): (x, y) -> (30 + 2 (6 - y), 40 + 2 x).
+    turned = Affine(0, -2, 42, 2, 0, 40)
+    shown = media.derive(["turned"], lambda: Image.new("L", (60, 70)), stored, turned)
+    reply = ask(fixed(Found((34.0, 42.0, 40.0, 50.0), "cat", 0.5)), media, asks(shown))
+    assert rows(reply)[0]["box"] == [1.0, 1.0, 5.0, 4.0]
+
+
+def test_several_views_are_one_sheet(media: MediaFolder) -> None:
+    views = [asks(patch(media, (n, 2, 3)), item_id=f"v{n}") for n in range(2)]
+    reply = ask(fixed(Found((1.0, 2.0, 3.0, 4.0), "cat", 0.5)), media, *views)
+    cells = json.loads(reply.text)
+    assert [json.loads(cell["q1"])["boxes"][0]["label"] for cell in cells] == ["cat", "cat"]
+    assert reply.numbers == (0.5, 0.5)
+
+
+def test_what_asks_for_no_boxes_is_declined(media: MediaFolder) -> None:
+    picture = patch(media, (1, 2, 3))
+    view = asks(picture)
+    film = replace(picture, kind="video", format="mp4")
+    wrong = {
+        "writes its boxes as text": replace(view, reply=ReplySpec("box")),
+        "exactly one picture, in the query, not at 0": replace(view, query=()),
+        "not at 2": replace(view, query=(picture, picture)),
+        "cannot be shown a video": replace(view, query=(film,)),
+        "everything is too much": replace(view, question=""),
+    }
+    for told, one in wrong.items():
+        assert told in str(fixed().declines(Prompt((), (view, one))))
+    assert fixed().declines(Prompt(("what is there?",), ())) == "nothing to look at"
+
+
+# Faces
+
+
+def photograph(media: MediaFolder, name: str) -> Media:
+    return media.add_picture(Image.fromarray(getattr(data, name)()))
+
+
+def test_the_cascade_finds_the_one_face(media: MediaFolder) -> None:
+    (reply,) = check_subject(
+        lambda: make_subject("detector:face"),
+        [asks(photograph(media, "astronaut"), "face")],
+        media,
+        change=lambda: make_subject("detector:face?min_neighbors=3"),
+    )
+    (found,) = rows(reply)
+    assert overlap(found["box"], ASTRONAUT_FACE) > 0.7
+    assert (found["label"], found["score"], reply.numbers) == ("face", 1.0, (1.0,))
+
+
+@pytest.mark.parametrize("name", WITHOUT_FACES)
+def test_the_cascade_finds_no_face_where_there_is_none(name: str, media: MediaFolder) -> None:
+    assert ask(make_subject("detector:face"), media, asks(photograph(media, name), "Faces.")).text == '{"boxes": []}'
+
+
+def test_the_cascade_on_labelled_crops(media: MediaFolder) -> None:
+    """Ten faces and ten others of LFW, enlarged: the pictures that come with the labels."""
+    crops = data.lfw_subset()[[*range(0, 100, 10), *range(100, 200, 10)]]
+    large = [Image.fromarray(np.pad((transform.resize(one, (96, 96)) * 255).astype("uint8"), 16)) for one in crops]
+    who = make_subject("detector:face?smallest=0.3")
+    found = [len(rows(ask(who, media, asks(media.add_picture(one), "face")))) for one in large]
+    assert sum(count == 1 for count in found[:10]) >= 8
+    assert sum(found[10:]) <= 1
+
+
+def test_the_cascade_settings_do_what_they_say(media: MediaFolder) -> None:
+    view = asks(photograph(media, "astronaut"), "face")
+
+    def count(settings: str) -> int:
+        return len(rows(ask(make_subject(f"detector:face?{settings}"), media, view)))
+
+    assert count("smallest=0.5") == 0, "the face is a fifth of the side"
+    assert count("min_neighbors=1&smallest=0.05") > 3, "fewer windows must agree"
+    assert ask(make_subject("detector:face"), media, asks(patch(media, (1, 2, 3)), "face")).text == '{"boxes": []}'
+
+
+def test_face_detectors_look_for_nothing_else(media: MediaFolder) -> None:
+    who, picture = make_subject("detector:face"), patch(media, (1, 2, 3))
+    assert who.declines(Prompt((), (asks(picture, "A face"),))) is None
+    assert who.declines(Prompt((), (asks(picture, "pet"),))) == "finds faces alone, not 'pet'"
+    assert who.declines(Prompt((), (asks(picture, ""),))) == "finds faces alone, not everything"
+
+
+def test_mediapipe_is_asked_for_only_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mediapipe", None)
+    with pytest.raises(SnellenError, match=r"detector:mediapipe-face needs mediapipe .*pip install 'snellen\[faces\]'"):
+        make_subject("detector:mediapipe-face")
+
+
+def test_blazeface(media: MediaFolder) -> None:
+    pytest.importorskip("mediapipe", reason="needs the extra 'faces'")
+    view = asks(photograph(media, "astronaut"), "face")
+    empty = [asks(photograph(media, name), "face", name) for name in WITHOUT_FACES]
+    for model in ("short", "full"):
+        replies = check_subject(
+            lambda model=model: make_subject(f"detector:mediapipe-face?model={model}"),  # type: ignore[misc]
+            [view, *empty],
+            media,
+            change=lambda: make_subject("detector:mediapipe-face?threshold=0.9"),
+        )
+        (found,) = rows(replies[0])
+        assert overlap(found["box"], ASTRONAUT_FACE) > 0.7
+        assert 0.5 < found["score"] <= 1
+        assert replies[0].numbers == (found["score"],)
+        assert [reply.text for reply in replies[1:]] == ['{"boxes": []}'] * len(empty)
+
+
+# Zero-shot detectors: tiny and random, saved to a folder
+
+WORDS = ("pet", "face", "a", "cat", "dog", "red", "cup", "coffee", "##s")
+NEED = "needs the extra 'models'"
+
+
+def save(folder: Path, model: Any, kind: str, **processor: Any) -> Path:
+    model.save_pretrained(folder)
+    (folder / "preprocessor_config.json").write_text(json.dumps({"image_processor_type": kind, **processor}))
+    return folder
+
+
+def grounding_dino(folder: Path, seed: int = 0) -> Path:
+    transformers, torch = (pytest.importorskip(name, reason=NEED) for name in ("transformers", "torch"))
+    folder.mkdir(exist_ok=True)
+    # The model knows special tokens by BERT's own numbers.
+    words = [f"[unused{number}]" for number in range(1100)]
+    for number, word in {0: "[PAD]", 100: "[UNK]", 101: "[CLS]", 102: "[SEP]", 1012: "."}.items():
+        words[number] = word
+    words[200 : 200 + len(WORDS)] = WORDS
+    (folder / "vocab.txt").write_text("\n".join(words))
+    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+    torch.manual_seed(seed)
+    seeing = {"image_size": 64, "embed_dim": 8, "depths": [1] * 4, "num_heads": [1, 1, 2, 2], "window_size": 4}
+    reading = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    sizes = {"d_model": 32, "max_text_len": 12, "num_queries": 8, "encoder_layers": 1, "decoder_layers": 2}
+    heads = {
+        f"{side}_{part}": n for side in ("encoder", "decoder") for part, n in (("attention_heads", 2), ("ffn_dim", 16))
+    }
+    config = transformers.GroundingDinoConfig(
+        backbone_config=transformers.SwinConfig(**seeing, out_indices=[2, 3, 4]),
+        text_config=transformers.BertConfig(vocab_size=len(words), **reading),
+        **sizes,
+        **heads,
+    )
+    size = {"shortest_edge": 64, "longest_edge": 100}
+    return save(folder, transformers.GroundingDinoForObjectDetection(config), "GroundingDinoImageProcessor", size=size)
+
+
+def owl(folder: Path, kind: str = "Owlv2") -> Path:
+    transformers, torch = (pytest.importorskip(name, reason=NEED) for name in ("transformers", "torch"))
+    letters = [chr(code) for code in range(97, 123)]
+    words = ["!", *letters, *[f"{letter}</w>" for letter in letters], "<|startoftext|>", "<|endoftext|>"]
+    tokenizer = transformers.CLIPTokenizer({word: n for n, word in enumerate(words)}, [], pad_token="!")
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    parts = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    texts = {"vocab_size": len(words), "max_position_embeddings": 16, "pad_token_id": 0}
+    texts |= {"bos_token_id": len(words) - 2, "eos_token_id": len(words) - 1}
+    pictures = {"image_size": 32, "patch_size": 8}
+    config = getattr(transformers, f"{kind}Config")(
+        text_config={**parts, **texts}, vision_config={**parts, **pictures}, projection_dim=16
+    )
+    model = getattr(transformers, f"{kind}ForObjectDetection")(config)
+    return save(folder, model, f"{kind}ImageProcessor", size={"height": 32, "width": 32})
+
+
+MAKERS: dict[str, Callable[[Path], Path]] = {
+    "grounding-dino": grounding_dino,
+    "owlv2": owl,
+    "owlvit": lambda folder: owl(folder, "OwlViT"),
+}
+
+
+def wide(media: MediaFolder) -> Media:
+    return media.add_picture(Image.fromarray(data.coffee()[:150, :300]))
+
+
+@pytest.mark.parametrize("family", MAKERS)
+def test_zero_shot_detectors_pass_the_battery(family: str, tmp_path: Path, media: MediaFolder) -> None:
+    folder, picture = MAKERS[family](tmp_path / family), wide(media)
+    before = set(sys.modules)
+
+    def make(threshold: str = "0") -> Subject:
+        return make_subject(f"detector:hf/{folder}?threshold={threshold}")
+
+    replies = check_subject(make, [asks(picture, "a cat")], media, change=lambda: make("0.5"))
+    found = rows(replies[0])
+    assert found
+    for one in found:
+        x1, y1, x2, y2 = one["box"]
+        assert 0 <= x1 < x2 <= 300
+        assert 0 <= y1 < y2 <= 150
+    assert list(replies[0].numbers) == sorted(replies[0].numbers, reverse=True) == [one["score"] for one in found]
+    assert "torchvision" not in set(sys.modules) - before
+
+
+@pytest.mark.parametrize("family", MAKERS)
+def test_boxes_and_scores_are_those_of_transformers(family: str, tmp_path: Path, media: MediaFolder) -> None:
+    """Against the library's own post-processing, which we do not use, on a picture twice as wide as high."""
+    folder, picture = MAKERS[family](tmp_path / family), wide(media)
+    import torch
+    import transformers
+
+    ours = rows(ask(make_subject(f"detector:hf/{folder}?threshold=0.3"), media, asks(picture, "a cat")))
+    words: Any = transformers.AutoTokenizer.from_pretrained(folder)
+    library: Any = transformers
+    looks: Any = library.AutoImageProcessor.from_pretrained(folder, backend="pil")
+    model: Any = transformers.AutoModelForZeroShotObjectDetection.from_pretrained(folder).eval()
+    grounded = family == "grounding-dino"
+    told = (
+        words(["a cat."], return_tensors="pt")
+        if grounded
+        else words(["a cat"], padding="max_length", max_length=16, return_tensors="pt")
+    )
+    names = ("input_ids", "attention_mask", *(("token_type_ids",) if grounded else ()))
+    with torch.inference_mode():
+        out = model(**looks([media.open(picture)], return_tensors="pt"), **{name: told[name] for name in names})
+    if grounded:
+        both = library.GroundingDinoProcessor(looks, words)
+        (known,) = both.post_process_grounded_object_detection(out, told["input_ids"], 0.3, 0.25, [(150, 300)])
+    else:
+        (known,) = looks.post_process_object_detection(out, 0.3, [(150, 300)])
+    boxes = known["boxes"].numpy().clip(0, [300, 150, 300, 150]).round(3)
+    whole = (boxes[:, 0] < boxes[:, 2]) & (boxes[:, 1] < boxes[:, 3])
+    order = np.argsort(-known["scores"].numpy()[whole], kind="stable")
+    assert len(ours) > 0
+    assert np.allclose([one["score"] for one in ours], known["scores"].numpy()[whole][order], atol=1e-5)
+    assert np.allclose([one["box"] for one in ours], boxes[whole][order], atol=2e-3)
+
+
+@dataclass(frozen=True)
+class FindsTheRed:
+    """In place of a model: looks for the red patch in the pixels it is given, and says where it is in fractions."""
+
+    tokens: int
+
+    def __call__(self, pixel_values: Any, input_ids: Any, pixel_mask: Any = None, **more: Any) -> Any:
+        import torch
+
+        channels = pixel_values[0].numpy()
+        mask = np.ones(channels.shape[1:]) if pixel_mask is None else pixel_mask[0].numpy()
+        height, width = mask.any(1).sum(), mask.any(0).sum()  # of what is no padding
+        ys, xs = np.nonzero((channels[0] > 1.0) & (channels[1] < 0.0))
+        (x1, x2), (y1, y2) = (xs.min(), xs.max() + 1), (ys.min(), ys.max() + 1)
+        box = [(x1 + x2) / 2 / width, (y1 + y2) / 2 / height, (x2 - x1) / width, (y2 - y1) / height]
+        logits = torch.full((1, 2, self.tokens), -9.0)
+        logits[0, 1, 1 if self.tokens > 1 else 0] = 3.0
+
+        @dataclass
+        class Out:
+            logits: Any
+            pred_boxes: Any
+
+        return Out(logits, torch.tensor([[[0.5, 0.5, 0.1, 0.1], box]], dtype=torch.float32))
+
+
+@pytest.mark.parametrize("size", [(320, 160), (96, 288)])
+@pytest.mark.parametrize("family", MAKERS)
+def test_a_patch_in_the_processed_picture_is_led_back_to_where_it_lies(
+    family: str, size: tuple[int, int], tmp_path: Path, media: MediaFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real processors resize and pad; the box that comes back must be where the patch was painted."""
+    folder = MAKERS[family](tmp_path / family)
+    side = {"shortest_edge": 256, "longest_edge": 512} if family == "grounding-dino" else {"height": 256, "width": 256}
+    told = json.loads((folder / "preprocessor_config.json").read_text())
+    (folder / "preprocessor_config.json").write_text(json.dumps({**told, "size": side}))
+    width, height = size
+    painted = (width // 4, height // 2, width // 2, height * 3 // 4)
+    canvas = Image.new("RGB", size, (20, 60, 160))
+    canvas.paste((255, 0, 0), painted)
+    stored = media.add_picture(canvas)
+    monkeypatch.setattr(zero_shot, "load_model", lambda *told: FindsTheRed(12 if family == "grounding-dino" else 1))
+    who = make_subject(f"detector:hf/{folder}")
+    (found,) = rows(ask(who, media, asks(stored, "cat")))
+    assert np.allclose(found["box"], painted, atol=2.5), "two processed pixels at most"
+    assert (found["label"], found["score"]) == ("cat", pytest.approx(1 / (1 + np.exp(-3)), abs=1e-6))
+    # The same picture on a larger sheet of paper: the boxes stay those of the stored picture.
+    paper = Image.new("RGB", (width + 70, height + 30), (20, 60, 160))
+    paper.paste(canvas, (50, 10))
+    shown = media.derive(["paper"], lambda: paper, stored, Affine(c=50, f=10))
+    (found,) = rows(ask(who, media, asks(shown, "cat")))
+    assert np.allclose(found["box"], painted, atol=3.0)
+
+
+def test_labels_of_grounding_dino_are_words_of_the_best_phrase(
+    tmp_path: Path, media: MediaFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, picture = grounding_dino(tmp_path / "dino"), wide(media)
+    # [CLS] red cup ##s . a coffee cup . [SEP]
+    scores = {
+        "cups": [0.1, 0.1, 0.7, 0.6, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1],
+        "a cup": [0.1, 0.1, 0.1, 0.65, 0.1, 0.3, 0.1, 0.69, 0.1, 0.1],
+        "coffee": [0.1, 0.1, 0.1, 0.1, 0.9, 0.1, 0.45, 0.1, 0.1, 0.1],  # the full stop belongs to no phrase
+        "": [0.1, 0.1, 0.1, 0.1, 0.9, 0.1, 0.2, 0.1, 0.1, 0.1],
+    }
+    table = np.pad(np.array(list(scores.values())), ((0, 0), (0, 2)))
+    boxes = np.tile([0.5, 0.5, 0.2, 0.2], (4, 1))
+    monkeypatch.setattr(zero_shot.ZeroShotDetector, "_look", lambda self, picture, tokens: (table, boxes))
+    found = make_subject(f"detector:hf/{folder}").detector.find(media.open(picture), "Red  cups.a coffee cup")  # type: ignore[attr-defined]
+    assert [one.label for one in found] == list(scores)
+    assert [one.score for one in found] == [0.7, 0.69, 0.9, 0.9]
+
+
+def test_a_vocabulary_stands_in_for_everything(tmp_path: Path, media: MediaFolder) -> None:
+    folder, picture = grounding_dino(tmp_path / "dino"), wide(media)
+    names = ["Coffee cup", "cat", "", "dog", "cat", "pet", "red face"]
+    (tmp_path / "names.txt").write_text("\n".join(names))
+
+    def make(settings: str = "", threshold: str = "0.2") -> Subject:
+        return make_subject(f"detector:hf/{folder}?threshold={threshold}{settings}")
+
+    everything = make(f"&vocabulary={tmp_path / 'names.txt'}")
+    view = asks(picture, "")
+    assert "vocabulary=FILE" in str(make().declines(Prompt((), (view,))))
+    found = rows(ask(everything, media, view))
+    # Twelve tokens at once: the first chunk holds four names, the second one.
+    chunks = [ask(make(), media, asks(picture, text)) for text in ("coffee cup. cat. dog. pet.", "red face")]
+    assert sorted(one["score"] for one in found) == sorted(score for reply in chunks for score in reply.numbers)
+    assert {one["label"] for one in found} <= {"coffee cup", "cat", "dog", "pet", "red face"}
+    (tmp_path / "names.txt").write_text("cat\ndog")
+    assert make(f"&vocabulary={tmp_path / 'names.txt'}").card.fingerprint() != everything.card.fingerprint()
+    assert rows(ask(everything, media, asks(picture, "red face"))) == rows(
+        ask(make(), media, asks(picture, "red face"))
+    )
+
+
+def test_what_a_model_cannot_read_at_once_is_declined(tmp_path: Path, media: MediaFolder) -> None:
+    picture, long = wide(media), " ".join(["cat"] * 12)
+    dino = make_subject(f"detector:hf/{grounding_dino(tmp_path / 'dino')}")
+    assert "at most 12 tokens" in str(dino.declines(Prompt((), (asks(picture, f"dog. {long}"),))))
+    assert dino.declines(Prompt((), (asks(picture, "dog. " * 20),))) is None, "short phrases go in several prompts"
+    reader = make_subject(f"detector:hf/{owl(tmp_path / 'owl')}")
+    assert reader.declines(Prompt((), (asks(picture, "f" * 14),))) is None
+    assert "at most 16 tokens" in str(reader.declines(Prompt((), (asks(picture, "f" * 15),))))
+
+
+def test_the_fingerprint_follows_weights_and_settings(tmp_path: Path) -> None:
+    one, other = (grounding_dino(tmp_path / str(seed), seed) for seed in (0, 1))
+    settings = [make_subject(f"detector:hf/{folder}").card.settings for folder in (one, one, other)]
+    assert settings[0] == settings[1] != settings[2]
+    texts = make_subject(f"detector:hf/{one}?text_threshold=0.4")
+    assert texts.card.settings != settings[0]
+    assert texts.card.name == f"detector:hf/{one}?text_threshold=0.4"
+
+
+def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
+    dino, reader = grounding_dino(tmp_path / "dino"), owl(tmp_path / "owl")
+    import transformers
+
+    vit = tmp_path / "vit"
+    transformers.ViTConfig().save_pretrained(vit)
+    (tmp_path / "dots.txt").write_text("cat\ndr. who")
+    (tmp_path / "empty.txt").write_text("\n\n")
+    lacking = grounding_dino(tmp_path / "lacking")
+    model: Any = transformers.GroundingDinoForObjectDetection.from_pretrained(lacking)
+    state = {key: value for key, value in model.state_dict().items() if "level_embed" not in key}
+    model.save_pretrained(lacking, state_dict=state)
+    wanted = {
+        "faec": "no detector 'faec'; did you mean 'face'?",
+        "face?min_neighbors=0": "min_neighbors must be a whole number from 1 to 1000, not '0'",
+        "face?min_neighbors=1.5": "min_neighbors must be a whole number",
+        "face?threshold=1": "no setting 'threshold'",
+        f"hf/{tmp_path / 'nothing'}": "no such model",
+        f"hf/{vit}": "vit is no detector known here; known are grounding-dino",
+        f"hf/{dino}?threshold=2": "threshold must be a number from 0 to 1, not '2'",
+        f"hf/{reader}?text_threshold=0.1": "no setting 'text_threshold'",
+        f"hf/{dino}?vocabulary={tmp_path / 'none.txt'}": "not a readable vocabulary",
+        f"hf/{dino}?vocabulary={tmp_path / 'dots.txt'}": "dots.txt:2: a full stop ends a name; write 'dr who'",
+        f"hf/{dino}?vocabulary={tmp_path / 'empty.txt'}": "holds no name",
+    }
+    for name, told in wanted.items():
+        with pytest.raises(SnellenError) as caught:
+            make_subject(f"detector:{name}")
+        assert told in str(caught.value)
+        assert "\n" not in str(caught.value)
+    for name, told in {
+        f"hf/{lacking}": "would be random",
+        f"hf/{dino}?device=nowhere:0": "no device 'nowhere:0'",
+    }.items():
+        who = make_subject(f"detector:{name}")
+        with pytest.raises(SnellenError, match=told):
+            who.detector.find(Image.new("RGB", (80, 60)), "cat")  # type: ignore[attr-defined]
+
+
+def test_processors_for_torchvision_alone_are_refused(tmp_path: Path) -> None:
+    folder = grounding_dino(tmp_path / "dino")
+    told = json.loads((folder / "preprocessor_config.json").read_text())
+    (folder / "preprocessor_config.json").write_text(
+        json.dumps({**told, "image_processor_type": "DINOv3ViTImageProcessor"})
+    )
+    with pytest.raises(SnellenError, match="no image processor that works with Pillow"):
+        make_subject(f"detector:hf/{folder}")
+
+
+# The ideal detector
+
+
+def boxed(media: MediaFolder, item_id: str, rgb: Sequence[int], boxes: list[Any], question: str = "cat") -> Item:
+    made = item(item_id, [patch(media, rgb)], "", "text", regions={"boxes": boxes})
+    return replace(made, question=question)
+
+
+def test_the_ideal_detector_knows_the_picture_it_is_shown(media: MediaFolder) -> None:
+    cat = boxed(media, "cat", (255, 0, 0), [{"box": [1, 2, 3, 4], "label": "cat"}, {"box": [0, 0, 5, 5]}])
+    none = boxed(media, "none", (0, 255, 0), [])
+    face = boxed(media, "face", (255, 0, 0), [{"box": [2, 2, 4, 3], "label": "face"}], "face")
+    items = [cat, none, face, item("bare", [patch(media, (0, 0, 255))], "", "text")]
+    views = {one.item_id: one.view() for one in items}
+
+    def make() -> Subject:
+        return make_subject("fake:exact-boxes", items)
+
+    replies = check_subject(make, [views[name] for name in ("cat", "none", "face")], media)
+    assert replies[0].text == (
+        '{"boxes": [{"box": [0.0, 0.0, 5.0, 5.0], "label": "", "score": 1.0}, '
+        '{"box": [1.0, 2.0, 3.0, 4.0], "label": "cat", "score": 1.0}]}'
+    )
+    assert replies[0].numbers == (1.0, 1.0)
+    assert replies[1].text == '{"boxes": []}'
+    assert rows(replies[2])[0]["box"] == [2.0, 2.0, 4.0, 3.0]
+    moved = replace(cat.query[0], sha256="f" * 64, origin=cat.query[0].sha256, from_stored=Affine(a=2, e=2))
+    for shown, told in (
+        (moved, replies[0].text),  # the same picture, enlarged: boxes are those of the stored one
+        (none.query[0], '{"boxes": []}'),  # another picture: what is in that one
+        (patch(media, (9, 9, 9)), '{"boxes": []}'),  # grey: nothing is known
+    ):
+        assert ask(make(), media, replace(views["cat"], query=(shown,))).text == told
+    assert make().declines(Prompt((), (views["bare"],))) == "this item has no regions with boxes"
+    assert make().declines(Prompt((), (replace(views["cat"], query=()),))) is not None
+
+
+def test_the_ideal_detector_refuses_what_contradicts_itself(media: MediaFolder) -> None:
+    one, other = (boxed(media, name, (1, 2, 3), [{"box": [n, 0, 5, 5]}]) for n, name in enumerate(("one", "other")))
+    with pytest.raises(SnellenError, match="item other: another item has other boxes"):
+        make_subject("fake:exact-boxes", [one, other])
+    with pytest.raises(SnellenError, match="item two: boxes of 2 pictures"):
+        make_subject("fake:exact-boxes", [replace(one, item_id="two", query=one.query * 2)])

@@ -1,0 +1,298 @@
+"""Log-probabilities of a continuation, from a tiny random model and from a server that plays one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.item import Media, Option, ReplySpec, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.seeds import stream
+from snellen.core.subject import Subject
+from snellen.subjects.registry import make_subject
+from tests.contracts.subject_battery import check_subject
+from tests.helpers.journey import patch
+from tests.helpers.stub_server import Answer, Asked, Body, Status, StubServer
+
+NEED = "needs the extra 'models'"
+CONTEXT, EDIT = "a red cup stands left of a green cup. edit:", " make the red cup blue"
+WORDS = ["a", "red", "cup", "stands", "left", "of", "green", "edit", "make", "the", "blue", ".", ":"]
+
+
+def asks(context: str = CONTEXT, continuation: str = EDIT, item_id: str = "one") -> View:
+    spec = ReplySpec("number", ((continuation, "continuation"),))
+    return View(item_id, item_id, "salient", context, (), spec, (Option("continuation", continuation),))
+
+
+@pytest.fixture
+def media(tmp_path: Path) -> MediaFolder:
+    return MediaFolder(tmp_path / "media")
+
+
+def ask(who: Subject, *views: View) -> Reply:
+    prompt = Prompt((), views)
+    assert who.declines(prompt) is None
+    return asyncio.run(who.answer(prompt, MediaFolder(Path("nowhere")), stream("logprob")))
+
+
+def llama(folder: Path, begins: bool, seed: int = 0) -> Path:
+    """A tiny random Llama. Its tokenizer knows some words, and `begins` every text with a mark, or does not."""
+    transformers, torch = (pytest.importorskip(name, reason=NEED) for name in ("transformers", "torch"))
+    import tokenizers
+
+    held = {word: n for n, word in enumerate(["<s>", "<unk>", *WORDS])}
+    raw: Any = tokenizers.Tokenizer(tokenizers.models.WordLevel(held, unk_token="<unk>"))
+    raw.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    if begins:
+        raw.post_processor = tokenizers.processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=raw, bos_token="<s>", unk_token="<unk>")
+    fast.save_pretrained(folder)
+    torch.manual_seed(seed)
+    config = transformers.LlamaConfig(
+        vocab_size=len(held),
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=32,
+        bos_token_id=0,
+        eos_token_id=None,
+        initializer_range=0.4,
+    )
+    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+def loaded(folder: Path) -> tuple[Any, Any]:
+    import transformers
+
+    model: Any = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    return model.eval(), transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def equation_1(folder: Path, context: str, continuation: str) -> list[float]:
+    """Token by token, each after a pass over everything ahead of it."""
+    import torch
+
+    model, tokenizer = loaded(folder)
+    tokens, terms = tokenizer.encode(context), []
+    for token in tokenizer.encode(continuation, add_special_tokens=False):
+        with torch.no_grad():
+            logits = model(torch.tensor([tokens])).logits
+        terms.append(float(torch.log(torch.softmax(logits[0, -1].double(), -1))[token]))
+        tokens = [*tokens, token]
+    return terms
+
+
+def algorithm_1(folder: Path, context: str, continuation: str) -> float:
+    """The paper's pseudocode, line by line."""
+    import torch
+
+    model, tokenizer = loaded(folder)
+    in_tokens = tokenizer.encode(context)
+    out_tokens = tokenizer.encode(continuation)
+    log_sum, tokens = 0.0, in_tokens
+    for i in range(1, len(out_tokens)):
+        with torch.no_grad():
+            outputs = model(torch.tensor([tokens]))
+        probs = torch.log_softmax(outputs.logits[0, -1, :], -1)
+        log_sum += float(probs[out_tokens[i]])
+        tokens = [*tokens, out_tokens[i]]
+    return log_sum / len(out_tokens)
+
+
+@pytest.mark.parametrize("begins", [True, False])
+@pytest.mark.parametrize("context", [CONTEXT, "left"])
+def test_equation_1_token_by_token(tmp_path: Path, begins: bool, context: str) -> None:
+    folder = llama(tmp_path, begins)
+    reply = ask(make_subject(f"logprob:hf/{folder}"), asks(context))
+    terms = equation_1(folder, context, EDIT)
+    assert len(reply.numbers) == len(terms) == 5
+    assert reply.numbers == pytest.approx(terms, abs=1e-5)
+    assert float(reply.text) == pytest.approx(sum(terms) / 5, abs=1e-5)
+    assert len(reply.text.partition(".")[2]) == 6
+    assert reply.tokens_in == begins + 5 + (12 if context == CONTEXT else 1)
+    assert max(terms) - min(terms) > 0.5, "a model to which all tokens are alike would show nothing"
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_algorithm_1_line_by_line(tmp_path: Path, begins: bool) -> None:
+    folder = llama(tmp_path, begins)
+    usual = ask(make_subject(f"logprob:hf/{folder}"), asks())
+    paper = ask(make_subject(f"logprob:hf/{folder}?paper_off_by_one=1"), asks())
+    assert float(paper.text) == pytest.approx(algorithm_1(folder, CONTEXT, EDIT), abs=1e-5)
+    assert float(paper.text) == pytest.approx(sum(paper.numbers) / (6 if begins else 5), abs=1e-6)
+    assert abs(float(paper.text) - float(usual.text)) > 0.05
+    if begins:  # the mark is what is left out: the same terms, divided by one more
+        assert paper.numbers == pytest.approx(usual.numbers, abs=1e-5)
+        assert float(paper.text) == pytest.approx(float(usual.text) * 5 / 6, abs=1e-5)
+    else:  # the first word is neither scored nor read
+        assert len(paper.numbers) == 4
+        assert paper.numbers == pytest.approx(equation_1(folder, CONTEXT, EDIT.removeprefix(" make")), abs=1e-5)
+
+
+def test_a_single_token_in_the_paper_s_way_has_no_term(tmp_path: Path) -> None:
+    reply = ask(make_subject(f"logprob:hf/{llama(tmp_path, False)}?paper_off_by_one=1"), asks(continuation="blue"))
+    assert (reply.text, reply.numbers) == ("0.000000", ())
+
+
+def test_local_models_pass_the_battery(tmp_path: Path, media: MediaFolder) -> None:
+    folder, other = llama(tmp_path / "one", True), llama(tmp_path / "other", True, seed=1)
+    views = [asks(), asks("the red cup", " left of the blue cup", "two")]
+    for change in (f"{folder}?paper_off_by_one=1", f"{folder}?dtype=bfloat16", str(other)):
+        replies = check_subject(
+            lambda: make_subject(f"logprob:hf/{folder}"),
+            views,
+            media,
+            change=lambda change=change: make_subject(f"logprob:hf/{change}"),  # type: ignore[misc]
+        )
+    assert replies[0].text != replies[1].text
+    sheet = ask(make_subject(f"logprob:hf/{folder}"), *views)
+    assert [cell["q1" if n == 0 else "q2"] for n, cell in enumerate(json.loads(sheet.text))] == [
+        reply.text for reply in replies
+    ]
+    assert sheet.numbers == pytest.approx([*replies[0].numbers, *replies[1].numbers], abs=1e-6)
+    card = make_subject(f"logprob:hf/{folder}?dtype=bfloat16&device=cpu").card
+    assert (card.name, card.reads) == (f"logprob:hf/{folder}?dtype=bfloat16", "views")
+
+
+def test_half_precision_is_near_and_another_number(tmp_path: Path) -> None:
+    folder = llama(tmp_path, True)
+    exact, rough = (
+        ask(make_subject(f"logprob:hf/{folder}?dtype={dtype}"), asks()) for dtype in ("float32", "bfloat16")
+    )
+    assert 1e-6 < abs(float(exact.text) - float(rough.text)) < 0.2
+
+
+def wrong_views(picture: Media) -> Mapping[str, View]:
+    view = asks()
+    return {
+        "a log-probability is a number": replace(view, reply=ReplySpec("text")),
+        "reads text alone": replace(view, query=(picture,)),
+        "exactly one option, with the key 'continuation'": replace(view, options=(Option("A", EDIT),)),
+        "needs exactly one option": replace(view, options=view.options * 2),
+        "needs a context": replace(view, question=""),
+        "neither of them empty": replace(view, options=(Option("continuation", ""),)),
+    }
+
+
+def test_what_is_no_continuation_is_declined(tmp_path: Path, media: MediaFolder) -> None:
+    who = make_subject(f"logprob:hf/{llama(tmp_path / 'model', True)}")
+    for told, view in wrong_views(patch(media, (1, 2, 3))).items():
+        assert told in str(who.declines(Prompt((), (asks(), view))))
+    assert who.declines(Prompt((), (asks("red " * 26),))) is None
+    assert who.declines(Prompt((), (asks("red " * 27),))) == "reads at most 32 tokens, and this has 33"
+    assert "no token" in str(who.declines(Prompt((), (asks(continuation=" "),))))
+    assert who.declines(Prompt(("how likely?",), ())) == "nothing to read"
+
+
+def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = llama(tmp_path / "model", True)
+    monkeypatch.setenv("NEARBY_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.delenv("NEARBY_API_KEY", raising=False)
+    wanted = {
+        "gpt2": "write logprob: and one of hf/PATH_OR_ID, openai-api/SERVICE/MODEL",
+        "openai-api/nearby": "write logprob: and one of",
+        "openai-api/nearby/model": "NEARBY_API_KEY is not set",
+        "openai-api/nearby/model?paper_off_by_one=1": "use logprob:hf/",
+        "openai-api/nearby/model?attempts=0": "attempts must be a whole number from 1 to 100",
+        f"hf/{tmp_path / 'nothing'}": "no such model",
+        f"hf/{folder}?dtype=float8": "dtype must be one of auto, float32",
+        f"hf/{folder}?paper_off_by_one=yes": "must be one of 0, 1, not 'yes'",
+        f"hf/{folder}?temperature=0": "no setting 'temperature'",
+    }
+    for name, told in wanted.items():
+        with pytest.raises(SnellenError) as caught:
+            make_subject(f"logprob:{name}")
+        assert told in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+# From a server
+
+
+def echo(prompt: str, pieces: list[str], **told: Any) -> Body:
+    """A completion as vLLM gives it: the prompt's tokens, their places, their log-probabilities (the n-th is -n)."""
+    offsets = [sum(map(len, pieces[:n])) for n in range(len(pieces))]
+    numbers: list[float | None] = [None, *(-float(n) for n in range(1, len(pieces)))]
+    logprobs = {"tokens": pieces, "text_offset": offsets, "token_logprobs": numbers, "top_logprobs": None, **told}
+    choice = {"index": 0, "text": prompt, "finish_reason": "length", "logprobs": logprobs}
+    usage = {"prompt_tokens": len(pieces), "completion_tokens": 0, "total_tokens": len(pieces)}
+    made = {"id": "c", "object": "text_completion", "created": 0, "model": "as served", "choices": [choice]}
+    return Body(json.dumps({**made, "usage": usage}))
+
+
+PIECES = ["a red", " cup", ".", " make", " it", " blue"]
+VIEW = asks("a red cup.", " make it blue")
+
+
+def served(monkeypatch: pytest.MonkeyPatch, server: StubServer, settings: str = "") -> Subject:
+    monkeypatch.setenv("NEAR_BY_BASE_URL", server.url)
+    monkeypatch.setenv("NEAR_BY_API_KEY", "none")
+    return replace(make_subject(f"logprob:openai-api/near-by/org/model{settings}"), first_wait=0.01)  # type: ignore[type-var]
+
+
+def test_a_server_s_tokens_are_those_behind_the_border(monkeypatch: pytest.MonkeyPatch, media: MediaFolder) -> None:
+    pytest.importorskip("openai", reason="needs the extra 'chat'")
+    with StubServer(lambda asked: echo(asked.body["prompt"], PIECES)) as server:
+        (reply,) = check_subject(lambda: served(monkeypatch, server), [VIEW], media)
+        card = served(monkeypatch, server, "?at_once=7").card
+    assert (reply.text, reply.numbers) == ("-4.000000", (-3.0, -4.0, -5.0))
+    assert (reply.model, reply.tokens_in) == ("as served", 6)
+    wanted = {"model": "org/model", "prompt": "a red cup. make it blue", "echo": True, "logprobs": 1, "max_tokens": 0}
+    assert wanted.items() <= server.asked[0].body.items()
+    assert (card.name, card.at_once, card.reads) == ("logprob:openai-api/near-by/org/model", 7, "views")
+
+
+def test_a_server_may_count_the_mark_that_begins_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openai", reason="needs the extra 'chat'")
+    with StubServer(lambda asked: echo(asked.body["prompt"], ["<|begin|>", *PIECES])) as server:
+        reply = ask(served(monkeypatch, server), VIEW)
+    assert reply.numbers == (-4.0, -5.0, -6.0)
+
+
+REFUSED = Status(400, error={"message": "Only no echo is supported", "type": "invalid_request_error"})
+FAULTS: dict[str, tuple[Callable[[Asked], Answer], str]] = {
+    "a token across the border": (
+        lambda asked: echo("", ["a red", " cup", ". make", " it", " blue"]),
+        "the token '. make' lies across the border",
+    ),
+    "tokens that spell something else": (
+        lambda asked: echo("", ["a red", " cup", ".", " make", " it", "▁blue"]),
+        "do not spell the continuation ' make it blue'",
+    ),
+    "words of its own": (lambda asked: echo("", [*PIECES, " sky"]), "lies across the border|do not spell"),
+    "no log-probabilities": (lambda asked: Body(json.dumps({"choices": [{"text": "x"}]})), "must support echo"),
+    "no choice": (lambda asked: Body(json.dumps({"choices": []})), "must support echo"),
+    "holes": (lambda asked: echo("", PIECES, token_logprobs=[None] * 6), "without its log-probability"),
+    "a refusal": (lambda asked: REFUSED, r"400 .*Only no echo is supported.*attempt 1"),
+    "an outage": (lambda asked: Status(503), r"503 .*attempt 2"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_a_server_cannot_say_is_a_failed_call(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openai", reason="needs the extra 'chat'")
+    answer, told = FAULTS[fault]
+    with StubServer(answer) as server, pytest.raises(CallFailed, match=told):
+        ask(served(monkeypatch, server, "?attempts=2"), VIEW)
+
+
+def test_an_outage_that_passes_is_no_failure(monkeypatch: pytest.MonkeyPatch, media: MediaFolder) -> None:
+    pytest.importorskip("openai", reason="needs the extra 'chat'")
+    with StubServer(lambda asked: echo("", PIECES) if asked.number > 2 else Status(429)) as server:
+        who = served(monkeypatch, server)
+        reply = ask(who, VIEW)
+        for told, view in wrong_views(patch(media, (1, 2, 3))).items():
+            assert told in str(who.declines(Prompt((), (view,))))
+    assert (server.count, reply.text) == (3, "-4.000000")
+    assert not math.isnan(float(reply.text))
