@@ -9,7 +9,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,6 +25,7 @@ from snellen.core.runfolder import RunCard, read_responses, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.inputs import read_inputs
 from snellen.runs.judgements import judgement_items, place_of, read_verdicts, score_judged
 from snellen.runs.score import read_scores, write_scores
 from snellen.subjects.registry import make_subject
@@ -144,18 +145,21 @@ def run(
     seed: int = 0,
     limit: int | None = None,
     budget: float | None = None,
+    inputs: Mapping[str, Path] | None = None,
     show_progress: bool = True,
     before: Callable[[Plan], None] | None = None,
 ) -> Examination:
     """Ask subjects under conditions, resume what `root` holds, score `strict`.
 
-    `before` is told the plan and may stop it.
+    `inputs` are annotation tables that some conditions show from, by name (`runs.inputs`). `before` is told the plan
+    and may stop it.
     """
     suite = SUITES.get(items.card.suite)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
     made = [make_subject(one, items.items) if isinstance(one, str) else one for one in subjects]
     arms = _arms(made, points, repeats)
-    plan = Plan(items, suite, arms, seed=seed, limit=limit, budget=budget, made_with=made_with())
+    tables = read_inputs(inputs or {}, items)
+    plan = Plan(items, suite, arms, seed, limit, budget, annotations=tables, made_with=made_with())
     if before is not None:
         before(plan)
     with Progress("asking", unit="calls", shown=show_progress) as progress:

@@ -28,6 +28,9 @@ Subjects = Annotated[
     list[str], typer.Option("--subject", "-s", help="Who is examined, e.g. chat:openai/gpt-4o; may be repeated.")
 ]
 VANILLA = ["vanilla"]
+Inputs = Annotated[
+    list[str], typer.Option("--input", help="NAME=RUN or FILE: a table that a condition shows from, e.g. boxes=RUN.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness; 0 is a seed.")]
 Workers = Annotated[Optional[int], typer.Option(help="Processes; default: one a core.")]  # noqa: UP045  # read at run time
@@ -201,12 +204,13 @@ def show(
     item: Annotated[Optional[str], typer.Argument(help="Item id; default: the first of each task.")] = None,  # noqa: UP045
     condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
     html: Annotated[Optional[Path], typer.Option(help="Draw it as a page.")] = None,  # noqa: UP045
+    given: Inputs = [],  # noqa: B006  # typer copies it
     seed: Seed = 0,
 ) -> None:
     """Print, and draw, exactly what would be sent."""
     from snellen.cli.showing import show as do
 
-    do(itemset, item, condition, html, seed)
+    do(itemset, item, condition, html, seed, _pairs("--input", given))
 
 
 @app.command()
@@ -218,6 +222,7 @@ def run(
     ] = VANILLA,
     limit: Annotated[Optional[int], typer.Option(min=1, help="Only the first N test items a task.")] = None,  # noqa: UP045
     repeats: Annotated[int, typer.Option(min=1)] = 1,
+    given: Inputs = [],  # noqa: B006  # typer copies it
     budget: Annotated[
         float | None, typer.Option(help="Stop before more money is spent (prices: ?price_in=…&price_out=…).")
     ] = None,
@@ -236,7 +241,7 @@ def run(
         done.append(
             do(
                 items, subject, place, conditions=condition, repeats=repeats, seed=seed, limit=limit, budget=budget,
-                show_progress=not as_json, before=None if as_json else _announce,
+                inputs=_pairs("--input", given), show_progress=not as_json, before=None if as_json else _announce,
             )
         )  # fmt: skip
     if as_json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html as escaping
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from snellen.core.condition import parse_conditions
@@ -13,17 +14,20 @@ from snellen.core.item import Media
 from snellen.core.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.exam import find_items
+from snellen.runs.inputs import read_inputs
 from snellen.runs.preview import Call, first_calls
 from snellen.suites import SUITES
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "section{border:1px solid #ccc;border-radius:6px;padding:1rem;margin:1rem 0}pre{white-space:pre-wrap}"
-    "img{max-width:100%;display:block;margin:.4rem 0}.name{color:#777;font-size:.8rem}"
+    "img,video{max-width:100%;display:block;margin:.4rem 0}.name{color:#777;font-size:.8rem}"
 )
 
 
-def show(where: str, item: str | None, condition: str, html: Path | None, seed: int) -> None:
+def show(
+    where: str, item: str | None, condition: str, html: Path | None, seed: int, inputs: Mapping[str, Path]
+) -> None:
     """Print every first call about an item (or about the first item of each task), and draw it where `html` says."""
     items = find_items(where)
     suite = SUITES.get(items.card.suite)
@@ -31,9 +35,13 @@ def show(where: str, item: str | None, condition: str, html: Path | None, seed: 
         raise SnellenError(f"{where}: no item {item!r}; the first is {items.items[0].item_id!r}")
     with tempfile.TemporaryDirectory() as folder:
         media = MediaFolder(Path(folder), items.media)
+        tables = read_inputs(inputs, items)
         calls: list[Call] = []
         for point in parse_conditions(suite.axes, condition):
-            found = list(first_calls(items, suite, point, SubjectCard("someone"), media, only=item, seed=seed))
+            shown = first_calls(
+                items, suite, point, SubjectCard("someone"), media, only=item, seed=seed, annotations=tables
+            )
+            found = list(shown)
             calls += found if item is not None else list({call.task: call for call in reversed(found)}.values())[::-1]
         if not calls:
             raise SnellenError(f"{where}: nothing is asked about {item or 'any item'} under {condition}")
@@ -72,7 +80,9 @@ def _as_page(calls: list[Call], media: MediaFolder) -> str:
                 data = base64.b64encode(media.read(part)).decode()
                 shown.append(f'<img src="data:image/{kind};base64,{data}" alt=""><div class="name">{_name(part)}</div>')
             elif isinstance(part, Media):
-                shown.append(f'<div class="name">{_name(part)}</div>')
+                data = base64.b64encode(media.read(part)).decode()
+                source = f"data:video/{part.format};base64,{data}"
+                shown.append(f'<video src="{source}" controls muted></video><div class="name">{_name(part)}</div>')
         more = "<p>Further calls hang on the replies.</p>" if call.more else ""
         sections.append(
             f"<section><h2>{call.task}</h2><p>{escaping.escape(_about(call))}</p>{''.join(shown)}{more}</section>"

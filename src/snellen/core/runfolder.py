@@ -55,7 +55,7 @@ class ArmCard(BaseModel):
 
 
 class RunCard(BaseModel):
-    """`run.json`."""
+    """`run.json`. `annotations` tells of each table that was shown from who made it, and its hash."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -68,6 +68,7 @@ class RunCard(BaseModel):
     limit: int | None
     arms: list[ArmCard]
     showing: list[str] = []
+    annotations: dict[str, str] = {}
     made_with: dict[str, str] = {}
 
 
@@ -238,10 +239,22 @@ def _joined(root: Path, before: RunCard, now: RunCard) -> RunCard:
                 f"{root}: this run was begun with {name} {getattr(before, name)!r}, not {getattr(now, name)!r}; "
                 f"choose another --out"
             )
+    for name in before.annotations.keys() & now.annotations.keys():
+        if before.annotations[name] != now.annotations[name]:
+            raise SnellenError(
+                f"{root}: this run was begun with another table {name!r} ({before.annotations[name]}, not "
+                f"{now.annotations[name]}); choose another --out"
+            )
     fresh = {(arm.subject, arm.condition, arm.repeat) for arm in now.arms}
     kept = [arm for arm in before.arms if (arm.subject, arm.condition, arm.repeat) not in fresh]
     showing = list(dict.fromkeys([*before.showing, *now.showing]))
-    return now.model_copy(update={"arms": [*kept, *now.arms], "showing": showing})
+    return now.model_copy(
+        update={
+            "arms": [*kept, *now.arms],
+            "showing": showing,
+            "annotations": {**before.annotations, **now.annotations},
+        }
+    )
 
 
 def _line(exchange: Exchange) -> str:

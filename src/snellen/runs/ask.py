@@ -117,6 +117,7 @@ def run_card(plan: Plan) -> RunCard:
         limit=plan.limit,
         arms=arms,
         showing=sorted(_transforms_used(plan)),
+        annotations={name: f"{table.author} {table.hash[:16]}" for name, table in plan.annotations.items()},
         made_with=dict(plan.made_with),
     )
 
@@ -124,11 +125,11 @@ def run_card(plan: Plan) -> RunCard:
 def _transforms_used(plan: Plan) -> set[str]:
     used: set[str] = set()
     for task in plan.suite.tasks.values():
-        first = next((item for item in plan.items.items if item.task == task.id), None)
-        for arm in plan.arms if first else ():
+        mine = plan.items.task(task.id)
+        for arm in plan.arms if mine else ():
             showing = Showing(settle(arm.condition, plan.suite, arm.subject.card), [], plan.annotations)
-            if arm.condition.moves() <= set(task.axes):
-                assert first is not None
+            first = next((item for item in mine if task.asks(item, showing.condition)), None)
+            if first is not None and arm.condition.moves() <= set(task.axes):
                 used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, showing)}
     return used
 

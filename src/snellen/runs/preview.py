@@ -85,7 +85,16 @@ def estimates(plan: Plan, media: MediaFolder) -> list[Estimate]:
         if not card.name.startswith("chat:"):
             continue
         calls = tokens = 0
-        for call in first_calls(plan.items, plan.suite, arm.condition, card, media, seed=plan.seed, limit=plan.limit):
+        for call in first_calls(
+            plan.items,
+            plan.suite,
+            arm.condition,
+            card,
+            media,
+            seed=plan.seed,
+            limit=plan.limit,
+            annotations=plan.annotations,
+        ):
             calls += 1
             tokens += sum(
                 len(part) // CHARACTERS_A_TOKEN if isinstance(part, str) else PICTURE_TOKENS
