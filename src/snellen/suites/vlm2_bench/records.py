@@ -1,0 +1,218 @@
+"""What one released question says, checked: the same for the authors' JSONL lines and VLMEvalKit's TSV rows.
+
+Fields as the released code reads them (vlm2-bench/VLM2-Bench, `code/*/test` and `code/*/eval`; VLMEvalKit,
+`VLM2Bench`). Unverified: no released data file was at hand when this was written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from snellen.core.item import Option
+from snellen.suites.vlm2_bench import prompts
+from snellen.suites.vlm2_bench.items import COUNTS, GROUPS, TRUE_FALSE
+
+
+@dataclass(frozen=True)
+class Record:
+    """One released question. `where` is its file and line.
+
+    Records of one `group` are scored together. `mark` is the wording of a statement of Cpr, `p` or `n`. `files` are the
+    pictures or the video of a folder; of a TSV row the pictures stay in the file, at line `line`. `inline` says that
+    the question still holds its choices, because writing them anew would change it. `note` is for the card.
+    """
+
+    where: str
+    task: str
+    group: str
+    question: str
+    answer: Any
+    mark: str = ""
+    options: tuple[Option, ...] = ()
+    inline: bool = False
+    pictures: int = 0
+    files: tuple[Path, ...] = ()
+    line: int = 0
+    factors: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    question: str = Field(min_length=1)
+    type: str | None = None
+
+
+class _Pictured(_Line):
+    q_id: str | int
+    images: list[str] = Field(min_length=2)
+
+
+class _Statement(_Pictured):
+    gt_answer: Literal["T", "F"]
+    edited_prompt: str | None = None
+
+
+class _Count(_Pictured):
+    gt_answer: int
+    image_seq_len: int | None = None
+
+
+class _Group(_Pictured):
+    gt_answer: str
+
+
+class _Video(_Line):
+    vid: str = Field(pattern=r"^[^/\\]+$")
+    gt_answer: str | None = None
+
+
+MODELS: Mapping[str, type[_Line]] = {
+    **dict.fromkeys(TRUE_FALSE, _Statement),
+    **dict.fromkeys(COUNTS, _Count),
+    **dict.fromkeys(GROUPS, _Group),
+    "pc-vid": _Video,
+}
+
+
+def record_of(task: str, where: str, fields: Any, **told: Any) -> Record:
+    """The record that a line's fields make. `told` fills `files` or `line`.
+
+    Raises ValueError, whose text says all that is wrong with the line.
+    """
+    try:
+        line = MODELS[task].model_validate(fields)
+    except ValidationError as error:
+        wrong = [f"{'.'.join(map(str, one['loc'])) or 'line'}: {one['msg']}" for one in error.errors()]
+        raise ValueError("; ".join(wrong)) from None
+    made = _of_video(task, line) if isinstance(line, _Video) else _of_pictures(task, line)
+    made["factors"] = ({"type": line.type} if line.type else {}) | made.get("factors", {})
+    return Record(where, task, **{"question": line.question, **made, **told})
+
+
+def _of_video(task: str, line: _Video) -> dict[str, Any]:
+    pattern = "PQP" if "ABA" in line.vid else "PQ"
+    return {
+        "group": f"{task}-{line.vid}",
+        "answer": line.gt_answer or "",
+        "factors": {"pattern": pattern},
+        "provenance": {"vid": line.vid},
+    }
+
+
+def _of_pictures(task: str, line: _Line) -> dict[str, Any]:
+    assert isinstance(line, _Statement | _Count | _Group)
+    main, mark = _id_parts(task, str(line.q_id))
+    made: dict[str, Any] = {"group": f"{task}-{main}", "mark": mark, "pictures": len(line.images)}
+    made["provenance"] = {"q_id": str(line.q_id)}
+    if isinstance(line, _Statement):
+        return {**made, **_statement(task, line, mark)}
+    return {**made, **(_count(line) if isinstance(line, _Count) else _group(line))}
+
+
+def _id_parts(task: str, q_id: str) -> tuple[str, str]:
+    """(what the pair is called, its wording). Cpr ids are cut at the first `_`, as the released scorer does."""
+    if not task.endswith("-cpr"):
+        return q_id, ""
+    main, _, mark = q_id.removeprefix("tf_").partition("_")
+    if not main or mark not in ("p", "n"):
+        raise ValueError(f"q_id: {q_id!r} is neither ID_p nor ID_n")
+    return main, mark
+
+
+def _statement(task: str, line: _Statement, mark: str) -> dict[str, Any]:
+    positive = line.gt_answer == "T" if task.startswith("gc") else mark == "p"
+    factors = {"wording": "positive" if positive else "negative"}
+    if task == "gc-mat" and any(prompts.MATCH[edit].rstrip("?") in line.question for edit in ("add", "remove")):
+        factors["cue"] = "add/remove"
+    made: dict[str, Any] = {"answer": "true" if line.gt_answer == "T" else "false", "factors": factors}
+    if line.edited_prompt:
+        made["provenance"] = {"q_id": str(line.q_id), "edited_prompt": line.edited_prompt}
+    return made
+
+
+def _count(line: _Count) -> dict[str, Any]:
+    length = len(line.images)
+    if not 1 <= line.gt_answer <= length:
+        raise ValueError(f"gt_answer: {line.gt_answer} is no count of {length} pictures")
+    note = f"image_seq_len is {line.image_seq_len}" if line.image_seq_len not in (None, length) else ""
+    return {
+        "answer": line.gt_answer,
+        "options": tuple(Option(str(n)) for n in range(1, length + 1)),
+        "factors": {"pattern": _pattern(length, length - line.gt_answer + 1)},
+        "note": note and f"{note}, with {length} images; the images count",
+    }
+
+
+def _pattern(length: int, together: int) -> str:
+    """The only pattern of Table 5 in which so many pictures show the same one (`AAB`)."""
+    return "A" * together + ascii_uppercase[1 : 1 + length - together]
+
+
+def _group(line: _Group) -> dict[str, Any]:
+    choices = parse_choices(line.question)
+    found = re.fullmatch(r"\s*\(?([A-Z])(?:\)\s*(.*?))?[\s.;]*", line.gt_answer, re.DOTALL)
+    at = ascii_uppercase.find(found[1]) if found else -1
+    if found is None or at >= len(choices.options) or found[2] not in (None, "", choices.options[at].text):
+        raise ValueError(f"gt_answer: {line.gt_answer!r} is none of the choices of the question")
+    key = choices.options[at].key
+    made = {"question": choices.question, "answer": key, "options": choices.options, "inline": choices.inline}
+    if key != "none" and "+" not in key:
+        return made  # a text of another form, which tells no pattern
+    together = 1 if key == "none" else key.count("+") + 1
+    return {**made, "factors": {"pattern": _pattern(len(line.images), together)}}
+
+
+class Choices(NamedTuple):
+    """A question, the options that stood in it, and whether they still do."""
+
+    question: str
+    options: tuple[Option, ...]
+    inline: bool
+
+
+_HEADER = re.compile(r"\b(?:choices|options)\s*:\s*", re.IGNORECASE)
+_LETTER = re.compile(r"(?<!\w)\(?([A-Z])\)\s*")
+_NUMBERS = re.compile(r"(?:images?\s+)?\d+(?:\s*(?:,\s*and|,|and|&)\s*(?:images?\s+)?\d+)+", re.IGNORECASE)
+
+
+def parse_choices(question: str) -> Choices:
+    """The options behind `Choices:` (Table 8), cut from the question if `listed` writes the same text again.
+
+    Raises ValueError where there are none, or two are the same.
+    """
+    headers = list(_HEADER.finditer(question))
+    marks = list(_LETTER.finditer(question, headers[-1].end())) if headers else []
+    letters = "".join(mark[1] for mark in marks)
+    if len(marks) < 2 or not ascii_uppercase.startswith(letters) or marks[0].start() != headers[-1].end():
+        raise ValueError("question: no options A) …; B) … behind 'Choices:'")
+    ends = [*(mark.start() for mark in marks[1:]), len(question)]
+    texts = [question[mark.end() : end].strip(" ;,.\n\r\t") for mark, end in zip(marks, ends, strict=True)]
+    options = tuple(Option(option_key(text), text) for text in texts)
+    if len({option.key for option in options}) < len(options) or not all(texts):
+        raise ValueError(f"question: two options are the same, or one is empty ({'; '.join(texts)})")
+    cut = question[: headers[-1].start()].rstrip()
+    same = listed(cut, options) == question
+    return Choices(cut if same else question, options, not same)
+
+
+def listed(question: str, options: tuple[Option, ...]) -> str:
+    """The question with its options behind it, lettered in order, as presenters write them."""
+    lettered = (f"{letter}) {option.text}" for letter, option in zip(ascii_uppercase, options, strict=False))
+    return f"{question} {prompts.CHOICES.format(choices='; '.join(lettered))}"
+
+
+def option_key(text: str) -> str:
+    """`1+3` for `1 and 3`, `none` for `None`; other texts are their own keys."""
+    if _NUMBERS.fullmatch(text):
+        return "+".join(re.findall(r"\d+", text))
+    return "none" if text.lower() == "none" else text
