@@ -10,6 +10,7 @@ import sys
 import pytest
 
 HEAVY = (
+    "av",
     "datasets",
     "drjit",
     "fastapi",

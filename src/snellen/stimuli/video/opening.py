@@ -1,0 +1,53 @@
+"""The door to PyAV: files opened, pixels converted."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.core.errors import SnellenError
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.video.frame import VideoFrame
+    from av.video.stream import VideoStream
+
+ROUNDING_S = 1e-9
+"""What is forgiven where seconds are compared."""
+
+
+def pyav() -> Any:
+    """The package `av`, imported when first needed. Raises SnellenError where it is missing."""
+    try:
+        import av
+    except ImportError as error:
+        raise SnellenError(f"videos need PyAV ({error}); pip install 'snellen[video]'") from error
+    return av
+
+
+def converted(frame: VideoFrame, format: str, colours: int | None = None) -> VideoFrame:
+    """The frame in another pixel format, by arithmetic that is equal on all machines."""
+    how = pyav().video.reformatter.Interpolation
+    exactly = how.BILINEAR | how.ACCURATE_RND | how.BITEXACT | how.FULL_CHR_H_INT
+    return frame.reformat(
+        format=format, interpolation=exactly, dst_colorspace=colours, dst_color_range=1 if colours else None
+    )
+
+
+@contextmanager
+def opened(source: Path | bytes, where: str) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """A file and its first video stream that is no cover. What goes wrong inside becomes a SnellenError at `where`."""
+    av = pyav()
+    try:
+        with av.open(str(source) if isinstance(source, Path) else io.BytesIO(source)) as container:
+            covers = av.stream.Disposition.attached_pic
+            streams = [one for one in container.streams.video if not one.disposition & covers]
+            if not streams:
+                raise SnellenError(f"{where}: has no video stream; leave out the file")
+            yield container, streams[0]
+    except (av.error.FFmpegError, OSError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise SnellenError(f"{where}: not a readable video ({told}); mend or leave out the file") from error

@@ -1,0 +1,159 @@
+"""Videos kept as they are, and their frames."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Media
+from snellen.core.media import MediaFolder
+from snellen.stimuli.video.opening import ROUNDING_S, converted, opened
+from snellen.stimuli.video.timeline import Timeline, decoded_timeline, timeline
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.video.frame import VideoFrame
+    from av.video.stream import VideoStream
+
+_JUMP = 4
+"""Packets ahead from which a jump to a key frame saves more than the decoder's delay, which it makes anew."""
+_TURNS: dict[tuple[float, ...], Image.Transpose | None] = {
+    (1, 0, 0, 1): None,
+    (-1, 0, 0, 1): Image.Transpose.FLIP_LEFT_RIGHT,
+    (1, 0, 0, -1): Image.Transpose.FLIP_TOP_BOTTOM,
+    (-1, 0, 0, -1): Image.Transpose.ROTATE_180,
+    (0, -1, 1, 0): Image.Transpose.ROTATE_90,
+    (0, 1, -1, 0): Image.Transpose.ROTATE_270,
+    (0, 1, 1, 0): Image.Transpose.TRANSPOSE,
+    (0, -1, -1, 0): Image.Transpose.TRANSVERSE,
+}
+"""Signs of a display matrix -> what brings stored pixels into their place on screen."""
+
+
+def add_video(media: MediaFolder, path: Path) -> Media:
+    """Keep a video file, byte for byte.
+
+    Width and height are those on screen (after the rotation that the file asks for); `seconds` leads from the first
+    frame's time to the end of the last one. Raises SnellenError where the file cannot be read, is damaged or cut short,
+    has no video stream or no frame, or is none of mp4, mov, avi, webm and mkv.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise SnellenError(f"{path}: cannot be read ({error.strerror}); mend or leave out the file") from error
+    with opened(raw, str(path)) as (container, stream):
+        format = _format(container, raw, str(path))
+        line = timeline(container, stream, raw, str(path))
+    ((_, first),) = _frames_at(raw, [0.0], str(path))
+    return media.add(raw, "video", format, first.size, line.seconds)
+
+
+def uniform_times(seconds: float, count: int) -> tuple[float, ...]:
+    """The middles of `count` equal parts of a video, in seconds.
+
+    So of two or three equal parts of a clip each gets at least two of 8, and five of 16.
+    """
+    if count < 1 or seconds <= 0:
+        raise SnellenError(f"{count} frames of {seconds:g} s: ask for at least one frame of a video that lasts")
+    return tuple(seconds * (2 * n + 1) / (2 * count) for n in range(count))
+
+
+def rate_times(seconds: float, per_second: float) -> tuple[float, ...]:
+    """0, 1 / per_second, 2 / per_second, … as long as the video lasts, in seconds; at least 0."""
+    if per_second <= 0 or seconds <= 0:
+        raise SnellenError(f"{per_second:g} frames a second of {seconds:g} s: both must be above 0")
+    return tuple(n / per_second for n in range(max(1, ceil((seconds - ROUNDING_S) * per_second))))
+
+
+def frames_at(source: Path | bytes, times: Sequence[float]) -> list[tuple[float, Image.Image]]:
+    """For every wanted time (seconds) the frame on screen then: its exact time in seconds, and the RGB picture.
+
+    That is the last frame whose time is not later (a billionth of a second is forgiven for rounding), the first one for
+    times before it, the last one for times after the end. The same as from decoding everything in order; key frames are
+    jumped to where that is cheaper. Raises SnellenError as `add_video` does.
+    """
+    return _frames_at(source, times, str(source) if isinstance(source, Path) else "a video in memory")
+
+
+def _format(container: InputContainer, raw: bytes, where: str) -> Literal["mp4", "mov", "avi", "webm", "mkv"]:
+    name = container.format.name
+    if name.startswith("mov,mp4"):
+        return "mov" if container.metadata.get("major_brand", "qt").strip() == "qt" else "mp4"
+    if name.startswith("matroska"):
+        return "webm" if re.search(rb"\x42\x82.webm", raw[:256], re.DOTALL) else "mkv"
+    if name == "avi":
+        return "avi"
+    raise SnellenError(f"{where}: a file of format {name}; convert it to mp4, mov, avi, webm or mkv")
+
+
+def _frames_at(source: Path | bytes, times: Sequence[float], where: str) -> list[tuple[float, Image.Image]]:
+    if not times:
+        return []
+    with opened(source, where) as (container, stream):
+        line = timeline(container, stream, source, where)
+        wanted = sorted(set(line.on_screen(times)))
+        shown = _jumped(container, stream, line, wanted, where) if line.packets else None
+    if shown is None:
+        line = decoded_timeline(source, where) if line.packets else line
+        shown = _all_decoded(source, line, set(line.on_screen(times)), where)
+    return [(line.time(tick), shown[tick]) for tick in line.on_screen(times)]
+
+
+def _all_decoded(source: Path | bytes, line: Timeline, wanted: set[int], where: str) -> dict[int, Image.Image]:
+    with opened(source, where) as (container, stream):
+        # the decoder's order is the one on screen; the times that frames carry (in AVI) may not be
+        frames = zip(line.ticks, container.decode(stream), strict=False)
+        return {tick: _picture(frame, where) for tick, frame in frames if tick in wanted}
+
+
+def _jumped(
+    container: InputContainer, stream: VideoStream, line: Timeline, wanted: Sequence[int], where: str
+) -> dict[int, Image.Image] | None:
+    """The wanted frames, from the key frames before them; None where jumping does not lead to exactly these."""
+    places = {packet[0]: place for place, packet in enumerate(line.packets)}
+    packets: Iterator[Any] = iter(())
+    ready: dict[int, VideoFrame] = {}  # decoded, and not earlier than what was last taken
+    shown: dict[int, Image.Image] = {}
+    at = -len(places)  # the place reached; far away before the first jump
+    for tick in wanted:
+        key = line.key_before(places[tick])
+        if key > at + _JUMP or not shown:
+            container.seek(line.packets[key][0], stream=stream)  # by time: by decoding time mp4 lands a key frame early
+            packets = container.demux(stream)
+            first = next(packets)
+            at, ready = -1 if first.pts is None else places.get(first.pts, -1), {}
+            if not 0 <= at <= key or not first.is_keyframe:
+                return None
+            packets = chain([first], packets)
+        while tick not in ready:
+            packet = next(packets, None)
+            if packet is None or any(later > tick for later in ready):
+                return None
+            ready |= {frame.pts: frame for frame in packet.decode() if frame.pts is not None}
+            at += 1
+        if ready[tick].is_corrupt:
+            return None
+        shown[tick] = _picture(ready[tick], where)
+        ready = {later: frame for later, frame in ready.items() if later > tick}
+    return shown
+
+
+def _picture(frame: VideoFrame, where: str) -> Image.Image:
+    side: Any = frame.side_data
+    picture = Image.fromarray(converted(frame, "rgb24").to_ndarray())
+    if (matrix := side.get("DISPLAYMATRIX")) is None:
+        return picture
+    a, b, _, c, d, *_ = struct.unpack("9i", bytes(matrix))
+    signs = tuple(round(one / 65536, 3) for one in (a, b, c, d))
+    if signs not in _TURNS:
+        raise SnellenError(f"{where}: is to be shown at an angle or another scale; turn it upright and write it again")
+    turn = _TURNS[signs]
+    return picture if turn is None else picture.transpose(turn)

@@ -1,0 +1,92 @@
+"""When which frame of a file is on screen, and where to start decoding it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.core.errors import SnellenError
+from snellen.stimuli.video.opening import ROUNDING_S, opened
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """When which frame is on screen. Times are in ticks of `tick` seconds of the stream's own clock.
+
+    `ticks` are the frames' times in order, `end` is when the last one ends. `packets` are (time, whether a key frame)
+    in the order they are decoded, empty where the file does not tell frames' times without decoding.
+    """
+
+    tick: Fraction
+    ticks: tuple[int, ...]
+    end: int
+    packets: tuple[tuple[int, bool], ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """From the first frame's time to the end of the last one."""
+        return self.time(self.end)
+
+    def time(self, tick: int) -> float:
+        """Seconds from the first frame's time, the float nearest to the exact value."""
+        return (tick - self.ticks[0]) * self.tick.numerator / self.tick.denominator
+
+    def on_screen(self, times: Sequence[float]) -> list[int]:
+        """The frames, by their ticks, that are on screen at these seconds."""
+        starts = [self.time(tick) for tick in self.ticks]
+        return [self.ticks[max(0, bisect_right(starts, t + ROUNDING_S) - 1)] for t in times]
+
+    def whole_rate(self) -> int | None:
+        """Frames a second, where they stand on an even grid as exactly as the stream's clock can say."""
+        first, last, gaps = self.ticks[0], self.ticks[-1], len(self.ticks) - 1
+        rate = round(gaps / ((last - first) * self.tick)) if gaps else round(1 / ((self.end - first) * self.tick))
+        even = rate and all(abs(one - first - n / (rate * self.tick)) <= 1 for n, one in enumerate(self.ticks))
+        return rate if even else None
+
+    def key_before(self, place: int) -> int:
+        """Place of the packet to start decoding at. A frame shown before its key frame needs an earlier one."""
+        wanted = self.packets[place][0]
+        while place and not (self.packets[place][1] and self.packets[place][0] <= wanted):
+            place -= 1
+        return place
+
+
+def timeline(container: InputContainer, stream: VideoStream, source: Path | bytes, where: str) -> Timeline:
+    """Read without decoding where the file tells every frame's time; AVI does not."""
+    told = [packet for packet in container.demux(stream) if packet.size]
+    if any(packet.is_corrupt for packet in told):
+        raise SnellenError(f"{where}: damaged or cut short; copy it again, or leave it out")
+    packets = tuple((packet.pts, packet.is_keyframe) for packet in told if packet.pts is not None)
+    if container.format.name == "avi" or len(packets) < len(told) or len({time for time, _ in packets}) < len(told):
+        return decoded_timeline(source, where)
+    shown = {packet.pts: packet.duration for packet in told if packet.pts is not None and not packet.is_discard}
+    return _lasting(shown, stream, where, packets)
+
+
+def decoded_timeline(source: Path | bytes, where: str) -> Timeline:
+    """The times of the frames as they come out of the decoder; they come in order, whatever times they carry."""
+    with opened(source, where) as (container, stream):
+        told = [(frame.pts, frame.duration) for frame in container.decode(stream)]
+        shown = {tick: lasts for tick, lasts in told if tick is not None}
+        if len(shown) < len(told):
+            raise SnellenError(f"{where}: frames without a time of their own; convert it to mp4")
+        return _lasting(shown, stream, where)
+
+
+def _lasting(
+    shown: Mapping[int, int | None], stream: VideoStream, where: str, packets: tuple[Any, ...] = ()
+) -> Timeline:
+    """`shown`: frames' ticks, and for how many each stays; a last one that does not say stays as long as the others."""
+    if not shown or stream.time_base is None:
+        raise SnellenError(f"{where}: has no frames; leave out the file")
+    ticks, rate = sorted(shown), stream.guessed_rate
+    usual = ticks[-1] - ticks[-2] if len(ticks) > 1 else round(1 / (rate * stream.time_base)) if rate else 1
+    return Timeline(stream.time_base, tuple(ticks), ticks[-1] + max(shown[ticks[-1]] or usual, 1), packets)

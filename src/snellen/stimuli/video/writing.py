@@ -1,0 +1,180 @@
+"""Videos written from frames, and clips joined to one."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+from snellen.core import files
+from snellen.core.errors import SnellenError
+from snellen.stimuli.video.opening import ROUNDING_S, converted, opened, pyav
+from snellen.stimuli.video.reading import frames_at
+from snellen.stimuli.video.timeline import timeline
+
+if TYPE_CHECKING:
+    from av.video.stream import VideoStream
+
+Pixels: TypeAlias = NDArray[np.uint8]
+"""One frame: (height, width, 3), red, green, blue."""
+_CRF = 16
+
+
+def write_video(frames: Iterable[Pixels], path: Path, *, fps: int, gop: int = 12) -> None:
+    """Write frames, (height, width, 3) uint8 RGB of one even size, as an H.264 mp4; all of it or nothing.
+
+    `fps` frames a second, a key frame every `gop` frames. Same frames, same bytes (with the same encoder version).
+    Raises SnellenError for no frames, another shape or type, an odd size, or a rate or distance below 1.
+    """
+    files.write_bytes(path, _encoded(frames, str(path), fps, gop))
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What `joined` wrote: equal parts one behind the other, each `part_seconds` long.
+
+    `changed` says in words what was done to which part, counted from 1, to fit it in.
+    """
+
+    parts: int
+    part_seconds: float
+    fps: int
+    size: tuple[int, int]
+    changed: tuple[str, ...] = ()
+
+    @property
+    def boundaries(self) -> tuple[float, ...]:
+        """When one part gives way to the next, in seconds: one less than there are parts."""
+        return tuple(n * self.part_seconds for n in range(1, self.parts))
+
+
+def joined(
+    parts: Sequence[Path | Sequence[Pixels]],
+    path: Path,
+    *,
+    fps: int | None = None,
+    size: tuple[int, int] | None = None,
+    gop: int = 12,
+) -> Joined:
+    """Write clips one behind the other as one mp4 (encoded anew, without sound), all of the length of the shortest.
+
+    Of longer ones the beginning is taken. Parts given as frames are taken to run at `fps`. Where sizes (width, height)
+    differ, `size` must say what becomes of them: they are scaled to fit (Lanczos) on black, never stretched. Where
+    rates differ or are no whole number, `fps` must: each frame is then what is on screen at its time, never a blend.
+    Raises SnellenError where that is not told, and as `add_video` and `write_video` do.
+    """
+    clips = [_clip(part, number, fps) for number, part in enumerate(parts, 1)]
+    if not clips:
+        raise SnellenError(f"{path}: no clips to join; give at least one")
+    size = size or _common([clip.size for clip in clips], f"{path}: the clips differ in size", "size=(width, height)")
+    fps = fps or _common([clip.fps for clip in clips], f"{path}: the clips differ in frames a second", "fps=…")
+    if fps is None:
+        raise SnellenError(f"{path}: the clips have no whole number of frames a second; say fps=…")
+    count = int(min(clip.seconds for clip in clips) * fps + 1e-6)
+    if count < 1:
+        raise SnellenError(f"{path}: the shortest clip lasts less than one frame at {fps} a second; leave it out")
+    changed = [told for number, clip in enumerate(clips, 1) for told in clip.changes(number, count / fps, fps, size)]
+    files.write_bytes(path, _encoded(_fitted(clips, count, fps, size), str(path), fps, gop))
+    return Joined(len(clips), count / fps, fps, size, tuple(changed))
+
+
+@dataclass(frozen=True)
+class _Clip:
+    """One part to be joined. `fps` is None where a file has no whole number of frames a second."""
+
+    part: Path | Sequence[Pixels]
+    size: tuple[int, int]
+    seconds: float
+    fps: int | None
+
+    def changes(self, number: int, seconds: float, fps: int, size: tuple[int, int]) -> Iterator[str]:
+        if self.seconds > seconds + ROUNDING_S:
+            yield f"part {number}: cut from {self.seconds:.6g} to {seconds:.6g} s"
+        if self.fps != fps:
+            yield f"part {number}: from {self.fps or 'an uneven number of'} to {fps} frames a second"
+        if self.size != size:
+            yield f"part {number}: from {self.size[0]} x {self.size[1]} to {size[0]} x {size[1]} px, on black"
+
+    def frames(self, times: Sequence[float], rate: int) -> Iterator[Image.Image]:
+        if isinstance(self.part, Path):
+            for start in range(0, len(times), 64):  # few at once: a minute of video does not fit into memory
+                yield from (picture for _, picture in frames_at(self.part, times[start : start + 64]))
+        else:
+            yield from (Image.fromarray(self.part[round(t * rate)]) for t in times)
+
+
+def _clip(part: Path | Sequence[Pixels], number: int, fps: int | None) -> _Clip:
+    if not isinstance(part, Path):
+        if fps is None:
+            raise SnellenError(f"part {number} is given as frames, which have no rate of their own; say fps=…")
+        if not len(part):
+            raise SnellenError(f"part {number} has no frames; leave it out")
+        height, width = _checked(part[0], f"part {number}").shape[:2]
+        return _Clip(part, (width, height), len(part) / fps, fps)
+    with opened(part, str(part)) as (container, stream):
+        line = timeline(container, stream, part, str(part))
+    ((_, first),) = frames_at(part, [0.0])
+    return _Clip(part, first.size, line.seconds, line.whole_rate())
+
+
+def _common(values: Sequence[Any], what: str, mend: str) -> Any:
+    if len(set(values)) > 1:
+        raise SnellenError(f"{what} ({', '.join(map(str, values))}); say {mend}")
+    return values[0]
+
+
+def _fitted(clips: Sequence[_Clip], count: int, fps: int, size: tuple[int, int]) -> Iterator[Pixels]:
+    for clip in clips:
+        for picture in clip.frames([n / fps for n in range(count)], fps):
+            fits = picture.size == size
+            shown = picture if fits else ImageOps.pad(picture, size, Image.Resampling.LANCZOS, color=(0, 0, 0))
+            yield np.asarray(shown)
+
+
+def _checked(frame: Pixels, where: str) -> Pixels:
+    if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
+        raise SnellenError(
+            f"{where}: a frame is {frame.dtype} of shape {frame.shape}; give uint8 of (height, width, 3)"
+        )
+    return frame
+
+
+def _encoded(frames: Iterable[Pixels], where: str, fps: int, gop: int) -> bytes:
+    if fps < 1 or gop < 1:
+        raise SnellenError(f"{where}: fps={fps}, gop={gop}; both must be at least 1")
+    av, held, shape = pyav(), io.BytesIO(), None
+    with av.open(held, "w", format="mp4", options={"fflags": "+bitexact"}) as container:
+        for number, frame in enumerate(frames):
+            if shape is None:
+                shape = _checked(frame, where).shape
+                stream = _video_stream(container, shape, where, fps, gop)
+            if _checked(frame, where).shape != shape:
+                raise SnellenError(f"{where}: frame {number} has shape {frame.shape}, the first {shape}; make them one")
+            shown = converted(av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), "rgb24"), "yuv420p", 5)
+            shown.pts, shown.duration, shown.time_base = number, 1, Fraction(1, fps)
+            container.mux(stream.encode(shown))
+        if shape is None:
+            raise SnellenError(f"{where}: no frames to write; give at least one")
+        container.mux(stream.encode(None))
+    return held.getvalue()
+
+
+def _video_stream(container: Any, shape: tuple[int, ...], where: str, fps: int, gop: int) -> VideoStream:
+    height, width = shape[:2]
+    if height % 2 or width % 2 or not height * width:
+        raise SnellenError(f"{where}: {width} x {height} px; this kind of video needs even sizes: crop or scale by one")
+    # one thread, and key frames by count alone: nothing hangs on the machine
+    options = {"crf": str(_CRF), "preset": "medium", "threads": "1", "sc_threshold": "0"}
+    stream: VideoStream = container.add_stream("libx264", rate=fps, options=options)
+    stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+    coder = stream.codec_context
+    coder.gop_size, coder.time_base = gop, Fraction(1, fps)
+    coder.colorspace, coder.color_range = 6, 1  # BT.601, 16 to 235, said aloud: players guess by size otherwise
+    return stream

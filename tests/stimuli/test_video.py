@@ -1,0 +1,527 @@
+"""Videos: frames against decoding everything, files kept and refused, clips written and joined."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+pytest.importorskip("av", reason="the extra 'video' is not installed")
+
+from snellen.core.errors import SnellenError
+from snellen.core.media import MediaFolder
+from snellen.core.seeds import stream
+from snellen.stimuli.video import (
+    Joined,
+    Pixels,
+    add_video,
+    frames_at,
+    joined,
+    rate_times,
+    reading,
+    uniform_times,
+    write_video,
+)
+
+av: Any = importlib.import_module("av")  # taken as it comes: its types are many-headed
+
+SIZE = (64, 48)
+
+
+def still(number: int, size: tuple[int, int] = SIZE) -> Pixels:
+    """A frame that carries its number in ten black and white bars, above a colour that changes with it."""
+    width, height = size
+    frame = np.empty((height, width, 3), np.uint8)
+    frame[:] = (number * 7 % 256, 255 - number * 3 % 256, number * 11 % 256)
+    for bit in range(10):
+        frame[: height // 2, bit * width // 10 : (bit + 1) * width // 10] = 255 * (number >> bit & 1)
+    return frame
+
+
+def number_of(picture: Image.Image) -> int:
+    """The number that `still` wrote."""
+    bars = np.asarray(picture.convert("L"))[: picture.height // 2 - 4].mean(axis=0)
+    middles = [round((bit + 0.5) * picture.width / 10) for bit in range(10)]
+    return sum(1 << bit for bit, x in enumerate(middles) if bars[x - 1 : x + 1].mean() > 128)
+
+
+def stills(count: int, size: tuple[int, int] = SIZE, first: int = 0) -> list[Pixels]:
+    return [still(first + number, size) for number in range(count)]
+
+
+@dataclass(frozen=True)
+class Clip:
+    """How a file of numbered frames is made, by PyAV alone. `ticks` are frames' times in units of 1 / `clock` s."""
+
+    count: int = 60
+    gop: int = 12
+    fps: int = 10
+    options: Mapping[str, str] = field(default_factory=dict)
+    format: str = "mp4"
+    codec: str = "libx264"
+    ticks: Sequence[int] | None = None
+    clock: int | None = None
+    turn: tuple[Any, ...] = ()
+    muxing: Mapping[str, str] = field(default_factory=dict)
+
+    def make(self) -> bytes:
+        held = io.BytesIO()
+        with av.open(held, "w", format=self.format, options=dict(self.muxing)) as file:
+            options = {"crf": "10", "sc_threshold": "0", "threads": "1", **self.options}
+            track = file.add_stream(self.codec, rate=self.fps, options=options)
+            track.width, track.height, track.pix_fmt = *SIZE, "yuv420p"
+            track.codec_context.gop_size = self.gop
+            track.codec_context.time_base = Fraction(1, self.clock or self.fps)
+            if self.turn:
+                track.set_display_rotation(*self.turn)
+            for number, pixels in enumerate(stills(self.count)):
+                frame = av.VideoFrame.from_ndarray(pixels, "rgb24")
+                frame.pts = self.ticks[number] if self.ticks else number
+                file.mux(track.encode(frame))
+            file.mux(track.encode(None))
+        return held.getvalue()
+
+
+def uneven(count: int) -> list[int]:
+    gaps = stream("tests.video.gaps").integers(20, 400, count)
+    return [int(tick) for tick in np.cumsum(gaps)]
+
+
+SHORT = {"preset": "veryfast", "bf": "2"}
+CLIPS = {
+    "gop 1": Clip(40, 1),
+    "gop 12": Clip(60, 12),
+    "gop 30": Clip(70, 30),
+    "gop 250": Clip(260, 250, 30, SHORT),
+    "no b-frames": Clip(60, 12, options={"bf": "0"}),
+    "many b-frames": Clip(70, 30, options={"bf": "8", "b-pyramid": "normal", "b-adapt": "2"}),
+    "open gop": Clip(60, 12, options={"bf": "3", "x264-params": "open-gop=1:b-adapt=0"}),
+    "intra refresh": Clip(60, 20, options={"x264-params": "intra-refresh=1"}),
+    "uneven": Clip(60, 12, ticks=uneven(60), clock=1000),
+    "starts late": Clip(60, 12, ticks=[7000 + 100 * n for n in range(60)], clock=1000),
+    "starts late, uneven, mkv": Clip(60, 12, ticks=[90_000 + n for n in uneven(60)], clock=1000, format="matroska"),
+    "starts before 0": Clip(60, 12, ticks=[n - 17 for n in range(60)], muxing={"avoid_negative_ts": "disabled"}),
+    "mov": Clip(60, 12, format="mov"),
+    "mkv": Clip(60, 12, format="matroska"),
+    "webm": Clip(40, 12, format="webm", codec="libvpx-vp9", options={"deadline": "realtime", "cpu-used": "8"}),
+    "webm, older": Clip(40, 12, format="webm", codec="libvpx", options={"auto-alt-ref": "1", "lag-in-frames": "16"}),
+    "avi": Clip(60, 12, format="avi"),
+    "old avi": Clip(60, 12, format="avi", codec="mpeg4", options={"bf": "2", "qmax": "2"}),
+    "fragments": Clip(60, 12, muxing={"movflags": "frag_keyframe+empty_moov"}),
+}
+IN_ORDER = {"avi", "old avi", "intra refresh"}
+"""Files that are decoded from their beginning: no times in them, or key frames that are not whole."""
+
+
+@pytest.fixture(scope="session")
+def made() -> dict[str, bytes]:
+    return {}
+
+
+@pytest.fixture
+def clip(request: pytest.FixtureRequest, made: dict[str, bytes]) -> bytes:
+    name = request.param
+    if name not in made:
+        made[name] = CLIPS[name].make()
+    return made[name]
+
+
+def everything(raw: bytes) -> list[tuple[float, bytes]]:
+    """The oracle: every frame in the decoder's order, its time and its pixels. Files' times in order are its times."""
+    how = av.video.reformatter.Interpolation
+    exactly = how.BILINEAR | how.ACCURATE_RND | how.BITEXACT | how.FULL_CHR_H_INT
+    with av.open(io.BytesIO(raw)) as file:
+        told = [(f.pts, f.time_base, f.to_ndarray(format="rgb24", interpolation=exactly)) for f in file.decode(video=0)]
+    ticks = sorted(pts for pts, _, _ in told)
+    return [
+        (float((tick - ticks[0]) * base), pixels.tobytes()) for tick, (_, base, pixels) in zip(ticks, told, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("name", "clip"), [(name, name) for name in CLIPS], indirect=["clip"])
+def test_frames_are_those_of_decoding_everything(name: str, clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle = everything(clip)
+    fell_back: list[str] = []
+    plain = reading._all_decoded
+
+    def watched(*told: Any) -> Any:
+        fell_back.append(name)
+        return plain(*told)
+
+    monkeypatch.setattr(reading, "_all_decoded", watched)
+    starts, end = [start for start, _ in oracle], 1.1 * oracle[-1][0]
+    rng = stream("tests.video", name)
+    wanted = {
+        "each": starts,
+        "between": [(a + b) / 2 for a, b in pairwise(starts)][::7],
+        "a second": rate_times(end, 1),
+        "eight": uniform_times(end, 8),
+        "anywhere": rng.uniform(-0.5, end + 1, 25).tolist(),
+        "backwards, twice": [end, end / 2, end / 2, 0.0],
+        "the last": [starts[-1]],
+    }
+    for way, times in wanted.items():
+        shown = [max((k for k, start in enumerate(starts) if start <= t + 1e-9), default=0) for t in times]
+        got = frames_at(clip, times)
+        assert [at for at, _ in got] == [starts[k] for k in shown], way
+        assert all(picture.tobytes() == oracle[k][1] for (_, picture), k in zip(got, shown, strict=True)), way
+    assert bool(fell_back) == (name in IN_ORDER)
+
+
+@pytest.mark.parametrize("clip", ["gop 250", "uneven", "starts late", "old avi", "webm"], indirect=True)
+def test_a_frame_is_the_one_that_was_put_there(clip: bytes) -> None:
+    """The oracle above and the code share a decoder; the numbers in the pictures do not hang on it."""
+    starts = [start for start, _ in everything(clip)]
+    for number in (0, 1, 17, 39):
+        assert [number_of(picture) for _, picture in frames_at(clip, [starts[number]])] == [number]
+
+
+@pytest.mark.parametrize("clip", ["gop 12", "mov", "mkv", "webm", "fragments"], indirect=True)
+def test_only_what_leads_to_the_frame_is_decoded(clip: bytes) -> None:
+    """All other packets are made unreadable; the frame is still right."""
+    oracle = everything(clip)
+    wanted = 29
+    with av.open(io.BytesIO(clip)) as file:
+        told = [packet for packet in file.demux(video=0) if packet.size]
+    keys = [place for place, packet in enumerate(told) if packet.is_keyframe]
+    first, after = max(k for k in keys if k <= wanted), min(k for k in keys if k > wanted + 6)
+    broken = bytearray(clip)
+    for packet in (*told[2:first], *told[after:]):  # the first two packets are looked at when a file is opened
+        where = clip.index(bytes(packet), packet.pos)
+        broken[where + 8 : where + packet.size] = bytes(packet.size - 8)
+    ((at, picture),) = frames_at(bytes(broken), [oracle[wanted][0]])
+    assert (at, picture.tobytes()) == oracle[wanted]
+
+
+def test_a_file_that_calls_frames_key_frames_is_not_believed() -> None:
+    """One packet in the middle claims to be a key frame; nothing can be decoded from it on."""
+    held = io.BytesIO()
+    with av.open(io.BytesIO(CLIPS["gop 30"].make())) as file, av.open(held, "w", format="matroska") as out:
+        (track,) = file.streams.video
+        copy = out.add_stream_from_template(track)
+        for number, packet in enumerate(packet for packet in file.demux(track) if packet.size):
+            packet.stream = copy
+            packet.is_keyframe = packet.is_keyframe or number in (16, 17)
+            out.mux(packet)
+    oracle = everything(held.getvalue())
+    assert len(oracle) == 70
+    for number in (15, 19, 20, 29, 30, 31):
+        ((at, picture),) = frames_at(held.getvalue(), [oracle[number][0]])
+        assert (at, picture.tobytes()) == oracle[number]
+
+
+def test_nothing_wanted_nothing_decoded() -> None:
+    assert frames_at(b"no video", []) == []
+
+
+@pytest.mark.parametrize("count", [8, 16])
+@pytest.mark.parametrize("parts", [2, 3])
+def test_every_part_of_a_sequence_is_seen_twice_or_more(count: int, parts: int) -> None:
+    for seconds in (0.9, 6.0, 100.0):
+        times = uniform_times(seconds, count)
+        seen = [sum(n * seconds / parts <= t < (n + 1) * seconds / parts for t in times) for n in range(parts)]
+        assert sum(seen) == count
+        assert min(seen) >= (2 if count == 8 else 5)
+
+
+def test_times() -> None:
+    assert uniform_times(8.0, 4) == (1.0, 3.0, 5.0, 7.0)
+    assert uniform_times(3.0, 1) == (1.5,)
+    assert rate_times(3.0, 1) == (0.0, 1.0, 2.0), "not at the end: nothing is on screen there any more"
+    assert rate_times(3.01, 1) == (0.0, 1.0, 2.0, 3.0)
+    assert rate_times(0.2, 1) == (0.0,)
+    assert rate_times(1.0, 2.5) == (0.0, 0.4, 0.8)
+    assert len(rate_times(30 * (1 / 30), 1)) == 1
+    for seconds, count in ((1, 0), (0, 8)):
+        with pytest.raises(SnellenError, match="at least one frame"):
+            uniform_times(seconds, count)
+    with pytest.raises(SnellenError, match="above 0"):
+        rate_times(1, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "seconds"),
+    [
+        ("gop 12", "mp4", 6.0),
+        ("mov", "mov", 6.0),
+        ("mkv", "mkv", 6.0),
+        ("webm", "webm", 4.0),
+        ("avi", "avi", 6.0),
+        ("starts late", "mp4", 6.0),
+        ("starts before 0", "mp4", 4.3),
+    ],
+)
+def test_a_video_is_kept_byte_for_byte(name: str, format: str, seconds: float, tmp_path: Path) -> None:
+    path = tmp_path / "clip.any"  # the name says nothing
+    path.write_bytes(CLIPS[name].make())
+    folder = MediaFolder(tmp_path / "media")
+    media = add_video(folder, path)
+    assert (media.kind, media.format, media.width, media.height) == ("video", format, *SIZE)
+    assert media.seconds == seconds
+    assert folder.read(media) == path.read_bytes()
+
+
+def test_uneven_frames_last_to_the_end_of_the_last(tmp_path: Path) -> None:
+    ticks = CLIPS["uneven"].ticks
+    assert ticks is not None
+    (tmp_path / "clip.mp4").write_bytes(CLIPS["uneven"].make())
+    seconds = add_video(MediaFolder(tmp_path), tmp_path / "clip.mp4").seconds
+    assert 0 < seconds - (ticks[-1] - ticks[0]) / 1000 <= 0.4
+
+
+def sound(tmp_path: Path) -> bytes:
+    held = io.BytesIO()
+    with av.open(held, "w", format="mp4") as file:
+        track = file.add_stream("aac", rate=16_000)
+        track.layout = "mono"
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), "fltp", "mono")
+        frame.rate = 16_000
+        file.mux(track.encode(frame))
+        file.mux(track.encode(None))
+    return held.getvalue()
+
+
+def faststart(tmp_path: Path) -> bytes:
+    """A file whose index comes first, so that it opens when its end is missing."""
+    path = tmp_path / "whole.mp4"
+    with av.open(str(path), "w", options={"movflags": "faststart"}) as file:
+        track = file.add_stream("libx264", rate=10)
+        track.width, track.height, track.pix_fmt = *SIZE, "yuv420p"
+        for pixels in stills(40):
+            file.mux(track.encode(av.VideoFrame.from_ndarray(pixels, "rgb24")))
+        file.mux(track.encode(None))
+    raw = path.read_bytes()
+    return raw[: len(raw) * 2 // 3]
+
+
+def empty(tmp_path: Path) -> bytes:
+    held = io.BytesIO()
+    with av.open(held, "w", format="mp4", options={"movflags": "empty_moov"}) as file:
+        track = file.add_stream("libx264", rate=10)
+        track.width, track.height, track.pix_fmt = *SIZE, "yuv420p"
+        file.start_encoding()
+    return held.getvalue()
+
+
+def picture(tmp_path: Path) -> bytes:
+    held = io.BytesIO()
+    Image.fromarray(still(0)).save(held, "GIF", save_all=True, append_images=[Image.fromarray(still(9))])
+    return held.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda _: b"hello " * 100, "not a readable video"),
+        (lambda _: CLIPS["gop 12"].make()[:3000], "not a readable video"),
+        (faststart, "damaged or cut short"),
+        (sound, "no video stream"),
+        (empty, "no frames"),
+        (picture, "format gif"),
+    ],
+)
+def test_what_is_no_video_is_refused(make: Any, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.mp4"
+    path.write_bytes(make(tmp_path))
+    with pytest.raises(SnellenError) as caught:
+        add_video(MediaFolder(tmp_path / "media"), path)
+    assert str(caught.value).startswith(str(path))
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "media").exists()
+
+
+def test_a_missing_file_and_a_missing_package_are_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SnellenError, match=r"none\.mp4: cannot be read"):
+        add_video(MediaFolder(tmp_path), tmp_path / "none.mp4")
+    with pytest.raises(SnellenError, match=r"none\.mp4: not a readable video \(No such file"):
+        frames_at(tmp_path / "none.mp4", [0])
+    plain = builtins.__import__
+
+    def without(name: str, *told: Any) -> Any:
+        if name == "av":
+            raise ImportError("No module named 'av'")
+        return plain(name, *told)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(SnellenError, match=r"pip install 'snellen\[video\]'"):
+        frames_at(b"anything", [0])
+
+
+@pytest.mark.parametrize(
+    ("turn", "wanted"),
+    [
+        ((90,), Image.Transpose.ROTATE_90),
+        ((-90,), Image.Transpose.ROTATE_270),
+        ((180,), Image.Transpose.ROTATE_180),
+        ((0, True, False), Image.Transpose.FLIP_LEFT_RIGHT),
+        ((0, False, True), Image.Transpose.FLIP_TOP_BOTTOM),
+        ((90, True, False), Image.Transpose.TRANSVERSE),
+        ((90, False, True), Image.Transpose.TRANSPOSE),
+    ],
+)
+def test_frames_are_turned_as_the_file_says(turn: tuple[Any, ...], wanted: Image.Transpose, tmp_path: Path) -> None:
+    ((_, plain),), ((_, turned),) = (frames_at(Clip(3, turn=t).make(), [0.1]) for t in ((), turn))
+    assert turned.tobytes() == plain.transpose(wanted).tobytes()
+    (tmp_path / "turned.mov").write_bytes(Clip(3, turn=turn).make())
+    media = add_video(MediaFolder(tmp_path), tmp_path / "turned.mov")
+    assert (media.width, media.height) == turned.size
+
+
+def test_an_odd_angle_is_refused() -> None:
+    with pytest.raises(SnellenError, match="at an angle"):
+        frames_at(Clip(3, turn=(30,)).make(), [0])
+
+
+def test_flips_are_the_players_way() -> None:
+    """`TRANSVERSE` and `TRANSPOSE` above, once more by hand: turned by 90 degrees, then mirrored left to right."""
+    ((_, plain),), ((_, turned),) = (frames_at(Clip(1, turn=t).make(), [0]) for t in ((), (90, True, False)))
+    by_hand = plain.transpose(Image.Transpose.ROTATE_90).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+    assert turned.tobytes() == by_hand.tobytes()
+
+
+def test_written_frames_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "clip.mp4"
+    written = stills(50, (96, 64))
+    write_video(iter(written), path, fps=25, gop=10)
+    media = add_video(MediaFolder(tmp_path / "media"), path)
+    assert (media.format, media.width, media.height, media.seconds) == ("mp4", 96, 64, 2.0)
+    read = frames_at(path, [n / 25 for n in range(50)])
+    assert [at for at, _ in read] == [n / 25 for n in range(50)]
+    assert [number_of(picture) for _, picture in read] == list(range(50))
+    differ = [np.abs(np.asarray(p, int) - w).mean() for (_, p), w in zip(read, written, strict=True)]
+    assert max(differ) < 4
+    with av.open(str(path)) as file:
+        (track,) = file.streams.video
+        keys = [place for place, packet in enumerate(file.demux(track)) if packet.is_keyframe]
+        assert (track.codec_context.name, track.codec_context.pix_fmt) == ("h264", "yuv420p")
+    assert keys == [0, 10, 20, 30, 40], "every tenth, and none in between where the picture jumps"
+
+
+@pytest.mark.parametrize("colour", [(200, 40, 90), (10, 200, 30), (0, 0, 255), (255, 255, 255), (0, 0, 0)])
+def test_colours_are_kept(colour: tuple[int, int, int], tmp_path: Path) -> None:
+    write_video([np.full((48, 64, 3), colour, np.uint8)], tmp_path / "c.mp4", fps=1)
+    ((_, read),) = frames_at(tmp_path / "c.mp4", [0])
+    assert np.abs(np.asarray(read, int) - colour).max() <= 3
+
+
+def test_same_frames_same_bytes(tmp_path: Path) -> None:
+    rng = stream("tests.video.noise")
+    noise = rng.integers(0, 256, (20, 48, 64, 3), dtype=np.uint8)
+    for name in ("a", "b"):
+        write_video(noise, tmp_path / f"{name}.mp4", fps=10)
+    assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
+    noise[19, 0, 0] ^= 255
+    write_video(noise, tmp_path / "c.mp4", fps=10)
+    assert (tmp_path / "c.mp4").read_bytes() != (tmp_path / "a.mp4").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("frames", "options", "told"),
+    [
+        (stills(2, (63, 48)), {}, "even sizes"),
+        (stills(2, (64, 47)), {}, "even sizes"),
+        ([], {}, "no frames"),
+        ([*stills(1), *stills(1, (32, 32))], {}, "frame 1 has shape"),
+        ([np.zeros((48, 64, 3))], {}, "uint8"),
+        ([np.zeros((48, 64), np.uint8)], {}, "uint8"),
+        (stills(2), {"fps": 0}, "at least 1"),
+        (stills(2), {"gop": 0}, "at least 1"),
+    ],
+)
+def test_what_cannot_be_written_leaves_no_file(frames: Any, options: Any, told: str, tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match=told) as caught:
+        write_video(frames, tmp_path / "clip.mp4", **{"fps": 10, **options})
+    assert "clip.mp4" in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def walks(tmp_path: Path) -> tuple[Path, Path]:
+    """Two clips at 10 frames a second: numbers 0 to 29, and 100 to 119."""
+    for name, count, first in (("p", 30, 0), ("q", 20, 100)):
+        write_video(stills(count, first=first), tmp_path / f"{name}.mp4", fps=10)
+    return tmp_path / "p.mp4", tmp_path / "q.mp4"
+
+
+def numbers(path: Path, fps: int) -> list[int]:
+    seconds = add_video(MediaFolder(path.parent / "media"), path).seconds
+    return [number_of(picture) for _, picture in frames_at(path, rate_times(seconds, fps))]
+
+
+def test_clips_are_joined_in_equal_parts(walks: tuple[Path, Path], tmp_path: Path) -> None:
+    p, q = walks
+    told = joined([p, q, p], tmp_path / "pqp.mp4")
+    assert told == Joined(3, 2.0, 10, SIZE, tuple(f"part {n}: cut from 3 to 2 s" for n in (1, 3)))
+    assert told.boundaries == (2.0, 4.0)
+    assert numbers(tmp_path / "pqp.mp4", 10) == [*range(20), *range(100, 120), *range(20)]
+    again = joined([q, q], tmp_path / "qq.mp4")
+    assert (again.changed, again.boundaries) == ((), (2.0,))
+
+
+def test_frames_and_files_are_joined(walks: tuple[Path, Path], tmp_path: Path) -> None:
+    told = joined([stills(12, first=50), walks[0]], tmp_path / "mixed.mp4", fps=10)
+    assert told.part_seconds == 1.2
+    assert numbers(tmp_path / "mixed.mp4", 10) == [*range(50, 62), *range(12)]
+
+
+def test_other_rates_are_taken_in_time_when_told(walks: tuple[Path, Path], tmp_path: Path) -> None:
+    write_video(stills(60, first=200), tmp_path / "fast.mp4", fps=30)
+    (tmp_path / "uneven.mp4").write_bytes(CLIPS["uneven"].make())
+    for other in ("fast.mp4", "uneven.mp4"):
+        with pytest.raises(SnellenError, match=r"frames a second \(10, .*\); say fps="):
+            joined([walks[0], tmp_path / other], tmp_path / "out.mp4")
+    assert not (tmp_path / "out.mp4").exists()
+    told = joined([walks[0], tmp_path / "fast.mp4"], tmp_path / "out.mp4", fps=15)
+    assert told.changed == (
+        "part 1: cut from 3 to 2 s",
+        "part 1: from 10 to 15 frames a second",
+        "part 2: from 30 to 15 frames a second",
+    )
+    slow, quick = [n * 10 // 15 for n in range(30)], [200 + 2 * n for n in range(30)]
+    assert numbers(tmp_path / "out.mp4", 15) == [*slow, *quick]
+    uneven = joined([tmp_path / "uneven.mp4"], tmp_path / "even.mp4", fps=5)
+    assert uneven.changed[-1] == "part 1: from an uneven number of to 5 frames a second"
+
+
+def test_other_sizes_are_fitted_on_black_when_told(walks: tuple[Path, Path], tmp_path: Path) -> None:
+    write_video([np.full((64, 64, 3), 255, np.uint8)] * 20, tmp_path / "square.mp4", fps=10)
+    with pytest.raises(SnellenError, match=r"differ in size \(\(64, 48\), \(64, 64\)\); say size="):
+        joined([walks[0], tmp_path / "square.mp4"], tmp_path / "out.mp4")
+    told = joined([walks[0], tmp_path / "square.mp4"], tmp_path / "out.mp4", size=(128, 48))
+    assert told.changed[1:] == (
+        "part 1: from 64 x 48 to 128 x 48 px, on black",
+        "part 2: from 64 x 64 to 128 x 48 px, on black",
+    )
+    ((_, wide), (_, square)) = frames_at(tmp_path / "out.mp4", [0.0, 3.0])
+    assert (wide.size, square.size) == ((128, 48), (128, 48))
+    light = np.asarray(square.convert("L"))
+    assert light[:, 44:84].min() > 240, "48 px wide in the middle: as high as wide"
+    assert light[:, :36].max() < 15 > light[:, 92:].max()
+
+
+def test_what_cannot_be_joined(walks: tuple[Path, Path], tmp_path: Path) -> None:
+    for parts, told in (
+        ([], "no clips"),
+        ([stills(3)], "say fps="),
+        ([tmp_path / "none.mp4"], "not a readable video"),
+    ):
+        with pytest.raises(SnellenError, match=told):
+            joined(parts, tmp_path / "out.mp4")
+    with pytest.raises(SnellenError, match="part 2 has no frames"):
+        joined([walks[0], []], tmp_path / "out.mp4", fps=10)
+    write_video(stills(3), tmp_path / "short.mp4", fps=10)
+    with pytest.raises(SnellenError, match="less than one frame"):
+        joined([tmp_path / "short.mp4"], tmp_path / "out.mp4", fps=1)
