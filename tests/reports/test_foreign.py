@@ -14,10 +14,11 @@ import pytest
 from snellen.core.errors import CallFailed
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.score import Metric
 from snellen.core.subject import Base, SubjectCard
 from snellen.reports import Report, print_table, write_report
 from snellen.reports.export import to_latex, to_markdown
-from snellen.reports.words import amount, answer_words, brief, difference, foreign, is_share, rate, slug, span
+from snellen.reports.words import amount, answer_words, brief, difference, foreign, rate, slug, span
 from tests.reports.exam import suite_of, write_items, write_run
 from tests.reports.test_report import Tags
 
@@ -44,6 +45,8 @@ class Hostile(Base):
         return Reply(HOSTILE[number % len(HOSTILE)], model="<i>m</i>", stop="<u>stop</u>")
 
 
+SHARE, NATURAL = Metric("near", lambda item, said: 0.5), Metric("accuracy", lambda item, said: 0.5, share=False)
+"""What is written in percent hangs on what the metric says of itself, not on its name."""
 NAMES = ("py:<img src=x>:$\\frac{", "py:[bold]m|k_%&#", "chat:a/" + "long-" * 40)
 
 
@@ -80,7 +83,7 @@ def test_the_terminal_survives(evil: Report) -> None:
     from rich.console import Console
 
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(print_table(evil.results))
+    console.print(print_table(evil.results, suite_of=suite_of))
     assert "py:[bold]m|k_%&#" in console.export_text()
 
 
@@ -104,30 +107,30 @@ def test_foreign_text(text: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("value", "metric", "n", "told"),
     [
-        (0.625, "accuracy", 8, "62 %"),
-        (0.625, "accuracy", 200, "62.5 %"),
-        (1.0, "all_correct", 8, "100 %"),
-        (float("nan"), "accuracy", 8, "–"),
-        (0.5, "mae_over_gt", 8, "0.50"),
-        (12.345, "ciede2000", 8, "12.3"),
-        (100.0, "acc_num", 8, "100"),
-        (0.0, "giou", 8, "0"),
-        (-0.25, "giou", 8, "-0.25"),
+        (0.625, SHARE, 8, "62 %"),
+        (0.625, SHARE, 200, "62.5 %"),
+        (1.0, SHARE, 8, "100 %"),
+        (float("nan"), SHARE, 8, "–"),
+        (float("nan"), NATURAL, 8, "–"),
+        (0.5, NATURAL, 8, "0.50"),
+        (12.345, NATURAL, 8, "12.3"),
+        (100.0, NATURAL, 8, "100"),
+        (0.0, NATURAL, 8, "0"),
+        (-0.25, NATURAL, 8, "-0.25"),
     ],
 )
-def test_amounts(value: float, metric: str, n: int, told: str) -> None:
+def test_amounts(value: float, metric: Metric, n: int, told: str) -> None:
     assert amount(value, metric, n) == told
 
 
 def test_small_words() -> None:
-    assert span(0.1, 0.25, "accuracy", 8) == "[10, 25]"
-    assert span(float("nan"), 1.0, "accuracy") == ""
+    assert span(0.1, 0.25, SHARE, 8) == "[10, 25]"
+    assert span(float("nan"), 1.0, SHARE) == ""
     assert [rate(x) for x in (0.001, 0.01, 0.256)] == ["< 1 %", "1 %", "26 %"]
-    assert difference(-0.01, "accuracy") == "1 point"
-    assert difference(0.1, "accuracy") == "10 points"
-    assert difference(-0.5, "giou") == "0.50"
-    assert is_share("pair_accuracy")
-    assert not is_share("giou")
+    assert difference(-0.01, SHARE) == "1 point"
+    assert difference(0.1, SHARE) == "10 points"
+    assert difference(-0.5, NATURAL) == "0.50"
+    assert span(0.1, 0.25, NATURAL, 8) == "[0.10, 0.25]"
     assert slug("A b/C") == "a-b-c"
     assert brief("chat:a/b", 20) == "chat:a/b"
     assert brief("0123456789abcdef", 9) == "0123…cdef"

@@ -179,7 +179,7 @@ def test_two_sets_of_one_suite_stay_apart(small_root: Path, tmp_path: Path) -> N
     hashes = sorted(read_run_card(root).recipe_hash[:6] for root in (small_root, other))
     assert names == [f"shapes-{told}-main.csv" for told in hashes]
     assert "has tables of its own" in page(both).text
-    assert print_table(both.results).row_count == 4
+    assert print_table(both.results, suite_of=suite_of).row_count == 4
 
 
 def test_two_suites_have_a_section_each(small_root: Path, tmp_path: Path) -> None:
@@ -288,11 +288,12 @@ def test_the_printed_table_fits_a_terminal(report: Report) -> None:
     from rich.console import Console
 
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(print_table(report.results))
+    console.print(print_table(report.results, suite_of=suite_of))
     lines = console.export_text().splitlines()
     assert max(map(len, lines)) <= 120
     assert any(re.search(r"fake:oracle\s+100 % \[\d+, 100\]\s+100 %", line) for line in lines)
     assert any("chance 25 %" in line for line in lines)
+    assert any("chance 0.55" in line for line in lines), "sizing is no share"
     assert sum("declined" in line for line in lines) == 3
 
 

@@ -50,7 +50,7 @@ def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[A
     """Scores put together. What was never asked has no row; a declined arm is one row without value, n = 0.
 
     Whole-task rows have empty `factor` and `level`; rows of a subgroup name them. `value`, `low`, `high`, `chance` and
-    `ceiling` are fractions 0 to 1 for accuracy-like metrics, natural units otherwise.
+    `ceiling` are fractions 0 to 1 for metrics that are shares, natural units otherwise.
     """
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
     rows = []

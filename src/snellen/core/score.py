@@ -27,7 +27,8 @@ class Metric:
     """A pure function of an item and what was read.
 
     `worst` is the score of an unreadable reply under `strict`. `chance` is the expected score of a guesser who knows
-    the form of the answer and nothing of the pictures. `summary` puts units together.
+    the form of the answer and nothing of the pictures. `summary` puts units together. `share` says that the score is a
+    fraction from 0 to 1, which people read in percent; without it, it is read in its own unit.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Metric:
     higher_is_better: bool = True
     chance: Callable[[Item], float] = _unknown
     summary: Literal["mean", "median", "root mean square"] = "mean"
+    share: bool = True
 
 
 @dataclass(frozen=True)

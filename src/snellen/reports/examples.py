@@ -12,8 +12,10 @@ from pathlib import Path
 import pandas as pd
 
 from snellen.analysis.contrasts import arm_name
+from snellen.analysis.results import metric_of
 from snellen.core import files
 from snellen.core.item import Item, Media
+from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import arm_order, lines_of, whole_tasks
@@ -113,7 +115,8 @@ def examples(run: LoadedRun, thumbs: Thumbs, each: int, most: int) -> list[tuple
     texts = {(r.item_id, arm_name(r.subject, r.condition)): r.text or "" for r in reversed(run.responses)}
     reasons = {(r.item_id, arm_name(r.subject, r.condition)): r.reason for r in reversed(run.responses)}
     for (task, protocol, metric), _ in rows.groupby(["task", "protocol", "metric"], sort=False):
-        scores = run.scores[str(protocol)]
+        how = run.suite.tasks[str(task)].protocols[str(protocol)]
+        scores, asked = run.scores[str(protocol)], metric_of(how, str(metric))
         scores = scores[(scores["task"] == task) & (scores["metric"] == metric)]
         scores = scores.drop_duplicates(["subject", "condition", "item_id"])
         told = [arm_name(s, c) for s, c in zip(scores["subject"], scores["condition"], strict=True)]
@@ -125,9 +128,7 @@ def examples(run: LoadedRun, thumbs: Thumbs, each: int, most: int) -> list[tuple
             heard = {row.arm: row for row in lines_of(scores[scores["item_id"] == item_id])}
             item = run.items.by_id[item_id]
             said = tuple(
-                _said(
-                    item, arm, heard[arm], str(metric), texts.get((item_id, arm), ""), reasons.get((item_id, arm), "")
-                )
+                _said(item, arm, heard[arm], asked, texts.get((item_id, arm), ""), reasons.get((item_id, arm), ""))
                 for arm in order
                 if arm in heard
             )
@@ -172,7 +173,7 @@ def draw(scores: pd.DataFrame, place: list[str], each: int, most: int) -> list[s
     return chosen
 
 
-def _said(item: Item, arm: str, row: object, metric: str, text: str, reason: str) -> Said:
+def _said(item: Item, arm: str, row: object, metric: Metric, text: str, reason: str) -> Said:
     mark, value = str(row.mark), float(row.value)  # type: ignore[attr-defined]
     score = "" if not mark.startswith("partly") else amount(value, metric)
     said = json.loads(row.said)  # type: ignore[attr-defined]

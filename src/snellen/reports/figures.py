@@ -17,7 +17,7 @@ import pandas as pd
 from snellen.core import files
 from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import arm_order, level_order, lines_of, metric_in, standing, subgroups, whole_tasks
-from snellen.reports.words import brief, is_share
+from snellen.reports.words import brief
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,7 +145,7 @@ def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: LoadedRun) -> None:
     faces = ["white" if state == "same" else colour for state, colour in zip(states, colours, strict=True)]
     axes.scatter(heard["value"].to_numpy(float), at, s=26, c=faces, edgecolors=colours, linewidths=1.3, zorder=3)
     _unheard(axes, rows[rows["value"].isna()])
-    if is_share(metric.name):
+    if metric.share:
         axes.set_xlim(-0.03, 1.03)
         axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -14,7 +14,7 @@ from snellen.analysis.contrasts import COLUMNS, arm_name, contrasts
 from snellen.core.score import Metric, Protocol
 from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import arm_order, lines_of, metric_in, standing, subgroups, whole_tasks
-from snellen.reports.words import amount, difference, is_share, span
+from snellen.reports.words import amount, difference, span
 
 MOST_ARMS = 16
 """Arms that are compared two by two."""
@@ -60,18 +60,20 @@ def checks(run: LoadedRun) -> list[Check]:
     found = []
     fakes = [name for name in whole["arm"].unique() if name.startswith("fake:") and " " not in name]
     for arm in sorted(fakes, key=lambda name: (name != "fake:oracle", name != "fake:chance", name)):
-        mine = [row for row in lines_of(whole[whole["arm"] == arm]) if is_share(str(row.metric)) and row.n > 0]
+        mine = list(lines_of(whole[whole["arm"] == arm]))
         if arm == "fake:oracle":
-            found.append(_check("An observer who knows what is depicted solves every item", mine, _perfect))
+            found.append(_check(run, "An observer who knows what is depicted solves every item", mine, _perfect))
         elif arm == "fake:chance":
-            found.append(_check("A guesser's interval contains chance", mine, _contains_chance))
+            found.append(_check(run, "A guesser's interval contains chance", mine, _contains_chance))
         elif arm.startswith("fake:blind-to="):
             factor = arm.partition("=")[2]
-            needs = parts[(parts["arm"] == arm) & (parts["factor"] == "requires") & (parts["n"] > 0)]
+            needs = parts[(parts["arm"] == arm) & (parts["factor"] == "requires")]
             blind = list(lines_of(needs[needs["level"] == factor]))
             rest = list(lines_of(needs[needs["level"] == f"not {factor}"]))
-            found.append(_check(f"Blind to {factor}: at chance where {factor} is required", blind, _contains_chance))
-            found.append(_check(f"Blind to {factor}: perfect where it is not required", rest, _perfect))
+            found.append(
+                _check(run, f"Blind to {factor}: at chance where {factor} is required", blind, _contains_chance)
+            )
+            found.append(_check(run, f"Blind to {factor}: perfect where it is not required", rest, _perfect))
     return [check for check in found if check.places]
 
 
@@ -83,13 +85,15 @@ def _contains_chance(row: Any) -> bool:
     return bool(row.low <= row.chance <= row.high)
 
 
-def _check(text: str, rows: list[Any], holds: Any) -> Check:
+def _check(run: LoadedRun, text: str, rows: list[Any], holds: Callable[[Any], bool]) -> Check:
+    """Checked where something was heard and perfect means 1: on shares."""
+    found = [(row, metric) for row in rows if row.n > 0 and (metric := metric_in(run.suite, row)).share]
     failed = tuple(
-        f"{row.task}: {amount(row.value, row.metric)} {span(row.low, row.high, row.metric)}"
-        for row in rows
+        f"{row.task}: {amount(row.value, metric)} {span(row.low, row.high, metric)}"
+        for row, metric in found
         if not holds(row)
     )
-    return Check(text, len(rows) - len(failed), len(rows), failed)
+    return Check(text, len(found) - len(failed), len(found), failed)
 
 
 def paired(run: LoadedRun, most: int = MOST_ARMS) -> pd.DataFrame:
@@ -190,14 +194,14 @@ def _sentences(ranked: list[str], told: Mapping[tuple[str, str], Any], metric: M
             if held and held[3] and held[0] * sign > 0:
                 value, low, high, _, n = held
                 ends = sorted((abs(low), abs(high)))
-                yield Sentence(better, worse, difference(value, metric.name, n), span(ends[0], ends[1], metric.name, n))
+                yield Sentence(better, worse, difference(value, metric, n), span(ends[0], ends[1], metric, n))
                 break
 
 
 def _matrix_cell(held: Any, metric: Metric) -> tuple[str, int]:
     """(signed difference, 1 clearly better, -1 clearly worse, 0 unclear)."""
     value, _, _, clear, n = held
-    text = "0" if value == 0 else f"{'+' if value > 0 else '−'}{amount(abs(value), metric.name, n, False)}"
+    text = "0" if value == 0 else f"{'+' if value > 0 else '−'}{amount(abs(value), metric, n, False)}"
     better = (value > 0) == metric.higher_is_better
     return text, (1 if better else -1) if clear else 0
 
@@ -238,11 +242,12 @@ def published(run: LoadedRun) -> Iterator[Printed]:
                 if (near["level"] == "").any()
                 else tuple(dict.fromkeys(near["level"]))
             )
-            yield _printed(str(task), str(metric), factor, levels, near, ours[ours["factor"].isin(["", factor])])
+            asked = metric_in(run.suite, next(lines_of(ours)))
+            yield _printed(str(task), asked, factor, levels, near, ours[ours["factor"].isin(["", factor])])
 
 
 def _printed(
-    task: str, metric: str, factor: str, levels: tuple[str, ...], near: pd.DataFrame, ours: pd.DataFrame
+    task: str, metric: Metric, factor: str, levels: tuple[str, ...], near: pd.DataFrame, ours: pd.DataFrame
 ) -> Printed:
     def cells(rows: pd.DataFrame) -> tuple[str, ...]:
         held = {str(row.level): float(row.value) for row in lines_of(rows)}
@@ -254,4 +259,4 @@ def _printed(
     printed = []
     for (subject, source), rows in near.groupby(["subject", "source"], sort=False):
         printed.append((str(subject), cells(rows), str(source)))
-    return Printed(task, metric, factor, levels, tuple(measured), tuple(printed))
+    return Printed(task, metric.name, factor, levels, tuple(measured), tuple(printed))

@@ -13,7 +13,7 @@ from snellen.analysis.contrasts import arm_name
 from snellen.core.score import Metric
 from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import Standing, arm_order, level_order, lines_of, metric_in, standing, subgroups, whole_tasks
-from snellen.reports.words import DASH, amount, foreign, is_share, rate, span
+from snellen.reports.words import DASH, amount, foreign, rate, span
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _grid(
         metric = metric_in(run.suite, next(lines_of(part)))
         column = _column(name, part, metric)
         columns.append(column)
-        draw = _scale(part, metric.name)
+        draw = _scale(part, metric)
         cells.append({row.arm: _cell(row, run, column, draw, mark(row)) for row in lines_of(part)})
     names = {arm_name(arm.subject, arm.condition): arm for arm in run.card.arms}
     lines = []
@@ -159,23 +159,23 @@ def _grid(
 
 def _column(title: str, part: pd.DataFrame, metric: Metric) -> Column:
     heard = part[part["n"] > 0]
-    sizes, name = sorted(set(heard["n"])), metric.name
+    sizes = sorted(set(heard["n"]))
     n = "" if not sizes else f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}"
-    chance, ceiling = (_common(heard[column], name) for column in ("chance", "ceiling"))
-    return Column(title, name, n, chance, ceiling, not metric.higher_is_better)
+    chance, ceiling = (_common(heard[column], metric) for column in ("chance", "ceiling"))
+    return Column(title, metric.name, n, chance, ceiling, not metric.higher_is_better)
 
 
-def _common(values: pd.Series[float], metric: str) -> str:
+def _common(values: pd.Series[float], metric: Metric) -> str:
     """The value as written, if it is the same for all."""
     told = {amount(value, metric) for value in values.dropna()}
     return told.pop() if len(told) == 1 else ""
 
 
-def _scale(part: pd.DataFrame, metric: str) -> Callable[[Any], Bar | None]:
+def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
     """From a row to its bar, all on one scale: 0 to 1 for shares, else from the least to the largest number shown."""
     shown = part[["value", "low", "high", "chance", "ceiling"]].to_numpy(float).ravel()
     shown = shown[~pd.isna(shown)]
-    share = is_share(metric) or not len(shown)
+    share = metric.share or not len(shown)
     first, last = (0.0, 1.0) if share else (min(0.0, float(shown.min())), float(shown.max()))
     width = (last - first) or 1.0
 
@@ -205,12 +205,12 @@ def _cell(row: Any, run: LoadedRun, column: Column, draw: Callable[[Any], Bar | 
     if math.isnan(row.value):
         why = ("declined",) if row.not_applicable else ("unjudged",) if unjudged else tuple(notes)
         return Cell(DASH, notes=why, marks=mark)
-    chance = "" if column.chance or math.isnan(row.chance) else amount(row.chance, metric.name)
+    chance = "" if column.chance or math.isnan(row.chance) else amount(row.chance, metric)
     hover = (
         f"{row.value:.4f}, {row.interval or 'no interval'} {row.low:.4f} to {row.high:.4f}, "
         f"{row.n} scored units in {row.clusters} clusters"
     )
-    text, around = amount(row.value, metric.name, row.n), span(row.low, row.high, metric.name, row.n)
+    text, around = amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n)
     return Cell(text, around, chance, standing(row, metric), draw(row), tuple(notes), hover, mark)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from snellen.analysis.results import UNABLE_RULE
 from snellen.reports.export import shown
-from snellen.reports.words import amount, brief, foreign, rate
+from snellen.reports.words import brief, foreign, rate
 
 
 def render(sections: Sequence[dict[str, Any]]) -> str:
@@ -22,5 +22,5 @@ def render(sections: Sequence[dict[str, Any]]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    room.filters.update(foreign=foreign, brief=brief, shown=shown, amount=amount, rate=rate)
+    room.filters.update(foreign=foreign, brief=brief, shown=shown, rate=rate)
     return room.get_template("report.html.j2").render(sections=sections, unable_rule=UNABLE_RULE)

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from snellen.reports.rows import arm_order, lines_of, whole_tasks
+from snellen.core.score import Metric
+from snellen.reports.loading import SuiteOf, registered
+from snellen.reports.rows import arm_order, lines_of, metric_in, whole_tasks
 from snellen.reports.words import DASH, amount, rate, span
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-def print_table(results: pd.DataFrame) -> Table:
-    """One row a subject, one column a task: value, interval, and chance in the head (in the cell where arms differ)."""
+def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Table:
+    """One row a subject, one column a task: value, interval, and chance in the head (in the cell where arms differ).
+
+    `suite_of` leads from a suite's name to the suite, whose tasks say how their numbers are read.
+    """
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -24,10 +29,12 @@ def print_table(results: pd.DataFrame) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("subject", overflow="fold")
     tasks = list(dict.fromkeys(zip(rows["suite"], rows["task"], strict=True)))
-    several, chances = rows["suite"].nunique() > 1, {}
+    several = rows["suite"].nunique() > 1
+    chances, metrics = dict[tuple[str, str], str](), dict[tuple[str, str], Metric]()
     for suite, task in tasks:
         part = rows[(rows["suite"] == suite) & (rows["task"] == task)]
-        told = sorted({amount(chance, part["metric"].iloc[0]) for chance in part["chance"].dropna()})
+        metric = metrics[suite, task] = metric_in(suite_of(suite), next(lines_of(part)))
+        told = sorted({amount(chance, metric) for chance in part["chance"].dropna()})
         chances[suite, task] = told[0] if len(told) == 1 else ""
         head = f"{suite} {task}" if several else task
         table.add_column(
@@ -35,20 +42,22 @@ def print_table(results: pd.DataFrame) -> Table:
         )
     cells = {(row.suite, row.task, row.arm): row for row in lines_of(rows)}
     for arm in arm_order(rows):
-        table.add_row(escape(arm), *(_cell(cells.get((*task, arm)), not chances[task]) for task in tasks))
+        table.add_row(
+            escape(arm), *(_cell(cells.get((*task, arm)), metrics[task], not chances[task]) for task in tasks)
+        )
     return table
 
 
-def _cell(row: Any, with_chance: bool) -> str:
+def _cell(row: Any, metric: Metric, with_chance: bool) -> str:
     from rich.markup import escape
 
     if row is None:
         return ""
     if math.isnan(row.value):
         return "[dim]declined[/]" if row.not_applicable else "[red]failed[/]" if row.failure_rate > 0 else DASH
-    around = escape(span(row.low, row.high, row.metric, row.n) + " ").strip()
-    told = f"{amount(row.value, row.metric, row.n)} [dim]{around}[/]"
-    notes = [f"chance {amount(row.chance, row.metric)}"] if with_chance and not math.isnan(row.chance) else []
+    around = escape(span(row.low, row.high, metric, row.n) + " ").strip()
+    told = f"{amount(row.value, metric, row.n)} [dim]{around}[/]"
+    notes = [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
     notes += ["unable"] if row.unable else []
     notes += [f"no answer {rate(row.no_answer_rate)}"] if row.no_answer_rate > 0 else []
     notes += [f"failed {rate(row.failure_rate)}"] if row.failure_rate > 0 else []

@@ -8,40 +8,34 @@ import re
 from typing import Any
 
 from snellen.core.item import Item
+from snellen.core.score import Metric
 
-SHARES = frozenset({"anls", "anls_05", "all_correct"})
-"""Metrics that are fractions 0 to 1 and whose names do not end in `accuracy`."""
 DASH = "–"
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
 
-def is_share(metric: str) -> bool:
-    """Whether a metric is a fraction from 0 to 1, written in percent on a page."""
-    return metric.endswith("accuracy") or metric in SHARES
-
-
-def amount(value: float, metric: str, n: int = 0, unit: bool = True) -> str:
-    """A number as people read it; a decimal of a percent only where there are enough units for it to mean something."""
+def amount(value: float, metric: Metric, n: int = 0, unit: bool = True) -> str:
+    """A number as people read it, shares in percent; a decimal of a percent only where `n` units can bear it."""
     if math.isnan(value):
         return DASH
-    if not is_share(metric):
+    if not metric.share:
         return "0" if value == 0 else f"{value:#.{3 if abs(value) >= 1 else 2}g}".rstrip(".")
     return f"{100 * value:.{int(n >= 200)}f}" + " %" * unit
 
 
-def span(low: float, high: float, metric: str, n: int = 0) -> str:
+def span(low: float, high: float, metric: Metric, n: int = 0) -> str:
     """An interval as `[low, high]`; empty where there is none."""
     if math.isnan(low) or math.isnan(high):
         return ""
     return f"[{amount(low, metric, n, False)}, {amount(high, metric, n, False)}]"
 
 
-def difference(value: float, metric: str, n: int = 0) -> str:
+def difference(value: float, metric: Metric, n: int = 0) -> str:
     """A difference of two values without its sign, in points or in the metric's own unit."""
     told = amount(abs(value), metric, n, False)
-    return f"{told} {'point' if told == '1' else 'points'}" if is_share(metric) else told
+    return f"{told} {'point' if told == '1' else 'points'}" if metric.share else told
 
 
 def rate(share: float) -> str:
