@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from string import ascii_uppercase
@@ -15,6 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media, View
 from snellen.core.media import MediaFolder
 from snellen.core.suite import Showing, Transform
+from snellen.stimuli.transforms.frames import Frames
 
 PICTURES = Axis("pictures", ("original", "none", "grey", "shuffled"), "what is shown in place of the pictures")
 PROMPT = Axis("prompt", ("full", "short", "minimal"), "how much of the wording is said")
@@ -60,7 +62,7 @@ class Without:
 
 @dataclass(frozen=True)
 class Grey:
-    """Every picture as an even grey (128, 128, 128) of its size."""
+    """Every picture, and every video, as one even grey picture (128, 128, 128) of its size."""
 
     version: int = 1
 
@@ -80,7 +82,9 @@ class Shuffled:
     """Every picture replaced by one that its stimulus does not show; the same picture of a stimulus by the same one.
 
     Drawn for all that the stimulus ever shows, so that neither the question nor the number of shots moves the draw.
-    Where the task shows nothing else there is nothing to show.
+    Where the task shows nothing else there is nothing to show. A video gives way to another video. Frames made of a
+    video give way to as many of another one, from the middles of equal parts: the number of pictures stays the same,
+    which at so many frames a second it would not.
     """
 
     by_stimulus: Mapping[str, Sequence[Media]] = field(repr=False)
@@ -89,15 +93,29 @@ class Shuffled:
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view of somebody else's pictures."""
-        own = [one.sha256 for one in self.by_stimulus.get(view.stimulus_id, ())]
-        own += [one.stored_sha256 for one in view.media() if one.stored_sha256 not in set(own)]
-        mine = set(own)
-        strange = (self.pool[int(n)] for n in rng.permutation(len(self.pool)) if self.pool[int(n)].sha256 not in mine)
-        others = list(islice(strange, len(own)))
-        if not others:
-            return Without()(view, media, rng)
-        swap = dict(zip(own, cycle(others), strict=False))
-        return each_picture(view, lambda picture: (swap[picture.stored_sha256],))
+        own = {one.sha256: one.kind for one in self.by_stimulus.get(view.stimulus_id, ())}
+        for one in view.media():
+            own.setdefault(one.stored_sha256, one.kind)
+        order, swap = rng.permutation(len(self.pool)), dict[str, Media]()
+        for kind in sorted(set(own.values())):
+            mine = [name for name, what in own.items() if what == kind]
+            drawn = (self.pool[int(n)] for n in order)
+            strange = (one for one in drawn if one.kind == kind and one.sha256 not in own)
+            swap.update(zip(mine, cycle(list(islice(strange, len(mine)))), strict=False))
+        stills = self._stills(view, swap, media)
+
+        def swapped(old: Media) -> tuple[Media, ...]:
+            if (new := swap.get(old.stored_sha256)) is None:
+                return ()
+            return (new,) if new.kind == old.kind else (next(stills[old.stored_sha256]),)
+
+        return each_picture(view, swapped)
+
+    def _stills(self, view: View, swap: Mapping[str, Media], media: MediaFolder) -> dict[str, Iterator[Media]]:
+        """What stands in for the frames of a video, by that video: as many frames of another one."""
+        count = Counter(one.stored_sha256 for one in view.media() if one.kind == "picture")
+        videos = {name: new for name, new in swap.items() if new.kind == "video" and name in count}
+        return {name: iter(Frames(str(count[name])).of(video, media)) for name, video in videos.items()}
 
 
 @dataclass(frozen=True)

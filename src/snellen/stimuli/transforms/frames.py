@@ -14,7 +14,7 @@ from snellen.core.item import Media, View
 from snellen.core.media import MediaFolder
 from snellen.stimuli.video import frames_at, rate_times, uniform_times
 
-_UNIFORM, _RATE = re.compile(r"[1-9]\d*"), re.compile(r"(\d+(?:\.\d+)?)fps")
+_UNIFORM, _RATE = re.compile(r"[1-9][0-9]*"), re.compile(r"([0-9]+(?:\.[0-9]+)?)fps")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,207 @@
+"""Videos shown as frames, and the controls on videos and on their frames."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("av", reason="the extra 'video' is not installed")
+
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item, Media, View
+from snellen.core.media import MediaFolder
+from snellen.core.seeds import stream
+from snellen.core.suite import Showing, Transform
+from snellen.runs.ask import transform_stream
+from snellen.showing.controls import PICTURES, Grey, Without, control
+from snellen.stimuli.transforms import frames as module
+from snellen.stimuli.transforms.frames import Frames
+from snellen.stimuli.video import add_video, frames_at, write_video
+from tests.helpers.journey import item, patch
+
+FPS = 10
+
+
+@pytest.fixture
+def media(tmp_path: Path) -> MediaFolder:
+    return MediaFolder(tmp_path / "media")
+
+
+def video(media: MediaFolder, clip: int, seconds: float = 3.0) -> Media:
+    """Frames of one grey each, lighter with time: frame n of clip c is 40 c + n."""
+    levels = [40 * clip + n for n in range(round(seconds * FPS))]
+    path = media.root.parent / f"{clip}.mp4"
+    write_video([np.full((16, 16, 3), level, np.uint8) for level in levels], path, fps=FPS)
+    return add_video(media, path)
+
+
+@pytest.fixture
+def items(media: MediaFolder) -> list[Item]:
+    """Five clips of different lengths, two questions to each."""
+    clips = [video(media, n, seconds) for n, seconds in enumerate((3.0, 2.4, 3.7, 3.0, 2.0))]
+    return [
+        item(f"{n}{name}", [clip], "", "description", stimulus_id=str(n))
+        for n, clip in enumerate(clips)
+        for name in "ab"
+    ]
+
+
+def shown(view: View, media: MediaFolder, *transforms: Transform) -> View:
+    for transform in transforms:
+        view = transform(view, media, stream("tests.frames", view.stimulus_id))
+    return view
+
+
+def levels(pictures: tuple[Media, ...], media: MediaFolder) -> list[int]:
+    assert all((one.kind, one.format, one.seconds) == ("picture", "png", 0.0) for one in pictures)
+    return [round(float(np.asarray(media.open(one)).mean())) for one in pictures]
+
+
+def near(got: list[int], wanted: list[int]) -> bool:
+    """The encoder may be off by one."""
+    return len(got) == len(wanted) and all(abs(a - b) <= 1 for a, b in zip(got, wanted, strict=True))
+
+
+@pytest.fixture
+def decodings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many frames each decoding was asked for."""
+    asked: list[int] = []
+
+    def watched(path: Path, times: tuple[float, ...]) -> object:
+        asked.append(len(times))
+        return frames_at(path, times)
+
+    monkeypatch.setattr(module, "frames_at", watched)
+    return asked
+
+
+def test_frames_in_their_order_and_of_their_video(items: list[Item], media: MediaFolder) -> None:
+    one = items[0]
+    (clip,) = one.query
+    eight = shown(one.view(), media, Frames("8")).query
+    assert near(levels(eight, media), [int(3.0 * (2 * n + 1) / 16 * FPS) for n in range(8)])
+    assert len(shown(one.view(), media, Frames("16")).query) == 16
+    assert near(levels(shown(one.view(), media, Frames("1fps")).query, media), [0, 10, 20])
+    assert near(levels(shown(one.view(), media, Frames("2.5fps")).query, media), [0, 4, 8, 12, 16, 20, 24, 28])
+    assert {still.stored_sha256 for still in eight} == {clip.sha256}
+    assert len({still.sha256 for still in eight}) == 8
+    assert [(still.width, still.height) for still in eight] == [(16, 16)] * 8
+
+
+def test_a_short_video_shows_a_frame_again(media: MediaFolder) -> None:
+    one = item("1", [video(media, 1, 0.3)], "", "description")
+    got = levels(shown(one.view(), media, Frames("8")).query, media)
+    assert near(got, [40, 40, 40, 41, 41, 42, 42, 42])
+
+
+def test_pictures_stay_and_every_video_is_taken(items: list[Item], media: MediaFolder) -> None:
+    still = patch(media, (250, 250, 250))
+    view = replace(items[0].view(), query=(*items[0].query, still, *items[2].query))
+    after = shown(view, media, Frames("2"))
+    assert near(levels(after.query, media), [7, 22, 250, 46, 58])
+    assert replace(after, query=view.query) == view
+
+
+def test_a_video_is_decoded_once_and_then_never(items: list[Item], media: MediaFolder, decodings: list[int]) -> None:
+    (clip,) = items[0].query
+    first = Frames("8").of(clip, media)
+    assert decodings == [8]
+    assert Frames("8").of(clip, media) == first
+    assert Frames("8").of(clip, MediaFolder(media.root)) == first, "another life, the same folder"
+    assert decodings == [8]
+    lines = (media.root / "made.jsonl").read_text().splitlines()
+    (media.root / "made.jsonl").write_text("\n".join(lines[:4]))
+    assert Frames("8").of(clip, MediaFolder(media.root)) == first, "what a kill left undone is made again"
+    assert decodings == [8, 8]
+    Frames("16").of(clip, media)
+    assert decodings == [8, 8, 16]
+
+
+def test_frames_land_in_the_run_not_behind_it(items: list[Item], media: MediaFolder, tmp_path: Path) -> None:
+    run = MediaFolder(tmp_path / "run", behind=media)
+    (still, *_) = shown(items[0].view(), run, Frames("8")).query
+    assert (run.root / still.path).is_file()
+    assert not (media.root / still.path).exists()
+
+
+def test_an_altered_video_is_not_looked_at(items: list[Item], media: MediaFolder) -> None:
+    (clip,) = items[0].query
+    (other,) = items[2].query
+    (media.root / clip.path).write_bytes((media.root / other.path).read_bytes())
+    with pytest.raises(SnellenError, match="altered"):
+        Frames("8").of(clip, MediaFolder(media.root))
+
+
+@pytest.mark.parametrize("how", ["native", "0", "-8", "8.5", "0fps", "fps", "1 fps", "", "1٣"])
+def test_other_ways_are_refused(how: str) -> None:
+    with pytest.raises(SnellenError, match="say how many"):
+        Frames(how)
+
+
+def test_frames_are_named_in_the_card() -> None:
+    assert repr(Frames("8")) == "Frames(how='8', version=1)"
+
+
+def test_grey_videos_and_grey_frames(items: list[Item], media: MediaFolder) -> None:
+    one = items[0]
+    for how, count in (((), 1), ((Frames("8"),), 8)):
+        after = shown(one.view(), media, *how, Grey())
+        assert levels(after.query, media) == [128] * count
+        assert {(still.width, still.height) for still in after.query} == {(16, 16)}
+        assert {still.stored_sha256 for still in after.query} & {m.sha256 for it in items for m in it.query} == set()
+    assert not shown(one.view(), media, Without()).query
+
+
+def shuffled(items: list[Item], one: Item, media: MediaFolder, *pixels: Transform, seed: int = 0) -> View:
+    (condition,) = parse_conditions([PICTURES], "pictures=shuffled")
+    (swap,) = control("shuffled", Showing(condition, items))
+    return swap(shown(one.view(), media, *pixels), media, transform_stream(seed, one, swap))
+
+
+def test_a_video_gives_way_to_another_video(items: list[Item], media: MediaFolder) -> None:
+    drawn = {shuffled(items, items[0], media, seed=seed).query for seed in range(40)}
+    assert drawn == {it.query for it in items[2::2]}
+    assert all(m.kind == "video" for query in drawn for m in query)
+
+
+@pytest.mark.parametrize("how", ["8", "16", "1fps"])
+def test_frames_give_way_to_as_many_of_another_video(how: str, items: list[Item], media: MediaFolder) -> None:
+    for one in items[::2]:
+        after = shuffled(items, one, media, Frames(how))
+        (native,) = shuffled(items, one, media).query
+        assert {still.stored_sha256 for still in after.query} == {native.sha256}, (
+            "the video drawn is the same either way"
+        )
+        count = len(Frames(how).times(one.query[0].seconds))
+        assert after.query == Frames(str(count)).of(native, media)
+        got = levels(after.query, media)
+        assert got == sorted(got), "in the order of time"
+
+
+def test_both_questions_of_a_stimulus_get_the_same_frames(items: list[Item], media: MediaFolder) -> None:
+    a, b = (shuffled(items, one, media, Frames("8")) for one in items[:2])
+    assert a.query == b.query
+
+
+def test_two_videos_of_one_item_get_their_own_frames(items: list[Item], media: MediaFolder) -> None:
+    """Where only one other video is there, both give way to all of its frames."""
+    both = item("both", [*items[0].query, *items[2].query], "", "description", stimulus_id="both")
+    after = shuffled([both, items[4]], both, media, Frames("4"))
+    other = Frames("4").of(items[4].query[0], media)
+    assert after.query == (*other, *other)
+
+
+def test_kinds_are_not_mixed(items: list[Item], media: MediaFolder) -> None:
+    """A picture gives way to a picture only, a video to a video; without one of its kind nothing is shown."""
+    still = patch(media, (250, 250, 250))
+    mixed = item("mixed", [*items[0].query, still], "", "description", stimulus_id="mixed")
+    for seed in range(10):
+        (new,) = shuffled([mixed, *items[2:]], mixed, media, seed=seed).query
+        assert new.kind == "video"
+    lone = patch(media, (9, 9, 9))
+    pictured = item("p", [lone], "", "description", stimulus_id="p")
+    assert shuffled([mixed, pictured], mixed, media, Frames("4")).query == (lone,)
