@@ -22,6 +22,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
 from snellen.core.subject import Subject, SubjectCard
+from snellen.scoring.answers import read_answer
 from snellen.subjects.registry import make_subject
 from snellen.subjects.tools import zero_shot
 from snellen.subjects.tools.boxes import DetectorSubject, Found
@@ -107,6 +108,7 @@ def test_boxes_are_written_best_first_and_cut_at_the_edges(media: MediaFolder) -
 def test_nothing_found_is_an_answer(media: MediaFolder) -> None:
     reply = ask(fixed(), media, asks(patch(media, (1, 2, 3))))
     assert (reply.text, reply.numbers) == ('{"boxes": []}', ())
+    assert read_answer(reply.text, ReplySpec("text")) == reply.text
 
 
 def test_boxes_are_led_back_to_the_stored_picture(media: MediaFolder) -> None:

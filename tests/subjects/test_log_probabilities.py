@@ -18,6 +18,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
 from snellen.core.subject import Subject
+from snellen.scoring.answers import read_answer
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
 from tests.helpers.journey import patch
@@ -120,6 +121,7 @@ def test_equation_1_token_by_token(tmp_path: Path, begins: bool, context: str) -
     assert reply.numbers == pytest.approx(terms, abs=1e-5)
     assert float(reply.text) == pytest.approx(sum(terms) / 5, abs=1e-5)
     assert len(reply.text.partition(".")[2]) == 6
+    assert read_answer(reply.text, asks(context).reply) == float(reply.text)
     assert reply.tokens_in == begins + 5 + (12 if context == CONTEXT else 1)
     assert max(terms) - min(terms) > 0.5, "a model to which all tokens are alike would show nothing"
 

@@ -21,8 +21,6 @@ FACES = frozenset({"face", "faces", "a face", "human face", "human faces", "a hu
 """What may be looked for."""
 WINDOW = 24
 """Pixels: the window on which the cascade was trained, and so the smallest face."""
-MEDIAPIPE = "0.10.14"
-"""The last release known to hold the weights in its wheel; 1.x does not."""
 
 
 def only_faces(question: str) -> str | None:

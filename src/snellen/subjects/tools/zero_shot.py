@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
 from snellen.subjects.tools.boxes import Found
 from snellen.subjects.tools.checkpoints import (
     load_model,
@@ -76,7 +77,7 @@ class ZeroShotDetector:
         told = {"detector": "hf", "version": 1, "weights": weights_digest(self.who, self.path)}
         told |= {"processor": type(read_image_processor(self.who, self.path)).__name__, "threshold": self.threshold}
         told |= {} if self.text_threshold is None else {"text_threshold": self.text_threshold}
-        told |= {"vocabulary": list(self.vocabulary)} if self.vocabulary else {}
+        told |= {"vocabulary": digest(list(self.vocabulary), 12)} if self.vocabulary else {}
         return told | ({} if self.device == "cpu" else {"device": self.device})
 
     def refuses(self, question: str) -> str | None:
