@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import importlib.util
 import io
 import itertools
 import time
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from email.utils import formatdate
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -25,6 +28,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply, Turn
 from snellen.core.subject import Subject
 from snellen.subjects.chat import ChatSubject, make_chat
+from snellen.subjects.chat.layer import sends_videos
 from snellen.subjects.chat.messages import split_thought
 from snellen.subjects.chat.retry import LONGEST_WAIT, retry_after, wait_seconds
 from tests.helpers.stub_server import (
@@ -319,9 +323,51 @@ def test_videos_and_montages(tmp_path: Path) -> None:
         with pytest.raises(SnellenError, match="montage"):
             ask(subject, Montage((picture,), 1), media=tmp_path)
     assert server.count == 0
-    with serving("A", accepts="picture+video", max_pictures="1") as (subject, _):
-        assert subject.declines(Prompt((clip,), ())) is None
+    with serving("A", max_pictures="1") as (subject, _):
         assert subject.declines(Prompt((picture, picture), ())) == "takes 1 pictures at once, not 2"
+
+
+def test_videos_that_cannot_be_sent_are_declined_or_refused_beforehand(tmp_path: Path) -> None:
+    folder = MediaFolder(tmp_path)
+    with pytest.raises(SnellenError, match="sends this provider no videos"), serving("A", accepts="picture+video"):
+        pass
+    with serving("A") as (subject, _):
+        sees = replace(subject, card=replace(subject.card, accepts=frozenset({"picture", "video"})))
+        mp4, mov, webm = (folder.add(b"x", "video", format, (8, 6), 1.0) for format in ("mp4", "mov", "webm"))
+        assert sees.declines(Prompt((mp4, mov), ())) is None
+        told = "is sent videos as mp4, mpeg, mpg, mov, not as webm"
+        assert sees.declines(Prompt((mp4, webm), ())) == told
+        assert sees.declines(Prompt(("and this?",), (), (Turn((webm,), "yes"),))) == told
+
+
+@pytest.mark.parametrize(
+    ("where", "responses", "sent"),
+    [
+        ("inspect_ai.model._providers.google", False, True),
+        ("inspect_ai.model._providers.openai_compatible", False, False),
+        ("inspect_ai.model._providers.openai", True, True),
+        ("their_package.provider", False, True),
+    ],
+)
+def test_who_is_sent_videos(where: str, responses: bool, sent: bool) -> None:
+    api = type("Api", (), {"__module__": where, "responses_api": responses})()
+    assert sends_videos(cast(Any, SimpleNamespace(api=api))) == sent
+    assert not where.startswith("inspect_ai") or importlib.util.find_spec(where), "the model layer moved it"
+
+
+@pytest.mark.parametrize("format", ["mp4", "mov", "mpeg", "mpg"])
+def test_the_model_layer_reads_our_videos_back(format: str, tmp_path: Path) -> None:
+    from inspect_ai._util.images import inline_media_data
+    from inspect_ai.model import ContentVideo
+
+    from snellen.subjects.chat.messages import to_messages
+
+    clip = MediaFolder(tmp_path).add(b"clip", "video", format, (8, 6), 1.0)
+    (message,) = to_messages(Prompt((clip, "what?"), ()), MediaFolder(tmp_path))
+    video = message.content[0]
+    assert isinstance(video, ContentVideo)
+    kinds = {"mp4": "video/mp4", "mov": "video/quicktime", "mpeg": "video/mpeg", "mpg": "video/mpeg"}
+    assert inline_media_data(video.video, "video") == (b"clip", kinds[format])
 
 
 def test_a_video_is_sent_as_its_own_bytes(tmp_path: Path) -> None:

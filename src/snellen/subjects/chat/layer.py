@@ -48,6 +48,13 @@ def open_model(name: str, settings: ChatSettings) -> Model:
         raise SnellenError(f"chat:{name}: {_plain(error)}") from error
 
 
+def sends_videos(model: Model) -> bool:
+    """Whether the model layer has a form for videos to this provider. Providers from elsewhere are believed to."""
+    where = type(model.api).__module__
+    ours = where.startswith("inspect_ai.model._providers.")
+    return not ours or where.endswith(".google") or bool(getattr(model.api, "responses_api", False))
+
+
 def _plain(message: object) -> str:
     words = re.sub(r"\[/?[a-z ]+\]", "", str(message)).split()
     return " ".join(words).removeprefix("ERROR: ")

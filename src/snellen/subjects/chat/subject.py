@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from snellen.core.errors import CallFailed
+from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Item
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.subject import Base, SubjectCard
-from snellen.subjects.chat.layer import generate_once, open_model
-from snellen.subjects.chat.messages import to_messages, to_reply
+from snellen.subjects.chat.layer import generate_once, open_model, sends_videos
+from snellen.subjects.chat.messages import to_messages, to_reply, unsendable
 from snellen.subjects.chat.retry import Trouble, wait_seconds
 from snellen.subjects.chat.settings import ChatSettings, read_settings
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model
 
-_SEES_VIDEO = {"google", "vertex"}
-"""Providers of the model layer that send videos."""
+_SEES_VIDEO = {"google"}
+"""Providers whose models see videos as they are."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,10 @@ class ChatSubject(Base):
     model: Model
     settings: ChatSettings
     first_wait: float = 1.0
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Decline what the card does, and videos of formats that cannot be sent."""
+        return super().declines(prompt) or unsendable(prompt)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Ask, and ask again where it may help. Raises CallFailed with a short reason; a failure is never an answer."""
@@ -50,12 +54,18 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
     """The chat subject `chat:NAME?SETTINGS`; the items are not looked at.
 
     `name` is `PROVIDER/MODEL`, or `openai-api/SERVICE/MODEL` with SERVICE_API_KEY and SERVICE_BASE_URL set.
-    Raises SnellenError for an unknown provider or setting, or a key or package that is missing.
+    Raises SnellenError for an unknown provider or setting, a key or package that is missing, or videos accepted where
+    the provider cannot be sent any.
     """
     held = read_settings(settings)
     model = open_model(name, held)
     provider = name.split("/", 1)[0]
     usual = frozenset({"picture", "video"} if provider in _SEES_VIDEO else {"picture"})
+    accepts = usual if held.accepts is None else held.accepts
+    if "video" in accepts and not sends_videos(model):
+        raise SnellenError(
+            f"chat:{name}: the model layer sends this provider no videos; leave them out of accepts=, and show frames"
+        )
     attributes = {"provider": provider}
     for price in ("price_in", "price_out"):
         if (told := getattr(held, price)) is not None:
@@ -63,7 +73,7 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
     card = SubjectCard(
         name=_full_name(name, held),
         settings={"model": name, **held.answering()},
-        accepts=usual if held.accepts is None else held.accepts,
+        accepts=accepts,
         max_pictures=held.max_pictures,
         attributes=attributes,
         at_once=held.at_once,
