@@ -17,7 +17,7 @@ from snellen.core.itemset import ItemSet, is_itemset, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.suites.vlm2_bench.items import SUITE, TRUE_FALSE, VERSION
+from snellen.suites.vlm2_bench.items import SUITE, TASKS, TRUE_FALSE, VERSION
 from snellen.suites.vlm2_bench.published import QUERIES, SCORED_PAIRS
 from snellen.suites.vlm2_bench.records import MODELS, Record
 from snellen.suites.vlm2_bench.released_files import (
@@ -101,7 +101,7 @@ def _source(options: BuildOptions) -> Path:
 
 def _tasks(options: BuildOptions) -> tuple[str, ...]:
     from_tsv = SOURCE in options.sources and options.sources[SOURCE].is_file()
-    known = tuple(task for task in MODELS if not (from_tsv and task == "pc-vid"))
+    known = tuple(task for task in TASKS if task in MODELS and not (from_tsv and task == "pc-vid"))
     if unknown := [task for task in options.tasks if task not in known]:
         where = "the TSV" if from_tsv else "the released files"
         raise SnellenError(f"{where} of vlm2-bench have no task {unknown[0]!r}; there are {', '.join(known)}")
@@ -176,7 +176,7 @@ def _stored(source: Path, records: Sequence[Record], media: MediaFolder) -> list
 
 def _items(records: Sequence[Record], shown: Sequence[tuple[Media, ...]]) -> list[Item]:
     items: list[Item] = []
-    for task in dict.fromkeys(record.task for record in records):
+    for task in TASKS:
         held = [(record, query) for record, query in zip(records, shown, strict=True) if record.task == task]
         # In the files a statement that is true stands beside one that is not, and counts stand in order: numbers that
         # run on with the lines would tell the answer to whoever sees an id.
