@@ -1,0 +1,180 @@
+"""Reading edited pictures from a folder of the user's own (ImagenHub, OmniEdit and their like).
+
+Two layouts are read. A picture's path is relative to the folder; pictures are any that Pillow opens.
+
+1. `metadata.jsonl` (one object a line) or `metadata.csv`: a row a pair. A field may have any of the names in `FIELDS`,
+   so that rows of ImagenHub's text-guided editing (`img_id`, `turn_index`, `source_img`, `target_img`, `instruction`)
+   and of OmniEdit-Filtered (`omni_edit_id`, `src_img`, `edited_img`, `edited_prompt_list`, `task`) are read once their
+   pictures are saved as files. Of a list of instructions the first counts. Without an id, the line number is one.
+2. A folder a pair that holds a source picture, an edited one and a text file with the instruction, named as in `FIELDS`
+   (`source.jpg`, `edited.jpg`, `instruction.txt`).
+
+Field names are from the datasets' cards as remembered; no file of either was at hand.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "omni_edit_id", "img_id", "image_id"),
+    "turn": ("turn_index", "turn"),
+    "source": ("source", "source_img", "src_img", "source_image", "input", "input_image", "original", "original_image"),
+    "edited": (
+        "edited",
+        "edited_img",
+        "edited_image",
+        "target",
+        "target_img",
+        "target_image",
+        "output",
+        "output_image",
+    ),
+    "instruction": ("instruction", "edit_prompt", "edited_prompt_list", "prompt"),
+    "kind": ("edit_type", "edit", "task"),
+}
+"""What a field may be called; of several that a row has, the first counts."""
+LAYOUT = (
+    "give a folder with metadata.jsonl or metadata.csv (fields id, source, edited, instruction), or one folder a pair "
+    "with source.jpg, edited.jpg and instruction.txt"
+)
+METADATA = ("metadata.jsonl", "metadata.csv")
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "add": ("add", "addition", "object_add", "obj_add"),
+    "remove": ("remove", "removal", "object_removal", "obj_remove"),
+    "swap": ("swap", "replace", "object_swap", "obj_swap"),
+    "attribute": ("attribute", "attribute_modification", "attr_modification"),
+    "environment": ("environment", "env", "background", "background_swap"),
+}
+"""Kinds of edit, and what datasets call them."""
+
+
+@dataclass(frozen=True)
+class EditPair:
+    """One picture before and after an edit. `kind` is one of `KINDS`, or empty where the source does not say.
+
+    `scene` is what pairs share that are not independent: successive edits of one picture.
+    """
+
+    name: str
+    scene: str
+    original: Path
+    edited: Path
+    instruction: str
+    kind: str = ""
+
+    @property
+    def handle(self) -> str:
+        """An opaque id: names of the source (`add-red-cup`) may tell the answer."""
+        return digest(["edit pair", self.name], 10)
+
+    @property
+    def scene_handle(self) -> str:
+        """An opaque id of the scene."""
+        return digest(["edited scene", self.scene], 10)
+
+
+def read_edit_pairs(root: Path) -> tuple[EditPair, ...]:
+    """Every pair, in the order of the file or of the folders' names.
+
+    Raises SnellenError naming file and line for a row without a needed field, a picture that is not there, or an id
+    used twice.
+    """
+    pairs: dict[str, EditPair] = {}
+    for where, row, base in _rows(root):
+        pair = _pair(where, row, base)
+        if pair.name in pairs:
+            raise SnellenError(f"{where}: id {pair.name!r} stands there twice; ids are one a pair")
+        pairs[pair.name] = pair
+    if not pairs:
+        raise SnellenError(f"{root}: no pairs of pictures; {LAYOUT}")
+    return tuple(pairs.values())
+
+
+def _rows(root: Path) -> Iterator[tuple[str, Mapping[str, Any], Path]]:
+    """(where, row, folder that paths are relative to); with a file of rows, folders are not looked at."""
+    for name in METADATA:
+        if (path := root / name).is_file():
+            lines = _csv_lines(path) if name.endswith(".csv") else _json_lines(path)
+            yield from ((f"{path} line {number}", _with_id(row, number), root) for number, row in lines)
+            return
+    for folder in sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        yield str(folder), _folder_row(folder), folder
+
+
+def _with_id(row: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+    return row if any(name in row for name in FIELDS["id"]) else {"id": number, **row}
+
+
+def _json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for number, line in enumerate(_text(path).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise SnellenError(f"{path} line {number}: not JSON ({error}); write one object a line") from error
+        if not isinstance(row, dict):
+            raise SnellenError(f"{path} line {number}: not a JSON object; write one object a line")
+        yield number, row
+
+
+def _csv_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(_text(path), newline=""))
+    yield from ((reader.line_num, {name: told for name, told in row.items() if name and told}) for row in reader)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SnellenError(f"{path}: not readable as text in UTF-8 ({error})") from error
+
+
+def _folder_row(folder: Path) -> Mapping[str, Any]:
+    row: dict[str, Any] = {"id": folder.name}
+    for path in sorted(folder.iterdir()):
+        if path.stem in FIELDS["instruction"] and path.suffix == ".txt":
+            row[path.stem] = _text(path).strip()
+        elif path.stem in FIELDS["source"] + FIELDS["edited"]:
+            row[path.stem] = path.name
+    return row
+
+
+def _pair(where: str, row: Mapping[str, Any], base: Path) -> EditPair:
+    scene = _field(where, row, "id")
+    turn = next((str(row[name]) for name in FIELDS["turn"] if name in row), "")
+    kind = next((str(row[name]).strip().lower() for name in FIELDS["kind"] if name in row), "")
+    return EditPair(
+        f"{scene}/{turn}" if turn else scene,
+        scene,
+        _picture(where, row, "source", base),
+        _picture(where, row, "edited", base),
+        _field(where, row, "instruction"),
+        next((ours for ours, theirs in KINDS.items() if kind in theirs), ""),
+    )
+
+
+def _field(where: str, row: Mapping[str, Any], field: str) -> str:
+    told = next((row[name] for name in FIELDS[field] if name in row), None)
+    if isinstance(told, list) and told:
+        told = told[0]
+    if isinstance(told, bool) or not isinstance(told, str | int) or not str(told).strip():
+        raise SnellenError(f"{where}: no {field}; it stands in a field or file called {', '.join(FIELDS[field])}")
+    return str(told).strip()
+
+
+def _picture(where: str, row: Mapping[str, Any], field: str, base: Path) -> Path:
+    path = base / _field(where, row, field)
+    if not path.is_file():
+        raise SnellenError(f"{where}: {path} is not there; paths of pictures are relative to {base}")
+    return path
