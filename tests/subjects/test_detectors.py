@@ -451,9 +451,15 @@ def test_the_fingerprint_follows_weights_and_settings(tmp_path: Path) -> None:
     one, other = (grounding_dino(tmp_path / str(seed), seed) for seed in (0, 1))
     settings = [make_subject(f"detector:hf/{folder}").card.settings for folder in (one, one, other)]
     assert settings[0] == settings[1] != settings[2]
-    texts = make_subject(f"detector:hf/{one}?text_threshold=0.4")
-    assert texts.card.settings != settings[0]
-    assert texts.card.name == f"detector:hf/{one}?text_threshold=0.4"
+    (tmp_path / "names.txt").write_text("cat")
+    for told in ("threshold=0.4", "text_threshold=0.4", f"vocabulary={tmp_path / 'names.txt'}", "device=cuda"):
+        assert make_subject(f"detector:hf/{one}?{told}").card.settings != settings[0], told
+    assert make_subject(f"detector:hf/{one}?text_threshold=0.4").card.name == f"detector:hf/{one}?text_threshold=0.4"
+
+
+@pytest.mark.parametrize("told", ["min_neighbors=3", "smallest=0.2", "scale_factor=1.2", "step_ratio=1.5"])
+def test_the_cascade_s_fingerprint_follows_its_settings(told: str) -> None:
+    assert make_subject(f"detector:face?{told}").card.settings != make_subject("detector:face").card.settings
 
 
 def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:

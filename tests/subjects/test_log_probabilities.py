@@ -157,6 +157,7 @@ def test_local_models_pass_the_battery(tmp_path: Path, media: MediaFolder) -> No
             media,
             change=lambda change=change: make_subject(f"logprob:hf/{change}"),  # type: ignore[misc]
         )
+        assert make_subject(f"logprob:hf/{change}").card.settings != make_subject(f"logprob:hf/{folder}").card.settings
     assert replies[0].text != replies[1].text
     sheet = ask(make_subject(f"logprob:hf/{folder}"), *views)
     assert [cell["q1" if n == 0 else "q2"] for n, cell in enumerate(json.loads(sheet.text))] == [
