@@ -523,7 +523,9 @@ def test_the_ideal_detector_knows_the_picture_it_is_shown(media: MediaFolder) ->
     cat = boxed(media, "cat", (255, 0, 0), [{"box": [1, 2, 3, 4], "label": "cat"}, {"box": [0, 0, 5, 5]}])
     none = boxed(media, "none", (0, 255, 0), [])
     face = boxed(media, "face", (255, 0, 0), [{"box": [2, 2, 4, 3], "label": "face"}], "face")
-    items = [cat, none, face, item("bare", [patch(media, (0, 0, 255))], "", "text")]
+    blue = patch(media, (0, 0, 255))
+    named = item("named", [blue, blue], "", "text", regions={"boxes": {blue.sha256: [0, 0, 1, 1]}})
+    items = [cat, none, face, named, item("bare", [blue], "", "text")]
     views = {one.item_id: one.view() for one in items}
 
     def make() -> Subject:

@@ -58,8 +58,8 @@ def exact_boxes(items: Iterable[Item]) -> tuple[Known, frozenset[str]]:
     known: dict[tuple[str, str], list[Found]] = {}
     described = set[str]()
     for item in items:
-        if "boxes" not in item.regions:
-            continue
+        if not isinstance(item.regions.get("boxes"), list | tuple):
+            continue  # none, or kept for other ends in a form of their own
         if len(item.query) != 1:
             raise SnellenError(f"item {item.item_id}: boxes of {len(item.query)} pictures; they belong to exactly one")
         found = ordered(_found(row) for row in item.regions["boxes"])
