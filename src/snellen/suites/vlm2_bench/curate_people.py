@@ -215,8 +215,8 @@ def share(available: Mapping[str, int], total: int) -> dict[str, int]:
     """`total` shared out in proportion to what is available of each pattern (`CHOICE_RULE`); at most everything."""
     everything = sum(available.values())
     total = min(total, everything)
-    parts = {pattern: total * count // everything for pattern, count in available.items()}
-    left = {pattern: -(total * count % everything) for pattern, count in available.items()}
+    parts = {pattern: total * count // max(everything, 1) for pattern, count in available.items()}
+    left = {pattern: -(total * count - parts[pattern] * everything) for pattern, count in available.items()}
     for pattern in sorted(available, key=lambda pattern: left[pattern])[: total - sum(parts.values())]:
         parts[pattern] += 1
     return parts

@@ -9,6 +9,7 @@ back as an input. design/vlm2-bench.md lists the folders that are read, the step
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -161,5 +162,6 @@ def prune(media: MediaFolder, items: Iterable[Item]) -> None:
     """Take away files of the set's own folder that no item shows: pictures that no sequence drew."""
     used = {one.path for item in items for one in item.media()}
     for path in sorted(media.root.glob("??/*")):
-        if path.relative_to(media.root).as_posix() not in used:
+        ours = re.fullmatch(r"[0-9a-f]{64}", path.stem)  # and not something that lay in the folder already
+        if ours and path.relative_to(media.root).as_posix() not in used:
             path.unlink()
