@@ -423,6 +423,10 @@ def test_same_frames_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         write_video(noise, tmp_path / f"{name}.mp4", fps=10)
     assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
+    assert b"Lavf" not in (tmp_path / "a.mp4").read_bytes(), "no version of the writing library"
+    with av.open(str(tmp_path / "a.mp4")) as file:
+        assert not file.metadata.keys() & {"creation_time", "encoder", "date"}
+        assert not file.streams[0].metadata.keys() & {"creation_time", "encoder"}
     noise[19, 0, 0] ^= 255
     write_video(noise, tmp_path / "c.mp4", fps=10)
     assert (tmp_path / "c.mp4").read_bytes() != (tmp_path / "a.mp4").read_bytes()
