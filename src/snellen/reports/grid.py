@@ -12,7 +12,17 @@ import pandas as pd
 from snellen.analysis.contrasts import arm_name
 from snellen.core.score import Metric
 from snellen.reports.loading import LoadedRun
-from snellen.reports.rows import Standing, arm_order, level_order, lines_of, metric_in, standing, subgroups, whole_tasks
+from snellen.reports.rows import (
+    Standing,
+    arm_order,
+    level_order,
+    lines_of,
+    metric_in,
+    standing,
+    subgroups,
+    unjudged,
+    whole_tasks,
+)
 from snellen.reports.words import DASH, amount, foreign, rate, span
 
 
@@ -193,7 +203,6 @@ def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
 
 def _cell(row: Any, run: LoadedRun, column: Column, draw: Callable[[Any], Bar | None], mark: str) -> Cell:
     metric, notes = metric_in(run.suite, row), list[str]()
-    unjudged = run.suite.tasks[row.task].protocols[row.protocol].judge is not None and row.judge == ""
     if row.unable:
         notes.append("unable")
     if row.no_answer_rate > 0:
@@ -203,7 +212,7 @@ def _cell(row: Any, run: LoadedRun, column: Column, draw: Callable[[Any], Bar | 
     if row.not_applicable and row.n:
         notes.append(f"{row.not_applicable} declined")
     if math.isnan(row.value):
-        why = ("declined",) if row.not_applicable else ("unjudged",) if unjudged else tuple(notes)
+        why = ("declined",) if row.not_applicable else ("unjudged",) if unjudged(row, run.suite) else tuple(notes)
         return Cell(DASH, notes=why, marks=mark)
     chance = "" if column.chance or math.isnan(row.chance) else amount(row.chance, metric)
     hover = (

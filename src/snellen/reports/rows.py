@@ -78,6 +78,12 @@ def metric_in(suite: Suite, row: Any) -> Metric:
     return metric_of(suite.tasks[row.task].protocols[row.protocol], row.metric)
 
 
+def unjudged(row: Any, suite: Suite) -> bool:
+    """Whether a row of results waits for a judge."""
+    protocol = suite.tasks[row.task].protocols[row.protocol]
+    return protocol.judge is not None and row.judge == "" and not row.not_applicable
+
+
 def standing(row: Any, metric: Metric) -> Standing:
     """Where the value stands to chance."""
     if math.isnan(row.value):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
-from snellen.reports.rows import arm_order, lines_of, metric_in, whole_tasks
+from snellen.reports.rows import arm_order, lines_of, metric_in, unjudged, whole_tasks
 from snellen.reports.words import DASH, amount, rate, span
 
 if TYPE_CHECKING:
@@ -43,16 +43,18 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tab
     cells = {(row.suite, row.task, row.arm): row for row in lines_of(rows)}
     for arm in arm_order(rows):
         table.add_row(
-            escape(arm), *(_cell(cells.get((*task, arm)), metrics[task], not chances[task]) for task in tasks)
+            escape(arm), *(_cell(cells.get((*task, arm)), metrics[task], not chances[task], suite_of) for task in tasks)
         )
     return table
 
 
-def _cell(row: Any, metric: Metric, with_chance: bool) -> str:
+def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str:
     from rich.markup import escape
 
     if row is None:
         return ""
+    if math.isnan(row.value) and unjudged(row, suite_of(row.suite)):
+        return "[dim]unjudged[/]"
     if math.isnan(row.value):
         return "[dim]declined[/]" if row.not_applicable else "[red]failed[/]" if row.failure_rate > 0 else DASH
     around = escape(span(row.low, row.high, metric, row.n) + " ").strip()

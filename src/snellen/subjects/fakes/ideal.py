@@ -41,9 +41,15 @@ class IdealObserver(Base):
 
     def declines(self, prompt: Prompt) -> str | None:
         """A blind observer declines items whose pictures are not described."""
+        if any(self._unknown(view) for view in prompt.views):
+            return "nobody has written down what is right here"
         if self.blind_to and any(not self.items[view.item_id].latent for view in prompt.views):
             return "these items have no latent to be blind to"
         return super().declines(prompt)
+
+    def _unknown(self, view: View) -> bool:
+        item = self.items[view.item_id]
+        return not item.latent and item.answer_kind == "description" and not item.answer
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Every view on its own."""

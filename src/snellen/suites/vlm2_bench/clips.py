@@ -31,7 +31,7 @@ from snellen.suites.vlm2_bench.objects import look_of, neighbours
 
 FRAMES, FRAMES_A_SECOND = 48, 12
 SIZE_PX = (192, 144)
-HALF_WAY_M = 2.6
+HALF_WAY_M = 3.3
 """From the middle of the floor to where an object comes in or has left; just outside the picture."""
 VIDEOS_A_PAIR = 4
 """Videos made of two clips: either one first, in two parts and in three."""
@@ -79,10 +79,10 @@ def clip_shots(index: int, pair: ClipPair, seed: int, size_px: tuple[int, int] =
 
 
 def _camera(azimuth_deg: float, size_px: tuple[int, int]) -> Camera:
-    away, up = 6.4, math.radians(28)
+    away, up = 8.0, math.radians(28)
     x, y = math.cos(math.radians(azimuth_deg)), math.sin(math.radians(azimuth_deg))
     position = (away * math.cos(up) * x, away * math.cos(up) * y, away * math.sin(up) + 0.6)
-    return Camera(position, (0.0, 0.0, 0.7), width_px=size_px[0], height_px=size_px[1])
+    return Camera(position, (0.0, 0.0, 0.9), width_px=size_px[0], height_px=size_px[1])
 
 
 def description(index: int, other: int, pattern: Literal["PQ", "PQP"]) -> str:

@@ -45,7 +45,7 @@ TASKS = ("gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp", "oc-vid")
 FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-grp": 200, "oc-vid": 200}
 """Pairs or questions of the paper; `oc-vid` as many as `pc-vid` has."""
 CHECKUP_N, QUICK_N = 12, 4
-SIZE_PX, QUICK_SIZE_PX = (480, 360), (240, 180)
+SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
 ITEMS_A_CLIP_PAIR, MOST_CLIP_PAIRS = 20, 3
 SECONDS_A_PICTURE, SECONDS_A_FRAME, BYTES_A_PICTURE = 0.9, 0.25, 115_000
 """CPU time and disk, for plans (`docs/benchmarks.md`)."""

@@ -69,9 +69,15 @@ def choices(view: View) -> str:
     return prompts.CHOICES.format(choices=listed)
 
 
+def lists_choices(question: str) -> bool:
+    """Whether a released question names its choices itself, in a form that is not rebuilt letter for letter."""
+    return "Choices:" in question
+
+
 def wording(view: View, condition: Condition) -> str:
     """Everything that is said beside the pictures."""
-    question, listed = view.question, [choices(view)] if view.reply.kind == "choice" else []
+    question = view.question
+    listed = [choices(view)] if view.reply.kind == "choice" and not lists_choices(question) else []
     if condition["prompt"] != "full":
         question = prompts.core(question)
     said = [" ".join([question, *listed])]
@@ -122,7 +128,9 @@ def _pixels(item: Item, showing: Showing) -> tuple[Transform, ...]:
 
 
 def _asks(item: Item, condition: Condition) -> bool:
-    """Methods made for one family of cues are asked there alone."""
+    """Methods made for one family are asked there alone; choices that the question lists cannot be reordered."""
+    if condition["order"] == "shuffled" and lists_choices(item.question):
+        return False
     wanted = (FAMILY_OF.get(condition[name]) for name in ("method", "visual_prompt"))
     return all(family in (None, item.task[:2]) for family in wanted)
 
