@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import BuildOptions, Suite, settle
@@ -79,9 +80,15 @@ def test_same_seed_same_items(suite: Suite, built: ItemSet, tmp_path: Path) -> N
 
 
 def test_plans_are_plain(suite: Suite, tmp_path: Path) -> None:
-    for how in suite.recipes:
-        told = suite.recipes[how].plan(BuildOptions(tmp_path, n=5))
-        assert json.loads(json.dumps(told)) == told
+    for how, recipe in suite.recipes.items():
+        try:
+            told: object = recipe.plan(BuildOptions(tmp_path, n=5))
+        except SnellenError as error:  # made from data of the user's own, of which there is none here
+            told = str(error)
+        if how == "generated" or not isinstance(told, str):
+            assert json.loads(json.dumps(told)) == told
+        else:
+            assert "--source" in told
 
 
 def test_seeing_is_perfect_and_blindness_is_not(suite: Suite, built: ItemSet, tmp_path: Path) -> None:

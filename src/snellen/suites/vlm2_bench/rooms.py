@@ -210,15 +210,20 @@ def random_change(edit: Edit, rng: np.random.Generator) -> Change:
         new_value = str(rng.choice(choices))
         after = replace(room, floor=new_value) if part == "floor" else replace(room, light=new_value)
         return Change(edit, room, after, None, ("environment",), part)
-    at = int(rng.integers(count))
-    thing = room.things[at]
     if edit in ("add", "remove"):
+        at = int(rng.integers(count))
+        thing = room.things[at]
         fewer = replace(room, things=room.things[:at] + room.things[at + 1 :])
         before, after = (fewer, room) if edit == "add" else (room, fewer)
         return Change(edit, before, after, thing, ("presence",))
-    new = replace(thing, look=_swapped(room, thing, rng) if edit == "swap" else _altered(room, thing, rng))
-    after = replace(room, things=(*room.things[:at], new, *room.things[at + 1 :]))
-    return Change(edit, room, after, thing, differing(thing, new))
+    fits = _swapped if edit == "swap" else _altered
+    for at in (int(n) for n in rng.permutation(count)):
+        thing = room.things[at]
+        if looks := _new_looks(room, thing.look, fits):
+            new = replace(thing, look=looks[int(rng.integers(len(looks)))])
+            after = replace(room, things=(*room.things[:at], new, *room.things[at + 1 :]))
+            return Change(edit, room, after, thing, differing(thing, new))
+    return random_change(edit, rng)  # glass may only turn into wood, which stands there already
 
 
 def differing(one: Thing, other: Thing) -> tuple[str, ...]:
@@ -260,32 +265,21 @@ def _places(count: int, rng: np.random.Generator) -> list[tuple[float, float]]:
     return places
 
 
-def _new(room: Room, fits: Callable[[Look], bool], rng: np.random.Generator) -> Look:
+def _new_looks(room: Room, old: Look, fits: Callable[[Look, Look], bool]) -> list[Look]:
+    """The looks that nothing in the room has yet and that may follow the old one."""
     taken = {thing.look for thing in room.things}
     held = [Look(shape, stuff.kind, stuff.colour) for shape in SHAPES for stuff in MATERIAL_LOOKS]
-    held = [look for look in held if look not in taken and fits(look)]
-    return held[int(rng.integers(len(held)))]
+    return [look for look in held if look not in taken and fits(old, look)]
 
 
-def _swapped(room: Room, thing: Thing, rng: np.random.Generator) -> Look:
+def _swapped(old: Look, new: Look) -> bool:
     """Another shape, and another material or colour too: another thing altogether."""
-    old = thing.look
-
-    def another(look: Look) -> bool:
-        return look.shape != old.shape and (look.material, look.colour) != (old.material, old.colour)
-
-    return _new(room, another, rng)
+    return new.shape != old.shape and (new.material, new.colour) != (old.material, old.colour)
 
 
-def _altered(room: Room, thing: Thing, rng: np.random.Generator) -> Look:
+def _altered(old: Look, new: Look) -> bool:
     """The same shape in another colour, or in another material of the same colour: one dimension moves."""
-    old = thing.look
-
-    def one_dimension(look: Look) -> bool:
-        moved_dimensions = (look.material != old.material) + (look.colour != old.colour)
-        return look.shape == old.shape and moved_dimensions == 1
-
-    return _new(room, one_dimension, rng)
+    return new.shape == old.shape and (new.material != old.material) + (new.colour != old.colour) == 1
 
 
 def view_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) -> Camera:
