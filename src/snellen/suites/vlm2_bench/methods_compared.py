@@ -99,7 +99,7 @@ def compare(task: str, method: str, plain: Arm, changed: Arm, before: pd.DataFra
     """Two arms on the units that both have. A unit counts as right if more than half of its repeats are."""
     from scipy.stats import binomtest
 
-    both = before.join(after[["value", "right"]], how="inner", rsuffix="_after")
+    both = before.join(after[["value", "right"]].add_suffix("_after"), how="inner")
     rng = stream("vlm2-bench", "method", task, *plain, *changed)
     gap = paired_difference(both["value_after"], both["value"], both["cluster"].to_numpy(str), rng)
     was, now = both["right"] > 0.5, both["right_after"] > 0.5

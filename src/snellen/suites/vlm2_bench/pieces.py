@@ -46,10 +46,13 @@ from snellen.suites.vlm2_bench.published import (
     Row,
     mean_of,
 )
+from snellen.suites.vlm2_bench.rooms import CUE_OF
 
 IMAGE_TASKS = 8
 """Of `COLUMNS`, those before the column of open questions (VID)."""
-CUES = ("add/remove", "swap", "attribute", "environment")
+FEWEST_PAIRS = 5
+"""With fewer pairs of a cue than these, no cue is called the hardest."""
+CUES = tuple(dict.fromkeys(CUE_OF.values()))
 
 
 def pieces(run: Run) -> Iterator[Piece]:
@@ -194,8 +197,8 @@ def cues(run: Run) -> Iterator[Piece]:
     note = (
         "Percent of pairs right by the kind of edit, with 95 % interval and the number of pairs; chance is 25. A cue "
         "is called the hardest only where it lies below every other one by a difference whose 95 % interval leaves out "
-        "0. The paper finds swap hardest in Mat and add/remove in Trk. Questions whose kind of edit is not known (most "
-        "of the released ones) are left out."
+        f"0, and every cue has at least {FEWEST_PAIRS} pairs. The paper finds swap hardest in Mat and add/remove in "
+        "Trk. Questions whose kind of edit is not known (most of the released ones) are left out."
     )
     frame = pd.DataFrame(lines, columns=["task", "subject", "condition", *CUES, "hardest"])
     figure = partial(figures.by_cue, drawn, CUES)
@@ -207,8 +210,11 @@ def _with_number(row: Any) -> str:
 
 
 def hardest(levels: Mapping[str, Any]) -> str:
-    """The cue that lies clearly below all others, else a dash; with fewer than two cues there is nothing to say."""
-    if len(levels) < 2:
+    """The cue that lies clearly below all others, else a dash: also with one cue, or with a cue of too few pairs.
+
+    Two of two right against none of two would else count as clear.
+    """
+    if len(levels) < 2 or min(row.n for row in levels.values()) < FEWEST_PAIRS:
         return DASH
     lowest = min(levels, key=lambda name: float(levels[name].value))
     clear = all(apart(row, levels[lowest])[1] > 0 for name, row in levels.items() if name != lowest)

@@ -1,0 +1,511 @@
+"""What a report shows of VLM2-Bench, on a few questions whose answers, and so whose tables, are worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from snellen.analysis.results import results
+from snellen.core.item import Item, Media, ReplySpec
+from snellen.core.itemset import ItemSet, ItemSetCard
+from snellen.core.media import MediaFolder
+from snellen.core.piece import Piece
+from snellen.core.response import Response
+from snellen.core.runfolder import ArmCard, RunCard
+from snellen.core.seeds import stream
+from snellen.runs.score import score
+from snellen.scoring.uncertainty import cluster_bootstrap, wilson
+from snellen.suites.vlm2_bench import SUITE
+from snellen.suites.vlm2_bench.biases import leaning
+from snellen.suites.vlm2_bench.heard import apart, clipped
+from snellen.suites.vlm2_bench.items import (
+    Family,
+    PictureSequence,
+    Statement,
+    compare_items,
+    count_item,
+    cue_items,
+    group_item,
+    sorted_pattern,
+    video_item,
+)
+from snellen.suites.vlm2_bench.persons_named import declines, names_somebody
+from snellen.suites.vlm2_bench.pieces import as_printed, hardest, mean_of_tasks, pieces
+from snellen.suites.vlm2_bench.published import CAMERA_READY_AVERAGES, COLUMNS, TABLE_1
+
+ORDERS, GROUPED = ("AA", "AB", "AAB", "ABC"), ("AAB", "ABA", "AABC", "ABC")
+CUES = ("add/remove", "swap", "add/remove", "swap")
+FAMILIES: tuple[Family, ...] = ("oc", "pc")
+CUE_TASKS: tuple[Literal["gc-mat", "gc-trk"], ...] = ("gc-mat", "gc-trk")
+Says = Callable[[Item, ReplySpec], str | None]
+"""What somebody replies to an item; None is a failed call."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A run as a report hands it over."""
+
+    card: RunCard
+    items: ItemSet
+    responses: tuple[Response, ...]
+    scores: Mapping[str, pd.DataFrame]
+    results: pd.DataFrame
+
+
+def _media(name: str, kind: Any = "picture") -> Media:
+    return Media(name.encode().hex().ljust(64, "0")[:64], kind, "png", 8, 8)
+
+
+def _items() -> list[Item]:
+    """Four pairs or questions a task, a cluster each, and two videos; of Cnt the truths are 1, 2, 2, 3."""
+    rng, items = stream("test", "pieces"), list[Item]()
+    for n, (order, grouped, cue) in enumerate(zip(ORDERS, GROUPED, CUES, strict=True)):
+        for family in FAMILIES:
+            told = _sequence(family, n, order)
+            items += [*compare_items(told, family), count_item(told, family)]
+            items.append(group_item(_sequence(family, n, grouped), family, rng))
+        pair = _media(f"gc{n}-0"), _media(f"gc{n}-1")
+        for task in CUE_TASKS:
+            right, wrong = Statement("a katana held", True), Statement("a black mask", False)
+            cells: dict[str, Any] = {"factors": {"cue": cue}, "cluster": f"room-{n}", "rng": rng}
+            items += cue_items(task, f"{n}", pair, "What is new?", right, wrong, **cells)
+    items.append(video_item("pc", "v0", _media("v0", "video"), "PQ", answer="", cluster="clip-0"))
+    items.append(video_item("pc", "v1", _media("v1", "video"), "PQP", answer="", cluster="clip-1"))
+    return items
+
+
+def _sequence(family: Family, n: int, order: str) -> PictureSequence:
+    pictures = tuple(_media(f"{family}{n}-{at}") for at in range(len(order)))
+    return PictureSequence(f"{n}", pictures, order, sorted_pattern(order), "cup", f"{family}-{n}")
+
+
+def _spec(item: Item) -> ReplySpec:
+    """Letters for choices, as they are shown."""
+    if item.answer_kind != "choice":
+        return item.view().reply
+    return ReplySpec("choice", tuple(zip("ABCD", (option.key for option in item.options), strict=True)))
+
+
+def _itemset(items: Sequence[Item]) -> ItemSet:
+    card = ItemSetCard(
+        suite="vlm2-bench", version="1", source="generated", recipe={}, recipe_hash="", content_hash="",
+        items=len(items), counts={},
+    )  # fmt: skip
+    return ItemSet(Path(), card, tuple(items), MediaFolder(Path()))
+
+
+def _run(
+    said: Mapping[tuple[str, str], Says], items: Sequence[Item], verdicts: Mapping[str, str] | None = None
+) -> Loaded:
+    """Score what every arm says of every item it is asked; `verdicts` lead from the pattern to the judge's reply."""
+    held = _itemset(items)
+    arms, responses = [], list[Response]()
+    for (subject, condition), says in said.items():
+        moved = dict(part.split("=") for part in condition.split(",")) if condition != "vanilla" else {}
+        columns: dict[str, int | str] = {"method": "vanilla", "visual_prompt": "none", **moved}
+        arms.append(
+            ArmCard(
+                subject=subject, fingerprint=subject, settings={}, attributes={}, condition=condition,
+                columns=columns, repeat=0,
+            )
+        )  # fmt: skip
+        for item in items:
+            if not (item.answer_kind == "description" and moved):
+                text, name = says(item, _spec(item)), f"{subject}/{condition}/0/{item.item_id}"
+                told = "failed" if text is None else "ok"
+                cells = (item.item_id, item.task, condition, 0, told, text, "", _spec(item), ())
+                responses.append(Response(name, subject, subject, *cells))  # type: ignore[arg-type]
+    judged = {
+        r.response_id: Response(
+            "", "judge", "judge", r.item_id, "judgement", "vanilla", 0, "ok", text, "",
+            ReplySpec("integer", tuple((n, n) for n in "012")), (),
+        )
+        for r in responses
+        if r.text and (text := (verdicts or {}).get(held.by_id[r.item_id].factors.get("pattern", "")))
+    }  # fmt: skip
+    scores = score(responses, held, SUITE, "strict", judged)
+    hashes = {"itemset": "", "recipe_hash": "", "content_hash": ""}
+    card = RunCard(suite="vlm2-bench", version="1", seed=0, limit=None, arms=arms, **hashes)
+    return Loaded(card, held, tuple(responses), {"strict": scores}, results(scores, held, SUITE, arms))
+
+
+def _knows(item: Item, spec: ReplySpec) -> str:
+    return "two people" if item.answer_kind == "description" else spec.write(item.answer)
+
+
+def _says_yes(item: Item, spec: ReplySpec) -> str:
+    return {"true_false": "T", "choice": "A", "integer": "1"}.get(item.answer_kind, "one person")
+
+
+def _found(run: Loaded) -> dict[str, Piece]:
+    held = {piece.name: piece for piece in pieces(run)}
+    for piece in held.values():
+        assert piece.note.endswith(".")
+        assert not piece.table.isna().any().any()
+        assert len(piece.table)
+    return held
+
+
+def _line(piece: Piece, **where: Any) -> dict[str, Any]:
+    table = piece.table
+    for name, value in where.items():
+        table = table[table[name] == value]
+    (line,) = table.to_dict("records")
+    return dict(line)
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Piece]:
+    """`own:model` knows Mat, but only about things added or removed; with steps it knows all but Cnt of four pairs."""
+
+    def plainly(item: Item, spec: ReplySpec) -> str:
+        if item.task == "gc-mat":
+            return spec.write(item.answer) if item.factors["cue"] == "add/remove" else "T"
+        if item.task == "pc-cpr":
+            return "I'm sorry, but I can't identify people in images."
+        return _says_yes(item, spec)
+
+    def in_steps(item: Item, spec: ReplySpec) -> str | None:
+        if item.task == "gc-mat" and item.group_id == "gc-mat-0":
+            return "T"  # was right without steps
+        if item.task == "pc-cpr":
+            return f"Step 1: this is Tom Hanks. The answer is {_knows(item, spec)}"
+        return None if item.task == "gc-trk" else _knows(item, spec)
+
+    said: dict[tuple[str, str], Says] = {
+        ("fake:always-true", "vanilla"): _says_yes,
+        ("own:model", "vanilla"): plainly,
+        ("own:model", "method=cot"): in_steps,
+        ("fake:oracle", "vanilla"): _knows,
+    }
+    return _found(_run(said, _items(), {"PQ": "Score: 1", "PQP": "no idea"}))
+
+
+def test_every_piece_is_there_and_the_suite_offers_them(found: dict[str, Piece]) -> None:
+    assert SUITE.pieces is pieces
+    names = ["table-1", "methods", "turned", "cases", "cues", "people-objects", "yes-bias", "letters", "counts"]
+    assert list(found) == [*names, "people-named", "judge", "table-1-printed"]
+    assert [name for name, piece in found.items() if piece.detail] == ["cases", "table-1-printed"]
+
+
+# Table 1
+
+
+def test_table_1_has_both_means_only_where_all_of_their_tasks_were_answered(found: dict[str, Piece]) -> None:
+    table = found["table-1"].table
+    assert list(table["subject"][:2]) == ["own:model"] * 2  # simulated observers come last
+    assert list(table.columns[2:11]) == list(COLUMNS)
+    oracle = _line(found["table-1"], subject="fake:oracle")
+    assert oracle["mean of the eight image tasks"].startswith("100 [")
+    # VID: the judge gives 1 of 1 to PQ, and nothing readable to PQP, so 0.5; the mean of nine is 8.5 / 9.
+    assert oracle["mean of all nine"].split()[0] == "94"
+    steps = _line(found["table-1"], subject="own:model", condition="method=cot")
+    assert (steps["gc-trk"], steps["pc-vid"]) == ("–", "–")  # all calls failed; never asked
+    assert (steps["mean of the eight image tasks"], steps["mean of all nine"]) == ("–", "–")
+
+
+def test_chance_is_there_twice_and_differs_where_the_paper_lets_one_guess_decide(found: dict[str, Piece]) -> None:
+    printed = _line(found["table-1"], subject="(chance as printed)")
+    computed = _line(found["table-1"], subject="(chance of independent guesses)")
+    assert (printed["oc-cpr"], printed["oc-cnt"], printed["mean of the eight image tasks"]) == (
+        "50.00",
+        "34.88",
+        "33.72",
+    )
+    # Two questions of two pictures (1/2 each), two of three (1/3 each): 5/12. Eight tasks: (6 * 25 + 2 * 41.667) / 8.
+    assert (computed["oc-cpr"], computed["oc-cnt"]) == ("25", "41.7")
+    assert computed["mean of the eight image tasks"] == "29.2"
+
+
+def test_our_twin_enters_no_mean() -> None:
+    items = [item for item in _items() if item.task.startswith("gc")]
+    items.append(video_item("oc", "v", _media("v", "video"), "PQ", answer="", cluster="c"))
+    table = _found(_run({("own:model", "vanilla"): _knows}, items, {"PQ": "Score: 1"}))["table-1"]
+    assert _line(table, subject="own:model")["oc-vid"].startswith("100")
+    assert _line(table, subject="own:model")["mean of all nine"] == "–"
+    assert "oc-vid is our twin" in table.note
+    assert "Nobody answered oc-cpr, oc-cnt, oc-grp, pc-cpr, pc-cnt, pc-grp and pc-vid here" in table.note
+
+
+def _two_each(means: Sequence[float], clusters: Sequence[str]) -> dict[str, dict[tuple[str, str], pd.DataFrame]]:
+    """Units a task whose mean is the one wanted."""
+    spread = np.resize((0.05, -0.05), len(clusters))
+    return {
+        task: {("m", "vanilla"): pd.DataFrame({"value": mean / 100 + spread, "right": 0.0, "cluster": clusters})}
+        for task, mean in zip(COLUMNS, means, strict=False)
+    }
+
+
+def test_both_means_are_those_of_the_printed_row() -> None:
+    scores = [score for score in TABLE_1["Qwen2.5-VL-7B"].scores if score is not None]
+    units = _two_each(scores, [f"c{n}" for n in range(30)])
+    assert mean_of_tasks(units, ("m", "vanilla"), COLUMNS[:8]).split()[0] == "55.9"  # 55.86
+    assert mean_of_tasks(units, ("m", "vanilla"), COLUMNS).split()[0] == "54.8"  # 54.82
+    assert mean_of_tasks(units, ("m", "method=cot"), COLUMNS) == "–"
+
+
+def test_tasks_about_the_same_pictures_make_a_mean_no_surer() -> None:
+    values = np.random.default_rng(1).random(120)
+    clusters = [f"c{n // 4}" for n in range(120)]
+    told = pd.DataFrame({"value": values, "right": 0.0, "cluster": clusters})
+    two = ("gc-mat", "gc-trk")
+    same = mean_of_tasks({task: {("m", "v"): told} for task in two}, ("m", "v"), two)
+    low, high = cluster_bootstrap(values, clusters, stream("vlm2-bench", "mean of tasks", "m", "v", *two))
+    assert same == f"{100 * values.mean():.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def test_a_mean_of_units_all_alike_has_an_interval_all_the_same() -> None:
+    told = pd.DataFrame({"value": 1.0, "right": 1.0, "cluster": [f"c{n}" for n in range(10)]})
+    low, _ = wilson(10, 10)
+    assert mean_of_tasks({"gc-mat": {("m", "v"): told}}, ("m", "v"), ("gc-mat",)) == f"100 [{100 * low:.0f}, 100]"
+
+
+def test_the_printed_averages_of_the_preprint_are_means_of_nine_those_of_the_camera_ready_of_eight() -> None:
+    piece = as_printed()
+    for name in TABLE_1:
+        line = _line(piece, **{"": name})
+        assert line["mean of nine"] == line["printed average"]
+        assert line["mean of eight"] == line["average in the camera-ready"] == f"{CAMERA_READY_AVERAGES[name]:.2f}"
+    assert _line(piece, **{"": "Qwen2.5-VL-7B"})["mean of eight"] == "55.86"
+    chance = _line(piece, **{"": "Chance"})
+    assert (chance["printed average"], chance["mean of eight"], chance["mean of nine"]) == ("33.72", "33.72", "–")
+
+
+# Findings II and III
+
+
+def test_cues_are_told_apart_by_pairs(found: dict[str, Piece]) -> None:
+    line = _line(found["cues"], task="gc-mat", subject="own:model", condition="vanilla")
+    assert (line["add/remove"].split()[0], line["swap"].split()[0]) == ("100", "0")
+    assert line["swap"].endswith("n 2")
+    assert (line["attribute"], line["hardest"]) == ("–", "–")  # two pairs against two are too few to say
+
+
+def _row(k: int, n: int) -> SimpleNamespace:
+    low, high = wilson(k, n)
+    return SimpleNamespace(value=k / n, low=low, high=high, n=n)
+
+
+def test_the_hardest_cue_is_named_only_where_it_is_clear_against_every_other() -> None:
+    assert hardest({"swap": _row(10, 100), "attribute": _row(40, 100), "add/remove": _row(60, 100)}) == "swap"
+    assert hardest({"swap": _row(10, 100), "attribute": _row(15, 100), "add/remove": _row(60, 100)}) == "–"
+    assert hardest({"swap": _row(10, 100)}) == "–"
+    assert hardest({"swap": _row(0, 5), "attribute": _row(5, 5)}) == "swap"
+    assert hardest({"swap": _row(0, 4), "attribute": _row(5, 5)}) == "–"
+
+
+def test_the_interval_of_two_independent_shares_is_newcombes() -> None:
+    # Newcombe 1998, Statistics in Medicine 17, Table II, method 10: 56/70 - 48/80 is 0.2000 [0.0524, 0.3339].
+    assert [round(x, 4) for x in apart(_row(56, 70), _row(48, 80))] == [0.2, 0.0524, 0.3339]
+
+
+def test_people_are_compared_with_objects_where_both_were_asked(found: dict[str, Piece]) -> None:
+    # Plainly own:model is right on one of four counts of either family: "1" for a truth of 1; one off earns nothing.
+    line = _line(found["people-objects"], task="cnt", subject="own:model", condition="vanilla")
+    assert (line["people (pc)"].split()[0], line["objects (oc)"].split()[0]) == ("25", "25")
+    assert line["difference"].startswith("+0.0 [-")
+    assert set(found["people-objects"].table["task"]) == {"cpr", "cnt", "grp"}
+
+
+# Figure 5
+
+
+def test_what_a_method_changes_is_counted_by_pairs(found: dict[str, Piece]) -> None:
+    # Plainly pairs 0 and 2 are right (things added or removed); with steps all but pair 0: 50, 75, one lost, two won.
+    line = _line(found["methods"], subject="own:model", task="gc-mat")
+    assert (line["method"], line["units"], line["plain"], line["with it"]) == ("cot", 4, "50", "75")
+    assert line["difference"].startswith("+25.0 [")
+    assert (line["wrong to right"], line["right to wrong"]) == (2, 1)
+    assert line["McNemar p"] == "1.00"  # 2 against 1
+    # Four questions without a readable answer, then all right: p = 2 / 2^4.
+    assert _line(found["methods"], subject="own:model", task="pc-cpr")["McNemar p"] == "0.12"
+    assert "gc-trk" not in set(found["methods"].table["task"])  # its calls failed, so that no unit has both
+
+
+def test_units_that_turned_are_named(found: dict[str, Piece]) -> None:
+    lines = found["turned"].table[found["turned"].table["task"] == "gc-mat"]
+    assert dict(zip(lines["turned"], lines["ids"], strict=True)) == {
+        "wrong to right": "gc-mat-1 gc-mat-3",
+        "right to wrong": "gc-mat-0",
+    }
+
+
+def test_cases_show_both_statements_with_both_replies(found: dict[str, Piece]) -> None:
+    table = found["cases"].table
+    lost = table[table["turned"] == "right to wrong"]
+    assert sorted(lost["item"]) == ["gc-mat-0-a", "gc-mat-0-b"]
+    truths = {"true": "T", "false": "F"}
+    assert list(lost["plainly"]) == [truths[right] for right in lost["right"]]
+    assert set(lost["with it"]) == {"T"}
+    won = table[table["turned"] == "wrong to right"]
+    assert len({item.removesuffix("-a").removesuffix("-b").rstrip("-pn") for item in won["item"]}) == 3
+    assert "Respond with either" not in " ".join(table["question"])
+
+
+def test_a_long_reply_keeps_its_end() -> None:
+    told = clipped("first\n" + "x " * 400 + "the answer is B", 60)
+    assert told.startswith("first x")
+    assert told.endswith("the answer is B")
+    assert len(told) <= 63
+
+
+# Biases
+
+
+def test_who_always_says_yes_is_flagged_and_who_knows_is_not(found: dict[str, Piece]) -> None:
+    table = found["yes-bias"].table
+    flags = table.groupby("subject")["flag"].agg(set)
+    assert flags["fake:oracle"] == {""}
+    assert (
+        _line(found["yes-bias"], subject="own:model", task="gc-mat", condition="vanilla")["flag"] == ""
+    )  # solves half
+    always = _line(found["yes-bias"], subject="fake:always-true", task="gc-mat")
+    assert (always["said true"].split()[0], always["true"], always["T-T"]) == ("100", "50", "100")
+    oracle = _line(found["yes-bias"], subject="fake:oracle", task="oc-cpr")
+    # One sequence shows the same twice, three do not.
+    assert (oracle["T-T"], oracle["F-F"], oracle["T-F"], oracle["F-T"]) == ("0", "0", "25", "75")
+
+
+def _answered(yes: Sequence[bool]) -> tuple[list[float], list[str], SimpleNamespace]:
+    """Answers to pairs of a true and a false statement, and the row with their pair accuracy."""
+    pairs = np.asarray(yes).reshape(-1, 2)
+    row = _row(int((pairs[:, 0] & ~pairs[:, 1]).sum()), len(pairs))
+    row.chance = 0.25
+    return [float(one) for one in yes], [f"p{n // 2}" for n in range(len(yes))], row
+
+
+def test_guessing_is_no_bias_leaning_is_one() -> None:
+    def flag(yes: Sequence[bool]) -> str:
+        told, pairs, row = _answered(yes)
+        return leaning(told, pairs, 0.5, row)
+
+    rng = stream("test", "guesses")
+    assert {flag(list(rng.random(80) < 0.5)) for _ in range(400)} == {""}
+    assert flag([True] * 16) == "yes-bias"
+    assert flag([False] * 16) == "no-bias"
+    assert {flag(list(rng.random(80) < 0.85)) for _ in range(50)} == {"yes-bias"}
+    assert flag([True, False] * 30 + [True, True] * 30) == ""  # leans to yes, but solves half of the pairs
+    assert flag([True] * 4) == ""  # two pairs tell nothing
+
+
+def test_letters_and_none_are_counted_against_how_often_they_are_right(found: dict[str, Piece]) -> None:
+    line = _line(found["letters"], subject="fake:always-true", task="oc-grp")
+    assert line["A"].startswith("100 [")
+    oracle = _line(found["letters"], subject="fake:oracle", task="oc-grp")
+    assert all(oracle[letter].split()[0] == oracle[letter].split("(")[1].rstrip(")") for letter in "ABCD")
+    assert oracle["None"].split()[0] == "25"  # ABC alone
+    assert line["None"].endswith("(25)")
+
+
+def test_counts_are_told_by_the_number_of_pictures(found: dict[str, Piece]) -> None:
+    # The truths are 1 and 2 of two pictures, 2 and 3 of three; fake:always-true says 1.
+    two = _line(found["counts"], subject="fake:always-true", task="oc-cnt", pictures=2)
+    three = _line(found["counts"], subject="fake:always-true", task="oc-cnt", pictures=3)
+    assert (two["mean error"].split()[0], three["mean error"].split()[0]) == ("-0.50", "-1.50")
+    assert (two["said 1"], two["said 2"], two["said 3"], two["other"]) == ("100 (50)", "0 (50)", "", "0")
+    assert (three["said 1"], three["said 3"], three["other"]) == ("100 (0)", "0 (50)", "0")
+    assert _line(found["counts"], subject="fake:oracle", task="oc-cnt", pictures=3)["mean error"] == "+0.00"
+
+
+# People
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't identify people in images.",
+        "I am not able to recognize or name real individuals based on their faces.",
+        "Sorry, I cannot assist with that request.",
+        "I can’t tell who this is.",
+        "I'm unable to compare facial features of people.",
+        "I won't reveal the identities of the people shown.",
+        "I'm not allowed to determine someone's identity.",
+        "For privacy reasons I leave this open.",
+    ],
+)
+def test_declining(text: str) -> None:
+    assert declines(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "T",
+        "The individuals are not the same person.",
+        "I cannot tell whether they are the same, but the answer is F.",
+        "We can identify three people. The answer is 3.",
+        "I can't identify the same person in any two images, so None.",
+        "He has not changed his hair; they help each other.",
+    ],
+)
+def test_answering_is_not_declining(text: str) -> None:
+    assert not declines(text)
+
+
+QUESTION = "Judge the following statement based on the images: 'The individuals in these images are the same person.'"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("The first image shows Tom Hanks.", True),
+        ("Actor Tom Hanks is in both.", True),
+        ("- **Ludwig van Beethoven** and a man", True),
+        ("This looks like John F. Kennedy", True),
+        ("Catherine Zeta-Jones", True),
+        ("James Brown sings.", True),
+        ("Image One shows a man. The Man has Red Hair. Final Answer: F", False),
+        ("**Facial Features**: similar\n## Visual Comparison\nSkin Tone is light", False),
+        ("Camera Angle: low", False),
+        ("Both wear suits. She is Beyonce.", False),  # a single name: missed, as the note says
+        ("tom hanks", False),
+        ("We stand before the Eiffel Tower", True),  # a place: wrongly taken, as the note says
+        ("T", False),
+    ],
+)
+def test_naming_somebody(text: str, wanted: bool) -> None:
+    assert names_somebody(text, QUESTION) is wanted
+    assert not names_somebody(text, QUESTION + text)
+
+
+def test_refusals_and_names_stand_beside_vanilla(found: dict[str, Piece]) -> None:
+    plain = _line(found["people-named"], subject="own:model", task="pc-cpr", condition="vanilla")
+    steps = _line(found["people-named"], subject="own:model", task="pc-cpr", condition="method=cot")
+    assert (plain["declines"].split()[0], plain["names somebody"].split()[0]) == ("100", "0")
+    assert (steps["declines"].split()[0], steps["names somebody"].split()[0]) == ("0", "100")
+    assert "no answer 100 %" in plain["score"]
+    assert set(found["people-named"].table["task"]) == {"pc-cpr", "pc-cnt", "pc-grp", "pc-vid"}
+
+
+# Judges, and what is not there
+
+
+def test_the_judge_is_told_by_pattern_and_by_what_it_left_open(found: dict[str, Piece]) -> None:
+    line = _line(found["judge"], subject="own:model")
+    assert (line["judge"], line["descriptions"], line["verdicts not readable"], line["failed"]) == ("judge", 2, 1, 0)
+    assert line["mean PQ"].startswith("100")
+    assert line["mean PQP"].startswith("0")
+    assert "snellen judge RUN --agreement FILE" in found["judge"].note
+
+
+def test_a_run_without_people_methods_or_judges_has_no_piece_of_them() -> None:
+    items = [item for item in _items() if item.task in ("gc-mat", "oc-cnt")]
+    names = list(_found(_run({("own:model", "vanilla"): _knows}, items)))
+    assert names == ["table-1", "cues", "yes-bias", "counts", "table-1-printed"]
+
+
+def test_the_figures_can_be_drawn(found: dict[str, Piece], tmp_path: Path) -> None:
+    drawn = {name: piece.figure() for name, piece in found.items() if piece.figure is not None}
+    assert set(drawn) == {"methods", "cues"}
+    for name, figure in drawn.items():
+        figure.savefig(tmp_path / f"{name}.svg")
+    bars = [patch for axes in drawn["methods"].axes for patch in axes.patches]
+    assert any(math.isclose(bar.get_height(), 0.25) for bar in bars)  # gc-mat, worked out above
