@@ -168,8 +168,7 @@ def test_published_rows_are_fractions_of_the_first_metric_of_each_task() -> None
 def test_the_card_has_the_printed_ceilings_and_counts() -> None:
     held = {ceiling.task: (ceiling.metric, ceiling.value) for ceiling in CARD.ceilings}
     assert held == {
-        task: (METRIC_OF[task], round((score or 0) / 100, 4))
-        for task, score in zip(COLUMNS, HUMAN.scores, strict=True)
+        task: (METRIC_OF[task], round((score or 0) / 100, 4)) for task, score in zip(COLUMNS, HUMAN.scores, strict=True)
     }
     assert CARD.counts == {"questions": 3060, **QUERIES}
     assert {name for name in CARD.needs_real if "=" not in name} == {task for task in TASKS if task.startswith("pc")}

@@ -1,0 +1,122 @@
+"""Verdicts in a second run: asked once, kept, scored by judge, sampled for people."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet
+from snellen.core.runfolder import read_exchanges, read_responses
+from snellen.core.suite import BuildOptions
+from snellen.exam import build, judge, open_run_items, rescore, run
+from snellen.runs.judgements import FOLDER, judgement_items, read_agreement, read_verdicts, write_sample
+from snellen.runs.score import read_scores
+from snellen.suites import SUITES
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    out = tmp_path_factory.mktemp("judged") / "items"
+    options = BuildOptions(out, n=1, tasks=("oc-vid", "gc-mat"), renderer="toy", show_progress=False)
+    return build(SUITES.get("vlm2-bench"), "generated", options)
+
+
+@pytest.fixture
+def asked(items: ItemSet, tmp_path: Path) -> Path:
+    run(items, ["fake:oracle", "fake:constant=it moves"], tmp_path / "run", show_progress=False)
+    return tmp_path / "run"
+
+
+def script(path: Path, lines: dict[str, str]) -> str:
+    path.write_text(json.dumps(lines))
+    return f"fake:scripted={path}"
+
+
+def values(root: Path) -> pd.DataFrame:
+    scores = read_scores(root)["strict"]
+    return scores[scores["task"] == "oc-vid"]
+
+
+def wanted(root: Path) -> dict[str, str]:
+    """What a judge would be asked, by response."""
+    _, items, suite = open_run_items(root)
+    return {item.item_id: item.question for item in judgement_items(read_responses(root), items, suite)}
+
+
+def test_unjudged_until_somebody_does(asked: Path, tmp_path: Path) -> None:
+    assert values(asked)["value"].isna().all()
+    assert set(values(asked)["judge"]) == {""}
+    full = {key: "Score: 2" if "PQP" in told else "Score: 1" for key, told in wanted(asked).items()}
+    said = {key for key, told in wanted(asked).items() if "crosses the floor" in told}  # only the oracle's words
+    lines = {key: score if key in said else "Score: 0" for key, score in full.items()}
+    done = judge(asked, script(tmp_path / "judge.json", lines), show_progress=False)
+    assert (done.texts, done.failed, done.unreadable) == (8, 0, 0)
+    by_subject = values(asked).groupby("subject")["value"].agg(set).to_dict()
+    assert by_subject == {"fake:oracle": {1.0}, "fake:constant=it moves": {0.0}}
+    assert set(values(asked)["judge"]) == {"fake:scripted=judge.json"}
+    others = read_scores(asked)["strict"]
+    assert set(others[others["task"] == "gc-mat"]["judge"]) == {""}
+    assert not others.duplicated(["subject", "item_id", "metric", "judge"]).any(), "what needs no judge is scored once"
+
+
+def test_nothing_is_judged_twice_and_what_failed_is_asked_again(asked: Path, tmp_path: Path) -> None:
+    first, *rest = wanted(asked)
+    told = dict.fromkeys(rest, "Score: 1")
+    done = judge(asked, script(tmp_path / "judge.json", told), show_progress=False)
+    assert (done.texts, done.failed) == (8, 1)
+    before = sum(1 for place in asked.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place))
+    # The judge is the same by name; its script now holds the line that failed before.
+    done = judge(asked, script(tmp_path / "judge.json", {**told, first: "Score: 0"}), show_progress=False)
+    assert (done.texts, done.failed) == (8, 0)
+    after = sum(1 for place in asked.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place))
+    assert after - before == 1
+    judge(asked, script(tmp_path / "judge.json", {}), show_progress=False)
+    assert sum(1 for place in asked.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place)) == after
+
+
+def test_two_judges_are_two_results(asked: Path, tmp_path: Path) -> None:
+    judge(asked, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
+    judge(asked, script(tmp_path / "vague.json", {"*": "It is hard to say."}), show_progress=False)
+    _, items, suite = open_run_items(asked)
+    rows = rescore(asked, items, suite, "strict")
+    judged = rows[rows["task"] == "oc-vid"]
+    assert set(judged["judge"]) == {"fake:scripted=kind.json", "fake:scripted=vague.json"}
+    vague = judged[judged["judge"].str.contains("vague")]
+    assert set(vague["outcome"]) == {"no_answer"}
+    assert set(vague["value"]) == {0.0}, "an unreadable verdict counts as the worst under strict"
+    published = rescore(asked, items, suite, "published")
+    left_out = published[published["judge"].str.contains("vague")]
+    assert left_out["value"].isna().all(), "and is left out as published"
+
+
+def test_people_check_a_sample(asked: Path, tmp_path: Path) -> None:
+    judge(asked, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
+    _, items, suite = open_run_items(asked)
+    texts = judgement_items(read_responses(asked), items, suite)
+    verdicts = read_verdicts(asked, texts)
+    path = tmp_path / "sample.csv"
+    assert write_sample(path, texts, verdicts, 3, 0) == 6, "three for each of two subjects"
+    lines = list(csv.DictReader(path.open(newline="")))
+    for number, line in enumerate(lines):
+        line["decision"] = ("1", "1", "1", "0", "1", "")[number]
+    with path.open("w", newline="") as opened:
+        writer = csv.DictWriter(opened, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
+    (told,) = read_agreement(path, texts, verdicts, suite)
+    assert (told.agreed, told.checked, told.share) == (4, 5, 0.8)
+    assert told.low < 0.8 < told.high
+    path.write_text(path.read_text().replace("fake:scripted=kind.json", "somebody"))
+    with pytest.raises(SnellenError, match="line 2: somebody never judged"):
+        list(read_agreement(path, texts, verdicts, suite))
+
+
+def test_nothing_to_judge_is_said(items: ItemSet, tmp_path: Path) -> None:
+    run(items, ["encoder:colour-histogram"], tmp_path / "run", show_progress=False)
+    with pytest.raises(SnellenError, match="nothing here is scored by a judge"):
+        judge(tmp_path / "run", "fake:chance", show_progress=False)
