@@ -1,0 +1,101 @@
+"""From pictures of classes to episodes, the same way for every recipe (`design/vfm-bench.md`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from snellen.core.item import Demo, Item, Media, Option
+from snellen.suites.vfm_bench import prompts
+
+SUITE = "vfm-bench"
+TASK = "fast-mapping"
+VERSION = "1"
+"""Version of the suite: moves when old and new scores may not share a table."""
+SHOTS = 5
+"""Demos a class at most (section 4.1)."""
+Level: TypeAlias = Literal["object", "detail", "pattern", "style"]
+LEVELS: tuple[Level, ...] = ("object", "detail", "pattern", "style")
+INDUSTRIES = ("Manufacture", "E-commerce", "Agriculture", "Medical")
+"""Spelled as the release spells them."""
+GENERATED = "Generated"
+"""In place of an industry for pictures made here."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One class of an episode: its name, its demo pictures in order of shots, and what is told about them."""
+
+    name: str
+    demos: tuple[Media, ...]
+    captions: tuple[str, ...] = ()
+    definition: str = ""
+
+
+@dataclass(frozen=True)
+class Episode:
+    """A query among its classes. `classes` stand in the order in which options are stored; `truth` is a place in them.
+
+    `scene` is what the instruction calls the task ("surface defects of bottles"). `box` is the deciding region of the
+    query in pixels, None where nobody marked it. `latent` goes into the item as it is, keys being `key(place)`.
+    """
+
+    handle: str
+    query: Media
+    classes: tuple[Shown, ...]
+    truth: int
+    industry: str
+    level: Level
+    scene: str
+    source: str
+    cluster: str
+    box: Sequence[float] | None = None
+    latent: Mapping[str, Any] = field(default_factory=dict)
+    factors: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+def key(place: int) -> str:
+    """The option key of the class at a place: it tells nothing of its name."""
+    return f"c{place}"
+
+
+def episode_item(episode: Episode) -> Item:
+    """The episode as an item with all its shots, shot outer and class inner."""
+    shots = max((len(one.demos) for one in episode.classes), default=0)
+    support = tuple(
+        Demo((one.demos[shot],), key(place), shot, one.captions[shot] if shot < len(one.captions) else "")
+        for shot in range(shots)
+        for place, one in enumerate(episode.classes)
+        if shot < len(one.demos)
+    )
+    definitions = {key(place): one.definition for place, one in enumerate(episode.classes) if one.definition}
+    ways = len(episode.classes)
+    return Item(
+        item_id=f"{TASK}-{episode.handle}",
+        suite=SUITE,
+        task=TASK,
+        question=prompts.head(episode.industry, episode.scene, episode.level),
+        query=(episode.query,),
+        answer=key(episode.truth),
+        answer_kind="choice",
+        stimulus_id=f"{TASK}-{episode.handle}",
+        group_id=f"{TASK}-{episode.handle}",
+        cluster_id=episode.cluster,
+        version=VERSION,
+        options=tuple(Option(key(place), one.name) for place, one in enumerate(episode.classes)),
+        support=support,
+        factors={
+            "industry": episode.industry,
+            "concept_level": episode.level,
+            "ways": str(ways),
+            "source": episode.source,
+            "concept_task": f"{episode.source}/{episode.scene}",
+            **episode.factors,
+        },
+        measures={"ways": float(ways)},
+        regions={"box": [float(x) for x in episode.box]} if episode.box is not None else {},
+        latent={**episode.latent, **({"definitions": definitions} if definitions else {})},
+        provenance=episode.provenance,
+    )
