@@ -202,27 +202,27 @@ def test_every_piece_is_there_and_the_suite_offers_them(found: dict[str, Piece])
 def test_table_1_has_both_means_only_where_all_of_their_tasks_were_answered(found: dict[str, Piece]) -> None:
     table = found["table-1"].table
     assert list(table["subject"][:2]) == ["own:model"] * 2  # simulated observers come last
-    assert list(table.columns[2:11]) == list(COLUMNS)
+    assert list(table.columns[4:]) == list(COLUMNS)
     oracle = _line(found["table-1"], subject="fake:oracle")
-    assert oracle["mean of the eight image tasks"].startswith("100 [")
+    assert oracle["mean of the eight"].startswith("100 [")
     # VID: the judge gives 1 of 1 to PQ, and nothing readable to PQP, so 0.5; the mean of nine is 8.5 / 9.
     assert oracle["mean of all nine"].split()[0] == "94"
     steps = _line(found["table-1"], subject="own:model", condition="method=cot")
     assert (steps["gc-trk"], steps["pc-vid"]) == ("–", "–")  # all calls failed; never asked
-    assert (steps["mean of the eight image tasks"], steps["mean of all nine"]) == ("–", "–")
+    assert (steps["mean of the eight"], steps["mean of all nine"]) == ("–", "–")
 
 
 def test_chance_is_there_twice_and_differs_where_the_paper_lets_one_guess_decide(found: dict[str, Piece]) -> None:
     printed = _line(found["table-1"], subject="(chance as printed)")
-    computed = _line(found["table-1"], subject="(chance of independent guesses)")
-    assert (printed["oc-cpr"], printed["oc-cnt"], printed["mean of the eight image tasks"]) == (
+    computed = _line(found["table-1"], subject="(chance of guesses)")
+    assert (printed["oc-cpr"], printed["oc-cnt"], printed["mean of the eight"]) == (
         "50.00",
         "34.88",
         "33.72",
     )
     # Two questions of two pictures (1/2 each), two of three (1/3 each): 5/12. Eight tasks: (6 * 25 + 2 * 41.667) / 8.
     assert (computed["oc-cpr"], computed["oc-cnt"]) == ("25", "41.7")
-    assert computed["mean of the eight image tasks"] == "29.2"
+    assert computed["mean of the eight"] == "29.2"
 
 
 def test_our_twin_enters_no_mean() -> None:
@@ -333,7 +333,7 @@ def test_what_a_method_changes_is_counted_by_pairs(found: dict[str, Piece]) -> N
 def test_units_that_turned_are_named(found: dict[str, Piece]) -> None:
     lines = found["turned"].table[found["turned"].table["task"] == "gc-mat"]
     assert dict(zip(lines["turned"], lines["ids"], strict=True)) == {
-        "wrong to right": "gc-mat-1 gc-mat-3",
+        "wrong to right": "gc-mat-1, gc-mat-3",
         "right to wrong": "gc-mat-0",
     }
 
@@ -341,12 +341,15 @@ def test_units_that_turned_are_named(found: dict[str, Piece]) -> None:
 def test_cases_show_both_statements_with_both_replies(found: dict[str, Piece]) -> None:
     table = found["cases"].table
     lost = table[table["turned"] == "right to wrong"]
-    assert sorted(lost["item"]) == ["gc-mat-0-a", "gc-mat-0-b"]
-    truths = {"true": "T", "false": "F"}
-    assert list(lost["plainly"]) == [truths[right] for right in lost["right"]]
+    assert sorted(shown.split()[0] for shown in lost["item (pictures)"]) == ["gc-mat-0-a", "gc-mat-0-b"]
+    assert sorted(lost["right"]) == ["F", "T"]
+    assert list(lost["plainly"]) == list(lost["right"])
     assert set(lost["with it"]) == {"T"}
     won = table[table["turned"] == "wrong to right"]
-    assert len({item.removesuffix("-a").removesuffix("-b").rstrip("-pn") for item in won["item"]}) == 3
+    assert (
+        len({shown.split()[0].removesuffix("-a").removesuffix("-b").rstrip("-pn") for shown in won["item (pictures)"]})
+        == 3
+    )
     assert "Respond with either" not in " ".join(table["question"])
 
 

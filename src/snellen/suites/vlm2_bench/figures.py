@@ -45,11 +45,15 @@ def _plain(axes: Axes) -> None:
 
 
 def by_cue(lines: Sequence[CueLine], cues: Sequence[str]) -> Figure:
-    """Pair accuracy with interval by cue, one panel a task, one mark an arm, chance as a line across."""
+    """Pair accuracy with interval by cue, one panel a task, one mark an arm, chance as a line across.
+
+    Arms under vanilla alone, where there are some: with every method besides nothing could be told apart.
+    """
     from matplotlib.figure import Figure
 
     tasks = list(dict.fromkeys(task for task, _, _ in lines))
-    arms = examined(list(dict.fromkeys(arm for _, arm, _ in lines)))[:MOST_ARMS]
+    arms = examined(list(dict.fromkeys(arm for _, arm, _ in lines)))
+    arms = ([arm for arm in arms if arm[1] == "vanilla"] or arms)[:MOST_ARMS]
     figure = Figure(figsize=(4.6 * len(tasks), 3.7), layout="constrained")
     panels = np.atleast_1d(figure.subplots(1, len(tasks), sharey=True, squeeze=False)).ravel()
     for axes, task in zip(panels, tasks, strict=True):
@@ -94,7 +98,11 @@ def gains(bars: Sequence[Bar]) -> Figure:
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:+.0f}" if value else "0")
     handles = [_swatch(number, method) for number, method in enumerate(methods)]
     figure.legend(
-        handles=handles, loc="outside lower left", ncols=min(5, len(handles)), title="points, with 95 % interval"
+        handles=handles,
+        loc="outside lower left",
+        ncols=min(5, len(handles)),
+        alignment="left",
+        title="points, with 95 % interval",
     )
     return figure
 

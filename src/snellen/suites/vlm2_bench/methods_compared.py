@@ -11,6 +11,7 @@ import pandas as pd
 
 from snellen.core.item import Item
 from snellen.core.piece import Piece
+from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.vlm2_bench import figures
@@ -67,13 +68,17 @@ def pieces(run: Run, units: Units) -> Iterator[Piece]:
 
 
 def changes(run: Run, units: Units) -> list[Change]:
-    """Every arm that moves a method or a visual prompt against the arm that moves neither, task by task."""
+    """Every arm that moves a method or a visual prompt against the arm that moves neither, task by task.
+
+    Simulated observers are left out where others were examined: a method means nothing to them.
+    """
     pairs = list(_beside_plain(run))
+    shown = examined([plain for plain, _, _ in pairs])
     found = [
         compare(task, method, plain, changed, arms[plain], arms[changed])
         for plain, changed, method in pairs
         for task, arms in units.items()
-        if plain in arms and changed in arms
+        if plain in shown and plain in arms and changed in arms
     ]
     return [change for change in found if change.gap.n]
 
@@ -133,12 +138,12 @@ def differences(found: Sequence[Change]) -> Piece:
         "of statements, or questions) that both have, and the difference in points with its 95 % interval (paired by "
         "unit, whole clusters drawn again; none where all units are of one cluster). Then how many units turned from "
         "wrong to right and back (of cnt: the exact count), and the exact two-sided McNemar test of these two numbers, "
-        "which takes units for independent. With many comparisons some are clear by chance alone."
+        "which takes units for independent. With many comparisons some are clear by chance alone. Simulated observers "
+        "are left out where others were examined."
     )
     names = ["subject", "method", "task", "units", "plain", "with it", "difference", "wrong to right", "right to wrong"]
     frame = pd.DataFrame(lines, columns=[*names, "McNemar p"])
-    arms = examined([change.plain for change in found])
-    bars = [(change.plain, change.method, change.task, change.gap) for change in found if change.plain in arms]
+    bars = [(change.plain, change.method, change.task, change.gap) for change in found]
     figure = partial(figures.gains, bars)
     return Piece("What a method changes (Figure 5)", note, frame, figure, "methods")
 
@@ -152,7 +157,7 @@ def _p(p: float | None) -> str:
 def turned_units(found: Sequence[Change]) -> Iterator[Piece]:
     """Which units turned, a line a direction."""
     lines = [
-        [*_named(change), turn, len(units), " ".join(units)]
+        [*_named(change), turn, len(units), ", ".join(units)]
         for change in found
         for turn, units in change.turned.items()
         if units
@@ -173,19 +178,22 @@ def turned_units(found: Sequence[Change]) -> Iterator[Piece]:
 
 def cases(run: Run, found: Sequence[Change]) -> Iterator[Piece]:
     """Both replies to some units that turned, at most three a direction, subject and method, drawn by a fixed seed."""
-    arms = examined([change.plain for change in found if any(change.turned.values())])
     members: dict[str, list[Item]] = {}
     for item in run.items.items:
         members.setdefault(_unit_of(item), []).append(item)
-    texts = {(r.subject, r.condition, r.item_id): r.text for r in reversed(run.responses)}
+    responses = {(r.subject, r.condition, r.item_id): r for r in reversed(run.responses)}
     lines = []
-    for change, turn, unit in _drawn([change for change in found if change.plain in arms]):
+    for change, turn, unit in _drawn(found):
         for item in members[unit]:
-            replies = [texts.get((*arm, item.item_id)) for arm in (change.plain, change.changed)]
-            told = [DASH if text is None else clipped(text) for text in replies]
+            places = [(*arm, item.item_id) for arm in (change.plain, change.changed)]
+            replies = [responses[place] for place in places if place in responses]
+            if len(replies) < len(places):
+                continue  # a limit may have cut a pair
+            told = [DASH if reply.text is None else clipped(reply.text) for reply in replies]
             pictures = " ".join(media.sha256[:8] for media in item.query)
             asked = clipped(core(item.question), 200)
-            lines.append([*_named(change), turn, item.item_id, pictures, asked, str(item.answer), *told])
+            shown = f"{item.item_id} ({pictures})"
+            lines.append([", ".join(_named(change)[:2]), turn, shown, asked, _right(item, replies[0]), *told])
     if not lines:
         return
     note = (
@@ -195,8 +203,14 @@ def cases(run: Run, found: Sequence[Change]) -> Iterator[Piece]:
         "by the beginning of their files' names in the item set. Three cases show how errors look, not how frequent "
         "they are."
     )
-    names = ["subject", "method", "task", "turned", "item", "pictures", "question", "right", "plainly", "with it"]
+    names = ["subject, method", "turned", "item (pictures)", "question", "right", "plainly", "with it"]
     yield Piece("Cases: plain and with a method", note, pd.DataFrame(lines, columns=names), None, "cases", detail=True)
+
+
+def _right(item: Item, response: Response) -> str:
+    """The right answer as it was offered: `T`, `2`, `C) 1 and 3`."""
+    words = {option.key: f") {option.text}" for option in item.options if option.text}
+    return response.reply_spec.write(item.answer) + words.get(str(item.answer), "")
 
 
 def _unit_of(item: Item) -> str:

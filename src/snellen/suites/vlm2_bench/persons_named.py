@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from snellen.core.piece import Piece
-from snellen.suites.vlm2_bench.heard import ORDER, Run, by_arm, cell, fakes_last, result_rows, share
+from snellen.suites.vlm2_bench.heard import ORDER, Run, by_arm, cell, examined, result_rows, share
 
 # Refusals
 
@@ -99,7 +99,9 @@ def pieces(run: Run) -> Iterator[Piece]:
             rows.append((response.task, response.subject, response.condition, item.cluster_id, *map(float, told)))
     if not rows:
         return
-    held = fakes_last(pd.DataFrame(rows, columns=["task", "subject", "condition", "cluster", "declines", "names"]))
+    held = pd.DataFrame(rows, columns=["task", "subject", "condition", "cluster", "declines", "names"])
+    subjects = {subject for subject, _ in examined(list(zip(held["subject"], held["condition"], strict=True)))}
+    held = held[held["subject"].isin(subjects)]
     lines = []
     for task in (task for task in ORDER if task in set(held["task"])):
         scored = by_arm(result_rows(run, task))

@@ -81,10 +81,10 @@ def table_1(run: Run, units: Units) -> Iterator[Piece]:
     lines = []
     for arm in dict.fromkeys(arm for task in tasks for arm, row in held[task].items() if row.n > 0):
         means = [mean_of_tasks(units, arm, COLUMNS[:count]) for count in (IMAGE_TASKS, len(COLUMNS))]
-        lines.append([*arm, *(cell(held[task].get(arm)) for task in tasks), *means])
+        lines.append([*arm, *means, *(cell(held[task].get(arm)) for task in tasks)])
     lines = sorted(lines, key=lambda line: line[0].startswith("fake:"))
     lines += [_computed_chance(rows, tasks), _printed_chance(tasks)]
-    names = ["subject", "condition", *tasks, "mean of the eight image tasks", "mean of all nine"]
+    names = ["subject", "condition", "mean of the eight", "mean of all nine", *tasks]
     frame = pd.DataFrame(lines, columns=names)
     yield Piece("Tasks and their averages (Table 1)", _table_note(rows, tasks), frame, None, "table-1")
 
@@ -116,13 +116,13 @@ def _computed_chance(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> 
     found = {task: rows[task].loc[rows[task]["n"] > 0, "chance"] for task in tasks}
     image = [found[task].mean() for task in COLUMNS[:IMAGE_TASKS] if task in found]
     mean = f"{100 * float(np.mean(image)):.1f}" if len(image) == IMAGE_TASKS else DASH
-    return ["(chance of independent guesses)", "", *(spread(list(found[task])) for task in tasks), mean, DASH]
+    return ["(chance of guesses)", "", mean, DASH, *(spread(list(found[task])) for task in tasks)]
 
 
 def _printed_chance(tasks: Sequence[str]) -> list[str]:
     printed = dict(zip(COLUMNS, CHANCE.scores, strict=True))
     cells = [_two_places(printed.get(task)) for task in tasks]
-    return ["(chance as printed)", "", *cells, _two_places(CHANCE.average), DASH]
+    return ["(chance as printed)", "", _two_places(CHANCE.average), DASH, *cells]
 
 
 def _two_places(value: float | None) -> str:
@@ -133,8 +133,8 @@ def _table_note(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> str:
     told = [
         "Percent with 95 % interval: pairs of statements both right (mat, trk, cpr), nearness of the count (cnt), "
         "right answers (grp), and the judge's score over the best one (vid). The paper's footnote leaves VID out of "
-        "the average, its preprint counts it, so both means are given, each only where all of its tasks were answered "
-        "under that condition."
+        "the average, its preprint counts it, so both means are given: of the eight tasks with pictures, and of all "
+        "nine, each only where all of its tasks were answered under that condition."
     ]
     if missing := [task for task in COLUMNS if task not in tasks]:
         told.append(f"Nobody answered {listed(missing)} here, so that what these belong to has no mean.")
