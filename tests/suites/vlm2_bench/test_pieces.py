@@ -3,138 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.results import results
-from snellen.core.item import Item, Media, ReplySpec
-from snellen.core.itemset import ItemSet, ItemSetCard
-from snellen.core.media import MediaFolder
+from snellen.core.item import Item, ReplySpec
 from snellen.core.piece import Piece
-from snellen.core.response import Response
-from snellen.core.runfolder import ArmCard, RunCard
 from snellen.core.seeds import stream
-from snellen.runs.score import score
 from snellen.scoring.uncertainty import cluster_bootstrap, wilson
 from snellen.suites.vlm2_bench import SUITE
 from snellen.suites.vlm2_bench.biases import leaning
 from snellen.suites.vlm2_bench.heard import apart, clipped
 from snellen.suites.vlm2_bench.items import (
-    Family,
-    PictureSequence,
-    Statement,
-    compare_items,
-    count_item,
-    cue_items,
-    group_item,
-    sorted_pattern,
     video_item,
 )
-from snellen.suites.vlm2_bench.persons_named import declines, names_somebody
 from snellen.suites.vlm2_bench.pieces import as_printed, hardest, mean_of_tasks, pieces
 from snellen.suites.vlm2_bench.published import CAMERA_READY_AVERAGES, COLUMNS, TABLE_1
-
-ORDERS, GROUPED = ("AA", "AB", "AAB", "ABC"), ("AAB", "ABA", "AABC", "ABC")
-CUES = ("add/remove", "swap", "add/remove", "swap")
-FAMILIES: tuple[Family, ...] = ("oc", "pc")
-CUE_TASKS: tuple[Literal["gc-mat", "gc-trk"], ...] = ("gc-mat", "gc-trk")
-Says = Callable[[Item, ReplySpec], str | None]
-"""What somebody replies to an item; None is a failed call."""
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A run as a report hands it over."""
-
-    card: RunCard
-    items: ItemSet
-    responses: tuple[Response, ...]
-    scores: Mapping[str, pd.DataFrame]
-    results: pd.DataFrame
-
-
-def _media(name: str, kind: Any = "picture") -> Media:
-    return Media(name.encode().hex().ljust(64, "0")[:64], kind, "png", 8, 8)
-
-
-def _items() -> list[Item]:
-    """Four pairs or questions a task, a cluster each, and two videos; of Cnt the truths are 1, 2, 2, 3."""
-    rng, items = stream("test", "pieces"), list[Item]()
-    for n, (order, grouped, cue) in enumerate(zip(ORDERS, GROUPED, CUES, strict=True)):
-        for family in FAMILIES:
-            told = _sequence(family, n, order)
-            items += [*compare_items(told, family), count_item(told, family)]
-            items.append(group_item(_sequence(family, n, grouped), family, rng))
-        pair = _media(f"gc{n}-0"), _media(f"gc{n}-1")
-        for task in CUE_TASKS:
-            right, wrong = Statement("a katana held", True), Statement("a black mask", False)
-            cells: dict[str, Any] = {"factors": {"cue": cue}, "cluster": f"room-{n}", "rng": rng}
-            items += cue_items(task, f"{n}", pair, "What is new?", right, wrong, **cells)
-    items.append(video_item("pc", "v0", _media("v0", "video"), "PQ", answer="", cluster="clip-0"))
-    items.append(video_item("pc", "v1", _media("v1", "video"), "PQP", answer="", cluster="clip-1"))
-    return items
-
-
-def _sequence(family: Family, n: int, order: str) -> PictureSequence:
-    pictures = tuple(_media(f"{family}{n}-{at}") for at in range(len(order)))
-    return PictureSequence(f"{n}", pictures, order, sorted_pattern(order), "cup", f"{family}-{n}")
-
-
-def _spec(item: Item) -> ReplySpec:
-    """Letters for choices, as they are shown."""
-    if item.answer_kind != "choice":
-        return item.view().reply
-    return ReplySpec("choice", tuple(zip("ABCD", (option.key for option in item.options), strict=True)))
-
-
-def _itemset(items: Sequence[Item]) -> ItemSet:
-    card = ItemSetCard(
-        suite="vlm2-bench", version="1", source="generated", recipe={}, recipe_hash="", content_hash="",
-        items=len(items), counts={},
-    )  # fmt: skip
-    return ItemSet(Path(), card, tuple(items), MediaFolder(Path()))
-
-
-def _run(
-    said: Mapping[tuple[str, str], Says], items: Sequence[Item], verdicts: Mapping[str, str] | None = None
-) -> Loaded:
-    """Score what every arm says of every item it is asked; `verdicts` lead from the pattern to the judge's reply."""
-    held = _itemset(items)
-    arms, responses = [], list[Response]()
-    for (subject, condition), says in said.items():
-        moved = dict(part.split("=") for part in condition.split(",")) if condition != "vanilla" else {}
-        columns: dict[str, int | str] = {"method": "vanilla", "visual_prompt": "none", **moved}
-        arms.append(
-            ArmCard(
-                subject=subject, fingerprint=subject, settings={}, attributes={}, condition=condition,
-                columns=columns, repeat=0,
-            )
-        )  # fmt: skip
-        for item in items:
-            if not (item.answer_kind == "description" and moved):
-                text, name = says(item, _spec(item)), f"{subject}/{condition}/0/{item.item_id}"
-                told = "failed" if text is None else "ok"
-                cells = (item.item_id, item.task, condition, 0, told, text, "", _spec(item), ())
-                responses.append(Response(name, subject, subject, *cells))  # type: ignore[arg-type]
-    judged = {
-        r.response_id: Response(
-            "", "judge", "judge", r.item_id, "judgement", "vanilla", 0, "ok", text, "",
-            ReplySpec("integer", tuple((n, n) for n in "012")), (),
-        )
-        for r in responses
-        if r.text and (text := (verdicts or {}).get(held.by_id[r.item_id].factors.get("pattern", "")))
-    }  # fmt: skip
-    scores = score(responses, held, SUITE, "strict", judged)
-    hashes = {"itemset": "", "recipe_hash": "", "content_hash": ""}
-    card = RunCard(suite="vlm2-bench", version="1", seed=0, limit=None, arms=arms, **hashes)
-    return Loaded(card, held, tuple(responses), {"strict": scores}, results(scores, held, SUITE, arms))
+from tests.suites.vlm2_bench.made_run import Loaded, Says, made_items, made_run, media
 
 
 def _knows(item: Item, spec: ReplySpec) -> str:
@@ -186,7 +76,7 @@ def found() -> dict[str, Piece]:
         ("own:model", "method=cot"): in_steps,
         ("fake:oracle", "vanilla"): _knows,
     }
-    return _found(_run(said, _items(), {"PQ": "Score: 1", "PQP": "no idea"}))
+    return _found(made_run(said, made_items(), {"PQ": "Score: 1", "PQP": "no idea"}))
 
 
 def test_every_piece_is_there_and_the_suite_offers_them(found: dict[str, Piece]) -> None:
@@ -226,9 +116,9 @@ def test_chance_is_there_twice_and_differs_where_the_paper_lets_one_guess_decide
 
 
 def test_our_twin_enters_no_mean() -> None:
-    items = [item for item in _items() if item.task.startswith("gc")]
-    items.append(video_item("oc", "v", _media("v", "video"), "PQ", answer="", cluster="c"))
-    table = _found(_run({("own:model", "vanilla"): _knows}, items, {"PQ": "Score: 1"}))["table-1"]
+    items = [item for item in made_items() if item.task.startswith("gc")]
+    items.append(video_item("oc", "v", media("v", "video"), "PQ", answer="", cluster="c"))
+    table = _found(made_run({("own:model", "vanilla"): _knows}, items, {"PQ": "Score: 1"}))["table-1"]
     assert _line(table, subject="own:model")["oc-vid"].startswith("100")
     assert _line(table, subject="own:model")["mean of all nine"] == "–"
     assert "oc-vid is our twin" in table.note
@@ -421,64 +311,6 @@ def test_counts_are_told_by_the_number_of_pictures(found: dict[str, Piece]) -> N
 # People
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'm sorry, but I can't identify people in images.",
-        "I am not able to recognize or name real individuals based on their faces.",
-        "Sorry, I cannot assist with that request.",
-        "I can’t tell who this is.",
-        "I'm unable to compare facial features of people.",
-        "I won't reveal the identities of the people shown.",
-        "I'm not allowed to determine someone's identity.",
-        "For privacy reasons I leave this open.",
-    ],
-)
-def test_declining(text: str) -> None:
-    assert declines(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "T",
-        "The individuals are not the same person.",
-        "I cannot tell whether they are the same, but the answer is F.",
-        "We can identify three people. The answer is 3.",
-        "I can't identify the same person in any two images, so None.",
-        "He has not changed his hair; they help each other.",
-    ],
-)
-def test_answering_is_not_declining(text: str) -> None:
-    assert not declines(text)
-
-
-QUESTION = "Judge the following statement based on the images: 'The individuals in these images are the same person.'"
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("The first image shows Tom Hanks.", True),
-        ("Actor Tom Hanks is in both.", True),
-        ("- **Ludwig van Beethoven** and a man", True),
-        ("This looks like John F. Kennedy", True),
-        ("Catherine Zeta-Jones", True),
-        ("James Brown sings.", True),
-        ("Image One shows a man. The Man has Red Hair. Final Answer: F", False),
-        ("**Facial Features**: similar\n## Visual Comparison\nSkin Tone is light", False),
-        ("Camera Angle: low", False),
-        ("Both wear suits. She is Beyonce.", False),  # a single name: missed, as the note says
-        ("tom hanks", False),
-        ("We stand before the Eiffel Tower", True),  # a place: wrongly taken, as the note says
-        ("T", False),
-    ],
-)
-def test_naming_somebody(text: str, wanted: bool) -> None:
-    assert names_somebody(text, QUESTION) is wanted
-    assert not names_somebody(text, QUESTION + text)
-
-
 def test_refusals_and_names_stand_beside_vanilla(found: dict[str, Piece]) -> None:
     plain = _line(found["people-named"], subject="own:model", task="pc-cpr", condition="vanilla")
     steps = _line(found["people-named"], subject="own:model", task="pc-cpr", condition="method=cot")
@@ -500,8 +332,8 @@ def test_the_judge_is_told_by_pattern_and_by_what_it_left_open(found: dict[str, 
 
 
 def test_a_run_without_people_methods_or_judges_has_no_piece_of_them() -> None:
-    items = [item for item in _items() if item.task in ("gc-mat", "oc-cnt")]
-    names = list(_found(_run({("own:model", "vanilla"): _knows}, items)))
+    items = [item for item in made_items() if item.task in ("gc-mat", "oc-cnt")]
+    names = list(_found(made_run({("own:model", "vanilla"): _knows}, items)))
     assert names == ["table-1", "cues", "yes-bias", "counts", "table-1-printed"]
 
 
