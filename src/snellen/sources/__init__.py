@@ -1,0 +1,1 @@
+"""Real datasets on the user's disk, as records of labelled pictures."""

@@ -1,0 +1,1 @@
+"""Readers of layouts that several datasets share."""
