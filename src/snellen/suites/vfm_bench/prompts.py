@@ -1,7 +1,12 @@
-"""Every wording of VFM Bench, after the released instructions (`paper.yaml` says which part comes from where)."""
+"""Every wording of VFM Bench. What is released is kept letter for letter, slips of spelling included.
+
+Released: the code of the benchmark (xiaoyuanzi914/VisualFastMappingBenchmark, May 2025). Parts of an instruction are
+joined by `instruction`; what is ours says so, and `paper.yaml` lists it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 DEFINITIONS: Mapping[str, str] = {
@@ -18,22 +23,115 @@ DEFINITIONS: Mapping[str, str] = {
         "object level"
     ),
     "style": (
-        "global aesthetic or domain statistics, including color palette, lighting regime, painterly brush strokes, that "
-        "can vary independently of object identity"
+        "global aesthetic or domain statistics, including color palette, lighting regime, painterly brush strokes, "
+        "that can vary independently of object identity"
     ),
 }
-"""Table 6."""
+"""Table 6, which instructions follow (appendix C.1). The released settings have other sentences, and none for style."""
+
+SCENE_ENDINGS: Mapping[str, str] = {
+    "detail": "DefeatIdentification",
+    "pattern": "Recogization",
+    "object": "StatusRecogization",
+    "style": "StatusRecogization",
+}
+"""What stands behind the name of the object in the released name of a task (`bottleDefeatIdentification`). The last one
+is that of the released level `element`; that it serves object and style is ours."""
+
+INDUSTRIES: Mapping[str, str] = {"Generated": "visual inspection"}
+"""What an industry is called where its own name is no industry. Ours: there are no generated pictures in the paper."""
+
+HEAD = (
+    "## Role\n You are an expert in {industry} industry and ready for the task of {scene}. You should look carefully "
+    "the {level} level information, noted as {definition}. \n ## Task \n You task is obsearving the image and determine "
+    "whether it could be classified as one of the candidate categorie ."
+)
+CANDIDATES = "The potential categories are {names}, "
+CONSTRAINT = "##Constrain\n Just give me the final aswer and no other explain"
+COT = (
+    "##Constrain\n You should think step by step. 1. describe the image as detailed as possible. 2. think over the key "
+    "issue you should take consider regrading to the task.3. give your reasoning step and answer the question. 4. "
+    "write your answer following <answer> xxxx <answer> format."
+)
+"""In place of the constraint at `instruction=cot`."""
+
+DESCRIPTIONS = "What is known of the categories:\n{lines}"
+"""Stands before the constraint at `instruction=detailed`; `{lines}` has one line a class, `- name: sentence`. Ours: in
+the release a model rewrites the whole instruction, so that no two have one form."""
+
+SHORT = "Which of these categories does the last image belong to: {names}? Answer with the name of the category alone."
+MINIMAL = "{names}?"
+"""In place of the whole instruction at `prompt=short` and `prompt=minimal`; `{names}` are those shown, joined by
+commas. Ours."""
+
+VISUAL_BEFORE = "[image2_{number}]"
+VISUAL_AFTER = "is an example of {label}"
+VISUAL_END = " Please answer the category of [query_image]"
+"""Around each demo picture, and behind the last one on a line of its own, at `demos=visual-prompt`. `{number}` counts
+shots from 0, so that all classes of a shot bear the same one; the 2 never changes. Both as released."""
+
+DETAIL_REQUEST = (
+    "You are a prompt generator. You should generate new prompt based on the original one with detailed knowledge and "
+    "information to help the user finish a recogniztion task. You should give enough descrition about each the "
+    "category and you should not change the specific candidante name\n The original prompt is: \n </start>\n {prompt}\n</end>\n"
+    "Write only the descriptions: one line for every category and nothing else, each line of the form\n"
+    "- name of the category: description"
+)
+"""Asked of a subject that describes the classes; `{prompt}` is the whole instruction. The last two lines are ours: they
+leave the instruction as it is and make descriptions that can be told apart (`split_descriptions`)."""
+CAPTION_REQUEST = (
+    "You are an image detail observer.You should give detailed demonstration of the image to prove it could be "
+    "classified as {label}\n Please just give the detailed demonstration with one paragraph."
+)
+"""Asked of a subject that captions a demo picture."""
 
 
 def head(industry: str, scene: str, level: str) -> str:
-    """Role, task, concept level and its definition: what every instruction begins with."""
-    return (
-        f"## Role\nYou are an expert in {industry}, and your task is {scene}. Look at {level}-level information, noted "
-        f"as: {DEFINITIONS[level]}.\n"
-        f"## Task\nObserve the image and decide which of the candidate categories it belongs to."
+    """Role, task, concept level and its definition: what every instruction begins with. It names no candidates.
+
+    Raises KeyError for a level that Table 6 does not define.
+    """
+    return HEAD.format(
+        industry=INDUSTRIES.get(industry, industry),
+        scene=scene,
+        level=level.capitalize(),
+        definition=DEFINITIONS[level],
     )
 
 
 def candidates(names: Sequence[str]) -> str:
-    """The candidate categories as the released prompts list them."""
-    return f"The potential categories are {list(names)!r}."
+    """The candidate categories as the released prompts list them: the way Python writes a list."""
+    return CANDIDATES.format(names=list(names))
+
+
+def instruction(question: str, names: Sequence[str], ending: str = CONSTRAINT, descriptions: str = "") -> str:
+    """The whole instruction: head, candidates, descriptions where there are any, and how to answer."""
+    told = f"{question} {candidates(names)}"
+    return "\n".join([told, *([descriptions] if descriptions else []), ending])
+
+
+_BULLET = r"[ \t]*(?:[-*•]|\d+[.)])?[ \t]*"
+_ENDS = re.compile(r"\n(?=\S|[ \t]*\n)")
+
+
+def split_descriptions(text: str, names: Sequence[str]) -> dict[str, str] | None:
+    """The description of each class in a text that has `- name: description` for all of them; else None.
+
+    Names may be set off by a bullet, a number or emphasis. A description runs on over indented lines. None where a
+    class is missing, described twice or left empty: half of the descriptions would tell the answer.
+    """
+    found: list[tuple[int, int, str]] = []
+    for name in names:
+        at = re.compile(
+            rf"^{_BULLET}[*_`\"'\[]*{re.escape(name)}[*_`\"'\]]{{0,4}}(?:[ \t]*[:—–]| - )[*_]*[ \t]*", re.MULTILINE
+        )
+        found += [(match.start(), match.end(), name) for match in at.finditer(text)]
+    found.sort()
+    if sorted(name for *_, name in found) != sorted(names):
+        return None
+    told = {}
+    for place, (_, start, name) in enumerate(found):
+        piece = text[start : found[place + 1][0] if place + 1 < len(found) else len(text)]
+        cut = _ENDS.search(piece)
+        told[name] = " ".join(piece[: cut.start() if cut else len(piece)].split())
+    return {name: told[name] for name in names} if all(told.values()) else None
