@@ -43,8 +43,8 @@ INDUSTRIES: Mapping[str, str] = {"Generated": "visual inspection"}
 
 HEAD = (
     "## Role\n You are an expert in {industry} industry and ready for the task of {scene}. You should look carefully "
-    "the {level} level information, noted as {definition}. \n ## Task \n You task is obsearving the image and determine "
-    "whether it could be classified as one of the candidate categorie ."
+    "the {level} level information, noted as {definition}. \n ## Task \n You task is obsearving the image and "
+    "determine whether it could be classified as one of the candidate categorie ."
 )
 CANDIDATES = "The potential categories are {names}, "
 CONSTRAINT = "##Constrain\n Just give me the final aswer and no other explain"
@@ -73,7 +73,8 @@ shots from 0, so that all classes of a shot bear the same one; the 2 never chang
 DETAIL_REQUEST = (
     "You are a prompt generator. You should generate new prompt based on the original one with detailed knowledge and "
     "information to help the user finish a recogniztion task. You should give enough descrition about each the "
-    "category and you should not change the specific candidante name\n The original prompt is: \n </start>\n {prompt}\n</end>\n"
+    "category and you should not change the specific candidante name\n The original prompt is: \n </start>\n "
+    "{prompt}\n</end>\n"
     "Write only the descriptions: one line for every category and nothing else, each line of the form\n"
     "- name of the category: description"
 )
