@@ -133,7 +133,8 @@ def examples(run: LoadedRun, thumbs: Thumbs, each: int, most: int) -> list[tuple
                 if arm in heard
             )
             shown.append(_example(item, said, thumbs))
-        found.append((str(task), shown))
+        if shown:
+            found.append((str(task), shown))
     return [(task, shown) for task in run.suite.tasks for name, shown in found if name == task]
 
 

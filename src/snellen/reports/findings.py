@@ -60,11 +60,12 @@ def checks(run: LoadedRun) -> list[Check]:
     found = []
     fakes = [name for name in whole["arm"].unique() if name.startswith("fake:") and " " not in name]
     for arm in sorted(fakes, key=lambda name: (name != "fake:oracle", name != "fake:chance", name)):
-        mine = list(lines_of(whole[whole["arm"] == arm]))
+        mine = list(lines_of(whole[(whole["arm"] == arm) & whole["value"].notna()]))
+        known = [row for row in mine if not math.isnan(row.chance)]  # nobody knows what blind descriptions would earn
         if arm == "fake:oracle":
             found.append(_check(run, "An observer who knows what is depicted solves every item", mine, _perfect))
         elif arm == "fake:chance":
-            found.append(_check(run, "A guesser's interval contains chance", mine, _contains_chance))
+            found.append(_check(run, "A guesser's interval contains chance", known, _contains_chance))
         elif arm.startswith("fake:blind-to="):
             factor = arm.partition("=")[2]
             needs = parts[(parts["arm"] == arm) & (parts["factor"] == "requires")]
