@@ -1,0 +1,277 @@
+"""How the axes of VFM Bench change an episode: shots, names, demo pictures, query (section 4, appendix C.2).
+
+The option key stays with its pictures and its truth; what moves is the text shown. So every arm has the same episode,
+and a reply leads back to the same class whatever it was called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Box, Demo, Item, Media, View
+from snellen.core.media import MediaFolder
+from snellen.core.seeds import stream
+from snellen.core.suite import Showing
+from snellen.suites.vfm_bench import prompts
+
+NOISE_PICTURES, NOISE_PX = 10, 256
+"""Noise demos are drawn from ten fixed pictures of 256 x 256 pixels, as released."""
+PAD_PX, PASTE_PX, MOST_SHARE, FRAME_PX = 10, 10, 0.4, 4
+"""Enhanced queries: padding of the region, place of its copy, its largest share of the picture's sides, width of the
+frame; all as released."""
+NAME_LETTERS = 5
+
+
+@dataclass(frozen=True)
+class Shots:
+    """Keep the first `count` demos of every class."""
+
+    count: int
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The smaller episode."""
+        return replace(view, support=tuple(demo for demo in view.support if demo.shot < self.count))
+
+
+def renamed(view: View, names: Mapping[str, str]) -> View:
+    """The view with other texts for its options, and replies read accordingly."""
+    options = tuple(replace(option, text=names[option.key]) for option in view.options)
+    return replace(view, options=options, reply=replace(view.reply, keys=tuple((o.text, o.key) for o in options)))
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """Every class bears the name of another one (the release permutes names; here none keeps its own)."""
+
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with names exchanged."""
+        texts = [option.text for option in view.options]
+        count = len(texts)
+        order = np.arange(count)
+        while count > 1 and (order == np.arange(count)).any():
+            order = rng.permutation(count)
+        return renamed(view, {option.key: texts[int(n)] for option, n in zip(view.options, order, strict=True)})
+
+
+@dataclass(frozen=True)
+class Fabricated:
+    """Every class is called by five random small letters; no two alike, none a name of this episode."""
+
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with names that mean nothing."""
+        taken = {option.text for option in view.options}
+        names: dict[str, str] = {}
+        for option in view.options:
+            while (name := "".join(rng.choice(list(ascii_lowercase), NAME_LETTERS))) in taken:
+                continue
+            taken.add(name)
+            names[option.key] = name
+        return renamed(view, names)
+
+
+@dataclass(frozen=True)
+class Described:
+    """The instruction with a description of every class, under the names shown (w/ detailed instruction)."""
+
+    sentences: Mapping[str, str] = field(repr=False)
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with the descriptions behind the head of its instruction."""
+        lines = "\n".join(f"- {option.text}: {self.sentences[option.key]}" for option in view.options)
+        return replace(view, question=f"{view.question}\n{prompts.DESCRIPTIONS.format(lines=lines)}")
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """Demos with what was written about their pictures, by stored picture (w/ caption demo)."""
+
+    captions: Mapping[str, str] = field(repr=False)
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with captions. Raises SnellenError for a demo nobody wrote about."""
+
+        def told(demo: Demo) -> Demo:
+            shown = [self.captions.get(one.stored_sha256, demo.caption) for one in demo.media]
+            if not all(shown):
+                raise SnellenError(
+                    f"item {view.item_id}: no caption for a demo of shot {demo.shot}; build the work with `snellen build "
+                    f"vfm-bench/captions --from curated --source items=ITEMSET --out C`, run it, and give "
+                    f"`--input captions=RUN`"
+                )
+            return replace(demo, caption="\n".join(shown))
+
+        return replace(view, support=tuple(told(demo) for demo in view.support))
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """Demo pictures replaced by noise: of every class, or of every class but `spare` (the true one)."""
+
+    spare: str = field(default="", repr=False)
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with noise in place of demos."""
+        numbers = iter(int(n) for n in rng.integers(NOISE_PICTURES, size=sum(len(d.media) for d in view.support)))
+
+        def noise(demo: Demo) -> Demo:
+            drawn = tuple(_noise_picture(next(numbers), media) for _ in demo.media)
+            return demo if demo.answer == self.spare else replace(demo, media=drawn)
+
+        return replace(view, support=tuple(noise(demo) for demo in view.support))
+
+
+def _noise_picture(number: int, media: MediaFolder) -> Media:
+    def draw() -> Image.Image:
+        rng = stream("vfm-bench", "noise demo", number)
+        return Image.fromarray(rng.integers(0, 256, (NOISE_PX, NOISE_PX, 3), dtype=np.uint8))
+
+    return media.derive(["noise-demo", 1, NOISE_PX, number], draw)
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """Every shot of a class shows the picture of its first one (w/ replicated demo)."""
+
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with one picture a class."""
+        first = {demo.answer: demo for demo in reversed(view.support)}
+        return replace(
+            view,
+            support=tuple(
+                replace(demo, media=first[demo.answer].media, caption=first[demo.answer].caption)
+                for demo in view.support
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class Enhanced:
+    """The query with its deciding region framed in red, and shown again, larger, in the top left corner."""
+
+    box: Box = field(repr=False)
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with the query enhanced."""
+        return _query_drawn(view, media, ["enhance", self.version, list(self.box)], self.draw)
+
+    def draw(self, picture: Image.Image) -> Image.Image:
+        """The picture with frame and magnified region."""
+        drawn = picture.convert("RGB")
+        x1, y1, x2, y2 = self.box
+        wide = (
+            max(0, round(x1) - PAD_PX),
+            max(0, round(y1) - PAD_PX),
+            min(drawn.width, round(x2) + PAD_PX),
+            min(drawn.height, round(y2) + PAD_PX),
+        )
+        region = drawn.crop(wide)
+        scale = min(MOST_SHARE * drawn.width / region.width, MOST_SHARE * drawn.height / region.height)
+        size = max(1, round(region.width * scale)), max(1, round(region.height * scale))
+        pen = ImageDraw.Draw(drawn)
+        pen.rectangle((round(x1), round(y1), round(x2), round(y2)), outline=(255, 0, 0), width=FRAME_PX)
+        drawn.paste(region.resize(size, Image.Resampling.LANCZOS), (PASTE_PX, PASTE_PX))
+        return drawn
+
+
+@dataclass(frozen=True)
+class Patched:
+    """The deciding region of the query under noise: `share` of its own area, or a patch of `size_px` (width, height).
+
+    Both lie round the middle of the region and are cut at the edges of the picture.
+    """
+
+    box: Box = field(repr=False)
+    share: float = 1.0
+    size_px: tuple[float, float] | None = None
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with the region gone."""
+        seed = int(rng.integers(2**31))
+        what = ["noise-patch", self.version, list(self.box), self.share, self.size_px, seed]
+        return _query_drawn(view, media, what, lambda picture: self.draw(picture, seed))
+
+    def draw(self, picture: Image.Image, seed: int) -> Image.Image:
+        """The picture with its patch of uniform noise."""
+        drawn = np.array(picture.convert("RGB"))
+        x1, y1, x2, y2 = self.box
+        width, height = self.size_px or ((x2 - x1) * self.share**0.5, (y2 - y1) * self.share**0.5)
+        middle_x, middle_y = (x1 + x2) / 2, (y1 + y2) / 2
+        left, right = (int(np.clip(round(middle_x + s * width / 2), 0, drawn.shape[1])) for s in (-1, 1))
+        top, bottom = (int(np.clip(round(middle_y + s * height / 2), 0, drawn.shape[0])) for s in (-1, 1))
+        patch = stream("vfm-bench", "noise patch", seed).integers(0, 256, (bottom - top, right - left, 3))
+        drawn[top:bottom, left:right] = patch.astype(np.uint8)
+        return Image.fromarray(drawn)
+
+
+def _query_drawn(view: View, media: MediaFolder, what: list[Any], draw: Callable[[Image.Image], Image.Image]) -> View:
+    def drawn(picture: Media) -> Media:
+        return media.derive([*what, picture.sha256], lambda: draw(media.open(picture)), picture)
+
+    return replace(view, query=tuple(drawn(picture) for picture in view.query))
+
+
+def sentences(item: Item, showing: Showing) -> Mapping[str, str]:
+    """One description a class, by option key: from the table `instructions`, else from the item.
+
+    Raises SnellenError where neither has them.
+    """
+    names = [option.text for option in item.options]
+    table = showing.annotations.get("instructions")
+    if table is not None and item.item_id in table.rows:
+        told = prompts.split_descriptions("\n".join(map(str, table.rows[item.item_id].values())), names)
+        if told is None:
+            raise SnellenError(f"item {item.item_id}: the table of instructions does not describe every class")
+        return {option.key: told[option.text] for option in item.options}
+    known: Mapping[str, str] = item.latent.get("definitions", {})
+    if set(known) != {option.key for option in item.options}:
+        raise SnellenError(
+            f"item {item.item_id}: no descriptions of its classes; build the work with `snellen build "
+            f"vfm-bench/instructions --from curated --source items=ITEMSET --out D`, run it, and give "
+            f"`--input instructions=RUN`"
+        )
+    return known
+
+
+def captions(item: Item, showing: Showing) -> Mapping[str, str]:
+    """What was written about the demo pictures of an item, by stored picture; what its demos bring along comes last."""
+    table = showing.annotations.get("captions")
+    return {sha: str(text) for sha, text in table.rows.get(item.item_id, {}).items()} if table is not None else {}
+
+
+def with_mean_regions(items: Sequence[Item]) -> list[Item]:
+    """The items with the mean size of the deciding regions of their source, which noise patches take (appendix C.2)."""
+    sizes: dict[str, list[tuple[float, float]]] = {}
+    for item in items:
+        if "box" in item.regions:
+            x1, y1, x2, y2 = item.regions["box"]
+            sizes.setdefault(item.factors["source"], []).append((x2 - x1, y2 - y1))
+    means = {source: np.mean(held, axis=0) for source, held in sizes.items()}
+
+    def told(item: Item) -> Item:
+        if "box" not in item.regions:
+            return item
+        width, height = means[item.factors["source"]]
+        return replace(
+            item, measures={**item.measures, "mean_region_width": float(width), "mean_region_height": float(height)}
+        )
+
+    return [told(item) for item in items]

@@ -1,0 +1,154 @@
+"""The task of VFM Bench: axes, transforms, methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from snellen.core.condition import Axis, Condition, Value
+from snellen.core.item import Demo, Item, Montage, Part, View
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import Method, Showing, Task, Transform
+from snellen.showing.controls import ORDER, PICTURES, PROMPT, control, ordered
+from snellen.showing.methods import OneByOne
+from snellen.suites.vfm_bench import changes, prompts
+from snellen.suites.vfm_bench.items import SHOTS, TASK
+from snellen.suites.vfm_bench.scoring import PROTOCOLS
+
+SHOTS_AXIS = Axis("shots", (SHOTS, *range(SHOTS)), "solved examples of every class; fewer are a prefix of more")
+INSTRUCTION = Axis(
+    "instruction", ("simple", "detailed", "cot"), "the bare task, with a description of every class, step by step"
+)
+QUERY = Axis(
+    "query",
+    ("original", "enhance", "noise", "noise-100", "noise-50", "noise-33"),
+    "the deciding region shown larger and framed, or under noise (mean size of the source; a share of its own area)",
+)
+DEMOS = Axis("demos", ("simple", "caption", "visual-prompt"), "names alone, with captions, or as marked tokens")
+LABELS = Axis("labels", ("real", "exchange", "fabricated"), "the classes' own names, each other's, or random letters")
+EPISODE_PICTURES = Axis(
+    PICTURES.name,
+    ("original", "total-noise", "negative-noise", "replicated", *PICTURES.values[1:]),
+    "demo pictures under noise (all, or all but the true class's), one picture for all shots; controls",
+)
+SHEET = Axis(
+    "sheet", ("auto", "separate", "single"), "pictures apart, or laid out as one for subjects that take one picture"
+)
+AXES = (SHOTS_AXIS, INSTRUCTION, QUERY, DEMOS, LABELS, SHEET, ORDER, PROMPT, EPISODE_PICTURES)
+NOISE_SHARES: Mapping[Value, float] = {"noise-100": 1.0, "noise-50": 0.5, "noise-33": 0.33}
+
+
+def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
+    """`sheet=auto` means one laid-out picture for subjects that take only one."""
+    if condition["sheet"] != "auto":
+        return {}
+    return {"sheet": "single" if card.max_pictures == 1 else "separate"}
+
+
+def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
+    condition = showing.condition
+    return (
+        *ordered(condition["order"]),
+        changes.Shots(int(condition["shots"])),
+        *_named(condition["labels"]),
+        *((changes.Described(changes.sentences(item, showing)),) if condition["instruction"] == "detailed" else ()),
+        *((changes.Captioned(changes.captions(item, showing)),) if condition["demos"] == "caption" else ()),
+        *_demo_pictures(item, condition["pictures"]),
+        *_query(item, condition["query"]),
+        *control(condition["pictures"], showing),
+    )
+
+
+def _named(value: Value) -> tuple[Transform, ...]:
+    if value == "exchange":
+        return (changes.Exchanged(),)
+    return (changes.Fabricated(),) if value == "fabricated" else ()
+
+
+def _demo_pictures(item: Item, value: Value) -> tuple[Transform, ...]:
+    if value == "total-noise":
+        return (changes.Noisy(),)
+    if value == "negative-noise":
+        return (changes.Noisy(spare=str(item.answer)),)
+    return (changes.Replicated(),) if value == "replicated" else ()
+
+
+def _query(item: Item, value: Value) -> tuple[Transform, ...]:
+    if value == "original":
+        return ()
+    x1, y1, x2, y2 = (float(x) for x in item.regions["box"])
+    box = (x1, y1, x2, y2)
+    if value == "enhance":
+        return (changes.Enhanced(box),)
+    if value != "noise":
+        return (changes.Patched(box, NOISE_SHARES[value]),)
+    size = item.measures.get("mean_region_width", x2 - x1), item.measures.get("mean_region_height", y2 - y1)
+    return (changes.Patched(box, size_px=size),)
+
+
+def _asks(item: Item, condition: Condition) -> bool:
+    """Items without demos have no shots; items whose region nobody marked have nothing to enhance or to hide."""
+    with_demos = bool(item.support) or condition["shots"] == 0
+    return with_demos and (condition["query"] == "original" or "box" in item.regions)
+
+
+def words(view: View, condition: Condition) -> str:
+    """The instruction: role, task, candidates, and how to answer."""
+    names = [option.text for option in view.options]
+    if condition["prompt"] == "short":
+        return prompts.SHORT.format(names=", ".join(names))
+    if condition["prompt"] == "minimal":
+        return prompts.MINIMAL.format(names=", ".join(names))
+    ending = prompts.COT if condition["instruction"] == "cot" else prompts.CONSTRAINT
+    return prompts.instruction(view.question, names, ending)
+
+
+def _demo_parts(view: View, condition: Condition) -> Iterator[Part]:
+    for demo in view.support:
+        name = view.reply.name(demo.answer)
+        if condition["demos"] == "visual-prompt":
+            yield prompts.VISUAL_BEFORE.format(number=demo.shot)
+            yield from demo.media
+            yield prompts.VISUAL_AFTER.format(label=name)
+        else:
+            yield from demo.media
+            yield _told(demo, name) if condition["demos"] == "caption" else name
+
+
+def _told(demo: Demo, name: str) -> str:
+    """The caption, with the name before it where the caption does not say it: it is what the answer must be."""
+    return demo.caption if name in demo.caption else f"{name}: {demo.caption}"
+
+
+def presented(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
+    """Words, then demos each with its name, then the query without a word behind it, as the released code sends them."""
+
+    def parts(view: View) -> tuple[Part, ...]:
+        said = words(view, condition)
+        ending = (prompts.VISUAL_END,) if condition["demos"] == "visual-prompt" else ()
+        if condition["sheet"] != "single":
+            return (said, *_demo_parts(view, condition), *view.query, *ending)
+        pictures = [*(one for demo in view.support for one in demo.media), *view.query]
+        names = [view.reply.name(demo.answer) for demo in view.support for _ in demo.media]
+        labels = (*names, *("?" for _ in view.query))
+        columns = max(1, len(view.options)) if names else 1
+        return (said, Montage(tuple(pictures), columns, labels), *ending) if pictures else (said, *ending)
+
+    return parts
+
+
+def _method(condition: Condition) -> Method:
+    return OneByOne(presented(condition))
+
+
+TASKS = {
+    TASK: Task(
+        TASK,
+        "choice",
+        tuple(axis.name for axis in AXES),
+        _shown,
+        _method,
+        PROTOCOLS,
+        asks=_asks,
+        split_by=("industry", "concept_level", "ways"),
+    )
+}
