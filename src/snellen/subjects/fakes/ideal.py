@@ -2,9 +2,10 @@
 
 An item's `latent` holds `shows` (stored picture's SHA-256 -> look: dimension -> value) and `claims` (option key ->
 dimension -> the values it allows). `about` says whose look an option makes claims of: `query` (default) or `option`,
-the option's own picture. Where `learned` is true the claims of an option must first be learned from its demos. A
-dimension is written `factor/part`, e.g. `colour/primary`. Questions that link pictures have `partitions` or `worlds` in
-place of `claims` (`linking`).
+the option's own picture. Where `learned` is true the claims of an option must first be learned from its demos or, where
+those tell nothing, from its name, if `named` (name -> claims) says what the name shown means. A dimension is written
+`factor/part`, e.g. `colour/primary`. Questions that link pictures have `partitions` or `worlds` in place of `claims`
+(`linking`).
 """
 
 from __future__ import annotations
@@ -13,17 +14,20 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from snellen.core.item import Item, Media, View
+from snellen.core.item import Item, Media, Option, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
 from snellen.subjects.fakes.linking import by_partitions, by_worlds
 from snellen.subjects.fakes.looks import Look, erased, seen
+
+Claims: TypeAlias = Mapping[str, Sequence[str]]
+"""What an option says of a picture: the values that it allows in a dimension."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +36,22 @@ class IdealObserver(Base):
 
     Where what is left does not fix the answer it draws uniformly from all offered options, so it falls to chance
     exactly there. It never reads `requires`. Of items without latent, who sees everything answers the key; a blind one
-    declines.
+    declines. Without `names` it knows the meaning of no name, and answers only what can be learned from demos.
     """
 
     items: Mapping[str, Item] = field(default_factory=dict, repr=False)
     shows: Mapping[str, Look] = field(default_factory=dict, repr=False)
     blind_to: frozenset[str] = frozenset()
+    names: bool = True
 
     def declines(self, prompt: Prompt) -> str | None:
-        """A blind observer declines items whose pictures are not described."""
+        """A blind observer declines items whose pictures are not described, one without names what no demos teach."""
         if any(self._unknown(view) for view in prompt.views):
             return "nobody has written down what is right here"
         if self.blind_to and any(not self.items[view.item_id].latent for view in prompt.views):
             return "these items have no latent to be blind to"
+        if not self.names and any(not self.items[view.item_id].latent.get("learned") for view in prompt.views):
+            return "nobody has written down what the solved examples here teach"
         return super().declines(prompt)
 
     def _unknown(self, view: View) -> bool:
@@ -83,14 +90,25 @@ class IdealObserver(Base):
 
     def _may_be(self, key: str, view: View, latent: Mapping[str, Any]) -> bool:
         """Whether nothing seen speaks against the option. What is not seen speaks against nothing."""
-        claims = {d: v for d, v in latent["claims"].get(key, {}).items() if not erased(d, self.blind_to)}
-        if latent.get("learned"):
-            demos = [self._demo_look(demo) for demo in view.support if demo.answer == key]
-            if not demos or not all(look is not None and agrees(look, claims) for look in demos):
-                return True  # the rule was not learned
-        own = next((option.media for option in view.options if option.key == key), ())
-        look = self._look(own if latent.get("about") == "option" else view.query)
-        return look is None or agrees(look, claims)
+        claims = self._meaning(key, view, latent)
+        own = next((option for option in view.options if option.key == key), Option(key))
+        look = self._look(own.media if latent.get("about") == "option" else view.query)
+        return claims is None or look is None or agrees(look, claims)
+
+    def _meaning(self, key: str, view: View, latent: Mapping[str, Any]) -> Claims | None:
+        """What the option claims, as far as the observer sees it; None where it must be learned and was not."""
+        claims = self._visible(latent["claims"].get(key, {}))
+        if not latent.get("learned"):
+            return claims
+        demos = [self._demo_look(demo) for demo in view.support if demo.answer == key]
+        if all(look is None for look in demos):
+            shown = next((option.text for option in view.options if option.key == key), "")
+            told = latent.get("named", {}).get(shown) if self.names else None
+            return None if told is None else self._visible(told)
+        return claims if all(look is not None and agrees(look, claims) for look in demos) else None
+
+    def _visible(self, claims: Claims) -> Claims:
+        return {dimension: values for dimension, values in claims.items() if not erased(dimension, self.blind_to)}
 
     def _look(self, pictures: Sequence[Media]) -> Look | None:
         known = [self.shows[one.stored_sha256] for one in pictures if one.stored_sha256 in self.shows]
@@ -116,7 +134,7 @@ class IdealObserver(Base):
         return peers_of(self.items.values())
 
 
-def agrees(look: Look, claims: Mapping[str, Sequence[str]]) -> bool:
+def agrees(look: Look, claims: Claims) -> bool:
     """Whether a look breaks none of the claims; a dimension it lacks breaks none."""
     return all(look[dimension] in values for dimension, values in claims.items() if dimension in look)
 

@@ -15,6 +15,7 @@ from snellen.core.subject import Subject, SubjectCard
 from snellen.subjects.fakes.boxes import ExactBoxes, exact_boxes
 from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.looks import dimensions_of, looks_of
+from snellen.subjects.fakes.naming import KnowsNames, true_names
 from snellen.subjects.fakes.simple import Chance, Constant, FirstOption, Scripted
 
 FAKES = {
@@ -25,6 +26,8 @@ FAKES = {
     "constant=TEXT": "says TEXT to everything",
     "scripted=FILE": "says what a JSON file holds for each item id (`*` for all others)",
     "blind-to=FACTOR": "the oracle with one factor (colour) or dimension (colour/primary) erased",
+    "knows-names": "knows what things are called without looking, and picks the option of that name",
+    "compares-pictures": "the oracle without names: learns options from their solved examples alone",
     "exact-boxes": "a detector that finds exactly the boxes in the items' regions",
 }
 
@@ -85,6 +88,10 @@ _MAKERS: dict[str, Callable[[str, Sequence[Item]], Subject]] = {
     "always-true": lambda told, items: Constant(_card("always-true"), "True"),
     "constant": lambda told, items: Constant(_card(f"constant={told}"), told),
     "scripted": _scripted,
+    "knows-names": lambda told, items: KnowsNames(_card("knows-names"), true_names(items)),
+    "compares-pictures": lambda told, items: IdealObserver(
+        _card("compares-pictures"), _by_id(items), looks_of(items), names=False
+    ),
     "exact-boxes": _exact_boxes,
     "blind-to": lambda told, items: _ideal(f"blind-to={told}", items, frozenset(told.split("+"))),
 }
