@@ -108,8 +108,8 @@ class Captioned:
             shown = [self.captions.get(one.stored_sha256, demo.caption) for one in demo.media]
             if not all(shown):
                 raise SnellenError(
-                    f"item {view.item_id}: no caption for a demo of shot {demo.shot}; build the work with `snellen build "
-                    f"vfm-bench/captions --from curated --source items=ITEMSET --out C`, run it, and give "
+                    f"item {view.item_id}: no caption for a demo of shot {demo.shot}; build the work with `snellen "
+                    f"build vfm-bench/captions --from curated --source items=ITEMSET --out C`, run it, and give "
                     f"`--input captions=RUN`"
                 )
             return replace(demo, caption="\n".join(shown))

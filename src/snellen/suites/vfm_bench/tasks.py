@@ -120,7 +120,7 @@ def _told(demo: Demo, name: str) -> str:
 
 
 def presented(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
-    """Words, then demos each with its name, then the query without a word behind it, as the released code sends them."""
+    """Words, then demos each with its name, then the query with no word behind it, as the released code sends them."""
 
     def parts(view: View) -> tuple[Part, ...]:
         said = words(view, condition)
