@@ -1,0 +1,215 @@
+"""What the paper makes of accuracy by number of shots: efficiency, effectiveness, and what an ablation changes.
+
+Curves lead from shots a class to accuracy (0 to 1). People were asked at 0, 1, 3 and 5 shots only, so that every mean
+is one over the shots that a curve has. A number that is not defined is None. The paper computed everything from
+accuracies rounded to two decimals: `printed` rounds a curve so, and only then do its derived numbers come out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+# The one place that knows how percentiles are widened for few clusters.
+from snellen.scoring.uncertainty import Floats, _tails
+
+Curve: TypeAlias = Mapping[int, float]
+"""Shots a class -> accuracy."""
+LEAST = 1e-12
+"""Differences below this are the rounding of floats, no gain."""
+MOST_UNDEFINED = 0.05
+"""Where more than this share of the draws has no value, the interval cannot be told."""
+
+
+def eta(curve: Curve, most: int | None = None) -> float | None:
+    """Efficiency (equation 2): the mean gain over zero shots as a share of the largest one; at most 1, higher better.
+
+    The mean runs over the shots from 1 to `most` (all there are) that the curve has. None without zero shots, without
+    any others, or where no number of shots gains anything: there the formula divides by nothing, or by a loss.
+    """
+    return _efficiency(_gains(curve, curve.get(0), most))
+
+
+def delta(curve: Curve, most: int | None = None) -> float | None:
+    """Effectiveness (equation 3): the mean gain over zero shots as a share of all there was to gain; at most 1.
+
+    Negative where demos do harm, though the paper gives its range as 0 to 1. None without zero shots, without any
+    others, or where zero shots are perfect already.
+    """
+    return _effectiveness(curve, curve.get(0), most)
+
+
+def eta_above_chance(curve: Curve, chance: float, most: int | None = None) -> float | None:
+    """`eta` with exact chance in the place of zero shots, for subjects that need demos. Never in one column with it."""
+    return _efficiency(_gains(curve, chance, most))
+
+
+def delta_above_chance(curve: Curve, chance: float, most: int | None = None) -> float | None:
+    """`delta` with exact chance in the place of zero shots, for subjects that need demos. Never in one column."""
+    return _effectiveness(curve, chance, most)
+
+
+def _gains(curve: Curve, base: float | None, most: int | None) -> list[float]:
+    if base is None:
+        return []
+    return [value - base for shots, value in curve.items() if shots > 0 and (most is None or shots <= most)]
+
+
+def _efficiency(gains: Sequence[float]) -> float | None:
+    if not gains or max(gains) <= LEAST:
+        return None
+    return sum(gains) / len(gains) / max(gains)
+
+
+def _effectiveness(curve: Curve, base: float | None, most: int | None) -> float | None:
+    gains = _gains(curve, base, most)
+    if base is None or not gains or 1 - base <= LEAST:
+        return None
+    return sum(gains) / len(gains) / (1 - base)
+
+
+def phi(changed: Curve, original: Curve, shots: Iterable[int]) -> float | None:
+    """What a change does to accuracy (equation 4): the sum of differences over that of the original; 0 is no change.
+
+    The paper sums from 0 shots, its released function from 1; `shots` says over which. None where either curve lacks
+    one of them, or the original is 0 at all of them.
+    """
+    over = sorted(set(shots))
+    if not over or any(k not in changed or k not in original for k in over):
+        return None
+    base = sum(original[k] for k in over)
+    return None if base <= LEAST else (sum(changed[k] for k in over) - base) / base
+
+
+def gain_at(curve: Curve, shots: int) -> float | None:
+    """The gain over zero shots as a share of zero shots: what the paper prints as phi_vdpi, at one shot.
+
+    Its definition (Table 3) sums over shots by equation 4, which gives none of the printed values. None without zero
+    shots, without the others, or where zero shots get nothing right.
+    """
+    if 0 not in curve or shots not in curve or curve[0] <= LEAST:
+        return None
+    return (curve[shots] - curve[0]) / curve[0]
+
+
+def average(curve: Curve, most: int | None = None) -> float | None:
+    """The mean accuracy over all shots the curve has, zero included (`ava` of Table 4)."""
+    held = [value for shots, value in curve.items() if most is None or shots <= most]
+    return sum(held) / len(held) if held else None
+
+
+def rounded(number: float, places: int = 2) -> float:
+    """The number to so many decimals, halves away from zero, as the paper prints (.345 is .35, 1.625 is 1.63).
+
+    Floats that are a half but for their last bits count as one.
+    """
+    return float(Decimal(f"{number:.10f}").quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+
+
+def printed(curve: Curve) -> dict[int, float]:
+    """The curve with accuracies of two decimals, from which the paper computed its derived numbers."""
+    return {shots: rounded(value) for shots, value in curve.items()}
+
+
+# Intervals
+
+
+class Interval(NamedTuple):
+    """A derived number with its interval; NaN where it is not defined or cannot be told.
+
+    `items` and `clusters` are those that every arm has; `undefined` is the share of draws without a value.
+    """
+
+    value: float
+    low: float
+    high: float
+    items: int
+    clusters: int
+    undefined: float
+
+
+def common(arms: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """The arms cut down to the items that every arm has at each of its own numbers of shots.
+
+    An arm has columns `item_id`, `cluster_id`, `shots`, `value`; a missing value is no value. Raises ValueError for an
+    arm without rows, and for an item that does not belong to the same cluster everywhere.
+    """
+    heard = [arm.dropna(subset="value") for arm in arms]
+    if any(arm.empty for arm in heard):
+        raise ValueError("an arm has no values; leave it out of the comparison")
+    both = pd.concat(heard)[["item_id", "cluster_id"]].drop_duplicates()
+    if both["item_id"].duplicated().any():
+        odd = both.loc[both["item_id"].duplicated(), "item_id"].iloc[0]
+        raise ValueError(f"item {odd!r} belongs to several clusters; the arms are of different item sets")
+    kept: set[str] | None = None
+    for arm in heard:
+        whole = arm.groupby("item_id")["shots"].nunique()
+        here = set(whole.index[whole == arm["shots"].nunique()])
+        kept = here if kept is None else kept & here
+    return [arm[arm["item_id"].isin(kept or ())] for arm in heard]
+
+
+def curve_of(arm: pd.DataFrame) -> dict[int, float]:
+    """Mean value by shots, repeats of an item averaged first."""
+    each = arm.groupby(["shots", "item_id"])["value"].mean()
+    means = each.groupby(level="shots").mean()
+    return dict(zip(map(int, means.index), map(float, means), strict=True))
+
+
+def interval(
+    statistic: Callable[..., float | None],
+    arms: Sequence[pd.DataFrame],
+    rng: np.random.Generator,
+    draws: int = 2000,
+    level: float = 0.95,
+) -> Interval:
+    """A derived number of one or several arms, with its interval when whole clusters are drawn again for all at once.
+
+    `statistic` takes one curve an arm, in order (`eta`; `lambda changed, original: phi(changed, original, range(6))`).
+    Arms are as in `common`, which is applied first. Percentiles are widened as in `cluster_bootstrap`.
+    """
+    cut = common(arms)
+    if cut[0].empty:
+        return Interval(math.nan, math.nan, math.nan, 0, 0, 0.0)
+    sums, sizes, shots = _by_cluster(cut)
+    value = statistic(*_curves(sums.sum(axis=0) / sizes.sum(), shots))
+    count, items = len(sizes), int(sizes.sum())
+    whole = math.nan if value is None else float(value)
+    if count < 2 or value is None:
+        return Interval(whole, math.nan, math.nan, items, count, 0.0)
+    drawn = rng.integers(count, size=(draws, count))
+    means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)[:, None]
+    found = [statistic(*_curves(row, shots)) for row in means]
+    held = [one for one in found if one is not None]
+    undefined = 1 - len(held) / draws
+    if undefined > MOST_UNDEFINED:
+        return Interval(whole, math.nan, math.nan, items, count, undefined)
+    low, high = np.quantile(np.array(held), _tails(count, level))
+    return Interval(whole, float(low), float(high), items, count, undefined)
+
+
+Places: TypeAlias = tuple[tuple[int, ...], ...]
+"""The numbers of shots of each arm, in order: columns of the sums by cluster."""
+
+
+def _by_cluster(arms: Sequence[pd.DataFrame]) -> tuple[Floats, Floats, Places]:
+    """(sums of values: clusters x columns, items of each cluster, the arms' shots in the order of columns)."""
+    columns, places = [], []
+    for arm in arms:
+        each = arm.groupby(["cluster_id", "item_id", "shots"])["value"].mean()
+        wide = each.groupby(level=["cluster_id", "shots"]).sum().unstack("shots").sort_index(axis=0).sort_index(axis=1)
+        columns.append(wide.to_numpy(np.float64))
+        places.append(tuple(int(shots) for shots in wide.columns))
+    sizes = arms[0].groupby("cluster_id")["item_id"].nunique().sort_index().to_numpy().astype(np.float64)
+    return np.hstack(columns).astype(np.float64), sizes, tuple(places)
+
+
+def _curves(row: Floats, places: Places) -> list[dict[int, float]]:
+    """The row of column means as one curve an arm."""
+    numbers = iter(row.tolist())
+    return [{shots: next(numbers) for shots in held} for held in places]
