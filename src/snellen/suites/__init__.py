@@ -8,6 +8,7 @@ SUITES: Registry[Suite] = Registry(
     {
         "combo": "snellen.suites.combo:SUITE",
         "vlm2-bench": "snellen.suites.vlm2_bench:SUITE",
+        "vfm-bench": "snellen.suites.vfm_bench:SUITE",
         "construction": "snellen.suites.construction:SUITE",
     },
 )
