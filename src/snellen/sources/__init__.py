@@ -1,1 +1,44 @@
 """Real datasets on the user's disk, as records of labelled pictures."""
+
+from snellen.core.registry import Registry
+from snellen.sources.reading import Source
+
+_HERE = "snellen.sources.declarations"
+
+SOURCES: Registry[Source] = Registry(
+    "source",
+    {
+        "MVTec-AD": f"{_HERE}.manufacture:MVTEC_AD",
+        "MVTec-AD-2": f"{_HERE}.manufacture:MVTEC_AD_2",
+        "MVTec-LOCO": f"{_HERE}.manufacture:MVTEC_LOCO",
+        "MVTec-3D": f"{_HERE}.manufacture:MVTEC_3D",
+        "VisA": f"{_HERE}.manufacture:VISA",
+        "BTAD": f"{_HERE}.manufacture:BTAD",
+        "GoodsAD": f"{_HERE}.manufacture:GOODS_AD",
+        "ISP-AD": f"{_HERE}.manufacture:ISP_AD",
+        "ITD": f"{_HERE}.manufacture:ITD",
+        "NEU-DET": f"{_HERE}.manufacture:NEU_DET",
+        "WFDD": f"{_HERE}.e_commerce:WFDD",
+        "AITEX": f"{_HERE}.e_commerce:AITEX",
+        "Product1M": f"{_HERE}.e_commerce:PRODUCT1M",
+        "Products-10K": f"{_HERE}.e_commerce:PRODUCTS_10K",
+        "SceneryWatermark": f"{_HERE}.e_commerce:SCENERY_WATERMARK",
+        "RiceImage": f"{_HERE}.e_commerce:RICE_IMAGE",
+        "Fabrics": f"{_HERE}.e_commerce:FABRICS",
+        "ImageExposures": f"{_HERE}.e_commerce:IMAGE_EXPOSURES",
+        "ClothingAttributesDataset": f"{_HERE}.e_commerce:CLOTHING_ATTRIBUTES",
+        "Rice-Leaf-Disease": f"{_HERE}.agriculture:RICE_LEAF_DISEASE",
+        "TomatoLeaf": f"{_HERE}.agriculture:TOMATO_LEAF",
+        "COD10K": f"{_HERE}.agriculture:COD10K",
+        "CAMO": f"{_HERE}.agriculture:CAMO",
+        "NC4K": f"{_HERE}.agriculture:NC4K",
+        "25-Indian-Bird": f"{_HERE}.agriculture:INDIAN_BIRD",
+        "EPLID": f"{_HERE}.agriculture:EPLID",
+        "V2-Plant-Seedlings": f"{_HERE}.agriculture:PLANT_SEEDLINGS",
+        "MeatDataset": f"{_HERE}.agriculture:MEAT",
+        "GMAI-MMBench": f"{_HERE}.medical:GMAI_MMBENCH",
+        "MSD-Brain": f"{_HERE}.medical:MSD_BRAIN",
+        "MSD-Spleen": f"{_HERE}.medical:MSD_SPLEEN",
+    },
+)
+"""The datasets of VFM Bench, Table 5 (33 rows, 31 distinct ones)."""

@@ -46,7 +46,7 @@ class InRow:
 class InVolume:
     """A slice of a NIfTI volume, the third axis of it brought to right-anterior-superior order being `index`.
 
-    `channel` picks from a fourth axis. `window` are the values shown black and white; None takes the 0.5th and 99.5th
+    `channel` picks from a fourth axis (None: the first). `window` are the values shown black and white; None takes the 0.5th and 99.5th
     percentile of the non-zero voxels of the channel. With `label` the slice is a mask: where the volume has this value
     (0: wherever it is not zero).
     """
@@ -130,7 +130,7 @@ def picture_format(raw: bytes, where: str) -> str:
     try:
         with Image.open(io.BytesIO(raw)) as picture:
             format = (picture.format or "").lower()
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
+    except Exception as error:  # a damaged picture raises whatever its decoder meets
         raise SnellenError(f"{where}: not a readable picture; copy the file again, or leave it out") from error
     return {"jpeg": "jpg", "mpo": "jpg"}.get(format, format)
 
@@ -150,7 +150,7 @@ def _open_mask(record: Record) -> Image.Image | None:
         try:
             with Image.open(io.BytesIO(_bytes(path))) as picture:
                 one = picture.convert("RGB" if picture.mode in ("P", "RGBA", "LA", "CMYK") else picture.mode)
-        except (OSError, ValueError) as error:
+        except Exception as error:  # as above
             raise SnellenError(f"{path}: not a readable mask; copy the file again, or leave it out") from error
         one = _non_zero(one)
         if marked is not None and marked.size != one.size:

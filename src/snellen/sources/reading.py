@@ -1,0 +1,208 @@
+"""What a source is: a card, and a reader of its layout. From the two come its records and an account of its folder."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Box
+from snellen.sources.records import Industry, InFile, Level, Place, Record, read_picture
+
+EXAMPLES = 10
+"""So many places are named for each kind of note; a damaged download may have a million of them."""
+
+Kind: TypeAlias = Literal["missing", "unreadable", "odd", "left out"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """One labelled picture as a reader sees it. `id` is `Record.record_id`."""
+
+    id: str
+    picture: Place
+    label: str
+    object: str
+    mask: Place | None = None
+    box: Box | None = None
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something a person should know of a folder.
+
+    `missing`: what the layout or a list of the dataset promises; `unreadable`: a file that is damaged; `odd`: what has
+    no use here; `left out`: good pictures that a rule of the reader drops. `where` names the file or the thing.
+    """
+
+    kind: Kind
+    what: str
+    where: str
+
+
+class Reader(typing.Protocol):
+    """How one layout is read: a frozen dataclass of settings."""
+
+    def scan(self, root: Path) -> Iterator[Found | Note]:
+        """Everything in the folder, always in the same order. Damage is a note, never an error."""
+        ...
+
+
+@dataclass(frozen=True)
+class SourceCard:
+    """What is known of a dataset before any of its files is read.
+
+    `layout` says where its files belong below its folder, with what the layout is known from. `objects` and `labels`
+    are those that every copy holds, empty where no page names them for certain. `pictures` is the number in Table 5 of
+    VFM Bench. `verified` moves to True when a person has read real files with it.
+    """
+
+    name: str
+    title: str
+    industry: Industry
+    level: Level
+    licence: str
+    citation: str
+    homepage: str
+    layout: str
+    pictures: int
+    objects: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    notes: str = ""
+    verified: bool = False
+
+
+@dataclass(frozen=True)
+class Noted:
+    """Notes of one kind and wording: how many, and the first few places."""
+
+    kind: Kind
+    what: str
+    count: int
+    where: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What a folder holds. `found` leads from object to label to the number of records."""
+
+    source: str
+    root: str
+    found: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    notes: tuple[Noted, ...] = ()
+    there: bool = True
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return sum(sum(labels.values()) for labels in self.found.values())
+
+    @property
+    def state(self) -> Literal["absent", "broken", "whole"]:
+        """`absent`: no such folder; `broken`: nothing found, or something missing or unreadable."""
+        if not self.there:
+            return "absent"
+        bad = any(note.kind in ("missing", "unreadable") for note in self.notes)
+        return "broken" if bad or not self.records else "whole"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One real dataset."""
+
+    card: SourceCard
+    reader: Reader
+
+    def records(self, root: Path) -> Iterator[Record]:
+        """Stream the records below the dataset's own folder, always in the same order.
+
+        What cannot be used is left out; `check` says what that is. Raises SnellenError where there is no folder.
+        """
+        if not root.is_dir():
+            raise SnellenError(f"{self.card.name}: {root} is no folder; put there: {self.card.layout}")
+        for one in self.reader.scan(root):
+            if isinstance(one, Found):
+                yield self._record(one)
+
+    def check(self, root: Path, counted: typing.Callable[[], None] = lambda: None) -> Inventory:
+        """Look at every picture's and mask's header (of PNG also the checksums; tables and volumes are read whole).
+
+        `counted` is called once a record. Damage is told, never raised.
+        """
+        name = self.card.name
+        if not root.is_dir():
+            return Inventory(name, str(root), there=False)
+        found: dict[str, dict[str, int]] = {}
+        notes: dict[tuple[Kind, str], list[str]] = {}
+        try:
+            for one in self._looked_at(root):
+                if isinstance(one, Found):
+                    labels = found.setdefault(one.object, {})
+                    labels[one.label] = labels.get(one.label, 0) + 1
+                    counted()
+                else:
+                    notes.setdefault((one.kind, one.what), []).append(one.where)
+        except SnellenError as error:  # a library that a reader needs is not there
+            notes["missing", "what the reader needs"] = [str(error)]
+        for thing in self._promised(found):
+            notes.setdefault((thing.kind, thing.what), []).append(thing.where)
+        noted = [Noted(kind, what, len(where), tuple(where[:EXAMPLES])) for (kind, what), where in notes.items()]
+        return Inventory(name, str(root), found, tuple(noted))
+
+    def _looked_at(self, root: Path) -> Iterator[Found | Note]:
+        for one in self.reader.scan(root):
+            if isinstance(one, Note):
+                yield one
+                continue
+            try:
+                _look(self._record(one))
+            except SnellenError as error:
+                yield Note("unreadable", "not a readable picture", f"{one.id}: {error}")
+                continue
+            yield one
+            if isinstance(one.mask, InFile) and isinstance(one.picture, InFile):
+                yield from _compare(one.id, one.picture.path, one.mask.path)
+
+    def _promised(self, found: Mapping[str, Mapping[str, int]]) -> Iterator[Note]:
+        labels = {label for held in found.values() for label in held}
+        for name in self.card.objects:
+            if name not in found:
+                yield Note("missing", "no picture of this object", name)
+        for name in self.card.labels:
+            if name not in labels:
+                yield Note("missing", "no picture of this class", name)
+
+    def _record(self, one: Found) -> Record:
+        card = self.card
+        return Record(
+            card.name, one.id, one.picture, one.label, one.object, card.industry, card.level, card.licence,
+            one.mask, one.box,
+        )  # fmt: skip
+
+
+def _look(record: Record) -> None:
+    """Raise SnellenError where the picture is no picture, without decoding a file of its own."""
+    if not isinstance(record.picture, InFile):
+        read_picture(record)
+        return
+    from PIL import Image
+
+    try:
+        with Image.open(record.picture.path) as picture:
+            picture.verify()
+    except Exception as error:  # a damaged picture raises whatever its decoder meets
+        raise SnellenError("copy the file again, or leave it out") from error
+
+
+def _compare(id: str, picture: Path, mask: Path) -> Iterator[Note]:
+    from PIL import Image
+
+    try:
+        with Image.open(picture) as shown, Image.open(mask) as marked:
+            if shown.size != marked.size:
+                yield Note("odd", "mask and picture differ in size", f"{id}: {shown.size} and {marked.size}")
+    except Exception:  # noqa: BLE001  # as above
+        yield Note("unreadable", "not a readable mask", str(mask))
