@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from snellen.cli.sourcing import app as sources
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,6 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.add_typer(sources, name="sources")
 
 Subjects = Annotated[
     list[str], typer.Option("--subject", "-s", help="Who is examined, e.g. chat:openai/gpt-4o; may be repeated.")

@@ -46,9 +46,9 @@ class InRow:
 class InVolume:
     """A slice of a NIfTI volume, the third axis of it brought to right-anterior-superior order being `index`.
 
-    `channel` picks from a fourth axis (None: the first). `window` are the values shown black and white; None takes the 0.5th and 99.5th
-    percentile of the non-zero voxels of the channel. With `label` the slice is a mask: where the volume has this value
-    (0: wherever it is not zero).
+    `channel` picks from a fourth axis (None: the first). `window` are the values shown black and white; None takes the
+    0.5th and 99.5th percentile of the non-zero voxels of the channel. With `label` the slice is a mask: where the
+    volume has this value (0: wherever it is not zero).
     """
 
     path: Path

@@ -53,9 +53,9 @@ class Exposures:
             yield Note("missing", "reference of a sequence", where)
         for path in paths[1:-1]:
             yield Note("left out", "between the ends of a sequence", name_below(path, root))
-        for path, label in zip((paths[0], reference, paths[-1]), self.classes, strict=True):
-            if path is not None:
-                yield Found(name_below(path, root), InFile(path), label, self.object)
+        for shown, label in zip((paths[0], reference, paths[-1]), self.classes, strict=True):
+            if shown is not None:
+                yield Found(name_below(shown, root), InFile(shown), label, self.object)
 
 
 def _order(name: str) -> tuple[int, str]:
