@@ -1,6 +1,7 @@
-"""Chat models, asked through the model layer of inspect_ai."""
+"""Chat models: asked through the model layer of inspect_ai, or run in this process by transformers."""
 
 from snellen.subjects.chat.settings import ChatSettings
 from snellen.subjects.chat.subject import ChatSubject, make_chat
+from snellen.subjects.chat.transformers_model import TransformersChat
 
-__all__ = ["ChatSettings", "ChatSubject", "make_chat"]
+__all__ = ["ChatSettings", "ChatSubject", "TransformersChat", "make_chat"]

@@ -32,10 +32,6 @@ def open_model(name: str, settings: ChatSettings) -> Model:
         from inspect_ai.util import AdaptiveConcurrency
     except ImportError as error:
         raise SnellenError(f"chat subjects need inspect_ai ({error}); pip install 'snellen[chat]'") from error
-    if name.startswith("hf/"):
-        raise SnellenError(
-            f"chat:{name}: this provider takes no pictures; serve it with `vllm serve MODEL` and ask chat:vllm/MODEL"
-        )
     limit = AdaptiveConcurrency(min=1, start=min(START_AT_ONCE, settings.at_once), max=settings.at_once)
     config = GenerateConfig(
         **settings.answering(), max_retries=0, attempt_timeout=settings.timeout, adaptive_connections=limit, cache=False

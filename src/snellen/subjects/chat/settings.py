@@ -1,4 +1,4 @@
-"""What may be set after `?` in `chat:openai/gpt-4o?temperature=0.7&max_tokens=512`."""
+"""What may be set after `?` in `chat:openai/gpt-4o?temperature=0.7&max_tokens=512`, and after `chat:hf/MODEL?`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _ANSWERS = ("temperature", "max_tokens", "seed", "top_p", "reasoning_effort")
 _LEFT_OPEN = "none"
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _KINDS = ("picture", "video")
+DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -46,20 +47,55 @@ class ChatSettings:
         return {name: value for name in _ANSWERS if (value := getattr(self, name)) is not None}
 
 
+@dataclass(frozen=True)
+class LocalSettings:
+    """How a model in this process is asked.
+
+    `max_new_tokens` ends a reply. `temperature` 0 takes the likeliest token, above it tokens are drawn, from `seed` and
+    the call's own random stream. `dtype` is the weights' type on the device (`auto`: the checkpoint's), `batch` how
+    many prompts go through the model at once. `frames` is how videos are shown where a suite asks the subject
+    (None: the suite decides).
+    """
+
+    max_new_tokens: int = 512
+    temperature: float = 0.0
+    dtype: str = "auto"
+    device: str = "auto"
+    batch: int = 8
+    seed: int = 0
+    frames: str | None = None
+    max_pictures: int | None = None
+    accepts: frozenset[str] = frozenset({"picture"})
+
+    def answering(self) -> dict[str, Any]:
+        """The settings that may change answers, but for the device; a batch rounds otherwise than a prompt alone."""
+        names = ("max_new_tokens", "temperature", "dtype", "batch", "seed", "frames")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
 def read_settings(told: Mapping[str, str]) -> ChatSettings:
     """Read settings as written; temperature, max_tokens and seed may be `none`: left to the service.
 
     Raises SnellenError for an unknown name, or a value that is none.
     """
+    return ChatSettings(**_held(told, _READ))
+
+
+def read_local_settings(told: Mapping[str, str]) -> LocalSettings:
+    """Read settings of a model in this process. Raises SnellenError for an unknown name, or a value that is none."""
+    return LocalSettings(**_held(told, _READ_LOCAL))
+
+
+def _held(told: Mapping[str, str], read: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
     held: dict[str, Any] = {}
     for name, written in told.items():
-        if name not in _READ:
-            raise SnellenError(f"chat subjects have no setting {name!r}; {near(name, _READ)}")
+        if name not in read:
+            raise SnellenError(f"chat subjects have no setting {name!r}; {near(name, read)}")
         try:
-            held[name] = _READ[name](written.strip())
+            held[name] = read[name](written.strip())
         except ValueError as error:
             raise SnellenError(f"chat setting {name}={written!r}: {error}") from None
-    return ChatSettings(**held)
+    return held
 
 
 def _number(low: float, high: float) -> Callable[[str], float]:
@@ -88,10 +124,31 @@ def _or_open(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return lambda written: None if written == _LEFT_OPEN else read(written)
 
 
-def _effort(written: str) -> str:
-    if written not in _EFFORTS:
-        raise ValueError(near(written, _EFFORTS))
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(written: str) -> str:
+        if written not in words:
+            raise ValueError(near(written, words))
+        return written
+
+    return read
+
+
+def _device(written: str) -> str:
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", written):
+        raise ValueError("must be auto, cpu, cuda or one of several GPUs, as in cuda:1")
     return written
+
+
+def _frames(written: str) -> str:
+    if not re.fullmatch(r"[1-9]\d*|[1-9]\d*fps", written):
+        raise ValueError("say how many (8), or how many a second (1fps)")
+    return written
+
+
+def _pictures_only(written: str) -> frozenset[str]:
+    if "video" in (kinds := _kinds(written)):
+        raise ValueError("no videos, they are shown as frames (frames=8)")
+    return kinds
 
 
 def _kinds(written: str) -> frozenset[str]:
@@ -107,7 +164,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "max_tokens": _or_open(_whole(1, 10**9)),
     "seed": _or_open(_whole(0, 2**31 - 1)),
     "top_p": _number(0, 1),
-    "reasoning_effort": _effort,
+    "reasoning_effort": _one_of(*_EFFORTS),
     "attempts": _whole(1, 100),
     "timeout": _whole(1, 600),
     "at_once": _whole(1, 10_000),
@@ -117,3 +174,16 @@ _READ: dict[str, Callable[[str], Any]] = {
     "accepts": _kinds,
 }
 assert list(_READ) == [field.name for field in fields(ChatSettings)]
+
+_READ_LOCAL: dict[str, Callable[[str], Any]] = {
+    "max_new_tokens": _whole(1, 10**6),
+    "temperature": _number(0, 2),
+    "dtype": _one_of(*DTYPES),
+    "device": _device,
+    "batch": _whole(1, 1024),
+    "seed": _whole(0, 2**31 - 1),
+    "frames": _frames,
+    "max_pictures": _whole(0, 10**6),
+    "accepts": _pictures_only,
+}
+assert list(_READ_LOCAL) == [field.name for field in fields(LocalSettings)]

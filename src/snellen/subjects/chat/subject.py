@@ -18,6 +18,7 @@ from snellen.subjects.chat.layer import generate_once, open_model, sends_videos
 from snellen.subjects.chat.messages import to_messages, to_reply, unsendable
 from snellen.subjects.chat.retry import Trouble, wait_seconds
 from snellen.subjects.chat.settings import ChatSettings, read_settings
+from snellen.subjects.chat.transformers_model import TransformersChat, make_local
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model
@@ -50,13 +51,15 @@ class ChatSubject(Base):
         return to_reply(outcome)
 
 
-def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()) -> ChatSubject:
+def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()) -> ChatSubject | TransformersChat:
     """The chat subject `chat:NAME?SETTINGS`; the items are not looked at.
 
-    `name` is `PROVIDER/MODEL`, or `openai-api/SERVICE/MODEL` with SERVICE_API_KEY and SERVICE_BASE_URL set.
-    Raises SnellenError for an unknown provider or setting, a key or package that is missing, or videos accepted where
-    the provider cannot be sent any.
+    `name` is `PROVIDER/MODEL`, `openai-api/SERVICE/MODEL` with SERVICE_API_KEY and SERVICE_BASE_URL set, or
+    `hf/PATH_OR_ID` for a model run in this process. Raises SnellenError for an unknown provider or setting, a key, a
+    package or a model that is missing, or videos accepted where the provider cannot be sent any.
     """
+    if name.startswith("hf/"):
+        return make_local(name.removeprefix("hf/"), settings)
     held = read_settings(settings)
     model = open_model(name, held)
     provider = name.split("/", 1)[0]

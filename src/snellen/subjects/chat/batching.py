@@ -1,0 +1,86 @@
+"""Calls under way at the same time, put together into batches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, TypeAlias, TypeVar
+
+Job = TypeVar("Job")
+Done = TypeVar("Done")
+_Queue: TypeAlias = "deque[tuple[Job, asyncio.Future[Done]]]"
+
+WAIT_S = 0.02
+"""How long a batch that is not full waits for one more job, since the last one came."""
+
+
+class Batches(Generic[Job, Done]):
+    """Collects jobs and does up to `size` of them at once, in a thread.
+
+    `work` takes jobs and returns for each what came of it, or the exception to raise. Only jobs with the same `alike`
+    go together. A batch is begun when it is full, or when no job has come for `wait` seconds; while one is worked on,
+    the next one gathers.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Sequence[Job]], Sequence[Done | Exception]],
+        size: int,
+        alike: Callable[[Job], Hashable] = lambda job: None,
+        wait: float = WAIT_S,
+    ) -> None:
+        self.work, self.size, self.alike, self.wait = work, size, alike, wait
+        # By event loop, since one subject may be asked in several, and only while there is work: a loop is not kept.
+        self._queues: dict[asyncio.AbstractEventLoop, tuple[_Queue[Job, Done], asyncio.Task[None]]] = {}
+
+    async def do(self, job: Job) -> Done:
+        """What came of this job. Raises what its work raised."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._queues:
+            fresh: _Queue[Job, Done] = deque()
+            self._queues[loop] = fresh, loop.create_task(self._work_off(fresh))
+        future: asyncio.Future[Done] = loop.create_future()
+        self._queues[loop][0].append((job, future))
+        return await future
+
+    async def _work_off(self, queue: _Queue[Job, Done]) -> None:
+        try:
+            while queue:
+                await self._gather(queue)
+                if batch := self._next(queue):
+                    await self._finish(batch)
+        finally:
+            del self._queues[asyncio.get_running_loop()]
+            for _, future in queue:
+                future.cancel()
+
+    async def _gather(self, queue: _Queue[Job, Done]) -> None:
+        count = 0
+        while count < len(queue) < self.size:
+            count = len(queue)
+            await asyncio.sleep(self.wait)
+
+    def _next(self, queue: _Queue[Job, Done]) -> list[tuple[Job, asyncio.Future[Done]]]:
+        """The first job and those like it, in their order, taken off the queue; cancelled ones are dropped."""
+        held = [pair for pair in queue if not pair[1].done()]
+        queue.clear()
+        batch: list[tuple[Job, asyncio.Future[Done]]] = []
+        for pair in held:
+            fits = len(batch) < self.size and (not batch or self.alike(pair[0]) == self.alike(batch[0][0]))
+            (batch if fits else queue).append(pair)
+        return batch
+
+    async def _finish(self, batch: Sequence[tuple[Job, asyncio.Future[Done]]]) -> None:
+        results: Sequence[Done | Exception]
+        try:
+            results = await asyncio.to_thread(self.work, [job for job, _ in batch])
+        except Exception as error:  # noqa: BLE001  # raised where the jobs were given, in every one of them
+            results = [error] * len(batch)
+        for (_, future), result in zip(batch, results, strict=True):
+            if future.done():
+                continue
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
+                future.set_result(result)

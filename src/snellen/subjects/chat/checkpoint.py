@@ -1,0 +1,177 @@
+"""A chat model of transformers on disk or the hub: configuration, processor with its chat template, weights.
+
+Pictures go through the Pillow form of the model's own image processor, never the torchvision one: the two resize
+differently, and answers must not hang on what else is installed. Processors of videos exist for torchvision only and
+are left out: videos are shown as frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.subjects.encoders.loading import once
+from snellen.subjects.tools.checkpoints import (
+    first_line,
+    load_model,
+    needed,
+    read_config,
+    read_image_processor,
+    weights_digest,
+)
+
+KIND = "AutoModelForImageTextToText"
+KEPT = (
+    "eos_token_id",
+    "pad_token_id",
+    "bos_token_id",
+    "bad_words_ids",
+    "suppress_tokens",
+    "begin_suppress_tokens",
+    "forced_bos_token_id",
+)
+"""What is kept of a checkpoint's settings for generation: where a reply ends, and what it can never hold."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """An image-text-to-text model at `path`, a folder or a hub id, on a device of torch; `dtype` as in `load_model`.
+
+    Everything is read when first wanted and kept for the whole process. Each property raises SnellenError where its
+    part is missing or cannot be used.
+    """
+
+    path: str
+    device: str = "cpu"
+    dtype: str = "auto"
+
+    @property
+    def who(self) -> str:
+        """The subject's kind and name, for messages."""
+        return f"chat:hf/{self.path}"
+
+    @property
+    def config(self) -> Any:
+        """The configuration."""
+        return _talking_config(self.who, self.path)
+
+    @property
+    def processor(self) -> Any:
+        """Image processor, tokenizer and chat template in one."""
+        return _processor(self.who, self.path)
+
+    @property
+    def model(self) -> Any:
+        """The model with its weights, for looking only."""
+        return _model(self.who, self.path, self.device, self.dtype)
+
+    @property
+    def lock(self) -> RLock:
+        """Held by whoever uses the model: two threads in one model gain nothing, and one may change how it attends."""
+        return _lock(self.path, self.device, self.dtype)
+
+    def weights(self) -> str:
+        """A digest of weights, configurations, vocabulary and chat template."""
+        return digest([weights_digest(self.who, self.path), self.processor.chat_template])
+
+
+def chosen_device(who: str, wanted: str) -> str:
+    """The device; `auto` is the GPU where there is one. Raises SnellenError where torch is missing."""
+    if wanted != "auto":
+        return wanted
+    return "cuda" if needed("torch", who, "models").cuda.is_available() else "cpu"
+
+
+@once
+def _talking_config(who: str, path: str) -> Any:
+    config = read_config(who, path)
+    if type(config) not in needed("transformers", who, "models").MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
+        raise SnellenError(
+            f"{who}: {config.model_type} is no model that answers texts with pictures; a vision encoder is"
+            f" encoder:hf/{path}, a language model logprob:hf/{path}"
+        )
+    return config
+
+
+@once
+def _processor(who: str, path: str) -> Any:
+    family = _talking_config(who, path).model_type
+    try:
+        made = _assembled(who, path)
+    except (ImportError, SnellenError) as error:
+        why = " ".join(str(error).removeprefix(f"{who}: ").split())[:200]
+        raise SnellenError(
+            f"{who}: the processor of {family} models cannot be used here ({why}); serve the model with"
+            f" `vllm serve {path}` and ask chat:vllm/{path}"
+        ) from error
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise SnellenError(
+            f"{who}: no processor ({first_line(error)}); save the model's own beside it, tokenizer included"
+        ) from error
+    if not made.chat_template:
+        raise SnellenError(f"{who}: has no chat template; save chat_template.jinja beside it, or take a chat model")
+    return made
+
+
+def _assembled(who: str, path: str) -> Any:
+    """The processor, made of its parts: asked for as a whole, it would want torchvision for videos."""
+    transformers = needed("transformers", who, "models")
+    pictures = read_image_processor(who, path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(path)  # not the shared one: processors add tokens to theirs
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    told, _ = transformers.ProcessorMixin.get_processor_dict(path)
+    kind = _class_without_videos(_processor_class(who, path, told, pictures, tokenizer))
+    held = {"image_processor": pictures, "tokenizer": tokenizer}
+    made = kind.from_args_and_dict([held.get(name) for name in kind.get_attributes()], told)
+    made.chat_template = made.chat_template or tokenizer.chat_template
+    return made
+
+
+def _processor_class(who: str, path: str, told: Any, pictures: Any, tokenizer: Any) -> Any:
+    """The class that a checkpoint's files name, or else the one of its family, as AutoProcessor chooses."""
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING, processor_class_from_name
+
+    config = _talking_config(who, path)
+    names = (
+        told.get("processor_class"),
+        getattr(pictures, "_processor_class", None),
+        tokenizer.init_kwargs.get("processor_class"),
+    )
+    named = next(filter(None, names), None)
+    kind = processor_class_from_name(named) if named else None
+    if kind is None and type(config) in PROCESSOR_MAPPING:
+        kind = PROCESSOR_MAPPING[type(config)]
+    if kind is None:
+        raise ImportError(f"transformers has no processor {named or ''}")
+    return kind
+
+
+def _class_without_videos(kind: Any) -> Any:
+    """The class, content with parts that are not there; whatever pictures and words need is."""
+
+    class Assembled(kind):  # type: ignore[misc]  # a class known only at run time
+        def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
+            return None if argument is None else super().check_argument_for_proper_class(argument_name, argument)
+
+    Assembled.__name__ = kind.__name__
+    return Assembled
+
+
+@once
+def _model(who: str, path: str, device: str, dtype: str) -> Any:
+    """The weights; how the checkpoint would like to sample is forgotten, so that greedy is greedy everywhere."""
+    model = load_model(who, KIND, path, device, dtype)
+    before, tokenizer = model.generation_config, _processor(who, path).tokenizer
+    kept = {name: value for name in KEPT if (value := getattr(before, name, None)) is not None}
+    usual = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    model.generation_config = type(before)(**usual | kept)
+    return model
+
+
+@once
+def _lock(path: str, device: str, dtype: str) -> RLock:
+    return RLock()

@@ -1,0 +1,124 @@
+"""Talking models of transformers, tiny and random, saved whole to a folder: no hub is asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WHY = "needs the extra 'models'"
+torch = pytest.importorskip("torch", reason=WHY)
+transformers = pytest.importorskip("transformers", reason=WHY)
+tokenizers = pytest.importorskip("tokenizers", reason=WHY)
+
+TALK = (
+    "{{ bos_token }}{% for message in messages %}[{{ message['role'] }}]{% for block in message['content'] %}"
+    "{% if block['type'] == 'image' %}IMAGE{% else %}{{ block['text'] }}{% endif %}{% endfor %}<end>"
+    "{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
+)
+TEXT: dict[str, Any] = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 2048,
+    "initializer_range": 0.3,  # so that what is seen and asked moves what is said
+}
+SEES: dict[str, Any] = {
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "image_size": 16,
+    "patch_size": 4,
+}
+
+
+def tokenizer(folder: Path, *special: str, **more: str) -> Any:
+    """Every byte is a token; after them `<pad>`, `<s>`, `<end>` and the special ones given."""
+    bytewise = tokenizers.pre_tokenizers.ByteLevel
+    vocabulary = {letter: place for place, letter in enumerate(sorted(bytewise.alphabet()))}
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, []))
+    made.pre_tokenizer, made.decoder = bytewise(add_prefix_space=False), tokenizers.decoders.ByteLevel()
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="<end>", extra_special_tokens=more
+    )
+    fast.add_special_tokens({"additional_special_tokens": list(special)}, replace_extra_special_tokens=False)
+    fast.save_pretrained(folder)
+    return fast
+
+
+def finish(folder: Path, kind: str, config: Any, picture: str, told: dict[str, Any], image: str, **more: Any) -> Path:
+    """Weights (the same for the same configuration), image processor, processor and chat template."""
+    torch.manual_seed(0)
+    getattr(transformers, kind)(config).save_pretrained(folder)
+    (folder / "preprocessor_config.json").write_text(json.dumps({"image_processor_type": picture} | told))
+    (folder / "processor_config.json").write_text(json.dumps(more))
+    (folder / "chat_template.jinja").write_text(TALK.replace("IMAGE", image))
+    return folder
+
+
+def _ends(words: Any) -> dict[str, int]:
+    return {"vocab_size": len(words), "bos_token_id": words.bos_token_id, "eos_token_id": words.eos_token_id}
+
+
+def llava(folder: Path, **text: Any) -> Path:
+    """CLIP and Llama: 16 tokens a picture of 16 by 16 pixels, cut from its middle."""
+    words = tokenizer(folder, "<image>")
+    sees = transformers.CLIPVisionConfig(**SEES)
+    speaks = transformers.LlamaConfig(
+        **TEXT
+        | {"vocab_size": len(words), "bos_token_id": words.bos_token_id, "eos_token_id": words.eos_token_id}
+        | text
+    )
+    config = transformers.LlavaConfig(
+        vision_config=sees, text_config=speaks, image_token_index=words.convert_tokens_to_ids("<image>")
+    )
+    told = {"size": {"shortest_edge": 16}, "crop_size": {"height": 16, "width": 16}}
+    more = {"patch_size": 4, "vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
+    processor = {"processor_class": "LlavaProcessor"} | more
+    kind = "LlavaForConditionalGeneration"
+    return finish(folder, kind, config, "CLIPImageProcessor", told, "<image>", **processor)
+
+
+def idefics3(folder: Path, **text: Any) -> Path:
+    """SigLIP and Llama: tiles of 16 by 16 pixels and the picture as a whole, 4 tokens each."""
+    rows = [f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)]
+    words = tokenizer(folder, "<fake_token_around_image>", "<image>", "<end_of_utterance>", "<global-img>", *rows)
+    speaks = transformers.LlamaConfig(
+        **TEXT
+        | {"vocab_size": len(words), "bos_token_id": words.bos_token_id, "eos_token_id": words.eos_token_id}
+        | text
+    )
+    config = transformers.Idefics3Config(
+        vision_config=SEES, text_config=speaks, image_token_id=words.convert_tokens_to_ids("<image>"), scale_factor=2
+    )
+    told = {"size": {"longest_edge": 32}, "max_image_size": {"longest_edge": 16}, "do_image_splitting": True}
+    processor = {"processor_class": "Idefics3Processor", "image_seq_len": 4}
+    kind = "Idefics3ForConditionalGeneration"
+    return finish(folder, kind, config, "Idefics3ImageProcessor", told, "<image>", **processor)
+
+
+def qwen2_vl(folder: Path, **text: Any) -> Path:
+    """A token for every 8 by 8 pixels of a picture of any shape; its processor also has a part for videos."""
+    marks = ["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"]
+    words = tokenizer(folder, *marks)
+    ids = dict(zip(marks, words.convert_tokens_to_ids(marks), strict=True))
+    sees = {"depth": 2, "embed_dim": 16, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": 4}
+    rope = {"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 10000.0}
+    speaks = TEXT | _ends(words) | {"rope_parameters": rope} | text
+    config = transformers.Qwen2VLConfig(
+        vision_config=sees,
+        text_config=speaks,
+        image_token_id=ids["<|image_pad|>"],
+        video_token_id=ids["<|video_pad|>"],
+        vision_start_token_id=ids["<|vision_start|>"],
+        vision_end_token_id=ids["<|vision_end|>"],
+    )
+    told = {"patch_size": 4, "merge_size": 2, "size": {"shortest_edge": 64, "longest_edge": 1024}}
+    image = "<|vision_start|><|image_pad|><|vision_end|>"
+    kind = "Qwen2VLForConditionalGeneration"
+    return finish(folder, kind, config, "Qwen2VLImageProcessor", told, image, processor_class="Qwen2VLProcessor")
