@@ -1,0 +1,328 @@
+"""The released files of VFM Bench: records of test.jsonl, checked, and where their pictures lie.
+
+Layout and fields as the released code writes them (xiaoyuanzi914/VisualFastMappingBenchmark: `filter_pipeline.py`,
+`run_evalset.py`): one JSON object a line, pictures in `raw_data/INDUSTRY/DATASET/OBJECT/SPLIT/CLASS/…`. Unverified: no
+released data file was at hand when this was written, and the published test.jsonl is too small to hold demos.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from snellen.suites.vfm_bench.items import INDUSTRIES, SHOTS
+from snellen.suites.vfm_bench.prompts import DEFINITIONS
+
+FILE = "test.jsonl"
+ELEMENT = "element"
+"""A level of the released settings that the paper does not have."""
+MASKED = ("-mask-s1", "-mask-s2", "-mask-s3")
+"""Copies of the query with noise on 100, 50 and 33 percent of its region; the more noise, the surer its edges."""
+PICTURES = {".jpg", ".jpeg", ".png", ".bmp"}
+"""What the released code takes for a picture."""
+
+
+class _Loose(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+class _Data(_Loose):
+    id: str | int
+    industry: str
+    level: str
+    source: str
+
+
+class _Instructions(_Loose):
+    clean: str = ""
+    cot: str = ""
+    detail: str = ""
+
+
+class _Query(_Loose):
+    img_path: str = Field(min_length=1)
+    label: str = Field(min_length=1)
+    candidate: list[str] | str
+    instruct: _Instructions = _Instructions()
+    masked_path: dict[str, str] = {}
+
+
+class _Shot(_Loose):
+    shot_path: str = Field(min_length=1)
+    caption: str = ""
+
+
+class _Line(_Loose):
+    data_info: _Data
+    query_info: _Query
+    demo_info: dict[str, list[_Shot]] | None = None
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One released demo: its picture, and what is told about it (often nothing)."""
+
+    path: Path
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One released query. `where` is its file and line; `demos` has an entry a class, or is empty.
+
+    `object` and `scene` are the object of its path and the task of its instruction. `marked` are pictures that show
+    where the deciding region is: the mask, or else copies of the query with noise there.
+    """
+
+    where: str
+    name: str
+    industry: str
+    level: str
+    source: str
+    object: str
+    scene: str
+    query: Path
+    label: str
+    names: tuple[str, ...]
+    instructions: Mapping[str, str]
+    demos: Mapping[str, tuple[Shot, ...]] = field(default_factory=dict)
+    mask: Path | None = None
+    masked: tuple[Path, ...] = ()
+    lost: int = 0
+    """Copies with noise that are named and not there."""
+
+
+@dataclass
+class Tree:
+    """The pictures under a folder, found by the paths that records give.
+
+    Those are paths of the authors' machines: what counts is the part behind their folder of raw data, wherever it lies
+    under the folder itself or one of its folders.
+    """
+
+    root: Path
+
+    def __post_init__(self) -> None:
+        inside = sorted(path for path in self.root.iterdir() if path.is_dir())
+        deeper = sorted(path / "raw_data" for path in inside if (path / "raw_data").is_dir())
+        self._bases = [self.root, *inside, *deeper]
+
+    def find(self, told: str) -> Path | None:
+        """The file of a path in a record, or None. Raises ValueError for a path that leads out of the folder."""
+        parts = PurePosixPath(told.replace("\\", "/")).parts
+        if ".." in parts:
+            raise ValueError(f"{told} leads out of {self.root.name}")
+        tail = self.tail(told)
+        tails = [tail] if PurePosixPath(told).is_absolute() else [PurePosixPath(told), tail]
+        return next((path for base in self._bases for one in tails if (path := base / one).is_file()), None)
+
+    @staticmethod
+    def tail(told: str) -> PurePosixPath:
+        """The part of a path behind the folder of raw data; without that, from the industry on; else its last part."""
+        parts = PurePosixPath(told.replace("\\", "/")).parts
+        behind = [n + 1 for n, part in enumerate(parts[:-1]) if part.endswith("raw_data")]
+        industry = [n for n, part in enumerate(parts) if part.startswith(INDUSTRIES)]
+        return PurePosixPath(*parts[[*behind[-1:], *industry, len(parts) - 1][0] :])
+
+
+def read_records(root: Path, problems: list[str]) -> tuple[list[Record], int]:
+    """Every record of test.jsonl in order, and how many lines were no queries. What is wrong goes to `problems`.
+
+    Objects without `query_info` are no queries: the pipeline writes an empty one first, and sums of its own last.
+    """
+    path, tree, records, others = root / FILE, Tree(root), [], 0
+    try:
+        lines = path.read_text("utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"{FILE}: cannot be read ({error})")
+        return [], 0
+    for number, line in enumerate(lines, 1):
+        where = f"{FILE} line {number}"
+        try:
+            if not line.strip():
+                continue
+            fields = json.loads(line)
+            if isinstance(fields, dict) and "query_info" not in fields:
+                others += bool(fields)
+                continue
+            records.append(_record(tree, where, fields))
+        except json.JSONDecodeError as error:
+            problems.append(f"{where}: no JSON ({error})")
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+    return records, others
+
+
+def _record(tree: Tree, where: str, fields: Any) -> Record:
+    """The record a line makes. Raises ValueError, whose text says all that is wrong with it."""
+    try:
+        line = _Line.model_validate(fields)
+    except ValidationError as error:
+        wrong = [f"{'.'.join(map(str, one['loc'])) or 'line'}: {one['msg']}" for one in error.errors()]
+        raise ValueError("; ".join(wrong)) from None
+    data, query = line.data_info, line.query_info
+    names, found = _candidates(query.candidate), _Found(tree)
+    wrong = _unknown(line, names)
+    image = found.picture(query.img_path)
+    demos = _demos(line.demo_info, names, found, wrong)
+    if found.missing:
+        wrong.append(f"missing: {', '.join(found.missing)}")
+    if wrong or image is None:
+        raise ValueError("; ".join(wrong))
+    masked = [tree.find(query.masked_path[name]) for name in MASKED if name in query.masked_path]
+    thing = _object(tree.tail(query.img_path))
+    return Record(
+        where=where,
+        name=str(data.id),
+        industry=data.industry,
+        level=_level(data),
+        source=data.source,
+        object=thing,
+        scene=scene_of(query.instruct.clean) or thing,
+        query=image,
+        label=query.label,
+        names=names,
+        instructions={name: text for name, text in query.instruct.model_dump().items() if text},
+        demos=demos,
+        mask=_mask(image),
+        masked=tuple(path for path in masked if path),
+        lost=masked.count(None),
+    )
+
+
+def _level(data: _Data) -> str:
+    return data.level.strip().lower()
+
+
+def _unknown(line: _Line, names: Sequence[str]) -> list[str]:
+    """What a line says that is none of what may be said."""
+    wrong, label, data = [], line.query_info.label, line.data_info
+    if label not in names:
+        wrong.append(f"query_info.label: {label!r} is none of the candidates {', '.join(names)}")
+    if _level(data) not in (*DEFINITIONS, ELEMENT):
+        wrong.append(f"data_info.level: {data.level!r} is none of {', '.join(DEFINITIONS)}")
+    if data.industry not in INDUSTRIES:
+        wrong.append(f"data_info.industry: {data.industry!r} is none of {', '.join(INDUSTRIES)}")
+    return wrong
+
+
+def _candidates(told: list[str] | str) -> tuple[str, ...]:
+    """The candidates: a list, or a list as Python writes it."""
+    held: Any = told
+    if isinstance(told, str):
+        try:
+            held = ast.literal_eval(told.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise ValueError(f"query_info.candidate: {told[:80]!r} is no list") from None
+    if not isinstance(held, list) or not all(isinstance(one, str) and one.strip() for one in held):
+        raise ValueError("query_info.candidate: no list of names")
+    if len(held) < 2 or len(set(held)) < len(held):
+        raise ValueError(f"query_info.candidate: fewer than two names, or one twice ({', '.join(held)})")
+    return tuple(held)
+
+
+@dataclass
+class _Found:
+    """Looks for pictures and keeps the paths of those that are not there."""
+
+    tree: Tree
+    missing: list[str] = field(default_factory=list)
+
+    def picture(self, told: str) -> Path | None:
+        path = self.tree.find(told)
+        if path is None:
+            self.missing.append(str(self.tree.tail(told)))
+        return path
+
+
+def _demos(
+    told: Mapping[str, Sequence[_Shot]] | None, names: Sequence[str], found: _Found, wrong: list[str]
+) -> dict[str, tuple[Shot, ...]]:
+    """The demos of each class in the order of the candidates; none where the record has none at all."""
+    if told is None:
+        return {}
+    if set(told) != set(names):
+        wrong.append(f"demo_info: classes {', '.join(told)} are not the candidates {', '.join(names)}")
+        return {}
+    demos = {}
+    for name in names:
+        shots = [(found.picture(shot.shot_path), shot.caption) for shot in told[name][:SHOTS]]
+        demos[name] = tuple(Shot(path, caption) for path, caption in shots if path)
+    return demos
+
+
+_SCENE = re.compile(r"ready for the task of (.+?)\. You should look")
+_CANDIDATES = re.compile(r"\s*The potential categories are\b.*", re.DOTALL)
+
+
+def scene_of(instruction: str) -> str:
+    """What a released instruction calls its task (`bottleDefeatIdentification`), or nothing."""
+    found = _SCENE.search(instruction)
+    return found[1].strip() if found else ""
+
+
+def head_of(instruction: str) -> str:
+    """The part of a released instruction before its candidates; nothing where it does not list them as usual."""
+    return _CANDIDATES.sub("", instruction) if _CANDIDATES.search(instruction) else ""
+
+
+def _object(tail: PurePosixPath) -> str:
+    """The object of INDUSTRY/DATASET/OBJECT/SPLIT/CLASS/FILE, or whatever stands before class and file."""
+    return tail.parts[2] if len(tail.parts) > 4 else "/".join(tail.parts[1:-2]) or tail.parts[0]
+
+
+def class_folder(record: Record, name: str) -> Path | None:
+    """The folder of a class beside the one of the query, or None. The query's is named after its class."""
+    for own in list(record.query.parents)[:2]:
+        if own.name == record.label and (folder := own.parent / name).is_dir():
+            return folder
+    return None
+
+
+def pictures_in(folder: Path) -> list[Path]:
+    """The pictures of a folder and its folders, in order of their names."""
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in PICTURES and path.is_file())
+
+
+def _mask(query: Path) -> Path | None:
+    """The mask of a query, beside its tree as the released code looks for it, or None."""
+    return next((path for path in _masks(query) if path.is_file()), None)
+
+
+def _masks(query: Path) -> Iterator[Path]:
+    for split, masks in (("image", "mask"), ("test_rgb", "test_gt"), ("test", ""), ("test_public", "")):
+        if split not in (parts := query.parts):
+            continue
+        at = len(parts) - 1 - parts[::-1].index(split)
+        beside = Path(*parts[:at], masks or "ground_truth", *parts[at + 1 : -1])
+        names = (".png",) if masks else ("_mask.png", ".png", "/000.png")
+        yield from (beside / f"{query.stem}{name}" for name in names)
+
+
+def region_of(record: Record) -> tuple[tuple[int, int, int, int] | None, str]:
+    """([x1, y1, x2, y2] of the deciding region in pixels of the query, what it was read from); None where unknown.
+
+    From the mask; an empty one marks nothing. Else from what a copy with noise has changed: in the release its place
+    was drawn at random for pictures without a mask, so that this is less than a mark.
+    """
+    from PIL import Image, ImageChops
+
+    with Image.open(record.query) as opened:
+        query = opened.convert("RGB")
+    if record.mask:
+        with Image.open(record.mask) as opened:
+            mask = opened.convert("L").resize(query.size, Image.Resampling.NEAREST)
+        return mask.getbbox(), "mask"
+    for path in record.masked:
+        with Image.open(path) as opened:
+            copy = opened.convert("RGB")
+        if copy.size == query.size and (box := ImageChops.difference(query, copy).getbbox()):
+            return box, "copy with noise"
+    return None, ""
