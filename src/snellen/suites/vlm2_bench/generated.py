@@ -7,6 +7,7 @@ three. No people are rendered.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -275,12 +276,16 @@ class _Family:
 
 
 def _box(shot: Shot) -> list[float]:
-    """The box round all solids, with a margin, within the picture: [x1, y1, x2, y2] in pixels."""
-    seen = [solid.visible_box for solid in truth(shot.scene, shot.camera).solids if solid.visible_box]
-    x1, y1 = min(box[0] for box in seen), min(box[1] for box in seen)
-    x2, y2 = max(box[2] for box in seen), max(box[3] for box in seen)
-    margin = MARGIN * max(x2 - x1, y2 - y1)
+    """The box round all solids, with a margin, within the picture: [x1, y1, x2, y2] in pixels.
+
+    Measured at half the resolution: one pixel of it is less than the margin.
+    """
     width, height = shot.camera.width_px, shot.camera.height_px
+    camera = dataclasses.replace(shot.camera, width_px=width // 2, height_px=height // 2)
+    seen = [solid.visible_box for solid in truth(shot.scene, camera, detail=1).solids if solid.visible_box]
+    x1, y1 = 2 * min(box[0] for box in seen), 2 * min(box[1] for box in seen)
+    x2, y2 = 2 * max(box[2] for box in seen), 2 * max(box[3] for box in seen)
+    margin = MARGIN * max(x2 - x1, y2 - y1)
     return [max(0.0, x1 - margin), max(0.0, y1 - margin), min(width, x2 + margin), min(height, y2 + margin)]
 
 

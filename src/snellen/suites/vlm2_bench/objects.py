@@ -92,7 +92,8 @@ def look_of(index: int) -> dict[str, str]:
     return composite(index).dimensions()
 
 
-def picture_shot(index: int, seed: int, place: Sequence[str | int], size_px: tuple[int, int]) -> Shot:
+@functools.lru_cache(maxsize=4096)
+def picture_shot(index: int, seed: int, place: tuple[int, int], size_px: tuple[int, int]) -> Shot:
     """The composite in a view, light, floor and scale drawn for `place`."""
     rng = stream(SUITE, VERSION, seed, "object", *place)
     scene = composite_scene(composite(index), rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
