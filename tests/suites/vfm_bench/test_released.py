@@ -31,8 +31,8 @@ BOTTLE, FABRIC = "Manufacture/MVTec-AD/bottle/test", "E-commerce/Fabrics/cloth/i
 PIXELS = (12, 16)
 HEAD = (
     "## Role\n You are an expert in Manufacture industry and ready for the task of bottleDefeatIdentification. You "
-    "should look carefully the Detail level information, noted as Fine-grained visual features. \n ## Task \n You task is "
-    "obsearving the image and determine whether it could be classified as one of the candidate categorie ."
+    "should look carefully the Detail level information, noted as Fine-grained visual features. \n ## Task \n "
+    "You task is obsearving the image and determine whether it could be classified as one of the candidate categorie ."
 )
 CLEAN = f"{HEAD} The potential categories are ['good', 'crack'], \n##Constrain\n Just give me the final aswer"
 DETAIL = (

@@ -1,0 +1,159 @@
+"""The printed numbers against each other, and what of them is golden for our own formulas."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+import pytest
+import yaml
+
+from snellen.core.condition import parse_conditions
+from snellen.core.suite import SuiteCard
+from snellen.suites.vfm_bench.curves import Curve, average, delta, eta, gain_at, rounded
+from snellen.suites.vfm_bench.items import INDUSTRIES, LEVELS, SHOTS, TASK
+from snellen.suites.vfm_bench.published import (
+    ABLATIONS,
+    CONCEPTS,
+    DATASETS,
+    DELTA_GAIN,
+    ETA_GAIN,
+    HUMAN,
+    HUMAN_DELTA_GAP,
+    HUMAN_MAX_GAP,
+    QUERIES,
+    RANDOM,
+    REASONING,
+    TABLE_1,
+    TABLE_4,
+    TABLE_7,
+    TABLE_8,
+    TASKS,
+    TRADITIONAL,
+    class_average,
+    published,
+)
+from snellen.suites.vfm_bench.scoring import PROTOCOLS
+from snellen.suites.vfm_bench.tasks import AXES
+
+EVERYONE = {"human": HUMAN, **TABLE_1}
+
+
+def told(name: str) -> Any:
+    return yaml.safe_load(files("snellen.suites.vfm_bench").joinpath(name).read_text("utf-8"))
+
+
+CARD = SuiteCard.model_validate(told("suite.yaml"))
+
+
+def column(formula: Callable[[Curve], float | None], places: int) -> list[float]:
+    found = [formula(row.curve) for row in EVERYONE.values()]
+    return [round(value, places) for value in found if value is not None]
+
+
+def test_eta_and_delta_of_everyone() -> None:
+    assert column(eta, 4) == [0.9333, 0.9355, 0.8895, 0.8857, 0.8538, 0.8148, 0.7478, 0.8444, 0.8667, 0.7652]
+    assert column(delta, 4) == [0.5833, 0.4143, 0.4024, 0.3062, 0.2643, 0.2785, 0.2000, 0.4108, 0.3043, 0.2173]
+    assert column(average, 4) == [0.6850, 0.5417, 0.4417, 0.3967, 0.3450, 0.3933, 0.2833, 0.5133, 0.2983, 0.3367]
+    assert round(average(RANDOM.curve) or 0, 4) == 0.2717
+    assert Counter(RANDOM.curve.values()) == {0.27: 5, 0.28: 1}
+
+
+def test_one_shot_over_none_is_what_is_printed_as_phi_vdpi() -> None:
+    gains = column(lambda curve: 100 * (gain_at(curve, 1) or 0), 1)
+    assert gains == [63.6, 86.7, 162.5, 105.3, 87.5, 52.4, 85.7, 80.8, 266.7, 26.3]
+    for name, row in TABLE_4.items():
+        assert rounded(gain_at(TABLE_1[name].curve, 1) or 0) == row.vdpi / 100
+        assert rounded(average(TABLE_1[name].curve) or 0) == row.ava
+        assert row.base == TABLE_1[name].curve[0]
+        assert {0, 1} <= TABLE_1[name].certain
+    assert {name for name, row in TABLE_1.items() if not {0, 1} <= row.certain} == set(TABLE_1) - set(TABLE_4)
+
+
+def test_no_derived_number_hangs_on_the_order_of_the_shots_that_is_not_certain() -> None:
+    for row in EVERYONE.values():
+        later = sorted(row.curve[k] for k in row.curve if k > 1)
+        other = dict(zip(sorted(row.curve), [row.curve[0], row.curve[1], *later], strict=True))
+        for formula in (eta, delta, average):
+            assert formula(other) == pytest.approx(formula(row.curve))
+
+
+def mean(formula: Callable[[Curve], float | None], names: tuple[str, ...]) -> float:
+    return sum(formula(TABLE_1[name].curve) or 0 for name in names) / len(names)
+
+
+def test_claims_of_section_4_2() -> None:
+    gains = {formula: 100 * (mean(formula, REASONING) - mean(formula, TRADITIONAL)) for formula in (eta, delta)}
+    assert (round(gains[eta], 2), round(gains[delta], 2)) == (4.83, 4.41)
+    assert (round(gains[eta], 1), round(gains[delta], 1)) == (ETA_GAIN, DELTA_GAIN)
+    o3 = TABLE_1["GPT-o3"].curve
+    gap = 100 * ((delta(HUMAN.curve) or 0) - (delta(o3) or 0))
+    assert (round(gap, 3), round(gap, 1)) == (16.905, HUMAN_DELTA_GAP)
+    best = {name: max(row.curve.values()) for name, row in TABLE_1.items()}
+    assert round(100 * (0.79 - best["GPT-o3"])) == 18 != HUMAN_MAX_GAP
+    assert max(best, key=lambda name: best[name]) == "Gemini-2.5-pro"
+    assert [name for name, row in TABLE_1.items() if row.curve[0] > 0.27] == ["GPT-o3"]
+
+
+def test_table_7_adds_up_to_table_8_but_for_medical() -> None:
+    assert {row.industry for row in TABLE_7} == set(TABLE_8) == set(INDUSTRIES)
+    assert {row.level for row in TABLE_7} == set(LEVELS)
+    for industry, row in TABLE_8.items():
+        held = [one for one in TABLE_7 if one.industry == industry]
+        assert sum(one.samples for one in held) == row.samples == 1050
+        assert sum(one.objects for one in held) == row.tasks
+        classes = sum(one.classes for one in held)
+        assert classes == (365 if industry == "Medical" else row.concepts)
+    found = [round(class_average(industry), 3) for industry in TABLE_8]
+    assert found == [3.907, 7.342, 6.773, 3.834]
+    assert [rounded(one) for one in found[:3]] == [row.average for row in TABLE_8.values()][:3]
+    medical = TABLE_8["Medical"]
+    assert (medical.average, rounded(medical.concepts / medical.tasks)) == (2.37, 2.41)
+
+
+def test_counts_of_the_paper() -> None:
+    sums = [
+        sum(getattr(row, name) for row in TABLE_8.values()) for name in ("datasets", "samples", "tasks", "concepts")
+    ]
+    assert sums == [DATASETS, QUERIES, TASKS, 513]
+    assert (DATASETS, QUERIES, TASKS, CONCEPTS) == (31, 4200, 171, 512)
+    assert len({row.name for row in TABLE_7}) == 29
+    assert CARD.counts == {
+        "queries": 4200, **dict.fromkeys(INDUSTRIES, 1050),
+        "datasets": 31, "concept tasks": 171, "concepts": 513,
+    }  # fmt: skip
+    # One over the mean number of classes is at most the mean of one over their number, which is printed as .27.
+    assert round(sum(row.samples / row.average for row in TABLE_7) / QUERIES, 3) == 0.259
+
+
+def test_published_rows_are_the_last_of_table_1() -> None:
+    rows = list(published())
+    assert [row["subject"] for row in rows] == list(TABLE_1)
+    assert all((row["task"], row["factor"], row["level"]) == (TASK, "", "") for row in rows)
+    assert {row["metric"] for row in rows} == {protocol.metrics[0].name for protocol in PROTOCOLS.values()}
+    assert rows[0]["value"] == TABLE_1["GPT-o3"].curve[SHOTS] == 0.61
+    assert all("not certain" in row["source"] for row in rows)
+    (ceiling,) = CARD.ceilings
+    assert (ceiling.task, ceiling.metric, ceiling.value) == (TASK, "accuracy", HUMAN.curve[SHOTS])
+
+
+def test_ablations_name_conditions_there_are() -> None:
+    assert set(ABLATIONS) == set(TABLE_4["GPT-4o"]._fields) - {"base", "ava"}
+    for ablation in ABLATIONS.values():
+        (point,) = parse_conditions(AXES, ablation.condition)
+        assert point.changed
+        assert set(ablation.shots) <= set(range(SHOTS + 1))
+
+
+def test_run_settings_have_a_source() -> None:
+    held = told("paper.yaml")
+    assert {entry["name"] for entry in held["models"]} == set(TABLE_1)
+    assert {entry["name"] for entry in held["models"] if entry.get("reasoning")} == set(REASONING)
+    for group, entries in held.items():
+        for entry in entries if group != "not_said" else ():
+            assert entry["source"]
+            for part in entry.get("ours", "").split(", "):
+                if "=" in part.partition(" ")[0] and ";" not in part:
+                    parse_conditions(AXES, part)
