@@ -57,7 +57,8 @@ class SourceCard:
 
     `layout` says where its files belong below its folder, with what the layout is known from. `objects` and `labels`
     are those that every copy holds, empty where no page names them for certain. `pictures` is the number in Table 5 of
-    VFM Bench. `verified` moves to True when a person has read real files with it.
+    VFM Bench. `homepage` is empty where no address is known for certain: then the citation has to do. `verified` moves
+    to True when a person has read real files with it.
     """
 
     name: str
@@ -73,6 +74,11 @@ class SourceCard:
     labels: tuple[str, ...] = ()
     notes: str = ""
     verified: bool = False
+
+    @property
+    def origin(self) -> str:
+        """Where to look for the dataset: its page, or else the paper."""
+        return self.homepage or self.citation
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ class Source:
         if not root.is_dir():
             return Inventory(name, str(root), there=False)
         found: dict[str, dict[str, int]] = {}
-        notes: dict[tuple[Kind, str], list[str]] = {}
+        notes: dict[tuple[Kind, str], Noted] = {}
         try:
             for one in self._looked_at(root):
                 if isinstance(one, Found):
@@ -144,13 +150,12 @@ class Source:
                     labels[one.label] = labels.get(one.label, 0) + 1
                     counted()
                 else:
-                    notes.setdefault((one.kind, one.what), []).append(one.where)
+                    _note(notes, one)
         except SnellenError as error:  # a library that a reader needs is not there
-            notes["missing", "what the reader needs"] = [str(error)]
+            _note(notes, Note("missing", "what the reader needs", str(error)))
         for thing in self._promised(found):
-            notes.setdefault((thing.kind, thing.what), []).append(thing.where)
-        noted = [Noted(kind, what, len(where), tuple(where[:EXAMPLES])) for (kind, what), where in notes.items()]
-        return Inventory(name, str(root), found, tuple(noted))
+            _note(notes, thing)
+        return Inventory(name, str(root), found, tuple(notes.values()))
 
     def _looked_at(self, root: Path) -> Iterator[Found | Note]:
         for one in self.reader.scan(root):
@@ -181,6 +186,13 @@ class Source:
             card.name, one.id, one.picture, one.label, one.object, card.industry, card.level, card.licence,
             one.mask, one.box,
         )  # fmt: skip
+
+
+def _note(notes: dict[tuple[Kind, str], Noted], one: Note) -> None:
+    key = (one.kind, one.what)
+    held = notes.get(key, Noted(one.kind, one.what, 0, ()))
+    where = (*held.where, one.where) if held.count < EXAMPLES else held.where
+    notes[key] = Noted(one.kind, one.what, held.count + 1, where)
 
 
 def _look(record: Record) -> None:

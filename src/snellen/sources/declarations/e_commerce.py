@@ -126,7 +126,7 @@ RICE_IMAGE = Source(
         licence=UNKNOWN,
         citation="Cinar and Koklu, Identification of Rice Varieties Using Machine Learning Algorithms, Journal of "
         "Agricultural Sciences, 2022",
-        homepage="Cinar and Koklu 2022 (title above)",
+        homepage="",
         layout="Rice_Image_Dataset/VARIETY/*.jpg",
         pictures=75000,
         labels=("Arborio", "Basmati", "Ipsala", "Jasmine", "Karacadag"),
@@ -143,7 +143,7 @@ FABRICS = Source(
         licence=UNKNOWN,
         citation="Kampouris et al., Fine-grained Material Classification Using Micro-geometry and Reflectance, "
         "ECCV 2016",
-        homepage="Kampouris et al. 2016 (title above)",
+        homepage="",
         layout="Fabrics/MATERIAL/SAMPLE/*.png",
         pictures=7885,
     ),

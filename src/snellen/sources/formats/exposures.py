@@ -19,7 +19,8 @@ from snellen.sources.records import InFile
 class Exposures:
     """Settings of the layout. `classes` are the darkest picture of a sequence, its reference, and its brightest.
 
-    The pictures between are left out: which of them still look right nobody has written down.
+    The pictures between are left out: which of them still look right nobody has written down. A sequence with a gap is
+    left out; that its last picture is gone cannot be seen, since sequences differ in length.
     """
 
     object: str
@@ -47,8 +48,9 @@ class Exposures:
             yield Note("missing", f"pictures of a sequence (fewer than {self.fewest})", where)
             return
         numbers = [_order(path.stem)[0] for path in paths]
-        if numbers != list(range(1, len(paths) + 1)):  # the end of a sequence may be what is gone
+        if numbers != list(range(1, len(paths) + 1)):  # the next one would take the place of a dark one that is gone
             yield Note("missing", "pictures of a sequence (numbers are not 1, 2, …)", where)
+            return
         if reference is None:
             yield Note("missing", "reference of a sequence", where)
         for path in paths[1:-1]:

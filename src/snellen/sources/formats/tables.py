@@ -52,6 +52,7 @@ class OptionTable:
 
     def _table(self, root: Path, path: Path) -> Iterator[Found | Note]:
         places: dict[str, InRow] = {}
+        number = -1
         for number, (place, row) in enumerate(_rows(path)):
             id = f"{name_below(path, root)}#{number}"
             if not {self.image, "image_path"} & set(row):
@@ -67,6 +68,8 @@ class OptionTable:
             else:
                 object = " / ".join(str(row[name]).strip() for name in self.objects if row.get(name))
                 yield Found(id, picture, label, object or path.stem)
+        if number < 0:
+            yield Note("missing", "rows of a table", name_below(path, root))
 
     def _picture(self, path: Path, row: Mapping[str, Any], place: int, places: dict[str, InRow]) -> Place | None:
         held = row.get(self.image)
