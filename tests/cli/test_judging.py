@@ -1,0 +1,74 @@
+"""`snellen judge` and `--input` as a person types them, from a built set to the report."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from snellen.cli import main
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def snellen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Give a command; get its exit code, output and messages."""
+
+    def give(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["snellen", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        return int(ended.value.code or 0), told.out, told.err
+
+    return give
+
+
+def test_descriptions_are_unjudged_then_judged(snellen: Command, tmp_path: Path) -> None:
+    items, run, script = tmp_path / "items", tmp_path / "run", tmp_path / "judge.json"
+    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--out", items)
+    assert snellen("build", "vlm2-bench/oc-vid", *made)[0] == 0
+    code, out, _ = snellen("run", items, "--subject", "fake:oracle", "--out", run)
+    assert (code, "unjudged" in out) == (0, True)
+    assert snellen("judge", run)[0] == 2, "somebody must judge"
+    script.write_text(json.dumps({"*": "Score: 1"}))
+    code, out, _ = snellen("judge", run, "--by", f"fake:scripted={script}", "--sample", tmp_path / "s.csv", "--json")
+    assert (code, json.loads(out)["texts"], json.loads(out)["unreadable"]) == (0, 4, 0)
+    lines = list(csv.DictReader((tmp_path / "s.csv").open(newline="")))
+    assert len(lines) == 4
+    with (tmp_path / "filled.csv").open("w", newline="") as opened:
+        writer = csv.DictWriter(opened, list(lines[0]))
+        writer.writeheader()
+        writer.writerows({**line, "decision": "1"} for line in lines)
+    code, out, _ = snellen("judge", run, "--agreement", tmp_path / "filled.csv", "--json")
+    assert json.loads(out)["agreement"][0]["share"] == 1.0
+    assert snellen("score", run, "--protocol", "published")[0] == 0
+    assert snellen("report", run, "--out", tmp_path / "report")[0] == 0
+    rows = pd.read_csv(tmp_path / "report" / "results.csv", keep_default_na=False)
+    whole = rows[rows.factor == ""]
+    assert set(whole.judge) == {"fake:scripted=judge.json"}
+    # Two videos of two parts with 1 of 1, two of three parts with 1 of 2: 0.75 either way.
+    assert set(whole.value.astype(float)) == {0.75}
+
+
+def test_a_run_shows_what_a_detector_found(snellen: Command, tmp_path: Path) -> None:
+    items, work = tmp_path / "items", tmp_path / "work"
+    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--out", items)
+    assert snellen("build", "vlm2-bench/oc-cpr", *made)[0] == 0
+    assert snellen("build", "vlm2-bench/zoom", "--from", "curated", "--source", f"items={items}", "--out", work)[0] == 0
+    assert snellen("run", work, "--subject", "fake:exact-boxes", "--out", tmp_path / "boxes")[0] == 0
+    how = ("--condition", "visual_prompt=vp-zoom-o", "--input", f"boxes={tmp_path / 'boxes'}")
+    assert snellen("run", items, "--subject", "fake:oracle", *how, "--out", tmp_path / "run")[0] == 0
+    code, out, _ = snellen("show", items, *how)
+    assert code == 0
+    assert "384x288" not in out, "crops are smaller than the stored pictures"
+    other = tmp_path / "other"
+    assert snellen("build", "vlm2-bench/oc-cpr", *made[:-1], other, "--seed", 1)[0] == 0
+    code, _, err = snellen("run", other, "--subject", "fake:oracle", *how, "--out", tmp_path / "wrong")
+    assert (code, "was not made for" in err) == (2, True)
