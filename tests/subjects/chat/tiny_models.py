@@ -47,6 +47,8 @@ def tokenizer(folder: Path, *special: str, **more: str) -> Any:
         tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="<end>", extra_special_tokens=more
     )
     fast.add_special_tokens({"additional_special_tokens": list(special)}, replace_extra_special_tokens=False)
+    begin = ("<s>", fast.bos_token_id)  # as Llama's does, where nothing else begins a text
+    fast.backend_tokenizer.post_processor = tokenizers.processors.TemplateProcessing("<s> $A", special_tokens=[begin])
     fast.save_pretrained(folder)
     return fast
 

@@ -156,7 +156,7 @@ def answered(checkpoint: Checkpoint, settings: LocalSettings, asked: Sequence[As
     model = checkpoint.model  # what cannot be loaded is bad input, no failed call
     try:
         with checkpoint.lock:
-            rows, read = _generated(checkpoint, model, settings, asked)
+            rows, read = generated(checkpoint, model, settings, asked)
     except Exception as error:  # noqa: BLE001  # models raise what they like; all of it is a failed call
         failure = error.with_traceback(None)  # its frames hold the batch in memory
     if failure is not None and len(asked) > 1:
@@ -170,7 +170,7 @@ def answered(checkpoint: Checkpoint, settings: LocalSettings, asked: Sequence[As
     ]
 
 
-def _generated(
+def generated(
     checkpoint: Checkpoint, model: Any, settings: LocalSettings, asked: Sequence[Asked]
 ) -> tuple[list[list[int]], list[int]]:
     """The new tokens of every prompt, and the number of tokens of each prompt."""

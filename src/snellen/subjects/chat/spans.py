@@ -1,0 +1,199 @@
+"""Where the parts of a prompt lie among the tokens of a model, and which of a picture's pixels each token stands for.
+
+The processor says where its image marks went and what it put in their place; what the chat template added is found by
+writing it once more with marks in place of the words.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, Literal, TypeAlias
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Box, Media, Part
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt
+from snellen.subjects.chat.transformers_model import Asked, encoded, to_asked
+
+SpanKind: TypeAlias = Literal["picture", "text", "template", "reply"]
+_MARK = "\ue000{}\ue001"  # of the private use area: no template writes it
+_TILE = re.compile(r"<row_(\d+)_col_(\d+)>|<global-img>")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A grid of visual tokens over a box of a picture, row by row.
+
+    `first` counts from the picture's first visual token; `box` is in pixels of the picture shown, and may reach beyond
+    it where the processor pads.
+    """
+
+    first: int
+    rows: int
+    columns: int
+    box: Box
+
+
+@dataclass(frozen=True)
+class Span:
+    """Tokens `start` to `stop` (left out) of a prompt, and what they are.
+
+    `part` is the place among all parts and replies, earlier turns first; None for what the template adds and for the
+    reply. `seen` are the visual tokens of a picture, `tiles` the pixels they stand for (none where the processor's
+    layout is not known). `role` of a picture: `query`, `first demo`, `demo`, `option`, or empty.
+    """
+
+    kind: SpanKind
+    start: int
+    stop: int
+    part: int | None = None
+    media: Media | None = None
+    role: str = ""
+    seen: tuple[int, ...] = ()
+    tiles: tuple[Tile, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name in tables and files: `picture 3`, `text 0`, `template`, `reply`."""
+        return self.kind if self.part is None else f"{self.kind} {self.part}"
+
+
+def find_spans(processor: Any, prompt: Prompt, media: MediaFolder, asked: Asked) -> tuple[Span, ...]:
+    """The spans of all tokens of a prompt, in order, without gaps.
+
+    Raises SnellenError where processor or template do not tell what went where.
+    """
+    try:
+        told = encoded(processor, [asked], return_offsets_mapping=True, return_text_replacement_offsets=True)
+        replaced = [*(told.get("text_replacement_offsets") or [()])[0]]
+        offsets, ids = told["offset_mapping"][0], told["input_ids"][0]
+    except (KeyError, NotImplementedError, TypeError, ValueError) as error:
+        raise SnellenError(f"{type(processor).__name__} does not tell where pictures lie among its tokens") from error
+    if len(replaced) != len(asked.pictures):
+        raise SnellenError(f"{type(processor).__name__} does not tell where pictures lie among its tokens")
+    places = [*_places(processor, prompt, media, asked, replaced)]
+    owner = [_owner(begin, end, places) for begin, end in offsets]
+    flat, roles = _flat(prompt), _roles(prompt)
+    grids = encoded(processor, [asked], return_tensors="pt") if asked.pictures else {}
+    spans: list[Span] = []
+    count = 0
+    for part, run in groupby(range(len(ids)), key=lambda token: owner[token]):
+        tokens = [*run]
+        start, stop, shown = tokens[0], tokens[-1] + 1, None if part is None else flat[part]
+        if not isinstance(shown, Media):
+            spans.append(Span("template" if shown is None else "text", start, stop, part))
+            continue
+        seen = tuple(token for token in tokens if ids[token] == processor.image_token_id)
+        size = asked.pictures[count].size
+        tiles = _tiles(processor, grids, count, len(asked.pictures), size, len(seen), replaced[count]["replacement"])
+        spans.append(Span("picture", start, stop, part, shown, roles[part], seen, tiles))
+        count += 1
+    return tuple(spans)
+
+
+def _flat(prompt: Prompt) -> list[Part]:
+    """All parts and replies in the order in which they are told."""
+    return [part for turn in prompt.history for part in (*turn.parts, turn.reply)] + [*prompt.parts]
+
+
+def _roles(prompt: Prompt) -> list[str]:
+    """What each part is to the views, by the picture's hash; a picture shown twice is the first demo first."""
+    views = prompt.views
+    demos = [one.sha256 for view in views for demo in view.support for one in demo.media]
+    known = {one.sha256: "option" for view in views for option in view.options for one in option.media}
+    known |= dict.fromkeys(demos, "demo") | {one.sha256: "query" for view in views for one in view.query}
+    roles: list[str] = []
+    for part in _flat(prompt):
+        role = known.get(part.sha256, "") if isinstance(part, Media) else ""
+        is_first = isinstance(part, Media) and part.sha256 in demos[:1] and "first demo" not in roles
+        roles.append("first demo" if is_first else role)
+    return roles
+
+
+def _places(
+    processor: Any, prompt: Prompt, media: MediaFolder, asked: Asked, replaced: Sequence[Any]
+) -> Iterator[tuple[int, int, int]]:
+    """(first, last + 1, part) of every part in the text as the processor expands it, in characters."""
+    flat = _flat(prompt)
+    marks = iter(range(len(flat)))
+
+    def marked(parts: Sequence[Part]) -> tuple[Part, ...]:
+        pairs = zip(parts, marks, strict=False)  # in this order: marks go on where parts end
+        return tuple(_MARK.format(place) if isinstance(part, str) else part for part, place in pairs)
+
+    history = tuple(replace(turn, parts=marked(turn.parts), reply=_MARK.format(next(marks))) for turn in prompt.history)
+    skeleton = to_asked(processor, Prompt(marked(prompt.parts), (), history), media).text
+    pictures = iter(zip([n for n, part in enumerate(flat) if isinstance(part, Media)], replaced, strict=True))
+    image = re.escape(replaced[0]["text"]) if replaced else r"(?!)"
+    told, at = "", 0  # the text as told so far, and how far it is as expanded
+    for piece in re.split(f"(\ue000\\d+\ue001|{image})", skeleton):
+        begin = at
+        if piece.startswith("\ue000"):
+            place = int(piece[1:-1])
+            words = str(flat[place])
+            words = words if asked.text.startswith(words, len(told)) else words.strip()  # some templates trim
+            told, at = told + words, at + len(words)
+            yield begin, at, place
+        elif replaced and piece == replaced[0]["text"]:
+            place, one = next(pictures)
+            told, at = told + piece, at + len(one["replacement"])
+            yield begin, at, place
+        else:
+            told, at = told + piece, at + len(piece)
+    if told != asked.text:
+        raise SnellenError("the chat template changes the words it is given; where they lie cannot be told")
+
+
+def _owner(begin: int, end: int, places: Sequence[tuple[int, int, int]]) -> int | None:
+    """The part in which a token begins; none for the template's, and for marks without a place in the text."""
+    return next((part for first, last, part in places if first <= begin < last), None) if begin < end else None
+
+
+def _tiles(
+    processor: Any, grids: Any, place: int, pictures: int, size: tuple[int, int], seen: int, written: str
+) -> tuple[Tile, ...]:
+    """The pixels behind a picture's visual tokens, for the layouts that are known; otherwise none.
+
+    Known are grids that the processor tells (Qwen), tiles marked in words beside the whole picture (Idefics 3,
+    SmolVLM), and one square grid a picture (LLaVA, Gemma 3, PaliGemma).
+    """
+    whole = (0.0, 0.0, float(size[0]), float(size[1]))
+    if "image_grid_thw" in grids:
+        merge = processor.image_processor.merge_size
+        _, rows, columns = (int(count) for count in grids["image_grid_thw"][place])
+        return (Tile(0, rows // merge, columns // merge, whole),)
+    if found := [*_TILE.finditer(written)]:
+        side = math.isqrt(seen // len(found))
+        rows, columns = (max(int(one[axis] or 1) for one in found) for axis in (1, 2))
+        boxes = [_cut(size, one[1], one[2], rows, columns) if one[1] else whole for one in found]
+        made = tuple(Tile(n * side**2, side, side, box) for n, box in enumerate(boxes))
+        return made if side**2 * len(found) == seen else ()
+    side, pixels = math.isqrt(seen), grids["pixel_values"]
+    if side**2 != seen or pixels.ndim != 4 or len(pixels) != pictures:
+        return ()
+    return (Tile(0, side, side, _looked_at(processor.image_processor, size)),)
+
+
+def _cut(size: tuple[int, int], row: str, column: str, rows: int, columns: int) -> Box:
+    width, height = size[0] / columns, size[1] / rows
+    x, y = (int(column) - 1) * width, (int(row) - 1) * height
+    return x, y, x + width, y + height
+
+
+def _looked_at(maker: Any, size: tuple[int, int]) -> Box:
+    """The box of a picture that reaches a model which looks at one square: cut from the middle, padded, or all."""
+    width, height = size
+    edge = getattr(maker.size, "shortest_edge", None)
+    if getattr(maker, "do_center_crop", False) and edge:
+        scale = min(width, height) / edge
+        across, down = maker.crop_size["width"] * scale, maker.crop_size["height"] * scale
+    elif getattr(maker, "do_pad", False):
+        across = down = float(max(width, height))
+    else:
+        across, down = float(width), float(height)
+    x, y = (width - across) / 2, (height - down) / 2
+    return x, y, x + across, y + down
