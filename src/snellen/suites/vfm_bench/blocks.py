@@ -15,6 +15,7 @@ import numpy as np
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import (
+    COLOURS,
     AreaLight,
     Camera,
     Composite,
@@ -32,27 +33,38 @@ from snellen.stimuli.scenes import (
 )
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, SECONDARY_SCALE, tuple_of
 from snellen.stimuli.scenes.model import Colour
-from snellen.stimuli.scenes.shapes import UNIT, Ball, bounds, reach
+from snellen.stimuli.scenes.raster import project
+from snellen.stimuli.scenes.shapes import UNIT, Ball, bounds, placed, reach, unit_mesh
 from snellen.suites.vfm_bench.concepts import Region
 from snellen.suites.vfm_bench.items import SUITE, VERSION
 
 SIZES: Mapping[str, float] = {"small": 0.40, "large": 0.74}
 """Size of the secondary solid, the primary being 1."""
-FLOORS: Mapping[str, float] = {"grey": 0.42, "dark": 0.09}
-"""Reflectance: floors have no hue, so that tinted light is never mistaken for one."""
+FLOORS: Mapping[str, float] = {"pale": 0.56, "dark": 0.06}
+"""Reflectance. No hue, so that no tinted light is mistaken for it; apart so far that dusk makes no pale floor dark."""
 TINTS: Mapping[str, tuple[float, float, float]] = {
     "warm": (1.22, 0.99, 0.62),
     "neutral": (1.0, 1.0, 1.0),
     "cool": (0.72, 0.98, 1.30),
 }
 """Factor on all light a channel (linear RGB)."""
-DIM = 0.26
+DIM, AROUND = 0.25, 0.3
+"""Factor on all light at dusk, and on what comes from elsewhere when light comes from one side."""
 TILT_DEG = 17.0
-ELEVATION_DEG: Mapping[str, tuple[float, float]] = {"low": (22.0, 31.0), "high": (56.0, 68.0)}
-FILL = (0.86, 0.95)
+ELEVATION_DEG: Mapping[str, tuple[float, float]] = {"low": (20.0, 27.0), "high": (46.0, 56.0)}
+FILL = (0.95, 1.3)
+"""Share of the picture's smaller side that a ball round everything spans. Views that cut it off are drawn anew."""
+BORDER = 0.03
+"""What stays free at the border, as a share of the picture's width."""
 BALL_SCALE = 0.125
-LEAST_VISIBLE: Mapping[str, float] = {"primary": 0.2, "secondary": 0.4}
+LEAST_VISIBLE: Mapping[str, float] = {"primary": 0.25, "secondary": 0.4}
 """Shares. Under a large part seen from above not more of the primary solid can be seen."""
+END_ON = 0.86
+"""Cosine between the line of sight and the axis of the joint above which the shape of the part cannot be made out."""
+BALLS: tuple[tuple[Colour, Colour], ...] = tuple(
+    (a, b) for a in COLOURS for b in COLOURS if a != b and {a, b} not in ({"blue", "purple"}, {"red", "purple"})
+)
+"""Two colours of a pattern that can be told apart in any light."""
 _TRIES = 400
 MARGIN = 0.04
 """What a region leaves round what decides, as a share of its larger side."""
@@ -127,8 +139,9 @@ def picture_shot(draft: Draft, number: int, seed: int, size_px: tuple[int, int])
             width_px=size_px[0],
             height_px=size_px[1],
         )
-        if _clear(scene, camera):
-            return Shot(scene, _tilted(camera, draft.tilt), seed_of(SUITE, VERSION, seed, "noise", number))
+        camera = _tilted(camera, draft.tilt)
+        if _within(scene, camera) and _clear(scene, camera):
+            return Shot(scene, camera, seed_of(SUITE, VERSION, seed, "noise", number))
     raise SnellenError(f"{SUITE}: no view of {draft} in {_TRIES} draws shows both solids")
 
 
@@ -142,8 +155,26 @@ def _set(draft: Draft, towards_deg: float, rng: np.random.Generator) -> Scene:
     return _lit(replace(scene, solids=(*scene.solids, *balls)), draft, towards_deg + float(rng.choice([-95.0, 95.0])))
 
 
+def _within(scene: Scene, camera: Camera) -> bool:
+    """Whether everything lies in the picture."""
+    corners = np.concatenate([placed(unit_mesh(solid.shape, 1), solid.pose).vertices for solid in scene.solids])
+    pixels, _ = project(camera, corners)
+    free = BORDER * camera.width_px
+    return bool(
+        (pixels.min(axis=0) > free).all()
+        and (pixels.max(axis=0) < [camera.width_px - free, camera.height_px - free]).all()
+    )
+
+
 def _clear(scene: Scene, camera: Camera) -> bool:
-    """Whether enough of both solids of the block is seen, judged at a quarter of the resolution."""
+    """Whether both solids of the block can be made out: not end on, and enough of each.
+
+    Judged at a quarter of the resolution.
+    """
+    first, second = (np.array(solid.pose.position_m) for solid in scene.solids[:2])
+    axis, sight = second - first, np.subtract(camera.position_m, camera.target_m)
+    if abs(axis @ sight) > END_ON * np.linalg.norm(axis) * np.linalg.norm(sight):
+        return False
     small = replace(camera, width_px=max(camera.width_px // 4, 1), height_px=max(camera.height_px // 4, 1))
     seen = truth(replace(scene, solids=scene.solids[:2]), small, detail=1)
     return all(seen[name].visible_fraction >= least for name, least in LEAST_VISIBLE.items())
@@ -182,7 +213,7 @@ def _balls(draft: Draft, scene: Scene, aside: float, turned: float) -> tuple[Sol
 def _lit(scene: Scene, draft: Draft, side_deg: float) -> Scene:
     """The scene under the draft's light, over its floor. Light from one side comes from the azimuth `side_deg`."""
     factor = DIM if draft.light == "dim" else 1.0
-    around = 0.22 if draft.light == "side" else 1.0
+    around = AROUND if draft.light == "side" else 1.0
     lights = list(scene.lights)
     if draft.light == "side":
         x, y = 11.0 * math.cos(math.radians(side_deg)), 11.0 * math.sin(math.radians(side_deg))
@@ -208,7 +239,7 @@ def _times(colour: Sequence[float], tint: Sequence[float], factor: float) -> tup
 
 def _tilted(camera: Camera, tilt: str) -> Camera:
     """The camera rolled so that upright things lean to the side told."""
-    degrees = {"level": 0.0, "left": -TILT_DEG, "right": TILT_DEG}[tilt]
+    degrees = {"level": 0.0, "left": TILT_DEG, "right": -TILT_DEG}[tilt]
     ahead = np.subtract(camera.target_m, camera.position_m)
     up = np.array(turn(tuple_of(ahead), degrees)) @ np.array(camera.up)
     return replace(camera, up=tuple_of(up))

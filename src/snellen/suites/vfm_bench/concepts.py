@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from snellen.stimuli.scenes import ANCHORS, SHAPES
+from snellen.stimuli.scenes.model import COLOURED
 from snellen.suites.vfm_bench.items import Level
 
 Values: TypeAlias = tuple[str, ...]
@@ -20,6 +21,7 @@ Look: TypeAlias = Mapping[str, str]
 Region: TypeAlias = Literal["object", "body", "part", "motif"]
 """What decides: both solids, the larger one, the smaller one, the balls beside them."""
 
+OR = " or "
 SHAPE_NAMES: Mapping[str, str] = {shape: shape for shape in SHAPES} | {"sphere": "ball"}
 PLACES: Mapping[str, str] = {
     "face": "a face",
@@ -33,12 +35,12 @@ PLACES: Mapping[str, str] = {
     "large base": "the wide end",
 }
 ARRANGEMENTS: Mapping[str, str] = {
-    "row": "a row",
-    "ring": "a ring",
-    "cross": "a cross",
-    "block": "a square block",
-    "wedge": "a wedge",
-    "clumps": "three clumps",
+    "row": "row",
+    "ring": "ring",
+    "cross": "cross",
+    "block": "square block",
+    "wedge": "wedge",
+    "clumps": "triple of clumps",
 }
 BEATS: Mapping[str, str] = {"one": "of one colour", "two": "of two colours in turn"}
 LIGHTS: Mapping[str, str] = {"bright": "from all around", "dim": "at dusk", "side": "from one side"}
@@ -52,7 +54,7 @@ class Family:
     """A way to divide pictures: by `dimensions`, among those that have the values `within`.
 
     `scene` is what the instruction calls the task. `name` and `tells` give a class, as dimension -> value, its name and
-    what all its pictures show ("the part is red metal").
+    what all its pictures show ("the smaller solid is red"). Values in `alike` make one class, `rubber or metal`.
     """
 
     level: Level
@@ -63,12 +65,14 @@ class Family:
     name: Callable[[Look], str]
     tells: Callable[[Look], str]
     within: tuple[tuple[str, str], ...] = ()
+    alike: tuple[str, ...] = ()
 
     def class_of(self, look: Look) -> Values | None:
         """The class a picture of this look belongs to, None for one that the family does not divide."""
         if any(look[dimension] != value for dimension, value in self.within):
             return None
-        return tuple(look[dimension] for dimension in self.dimensions)
+        together = OR.join(self.alike)
+        return tuple(together if look[dimension] in self.alike else look[dimension] for dimension in self.dimensions)
 
     def values(self, values: Values) -> dict[str, str]:
         """The class as dimension -> value, with what the family keeps fixed."""
@@ -76,7 +80,7 @@ class Family:
 
     def claims(self, values: Values) -> dict[str, list[str]]:
         """The class as ideal observers read it: dimension -> the values allowed."""
-        return {dimension: [value] for dimension, value in self.values(values).items()}
+        return {dimension: value.split(OR) for dimension, value in self.values(values).items()}
 
     def definition(self, values: Values) -> str:
         """The class in one exact sentence."""
@@ -100,17 +104,24 @@ def caption(look: Look) -> str:
     return (
         f"A {look['size/secondary']} {_stuff(look, 'secondary')} {_part_shape(look)} on {place} of a larger "
         f"{_stuff(look, 'primary')} {SHAPE_NAMES[look['shape/primary']]}, beside "
-        f"{ARRANGEMENTS[look['arrangement/motif']]} of balls {BEATS[look['colour/motif']]}, on a {look['floor']} "
+        f"a {ARRANGEMENTS[look['arrangement/motif']]} of balls {BEATS[look['colour/motif']]}, on a {look['floor']} "
         f"floor, in a view {HEIGHTS[look['height']]}, {TILTS[look['tilt']]}, in {TINTS[look['tint']]} light "
         f"{LIGHTS[look['light']]}."
     )
 
 
 def _stuff(look: Look, part: str) -> str:
-    """`red metal`, `glass`, `wooden`."""
-    kind = look[f"material/{part}"]
-    colour = look.get(f"colour/{part}", "none")
-    return f"{colour} {kind}" if colour != "none" else "wooden" if kind == "wood" else kind
+    """`red metal`, `glass`, `wooden`; `red` where any coloured material will do."""
+    kind, colour = look[f"material/{part}"], look.get(f"colour/{part}", "none")
+    if colour == "none":
+        return "wooden" if kind == "wood" else kind
+    return colour if OR in kind else f"{colour} {kind}"
+
+
+def _made(look: Look) -> str:
+    """`red`, `of glass`, `of wood`."""
+    stuff = _stuff(look, "secondary")
+    return {"glass": "of glass", "wooden": "of wood"}.get(stuff, stuff)
 
 
 def _part_shape(look: Look) -> str:
@@ -134,11 +145,11 @@ def _contact(shape: str) -> Family:
     return Family(
         "detail",
         f"contact-{shape}",
-        f"telling by where on the {body} the smaller part is fixed",
+        f"telling by where on the {body} the smaller solid is fixed",
         ("contact-point/anchor",),
         "part",
         lambda look: f"part on {PLACES[look['contact-point/anchor']]}",
-        lambda look: f"the smaller part is fixed on {PLACES[look['contact-point/anchor']]} of a {body}",
+        lambda look: f"the smaller solid is fixed on {PLACES[look['contact-point/anchor']]} of a {body}",
         (("shape/primary", shape),),
     )
 
@@ -155,33 +166,32 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "detail",
-        "part-look",
-        "telling by what the smaller part of the object is made of",
-        ("material/secondary", "colour/secondary"),
         "part",
-        lambda look: f"{_stuff(look, 'secondary')} part",
-        lambda look: f"the smaller part of the object is {_stuff(look, 'secondary').replace('wooden', 'wood')}",
+        "telling by the size of the smaller solid of the object and by what it is made of",
+        ("colour/secondary", "material/secondary", "size/secondary"),
+        "part",
+        lambda look: f"{look['size/secondary']} {_stuff(look, 'secondary')} part",
+        lambda look: f"the smaller solid of the object is {_made(look)}, and rather {look['size/secondary']}",
+        alike=COLOURED,
     ),
     Family(
         "detail",
-        "part-make",
-        "telling by the material and size of the smaller part of the object",
-        ("material/secondary", "size/secondary"),
+        "part-stuff",
+        "telling by what the smaller solid of the object is made of",
+        ("colour/secondary", "material/secondary"),
         "part",
-        lambda look: f"{look['size/secondary']} {_stuff(look, 'secondary')} part",
-        lambda look: (
-            f"the smaller part of the object is {look['material/secondary']}, and {look['size/secondary']} beside the "
-            "other solid"
-        ),
+        lambda look: f"{_stuff(look, 'secondary')} part",
+        lambda look: f"the smaller solid of the object is {_made(look)}",
+        alike=COLOURED,
     ),
     Family(
         "detail",
         "part-shape",
-        "telling by the shape of the smaller part of the object",
+        "telling by the shape of the smaller solid of the object",
         ("shape/secondary",),
         "part",
         lambda look: f"{SHAPE_NAMES[look['shape/secondary']]}-shaped part",
-        lambda look: f"the smaller part of the object is a {SHAPE_NAMES[look['shape/secondary']]}",
+        lambda look: f"the smaller solid of the object is a {SHAPE_NAMES[look['shape/secondary']]}",
     ),
     *(_contact(shape) for shape in SHAPES if len(ANCHORS[shape]) > 1),
     Family(
@@ -190,9 +200,9 @@ FAMILIES: tuple[Family, ...] = (
         "telling by the pattern of little balls beside the object",
         ("arrangement/motif", "colour/motif"),
         "motif",
-        lambda look: f"{ARRANGEMENTS[look['arrangement/motif']][2:]} {BEATS[look['colour/motif']]}",
+        lambda look: f"{ARRANGEMENTS[look['arrangement/motif']]} {BEATS[look['colour/motif']]}",
         lambda look: (
-            f"the little balls beside the object form {ARRANGEMENTS[look['arrangement/motif']]} and are "
+            f"the little balls beside the object form a {ARRANGEMENTS[look['arrangement/motif']]} and are "
             f"{BEATS[look['colour/motif']]}"
         ),
     ),
@@ -202,8 +212,8 @@ FAMILIES: tuple[Family, ...] = (
         "telling by how the little balls beside the object are arranged",
         ("arrangement/motif",),
         "motif",
-        lambda look: f"balls in {ARRANGEMENTS[look['arrangement/motif']]}",
-        lambda look: f"the little balls beside the object form {ARRANGEMENTS[look['arrangement/motif']]}",
+        lambda look: f"balls in a {ARRANGEMENTS[look['arrangement/motif']]}",
+        lambda look: f"the little balls beside the object form a {ARRANGEMENTS[look['arrangement/motif']]}",
     ),
     Family(
         "pattern",

@@ -29,7 +29,7 @@ from snellen.stimuli.render import RenderSettings, renderer_info, shoot
 from snellen.stimuli.scenes import COLOURS, MATERIAL_LOOKS, MATERIALS, Composite, Shot
 from snellen.stimuli.scenes import Look as Surface
 from snellen.stimuli.scenes.composites import joints
-from snellen.stimuli.scenes.model import COLOURED, Colour, Material
+from snellen.stimuli.scenes.model import COLOURED, Material
 from snellen.suites.vfm_bench import blocks, concepts
 from snellen.suites.vfm_bench.concepts import FAMILIES, Family, Values
 from snellen.suites.vfm_bench.items import (
@@ -53,8 +53,6 @@ FEWEST_WAYS, MOST_WAYS = 2, 10
 PICTURES_A_CLASS = SHOTS + 1
 MOST_PICTURES = 400
 """Of a pool, unless more are asked about."""
-EXPERTISE = "Toy Block"
-"""Said in the instruction in place of an industry."""
 SECONDS_A_PICTURE, BYTES_A_PICTURE = 1.0, 90_000
 """CPU time and disk of one picture, for plans."""
 T = TypeVar("T")
@@ -117,7 +115,7 @@ def design(options: BuildOptions) -> Design:
 def draw_pool(count: int, seed: int) -> tuple[blocks.Draft, ...]:
     """Pictures whose dimensions vary independently, every value (or combination of values) as often as any other.
 
-    Of joints, looks of the part, patterns and lights there are never more than leave six pictures for each.
+    Of joints, kinds of part, patterns and lights there are never more than leave six pictures for each.
     """
     rng = stream(SUITE, VERSION, seed, "pool")
 
@@ -128,9 +126,8 @@ def draw_pool(count: int, seed: int) -> tuple[blocks.Draft, ...]:
 
     dimensions = zip(
         dealt(tuple(joints())),
-        dealt(MATERIAL_LOOKS),
+        dealt(tuple(product((*COLOURS, "glass", "wood"), blocks.SIZES))),
         dealt(MATERIALS),
-        dealt(tuple(blocks.SIZES)),
         dealt(tuple(product(concepts.ARRANGEMENTS, concepts.BEATS))),
         dealt(tuple(product(concepts.LIGHTS, concepts.TINTS))),
         dealt(tuple(product(concepts.TILTS, concepts.HEIGHTS))),
@@ -138,23 +135,26 @@ def draw_pool(count: int, seed: int) -> tuple[blocks.Draft, ...]:
         strict=True,
     )
     drafts = []
-    for joint, part, kind, size, (arrangement, beat), (light, tint), (tilt, height), floor in dimensions:
+    for joint, (stuff, size), kind, (arrangement, beat), (light, tint), (tilt, height), floor in dimensions:
         first, anchor, second, pivot = joint
+        part = _any([look for look in MATERIAL_LOOKS if stuff in (look.colour, look.kind)], rng)
         body = _body(kind, part, rng)
         block = Composite(
             Surface(first, body.kind, body.colour), anchor, Surface(second, part.kind, part.colour), pivot
         )
-        pair: tuple[Colour, ...] = tuple(COLOURS[int(k)] for k in rng.permutation(len(COLOURS))[:2])
-        balls = pair if beat == "two" else pair[:1]
+        balls = _any(blocks.BALLS, rng)[: 1 if beat == "one" else 2]
         drafts.append(blocks.Draft(block, size, arrangement, balls, light, tint, tilt, height, floor))
     return tuple(drafts)
 
 
 def _body(kind: str, part: Material, rng: np.random.Generator) -> Material:
-    """A material of the kind for the larger solid, unlike that of the part: of another kind where it has to be."""
-    held = [look for look in MATERIAL_LOOKS if look.kind == kind and look != part]
-    held = held or [look for look in MATERIAL_LOOKS if look.kind in COLOURED]
-    return held[int(rng.integers(len(held)))]
+    """A material for the larger solid that the part stands out from: never glass on glass, nor one colour on itself."""
+    kinds = (kind,) if (kind != part.kind or kind in COLOURED) else COLOURED
+    return _any([look for look in MATERIAL_LOOKS if look.kind in kinds and look.colour != (part.colour or "")], rng)
+
+
+def _any(values: Sequence[T], rng: np.random.Generator) -> T:
+    return values[int(rng.integers(len(values)))]
 
 
 def draw_asks(n: int, looks: Sequence[Mapping[str, str]], seed: int) -> tuple[Ask, ...]:
@@ -200,7 +200,7 @@ def _family(
     enough = min(ways, max(len(held[one.handle]) for one in open_))
     able = [one for one in open_ if len(held[one.handle]) >= enough]
     least = [one for one in able if used[one.handle] == min(used[other.handle] for other in able)]
-    return least[int(rng.integers(len(least)))]
+    return _any(least, rng)
 
 
 def _askable(classes: Classes, left: set[int]) -> list[Values]:
@@ -209,12 +209,11 @@ def _askable(classes: Classes, left: set[int]) -> list[Values]:
 
 def _ask(family: Family, ways: int, classes: Classes, left: set[int], rng: np.random.Generator) -> Ask:
     """An episode in `ways` classes, or in as many as the family has, about a picture that is `left`."""
-    askable = _askable(classes, left)
-    truth = askable[int(rng.integers(len(askable)))]
+    truth = _any(_askable(classes, left), rng)
     others = [values for values in classes if values != truth]
     chosen = [truth, *(others[int(k)] for k in rng.permutation(len(others))[: ways - 1])]
     shown = tuple(chosen[int(k)] for k in rng.permutation(len(chosen)))
-    query = int(rng.choice([number for number in classes[truth] if number in left]))
+    query = _any([number for number in classes[truth] if number in left], rng)
     demos = tuple(
         tuple(int(k) for k in rng.permutation([one for one in classes[values] if one != query])[:SHOTS])
         for values in shown
@@ -322,7 +321,7 @@ def _item(
         pictures[ask.query],
         classes,
         ask.truth,
-        EXPERTISE,
+        GENERATED,
         family.level,
         family.scene,
         "generated",
@@ -334,7 +333,7 @@ def _item(
             "learned": True,
             "named": dict(zip(names, claims.values(), strict=True)),
         },
-        factors={"industry": GENERATED, "family": family.handle},
+        factors={"family": family.handle},
         provenance={"source": "generated", "seed": seed, "picture": ask.query, "rule": claims[key(ask.truth)]},
     )
     item = episode_item(episode)
