@@ -79,6 +79,15 @@ def test_nothing_is_judged_twice_and_what_failed_is_asked_again(asked: Path, tmp
     assert sum(1 for place in asked.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place)) == after
 
 
+def test_verdicts_move_with_their_run(asked: Path, tmp_path: Path) -> None:
+    judge(asked, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
+    moved = asked.rename(tmp_path / "elsewhere")
+    _, items, suite = open_run_items(moved)
+    rows = rescore(moved, items, suite, "strict")
+    assert set(rows[rows["task"] == "oc-vid"]["judge"]) == {"fake:scripted=kind.json"}
+    assert judge(moved, script(tmp_path / "kind.json", {}), show_progress=False).failed == 0
+
+
 def test_two_judges_are_two_results(asked: Path, tmp_path: Path) -> None:
     judge(asked, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
     judge(asked, script(tmp_path / "vague.json", {"*": "It is hard to say."}), show_progress=False)

@@ -27,14 +27,17 @@ class Answered:
         return (held.text or None) if held and held.status == "ok" else None
 
 
-def read_answered(run: Path) -> tuple[Answered, ...]:
-    """The answers of every subject of a finished run. Raises SnellenError where there is none, or its items changed."""
+def read_answered(run: Path, itemset: Path | None = None) -> tuple[Answered, ...]:
+    """The answers of every subject of a finished run. Raises SnellenError where there is none, or its items changed.
+
+    `itemset` says where its items lie, where they are kept beside it and may have moved along.
+    """
     if not is_run(run):
         raise SnellenError(f"{run}: no run here; ask a subject with `snellen run ITEMSET --subject … --out {run}`")
     card = read_run_card(run)
-    items = read_itemset(Path(card.itemset))
+    items = read_itemset(itemset or Path(card.itemset))
     if items.card.content_hash != card.content_hash:
-        raise SnellenError(f"{card.itemset}: not the item set that {run} was run on (content_hash); restore it")
+        raise SnellenError(f"{items.root}: not the item set that {run} was run on (content_hash); restore it")
     found: dict[str, dict[str, Response]] = {}
     for response in read_responses(run):
         found.setdefault(response.subject, {})[response.item_id] = response

@@ -55,7 +55,7 @@ def read_verdicts(root: Path, asked: Sequence[Item]) -> Verdicts:
     for place in sorted((root / FOLDER).glob("*/run")):
         if not is_run(place) or not (place / "responses.parquet").is_file():
             continue  # stopped before its tables were written; the same command goes on with it
-        for told in read_answered(place):
+        for told in read_answered(place, place.parent / "items"):
             for item in told.items.items:
                 held = told.responses.get(item.item_id)
                 if held and held.status == "ok" and wanted.get(item.item_id) == item.question:

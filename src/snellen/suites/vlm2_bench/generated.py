@@ -151,7 +151,7 @@ class Generated:
             "pictures": made.pictures(),
             "clips": 2 * len(made.clips),
             "frames": made.frames(),
-            "items": dict(made.counts),
+            "items": {**made.counts, "oc-vid": clips.VIDEOS_A_PAIR * len(made.clips)},
             "seconds": round(seconds / options.workers),
             "bytes": made.pictures() * BYTES_A_PICTURE,
             "workers": options.workers,
