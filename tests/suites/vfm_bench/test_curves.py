@@ -44,7 +44,7 @@ def test_by_hand() -> None:
     changed = {0: 0.2, 1: 0.3, 2: 0.3, 3: 0.5}
     assert phi(changed, CURVE, range(4)) == pytest.approx(-0.4 / 1.7)
     assert phi(changed, CURVE, (1, 2, 3)) == pytest.approx(-0.4 / 1.5)
-    assert phi(changed, CURVE, [2, 2]) == pytest.approx(-0.5), "every number of shots counts once"
+    assert phi(changed, CURVE, [1, 2, 2]) == pytest.approx(-0.4), "every number of shots counts once"
     assert eta_above_chance({1: 0.5, 5: 0.75}, 0.25) == pytest.approx(0.375 / 0.5)
     assert delta_above_chance({1: 0.5, 5: 0.75}, 0.25) == pytest.approx(0.375 / 0.75)
     assert delta_above_chance(CURVE, 0.5) == pytest.approx(0.0), "zero shots are no example"

@@ -216,6 +216,22 @@ def test_ids_tell_no_place_and_the_seed_draws_demos_and_items(root: Path, tmp_pa
     assert all(known[item.item_id] == item.provenance["id"] for (item,) in one), "an item keeps its id when drawn"
 
 
+def test_ids_run_on_in_another_order_and_every_item_has_its_own_draw(tmp_path: Path) -> None:
+    root = release(tmp_path / "vfm", *[changed(COMPACT, "data_info", id=str(n)) for n in range(8)])
+    found = built(root, tmp_path / "items").items
+    ids = [item.item_id for item in found]
+    assert sorted(ids) == [f"{TASK}-{n:04d}" for n in range(8)] != ids
+    assert len({item.support for item in found}) == 8
+
+
+def test_the_first_five_of_more_demos_are_shown(tmp_path: Path) -> None:
+    more = {"good": shots(BOTTLE, "good", range(7)), "crack": shots(BOTTLE, "crack", range(1, 7))}
+    found = built(release(tmp_path / "vfm", {**FULL, "demo_info": more}), tmp_path / "more")
+    five = built(release(tmp_path / "five", FULL), tmp_path / "items")
+    assert found.items[0].support == five.items[0].support
+    assert "left out" not in "\n".join(found.card.notes)
+
+
 def test_a_demo_that_is_the_query_is_replaced_and_no_class_stands_out(tmp_path: Path) -> None:
     told = changed(FULL, "demo_info", crack=shots(BOTTLE, "crack", range(5)))
     root = release(tmp_path / "vfm", told)
@@ -235,6 +251,23 @@ def test_a_demo_that_is_the_query_is_replaced_and_no_class_stands_out(tmp_path: 
     notes = "\n".join(fewer.card.notes)
     assert "1 demos that show the query" in notes
     assert "1 items have fewer than 5 demos a class" in notes
+
+
+def test_classes_have_their_folders_beside_that_of_the_query(tmp_path: Path) -> None:
+    root, raw = tmp_path / "vfm", "VisualFastMappingBenchmark/Medical/MSD/brain/test"
+    for n, name in enumerate(["glioma/a/1", "glioma/b/2", "edema/3", "other/4", "other/glioma/5"]):
+        save(root / raw / f"{name}.png", n)
+    inner = {"img_path": f"{AUTHORS}/Medical/MSD/brain/test/glioma/a/1.png", "label": "glioma"}
+    stray = {"img_path": f"{AUTHORS}/Medical/MSD/brain/test/other/4.png", "label": "edema"}
+    about = data("Medical", "detail", "MSD Brain")
+    names = ["glioma", "edema"]
+    write(root, *[{"data_info": about, "query_info": {**one, "candidate": names}} for one in (inner, stray)])
+    nested, other = built(root, tmp_path / "items").items
+    told = [root / raw / "glioma/b/2.png", root / raw / "edema/3.png"]
+    assert [Path(tmp_path / "items/media" / demo.media[0].path).read_bytes() for demo in nested.support] == [
+        path.read_bytes() for path in told
+    ]
+    assert other.support == (), "its folder is no folder of a class, so that those beside it may be anything"
 
 
 def test_without_a_mask_the_region_is_what_the_copy_with_noise_changed(tmp_path: Path) -> None:
