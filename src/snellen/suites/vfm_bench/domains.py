@@ -15,7 +15,7 @@ import pandas as pd
 from snellen.core.piece import Piece
 from snellen.core.seeds import stream
 from snellen.suites.vfm_bench import figures
-from snellen.suites.vfm_bench.heard import DASH, Line, Run, cell, chance_of, examined, result_rows
+from snellen.suites.vfm_bench.heard import DASH, Line, Run, cell, chance_of, examined, result_rows, spanned
 from snellen.suites.vfm_bench.items import INDUSTRIES, LEVELS
 
 Floats = npt.NDArray[np.float64]
@@ -41,7 +41,7 @@ def spread(parts: Sequence[pd.DataFrame], rng: np.random.Generator) -> Spread | 
 
     Whole clusters are drawn again within each level. A redrawn spread holds the noise twice, once of the data and once
     of the drawing, so that two such variances come off its square, and one comes off the observed square. What is
-    negative then is 0. No interval where a level has one cluster.
+    negative then is 0. Nothing can be told where a level has one cluster, and no interval where no level varies.
     """
     if len(parts) < 2:
         return None
@@ -52,6 +52,8 @@ def spread(parts: Sequence[pd.DataFrame], rng: np.random.Generator) -> Spread | 
         return Spread(observed, math.nan, math.nan, math.nan)
     drawn = np.stack([_redrawn(part, rng) for part in parts], axis=1)
     noise = float(drawn.var(axis=0, ddof=1).mean())
+    if noise < 1e-12:
+        return Spread(observed, observed, math.nan, math.nan)
     low, high = np.quantile(drawn.var(axis=1, ddof=1) - 2 * noise, (0.025, 0.975))
     beyond, low, high = (math.sqrt(max(0.0, square)) for square in (observed**2 - noise, float(low), float(high)))
     return Spread(observed, beyond, low, high)
@@ -148,9 +150,7 @@ def _apart(found: Spread | None) -> list[str]:
         return [DASH, DASH]
     if math.isnan(found.beyond):
         return [f"{100 * found.observed:.1f}", DASH]
-    numbers = (f"{100 * number:.1f}" for number in (found.observed, found.beyond, found.low, found.high))
-    observed, beyond, low, high = numbers
-    return [observed, f"{beyond} [{low}, {high}]"]
+    return [f"{100 * found.observed:.1f}", spanned(found.beyond, found.low, found.high, 200)]
 
 
 def by_level(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:

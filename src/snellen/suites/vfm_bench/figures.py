@@ -50,8 +50,11 @@ class Confused:
 
 
 def _label(name: str, width: int = 30) -> str:
-    """A name in at most two lines."""
-    return "\n".join(textwrap.wrap(name, width, max_lines=2, placeholder="…", break_on_hyphens=False))
+    """A name in at most two lines; the middle of a long one is left out, for names differ at their ends."""
+    room = 2 * width - 4
+    told = name if len(name) <= room else f"{name[: room // 2]}…{name[-(room - 1 - room // 2) :]}"
+    lines = textwrap.wrap(told, width)
+    return "\n".join(lines if len(lines) <= 2 else (told[:width], told[width:]))
 
 
 def _plain(axes: Axes, axis: str = "y") -> None:
@@ -268,8 +271,8 @@ def confused(sheet: Sequence[Confused], media: MediaFolder) -> Figure:
         place.set_axis_off()
     for number, one in enumerate(sheet):
         query, demo = places[2 * number], places[2 * number + 1]
-        query.set_title(_label(f"is {one.truth}", 32), fontsize=8.5)
-        demo.set_title(_label(f"taken for {one.said}", 32), fontsize=8.5)
+        query.set_title(_label(f"is “{one.truth}”", 32), fontsize=8.5)
+        demo.set_title(_label(f"taken for “{one.said}”", 32), fontsize=8.5)
         small: dict[str, Any] = {"fontsize": 8, "color": MUTED, "va": "top"}
         query.text(0, -0.03, _label(one.task, 40), transform=query.transAxes, **small)
         demo.text(0, -0.03, _label(f"{one.times} by {one.subject}", 40), transform=demo.transAxes, **small)
