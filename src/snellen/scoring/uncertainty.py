@@ -62,7 +62,7 @@ def cluster_bootstrap(
     for start in range(0, draws, block):
         drawn = rng.integers(count, size=(min(block, draws - start), count))
         found.append(again(_times(drawn, count)) if statistic == "median" else again(drawn))
-    ends = np.quantile(np.concatenate(found), _tails(count, level))
+    ends = np.quantile(np.concatenate(found), tails(count, level))
     if statistic == "root mean square":
         ends = np.sqrt(ends)
     return float(ends[0]), float(ends[1])
@@ -78,7 +78,7 @@ def _clean(values: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any]) ->
     return numbers[kept], codes.astype(np.int64), len(found)
 
 
-def _tails(count: int, level: float) -> tuple[float, float]:
+def tails(count: int, level: float) -> tuple[float, float]:
     """Which percentiles of the draws make the interval, given the number of clusters."""
     from scipy import stats
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 # The one place that knows how percentiles are widened for few clusters.
-from snellen.scoring.uncertainty import Floats, _tails
+from snellen.scoring.uncertainty import Floats, tails
 
 Curve: TypeAlias = Mapping[int, float]
 """Shots a class -> accuracy."""
@@ -189,7 +189,7 @@ def interval(
     undefined = 1 - len(held) / draws
     if undefined > MOST_UNDEFINED:
         return Interval(whole, math.nan, math.nan, items, count, undefined)
-    low, high = np.quantile(np.array(held), _tails(count, level))
+    low, high = np.quantile(np.array(held), tails(count, level))
     return Interval(whole, float(low), float(high), items, count, undefined)
 
 

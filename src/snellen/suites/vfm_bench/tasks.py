@@ -120,18 +120,21 @@ def _told(demo: Demo, name: str) -> str:
 
 
 def presented(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
-    """Words, then demos each with its name, then the query with no word behind it, as the released code sends them."""
+    """Words, then demos each with its name, then the query with no word behind it, as the released code sends them.
+
+    With marked tokens the request stands before the query picture, which ends the prompt there too.
+    """
 
     def parts(view: View) -> tuple[Part, ...]:
         said = words(view, condition)
         ending = (prompts.VISUAL_END,) if condition["demos"] == "visual-prompt" else ()
         if condition["sheet"] != "single":
-            return (said, *_demo_parts(view, condition), *view.query, *ending)
+            return (said, *_demo_parts(view, condition), *ending, *view.query)
         pictures = [*(one for demo in view.support for one in demo.media), *view.query]
         names = [view.reply.name(demo.answer) for demo in view.support for _ in demo.media]
         labels = (*names, *("?" for _ in view.query))
         columns = max(1, len(view.options)) if names else 1
-        return (said, Montage(tuple(pictures), columns, labels), *ending) if pictures else (said, *ending)
+        return (said, *ending, Montage(tuple(pictures), columns, labels)) if pictures else (said, *ending)
 
     return parts
 
