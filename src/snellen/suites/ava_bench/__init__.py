@@ -1,0 +1,1 @@
+"""AVA-Bench: fourteen atomic visual abilities, one asked at a time."""

@@ -1,0 +1,126 @@
+"""Every wording of AVA-Bench, letter for letter as printed where it is printed.
+
+Questions are those of Table 1 (appendix A.1), with slots in place of the things they name. The lists of options, and
+the words that lead to them, are those of appendix A.2. What stands under `FORMS` is ours: the paper's subjects were
+tuned on the form of the answer, others must be told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from snellen.core.item import AnswerKind, ReplySpec
+
+TABLE_1: Mapping[str, str] = MappingProxyType(
+    {
+        "counting": "How many {thing} are in the image?",
+        "localization": "Provide bounding box coordinate for {thing}.",
+        "fine-grained": "What species of {group} is in the image?",
+        "ocr": "What is written in the red bounding box in the image?",
+        "absolute-depth": (
+            "From the camera's perspective, estimate how far the closest point of the {red} (red box) is from the "
+            "camera in real-world distance, in meters."
+        ),
+        "relative-depth": (
+            "Which object is closer to the camera, the {red} (red box) or the {blue} (blue box) to the camera?"
+        ),
+        "orientation": "What is the orientation of the {thing} in the image?",
+        "spatial": (
+            "Considering the relative positions of two objects in the image, where is the {red} (red box) located with "
+            "respect to the {blue} (blue box)?"
+        ),
+        "object": "What is in the red bounding box in the image?",
+        "scene": "What is the scene class of the image?",
+        "action": "Which action or activity is shown in the image?",
+        "texture": "What is the texture attribute of image?",
+        "colour": "What color is shown within the bounding box?",
+        "emotion": "What emotion is being shown in the image?",
+    }
+)
+"""The example questions of Table 1 by task; slots: `thing` (plural for counting), `group`, `red` and `blue`."""
+MARKS = " (red box)", " (blue box)"
+"""What a question says of boxes that are drawn; left out where none are."""
+
+CHOOSE: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "spatial": ("Choose from ", "."),
+        "fine-grained": ("Choose one from below: ", ""),
+        "object": ("Choose from the following option: ", ""),
+        "action": ("Choose from the following option: ", ""),
+        "emotion": ("", "."),
+        "scene": ("Choose one from below: ", "."),
+        "texture": ("Choose one from below: ", "."),
+        "orientation": ("Choose one from below: ", ""),
+        "absolute-depth": ("Select the best answer from the options below: ", ""),
+        "relative-depth": ("Choose one option from below: ", ""),
+    }
+)
+"""What stands before and behind the list of options (appendix A.2; of the depths the indoor wording)."""
+LISTED = re.compile(r"\b(?:Choose (?:from|one)|Select the best|Choose the best)\b|\b1\. .*\b2\. ", re.DOTALL)
+"""How a question begins to list its options itself, as released ones may."""
+
+FORMS: Mapping[AnswerKind, str] = MappingProxyType(
+    {
+        "choice": "Answer with one of these options, exactly as it is written, and nothing else.",
+        "integer": "Answer with one whole number and nothing else.",
+        "box": (
+            "Answer with [x1, y1, x2, y2] and nothing else: the left, top, right and bottom edges of the box, each a "
+            "number from 0 to 1, as a share of the width or height of the image."
+        ),
+        "colour": (
+            "Answer with [R, G, B] and nothing else: red, green and blue, each a whole number from 0 to 255 (sRGB)."
+        ),
+        "text": "Answer with the text as it is written there, and nothing else.",
+    }
+)
+"""The form of the answer, behind the question, at `format=with-format`."""
+SHORT_FORMS: Mapping[AnswerKind, str] = MappingProxyType(
+    {
+        "choice": "Answer with one option.",
+        "integer": "Answer with one number.",
+        "box": "Answer with [x1, y1, x2, y2], each from 0 to 1.",
+        "colour": "Answer with [R, G, B], each from 0 to 255.",
+        "text": "Answer with the text.",
+    }
+)
+"""The same at `prompt=short`."""
+
+
+def question(task: str, **things: str) -> str:
+    """The question of Table 1 about these things. Raises KeyError for a task there is not, or a slot left empty."""
+    return TABLE_1[task].format(**things)
+
+
+def choices(task: str, names: Sequence[str]) -> str:
+    """The options as appendix A.2 lists them: `Choose from A. Left above, B. Left below.` if there were two.
+
+    `names` are the options as they are written, letter or number included. Raises KeyError for a task without options.
+    """
+    lead, end = CHOOSE[task]
+    return f"{lead}{', '.join(names)}{end}"
+
+
+def lists_choices(question: str) -> bool:
+    """Whether a question, as released ones may, lists its options itself."""
+    return LISTED.search(question) is not None
+
+
+def without_marks(question: str) -> str:
+    """The question without a word of boxes, for pictures in which none are drawn."""
+    for mark in MARKS:
+        question = question.replace(mark, "")
+    return question
+
+
+def target(reply: ReplySpec, answer: Any) -> str:
+    """What a head is trained to say: `ReplySpec.write`, but boxes with two decimals as the authors' data has them.
+
+    Appendix A.2 and the released code: `[0.56, 0.42, 0.67, 0.58]`, `[232, 9, 10]`, `7`, `D. 4-5`, `1. red`.
+    """
+    if reply.kind != "box":
+        return reply.write(answer)
+    box = tuple(answer) if reply.frame is None else reply.frame.box(answer)
+    return f"[{', '.join(f'{side:.2f}' for side in box)}]"

@@ -1,0 +1,155 @@
+"""From plain truth to items: answers, bins, and what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.suites.ava_bench import items as make
+from snellen.suites.ava_bench import prompts
+from snellen.suites.ava_bench.sampling import offered, splits
+from tests.suites.ava_bench.made import HEIGHT, WIDTH, one_of_each, shown
+
+BOX = (10, 20, 50, 60)
+
+
+def test_every_task_is_one_question_with_its_answer() -> None:
+    items = one_of_each()
+    assert tuple(items) == make.TASKS
+    assert {task: item.answer for task, item in items.items()} == {
+        "localization": [10.0, 20.0, 50.0, 60.0], "counting": 7, "spatial": "Left above", "orientation": "front left",
+        "absolute-depth": "4-5", "relative-depth": "blue", "object": "airport", "fine-grained": "Agarica",
+        "colour": [232, 9, 10], "texture": "veined", "ocr": "STOP", "action": "boxing", "emotion": "sad",
+        "scene": "Lawn",
+    }  # fmt: skip
+    for task, item in items.items():
+        assert item.answer_kind == make.KINDS[task]
+        assert bool(item.options) == (item.answer_kind == "choice")
+        assert tuple(item.regions) == (("box",) if task == "localization" else make.BOXED.get(task, ()))
+        assert not item.latent
+        assert not item.requires
+
+
+def test_the_bins_of_the_paper() -> None:
+    items = one_of_each()
+    told = {(task, name): level for task, item in items.items() for name, level in item.factors.items()}
+    # 40 x 40 of 200 x 100 pixels is 0.08; 7 lies in 6-10; the middle of 4-5 in 0-5 m; STOP has four letters.
+    assert told["localization", "box_size"] == "0-0.1"
+    assert told["counting", "count_range"] == "6-10"
+    assert told["absolute-depth", "depth_range"] == "0-5 m"
+    assert told["ocr", "text_length"] == "1-5"
+    ranges = [make.counting_item(shown(), "cups", n).factors["count_range"] for n in (5, 6, 10, 11, 20, 21, 40)]
+    assert ranges == ["1-5", "6-10", "6-10", "11-20", "11-20", "21-40", "21-40"]
+    assert [make.depth_bin(m) for m in (0.0, 3.999, 4.0, 30.5)] == ["0-1", "3-4", "4-5", "30-31"]
+    assert [make.bin_middle(name) for name in ("0-1", "4-5", "30-31")] == [0.5, 4.5, 30.5]
+
+
+@pytest.mark.parametrize(
+    ("red", "place"),
+    [
+        ((0, 0, 40, 30), "Left above"),
+        ((0, 60, 40, 80), "Left below"),
+        ((60, 0, 90, 30), "Right above"),
+        ((60, 60, 90, 80), "Right below"),
+    ],
+)
+def test_the_four_places(red: tuple[float, ...], place: str) -> None:
+    assert make.position(shown(), red, (40, 30, 60, 60)) == place
+
+
+def test_ideal_observers_are_told_two_answers_or_more() -> None:
+    for task, item in one_of_each(known=True).items():
+        worlds = item.latent["worlds"]
+        assert item.requires == (make.NEEDS[task],)
+        assert worlds[0]["answer"] == item.answer
+        assert all(world["answer"] != item.answer for world in worlds[1:])
+        assert len(worlds) == max(2, len(item.options))
+        assert {dimension for world in worlds for dimension in world["look"]} == {make.NEEDS[task]}
+        assert len({world["look"][make.NEEDS[task]] for world in worlds}) == len(worlds)
+
+
+def test_what_the_paper_leaves_out_is_refused() -> None:
+    of = shown()
+    with pytest.raises(SnellenError, match="lies outside its picture of 200 x 100"):
+        make.localization_item(of, "bicycle", (0, 0, WIDTH + 1, HEIGHT))
+    with pytest.raises(SnellenError, match="has no area"):
+        make.object_item(of, "cup", (10, 10, 10, 20), ("cup",))
+    with pytest.raises(SnellenError, match="not 1 to 40"):
+        make.counting_item(of, "apples", 41)
+    with pytest.raises(SnellenError, match="overlap across or along"):
+        make.spatial_item(of, "cup", "mug", BOX, (40, 80, 60, 90))
+    with pytest.raises(SnellenError, match=r"nearer than 0\.5 m"):
+        make.relative_depth_item(of, ("car", "van"), (BOX, BOX), (8.0, 8.4), "outdoor")
+    with pytest.raises(SnellenError, match="must be among its options"):
+        make.absolute_depth_item(of, "car", BOX, 7.0, ("3-4",), "indoor")
+    with pytest.raises(SnellenError, match="no option twice"):
+        make.scene_item(of, "Lawn", ("Lawn", "Lawn"))
+    with pytest.raises(SnellenError, match="no sRGB colour"):
+        make.colour_item(of, BOX, (0, 256, 0))
+    with pytest.raises(SnellenError, match="nothing is written"):
+        make.ocr_item(of, BOX, " ")
+    with pytest.raises(SnellenError, match="no bin of depths"):
+        make.bin_middle("far")
+
+
+def test_options_are_drawn_with_the_truth_among_them_anywhere() -> None:
+    names = [f"n{n}" for n in range(50)]
+    drawn = [offered("n7", names, 10, np.random.default_rng(seed)) for seed in range(200)]
+    assert {len(set(one)) for one in drawn} == {10}
+    places = Counter(one.index("n7") for one in drawn)
+    assert set(places) == set(range(10))
+    assert set(offered("n7", names, 100, np.random.default_rng(0))) == set(names)
+
+
+def test_every_stratum_is_split_eighty_to_twenty() -> None:
+    strata = [("cup", n % 3) for n in range(90)] + [("mug", 0)] * 2
+    told = splits(strata, np.random.default_rng(0))
+    found = Counter(zip(strata, told, strict=True))
+    assert [found[("cup", n), "test"] for n in range(3)] == [6, 6, 6]
+    assert [found[("cup", n), "train"] for n in range(3)] == [24, 24, 24]
+    assert found[("mug", 0), "test"] == 0
+    assert splits(strata, np.random.default_rng(1)) != told
+
+
+def test_questions_are_those_of_table_1() -> None:
+    asked = {task: item.question for task, item in one_of_each().items()}
+    assert asked == {
+        "counting": "How many apples are in the image?",
+        "localization": "Provide bounding box coordinate for bicycle.",
+        "fine-grained": "What species of fungi is in the image?",
+        "ocr": "What is written in the red bounding box in the image?",
+        "absolute-depth": "From the camera's perspective, estimate how far the closest point of the car (red box) is "
+        "from the camera in real-world distance, in meters.",
+        "relative-depth": "Which object is closer to the camera, the car (red box) or the cyclist (blue box) to the "
+        "camera?",
+        "orientation": "What is the orientation of the toy bus in the image?",
+        "spatial": "Considering the relative positions of two objects in the image, where is the bicycle (red box) "
+        "located with respect to the towel (blue box)?",
+        "object": "What is in the red bounding box in the image?",
+        "scene": "What is the scene class of the image?",
+        "action": "Which action or activity is shown in the image?",
+        "texture": "What is the texture attribute of image?",
+        "colour": "What color is shown within the bounding box?",
+        "emotion": "What emotion is being shown in the image?",
+    }
+    assert not any(map(prompts.lists_choices, asked.values()))
+    assert prompts.without_marks(asked["spatial"]).endswith("where is the bicycle located with respect to the towel?")
+
+
+@pytest.mark.parametrize(
+    ("task", "names", "printed"),
+    [
+        ("spatial", ("A. Left above", "D. Right below"), "Choose from A. Left above, D. Right below."),
+        ("texture", ("1. banded", "2. blotchy"), "Choose one from below: 1. banded, 2. blotchy."),
+        ("object", ("1. airport", "2. x"), "Choose from the following option: 1. airport, 2. x"),
+        ("emotion", ("1. happy", "2. sad"), "1. happy, 2. sad."),
+        ("absolute-depth", ("A. 1-2", "B. 2-3"), "Select the best answer from the options below: A. 1-2, B. 2-3"),
+        ("relative-depth", ("1. red", "2. blue"), "Choose one option from below: 1. red, 2. blue"),
+    ],
+)
+def test_options_are_listed_as_in_the_appendix(task: str, names: tuple[str, ...], printed: str) -> None:
+    assert prompts.choices(task, names) == printed
+    assert prompts.lists_choices(f"What? {printed}")
