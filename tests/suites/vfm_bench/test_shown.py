@@ -1,0 +1,88 @@
+"""What is really sent of an episode under each condition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snellen.core.condition import parse_conditions
+from snellen.core.item import Media, Part
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import BuildOptions
+from snellen.exam import build
+from snellen.runs.preview import first_calls
+from snellen.suites import SUITES
+from snellen.suites.vfm_bench import prompts
+
+SUITE = SUITES.get("vfm-bench")
+SOMEONE = SubjectCard("someone")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    out = tmp_path_factory.mktemp("vfm-shown") / "items"
+    return build(SUITE, "generated", BuildOptions(out, n=4, renderer="toy", show_progress=False))
+
+
+def parts(small: ItemSet, tmp_path: Path, text: str, card: SubjectCard = SOMEONE) -> tuple[Part, ...]:
+    """What is sent of the first item that has a marked region."""
+    item = next(item for item in small.items if item.regions)
+    (point,) = parse_conditions(SUITE.axes, text)
+    media = MediaFolder(tmp_path / "shown", small.media)
+    (call,) = first_calls(small, SUITE, point, card, media, only=item.item_id)
+    return call.prompt.parts
+
+
+def texts(told: tuple[Part, ...]) -> list[str]:
+    return [part for part in told if isinstance(part, str)]
+
+
+def test_the_order_is_the_released_one(small: ItemSet, tmp_path: Path) -> None:
+    item = next(item for item in small.items if item.regions)
+    told = parts(small, tmp_path, "shots=2")
+    names = [option.text for option in item.options]
+    assert told[0] == prompts.instruction(item.question, names)
+    # One text, then picture and name of every class, shot by shot, then the query with nothing behind it.
+    assert texts(told)[1:] == names * 2
+    assert [isinstance(part, Media) for part in told[1:]] == [True, False] * (2 * len(names)) + [True]
+    assert told[-1] == item.query[0]
+    assert len(parts(small, tmp_path, "shots=0")) == 2
+
+
+def test_instructions_demos_and_labels_change_together(small: ItemSet, tmp_path: Path) -> None:
+    item = next(item for item in small.items if item.regions)
+    names = [option.text for option in item.options]
+    cot, _ = parts(small, tmp_path, "shots=0,instruction=cot")
+    assert isinstance(cot, str)
+    assert prompts.COT in cot
+    assert prompts.CONSTRAINT not in cot
+    detailed, _ = parts(small, tmp_path, "shots=0,instruction=detailed")
+    assert all(sentence in str(detailed) for sentence in item.latent["definitions"].values())
+    marked = texts(parts(small, tmp_path, "shots=1,demos=visual-prompt"))
+    assert marked[1:3] == [prompts.VISUAL_BEFORE.format(number=0), prompts.VISUAL_AFTER.format(label=names[0])]
+    assert marked[-1] == prompts.VISUAL_END
+    fabricated = texts(parts(small, tmp_path, "shots=1,labels=fabricated,instruction=detailed"))
+    shown = fabricated[1:]
+    assert not set(shown) & set(names)
+    assert all(f"'{name}'" in fabricated[0] and f"- {name}: " in fabricated[0] for name in shown)
+    captioned = texts(parts(small, tmp_path, "shots=1,demos=caption"))[1:]
+    assert [text for text, name in zip(captioned, names, strict=True) if name not in text] == []
+
+
+def test_who_takes_one_picture_gets_one(small: ItemSet, tmp_path: Path) -> None:
+    told = parts(small, tmp_path, "shots=3", SubjectCard("one", max_pictures=1))
+    assert len([part for part in told if isinstance(part, Media)]) == 1
+    item = next(item for item in small.items if item.regions)
+    bare = parts(small, tmp_path, "prompt=minimal,shots=0")
+    assert bare == (", ".join(option.text for option in item.options) + "?", item.query[0])
+
+
+def test_queries_without_a_region_are_not_asked_to_be_enhanced(small: ItemSet, tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path / "shown", small.media)
+    (enhanced,) = parse_conditions(SUITE.axes, "query=enhance,shots=0")
+    asked = {name for call in first_calls(small, SUITE, enhanced, SOMEONE, media) for name in call.item_ids}
+    assert asked == {item.item_id for item in small.items if item.split == "test" and item.regions}
+    assert 0 < len(asked) < len(small.items)
