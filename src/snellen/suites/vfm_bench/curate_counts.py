@@ -1,0 +1,55 @@
+"""What a curated set holds beside what the paper's holds, for its card (Tables 7 and 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from snellen.core.item import Item
+from snellen.suites.vfm_bench.items import LEVELS
+from snellen.suites.vfm_bench.published import TABLE_7, TABLE_8
+
+
+class Counts(NamedTuple):
+    """Queries, tasks, classes over all tasks, and the mean number of classes a query has."""
+
+    queries: int
+    tasks: int
+    classes: int
+    ways: float
+
+    def __str__(self) -> str:
+        return f"{self.queries} queries, {self.tasks} tasks, {self.classes} concepts, {self.ways:.2f} classes a query"
+
+
+def count(items: Sequence[Item]) -> Counts:
+    """The counts of some items, at least one."""
+    classes = {(item.factors["concept_task"], option.text) for item in items for option in item.options}
+    ways = sum(len(item.options) for item in items) / len(items)
+    return Counts(len(items), len({item.factors["concept_task"] for item in items}), len(classes), ways)
+
+
+def counted(items: Sequence[Item]) -> list[str]:
+    """Lines for the card: by industry (Table 8), by concept level, and by source (Table 7)."""
+    notes = []
+    for name, row in TABLE_8.items():
+        held = [item for item in items if item.factors["industry"] == name]
+        paper = Counts(row.samples, row.tasks, row.concepts, row.average)
+        notes.append(f"{name}: {count(held) if held else 'none'} (Table 8: {paper})")
+    for level in LEVELS:
+        here = [item for item in items if item.factors["concept_level"] == level]
+        printed = sum(row.samples for row in TABLE_7 if row.level == level)
+        notes.append(f"level {level}: {len(here)} queries (Table 7: {printed})")
+    for source in sorted({item.factors["source"] for item in items}):
+        here = [item for item in items if item.factors["source"] == source]
+        rows = [row for row in TABLE_7 if _bare(row.name) == _bare(source)]
+        told = "; ".join(
+            f"{row.industry}, {row.level}: {Counts(row.samples, row.objects, row.classes, row.average)}" for row in rows
+        )
+        where = f"{here[0].factors['industry']}, {here[0].factors['concept_level']}"
+        notes.append(f"{source}, {where}: {count(here)} (Table 7: {told or 'not there'})")
+    return notes
+
+
+def _bare(name: str) -> str:
+    return "".join(sign for sign in name.casefold() if sign.isalnum())
