@@ -170,7 +170,7 @@ def test_table_1_and_chance_in_the_place_of_zero_shots(items: ItemSet) -> None:
     assert forgetter["5 shots"] == "–"
     encoder = _line(table, subject="encoder:e")
     assert encoder["0 shots"] == "declined"
-    assert encoder["efficiency"] == encoder["effectiveness"] == "undefined: no answers at 0 shots"
+    assert encoder["efficiency"] == encoder["effectiveness"] == "undefined: no 0 shots"
     assert _line(table, subject="fake:oracle")["effectiveness"] == "undefined: perfect at 0 shots"
     assert list(table.table["subject"])[-2:] == ["fake:oracle", "(random policy)"]
     assert _line(table, subject="(random policy)")["1 shot"] == "37.5"

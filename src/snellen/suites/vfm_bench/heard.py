@@ -169,8 +169,8 @@ def no_room_reason(curve: Curve) -> str:
 
 def _no_base(curve: Curve) -> str:
     if 0 not in curve:
-        return "undefined: no answers at 0 shots"
-    return "" if len(curve) > 1 else "undefined: no answers with demos"
+        return "undefined: no 0 shots"
+    return "" if len(curve) > 1 else "undefined: no demos"
 
 
 # Words

@@ -89,8 +89,8 @@ def table_1(found: Sequence[Learnt]) -> Piece:
         "is exact: the mean of one over the number of classes. "
         f"{MEANING}: both in percent, over the items heard at all the numbers "
         "of shots a subject has, with whole concepts drawn again for the interval. Who was asked at other "
-        "numbers of shots has other means. Where no number of shots gains anything there is no efficiency, and where "
-        "zero shots are perfect, or cannot be answered, no effectiveness."
+        "numbers of shots has other means. Neither is defined without an answer at 0 shots, efficiency not where "
+        "nothing is gained, effectiveness not where 0 shots are perfect."
     )
     frame = pd.DataFrame(cells, columns=["subject", "items", *map(_head, shots), "efficiency", "effectiveness"])
     return Piece(
