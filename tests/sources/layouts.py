@@ -253,12 +253,13 @@ def volume(values: np.ndarray, affine: np.ndarray | None = None) -> bytes:
 
 
 def brain_labels() -> np.ndarray:
-    """12 x 10 x 6 voxels, right-anterior-superior: slice 1 edema, 2 non-enhancing, 4 enhancing, 3 less of edema."""
+    """12 x 10 x 6 voxels, right-anterior-superior: slice 1 edema, 2 mostly non-enhancing, 3 less of edema, 4 enhancing
+    and more edema than slice 1 has, but less of it."""
     labels = np.zeros((12, 10, 6), np.uint8)
-    labels[2:9, 3:9, 1] = 1
+    labels[2:8, 3:9, 1] = 1
     labels[4:9, 4:9, 2], labels[4:6, 4:6, 2] = 2, 1
     labels[4:9, 3:8, 3] = 1
-    labels[1:8, 2:7, 4] = 3
+    labels[0:7, 2:10, 4], labels[8:12, :, 4] = 3, 1
     return labels
 
 
@@ -277,8 +278,8 @@ def brain() -> Files:
 
 def spleen() -> Files:
     # Task09_Spleen.tar: CT in Hounsfield units
-    labels = np.zeros((12, 10, 8), np.uint8)
-    labels[2:8, 2:8, 6] = labels[3:8, 3:8, 7] = 1
+    labels = np.zeros((12, 10, 9), np.uint8)
+    labels[2:8, 2:8, 2] = labels[3:8, 3:8, 3] = 1
     values = np.linspace(-1000, 1000, labels.size).reshape(labels.shape).astype(np.int16)
     name = "Task09_Spleen"
     return {
