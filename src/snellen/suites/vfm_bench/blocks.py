@@ -48,7 +48,7 @@ TINTS: Mapping[str, tuple[float, float, float]] = {
     "cool": (0.72, 0.98, 1.30),
 }
 """Factor on all light a channel (linear RGB)."""
-DIM, AROUND = 0.25, 0.3
+DIM, AROUND = 0.3, 0.3
 """Factor on all light at dusk, and on what comes from elsewhere when light comes from one side."""
 TILT_DEG = 17.0
 ELEVATION_DEG: Mapping[str, tuple[float, float]] = {"low": (20.0, 27.0), "high": (46.0, 56.0)}
@@ -62,7 +62,10 @@ LEAST_VISIBLE: Mapping[str, float] = {"primary": 0.25, "secondary": 0.4}
 END_ON = 0.86
 """Cosine between the line of sight and the axis of the joint above which the shape of the part cannot be made out."""
 BALLS: tuple[tuple[Colour, Colour], ...] = tuple(
-    (a, b) for a in COLOURS for b in COLOURS if a != b and {a, b} not in ({"blue", "purple"}, {"red", "purple"})
+    (a, b)
+    for a in COLOURS
+    for b in COLOURS
+    if a != b and {a, b} not in ({"blue", "purple"}, {"red", "purple"}, {"blue", "green"})
 )
 """Two colours of a pattern that can be told apart in any light."""
 _TRIES = 400

@@ -53,7 +53,7 @@ FEWEST_WAYS, MOST_WAYS = 2, 10
 PICTURES_A_CLASS = SHOTS + 1
 MOST_PICTURES = 400
 """Of a pool, unless more are asked about."""
-SECONDS_A_PICTURE, BYTES_A_PICTURE = 1.0, 90_000
+SECONDS_A_PICTURE, BYTES_A_PICTURE = 1.2, 75_000
 """CPU time and disk of one picture, for plans."""
 T = TypeVar("T")
 
@@ -204,7 +204,7 @@ def _family(
 
 
 def _askable(classes: Classes, left: set[int]) -> list[Values]:
-    return [values for values, numbers in classes.items() if left & set(numbers)]
+    return [values for values, numbers in classes.items() if any(number in left for number in numbers)]
 
 
 def _ask(family: Family, ways: int, classes: Classes, left: set[int], rng: np.random.Generator) -> Ask:
@@ -304,18 +304,9 @@ def _item(
     seed: int,
 ) -> Item:
     family = ask.family
-    names = [family.name(family.values(values)) for values in ask.classes]
     claims = {key(place): family.claims(values) for place, values in enumerate(ask.classes)}
-    shown = (ask.query, *(number for demos in ask.demos for number in demos))
-    classes = tuple(
-        Shown(
-            name,
-            tuple(pictures[number] for number in demos),
-            tuple(concepts.caption(made.looks[number]) for number in demos),
-            family.definition(values),
-        )
-        for name, values, demos in zip(names, ask.classes, ask.demos, strict=True)
-    )
+    classes = tuple(_shown(ask, place, made, pictures) for place in range(len(ask.classes)))
+    seen = (ask.query, *(number for demos in ask.demos for number in demos))
     episode = Episode(
         handle,
         pictures[ask.query],
@@ -328,13 +319,24 @@ def _item(
         cluster,
         box=blocks.region_box(shots[ask.query], family.region) if family.region else None,
         latent={
-            "shows": {pictures[number].sha256: dict(made.looks[number]) for number in shown},
+            "shows": {pictures[number].sha256: dict(made.looks[number]) for number in seen},
             "claims": claims,
             "learned": True,
-            "named": dict(zip(names, claims.values(), strict=True)),
+            "named": {one.name: told for one, told in zip(classes, claims.values(), strict=True)},
         },
         factors={"family": family.handle},
         provenance={"source": "generated", "seed": seed, "picture": ask.query, "rule": claims[key(ask.truth)]},
     )
     item = episode_item(episode)
     return replace(item, requires=concepts.required(made.looks[ask.query], str(item.answer), claims))
+
+
+def _shown(ask: Ask, place: int, made: Design, pictures: Sequence[Media]) -> Shown:
+    """The class at a place of an episode."""
+    family, values, demos = ask.family, ask.classes[place], ask.demos[place]
+    return Shown(
+        family.name(family.values(values)),
+        tuple(pictures[number] for number in demos),
+        tuple(concepts.caption(made.looks[number]) for number in demos),
+        family.definition(values),
+    )
