@@ -66,7 +66,7 @@ def _plain(inventory: Inventory) -> dict[str, object]:
 
 def _print(inventory: Inventory, card: SourceCard) -> None:
     if not inventory.there:
-        print(f"{card.name}: not there. From {card.homepage} put into {inventory.root}: {card.layout}")
+        print(f"{card.name}: not there. From {card.origin} put into {inventory.root}: {card.layout}")
         return
     print(f"{card.name}: {inventory.state}; {inventory.records} records (Table 5 has {card.pictures} pictures)")
     for object, labels in inventory.found.items():
@@ -76,4 +76,4 @@ def _print(inventory: Inventory, card: SourceCard) -> None:
         more = f", and {note.count - len(note.where)} more" if note.count > len(note.where) else ""
         print(f"    {note.kind}: {note.what} ({note.count}): {'; '.join(note.where)}{more}")
     if inventory.state == "broken":
-        print(f"    what belongs into {inventory.root}: {card.layout}; from {card.homepage}")
+        print(f"    what belongs into {inventory.root}: {card.layout}; from {card.origin}")
