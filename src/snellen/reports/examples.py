@@ -187,7 +187,8 @@ def _example(item: Item, said: tuple[Said, ...], thumbs: Thumbs) -> Example:
     captions: dict[str, list[str]] = {}
     for demo in item.support:
         groups.setdefault(demo.answer, []).extend(demo.media)
-        captions.setdefault(demo.answer, []).extend([foreign(demo.caption, 120)] if demo.caption else [])
+        alone = demo.caption and not demo.media  # beside pictures a caption is shown under some conditions only
+        captions.setdefault(demo.answer, []).extend([foreign(demo.caption, 120)] if alone else [])
     support = tuple(
         (answer_words(item, answer), thumbs.shots(tuple(held)), tuple(captions[answer][:6]))
         for answer, held in groups.items()

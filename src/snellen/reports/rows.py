@@ -67,9 +67,11 @@ def arm_order(rows: pd.DataFrame) -> list[str]:
 
 
 def level_order(items: ItemSet, task: str, factor: str, levels: Iterable[str]) -> list[str]:
-    """Levels in the order in which the items bring them up, easy before hard where the suite does so."""
+    """Levels in the order in which the items bring them up, easy before hard where the suite does so; numbers by size."""
     seen = list(dict.fromkeys(item.factors.get(factor, "") for item in items.task(task)))
     told = list(dict.fromkeys(levels))
+    if all(level.isdigit() for level in told):
+        return sorted(told, key=int)
     return sorted(told, key=lambda level: seen.index(level) if level in seen else len(seen))
 
 
