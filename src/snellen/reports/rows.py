@@ -67,7 +67,7 @@ def arm_order(rows: pd.DataFrame) -> list[str]:
 
 
 def level_order(items: ItemSet, task: str, factor: str, levels: Iterable[str]) -> list[str]:
-    """Levels in the order in which the items bring them up, easy before hard where the suite does so; numbers by size."""
+    """Levels as the items bring them up, easy before hard where the suite does so; numbers by size."""
     seen = list(dict.fromkeys(item.factors.get(factor, "") for item in items.task(task)))
     told = list(dict.fromkeys(levels))
     if all(level.isdigit() for level in told):
