@@ -320,7 +320,7 @@ def _item(
         factors={"source": of.source, **({"domain": of.domain} if of.domain else {}), **factors, **of.factors},
         measures={**measures, **of.measures},
         requires=(NEEDS[task],) if of.known else (),
-        regions=regions,
+        regions=dict(regions),
         latent=_latent(NEEDS[task], [answer, *others]) if of.known else {},
         provenance=of.provenance,
     )

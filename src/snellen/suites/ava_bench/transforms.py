@@ -1,0 +1,145 @@
+"""How pictures and answers are shown: padded to a square, boxes drawn, options numbered, boxes in shares of the square.
+
+Order: `Labelled`, `Padded`, `Boxed`, `UnitFrame`, then controls. Whatever was done to the pixels before, boxes are led
+through `Media.from_stored`, so that regions and answers stay in pixels of the stored picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from string import ascii_uppercase
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Affine, Box, Media, View
+from snellen.core.media import MediaFolder
+from snellen.suites.ava_bench.items import BOXED
+
+PADDING_RGB = (124, 120, 111)
+"""Mean over the picture processors of nine models (appendix A.2, localization and recognition)."""
+COLOURS: Mapping[str, tuple[int, int, int]] = MappingProxyType({"red": (255, 0, 0), "blue": (0, 0, 255)})
+"""The paper says red and blue, no numbers."""
+LINE_SHARE, LEAST_LINE_PX = 1 / 128, 2
+"""Width of the lines, of the longer side. The paper says nothing of it: ours."""
+
+
+@dataclass(frozen=True)
+class Padded:
+    """Every picture of the query in the middle of a square as wide as its longer side, the rest in `PADDING_RGB`.
+
+    Where the strips differ by a pixel the one to the right or below is wider. Square pictures stay the same files.
+    """
+
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with square pictures."""
+        return replace(view, query=tuple(self._pad(picture, media) for picture in view.query))
+
+    def _pad(self, picture: Media, media: MediaFolder) -> Media:
+        if picture.width == picture.height:
+            return picture
+        side = max(picture.width, picture.height)
+        left, top = (side - picture.width) // 2, (side - picture.height) // 2
+
+        def drawn() -> Image.Image:
+            square = Image.new("RGB", (side, side), PADDING_RGB)
+            square.paste(media.open(picture).convert("RGB"), (left, top))
+            return square
+
+        what = ["ava-pad", self.version, list(PADDING_RGB), picture.sha256]
+        return media.derive(what, drawn, picture, Affine(1, 0, left, 0, 1, top))
+
+
+@dataclass(frozen=True)
+class Boxed:
+    """Red and blue boxes drawn round regions of the query. `boxes` are in pixels of the stored picture, by colour.
+
+    Lines run outside of the box, so that what is in it (a colour, small print) keeps its pixels; where the box touches
+    an edge of the picture its line there is cut off. Blue is drawn first, red over it.
+    """
+
+    boxes: Mapping[str, Box] = field(repr=False)
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with its boxes. Raises SnellenError for a view of several pictures."""
+        picture = _only(view)
+        boxes = {name: picture.from_stored.box(self.boxes[name]) for name in sorted(self.boxes)}
+        told = {name: list(box) for name, box in boxes.items()}
+        what = ["ava-boxes", self.version, told, picture.sha256]
+        made = media.derive(what, lambda: draw_boxes(media.open(picture), boxes), picture)
+        return replace(view, query=(made,))
+
+
+def line_px(width: int, height: int) -> int:
+    """How wide lines are in a picture of this size, in pixels."""
+    return max(LEAST_LINE_PX, round(LINE_SHARE * max(width, height)))
+
+
+def draw_boxes(picture: Image.Image, boxes: Mapping[str, Box]) -> Image.Image:
+    """A copy with boxes drawn in their order; `boxes` lead from a colour's name to pixels of this picture."""
+    drawn = picture.convert("RGB")
+    line, pen = line_px(*drawn.size), ImageDraw.Draw(drawn)
+    for name, (x1, y1, x2, y2) in boxes.items():
+        # The last pixel that Pillow draws is included: a box up to x2 ends with pixel x2 - 1.
+        left, top = int(np.floor(x1)) - line, int(np.floor(y1)) - line
+        right, bottom = int(np.ceil(x2)) - 1 + line, int(np.ceil(y2)) - 1 + line
+        pen.rectangle((left, top, right, bottom), outline=COLOURS[name], width=line)
+    return drawn
+
+
+@dataclass(frozen=True)
+class UnitFrame:
+    """Boxes are answered in shares of the picture shown: 0 to 1, x of its width and y of its height."""
+
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with the frame of its reply. Raises SnellenError for a view of several pictures."""
+        picture = _only(view)
+        scale = Affine(1 / picture.width, 0, 0, 0, 1 / picture.height, 0)
+        return replace(view, reply=replace(view.reply, frame=picture.from_stored.then(scale)))
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Options as `A. Left above` or `1. red`; the whole, the letter or number, and the text all count as the answer."""
+
+    style: Literal["letters", "numbers"]
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with labels. Raises SnellenError for more options than there are letters."""
+        count = len(view.options)
+        if self.style == "letters" and count > len(ascii_uppercase):
+            raise SnellenError(f"item {view.item_id}: {count} options are more than there are letters")
+        labels = list(ascii_uppercase[:count]) if self.style == "letters" else [str(n + 1) for n in range(count)]
+        keys: list[tuple[str, str]] = []
+        for label, option in zip(labels, view.options, strict=True):
+            keys += [(f"{label}. {option.text}", option.key), (label, option.key)]
+            if option.text.upper() not in labels:  # a text that is a label would name two options
+                keys.append((option.text, option.key))
+        return replace(view, reply=replace(view.reply, keys=tuple(keys)))
+
+
+def boxes_of(task: str, regions: Mapping[str, object]) -> dict[str, Box]:
+    """The regions of an item that are drawn, by colour; none for released pictures, whose boxes are drawn already."""
+    found: dict[str, Box] = {}
+    for name in BOXED.get(task, ()):
+        box = regions.get(name)
+        if isinstance(box, list | tuple):
+            x1, y1, x2, y2 = map(float, box)
+            found[name] = (x1, y1, x2, y2)
+    return found
+
+
+def _only(view: View) -> Media:
+    if len(view.query) != 1:
+        raise SnellenError(f"item {view.item_id}: {len(view.query)} pictures; ava-bench asks about one")
+    return view.query[0]

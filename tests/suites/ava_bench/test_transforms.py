@@ -1,0 +1,142 @@
+"""Where padding puts a box, what the drawn one leaves alone, and in which numbers it is answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Box, Media, ReplySpec, View
+from snellen.core.media import MediaFolder
+from snellen.scoring.answers import read_answer
+from snellen.suites.ava_bench.prompts import target
+from snellen.suites.ava_bench.transforms import (
+    PADDING_RGB,
+    Boxed,
+    Labelled,
+    Padded,
+    UnitFrame,
+    boxes_of,
+    line_px,
+)
+from tests.suites.ava_bench.made import one_of_each
+
+RNG = np.random.default_rng(0)
+PALE = (200, 210, 220)
+
+
+def view_of(*pictures: Media) -> View:
+    return View("one", "one", "localization", "?", pictures, ReplySpec("box"))
+
+
+def patched(media: MediaFolder, size: tuple[int, int], box: Box) -> Media:
+    """A pale picture, black within the box of whole pixels."""
+    pixels = np.full((size[1], size[0], 3), PALE, np.uint8)
+    x1, y1, x2, y2 = map(int, box)
+    pixels[y1:y2, x1:x2] = 0
+    return media.add_picture(Image.fromarray(pixels))
+
+
+def pixels_of(view: View, media: MediaFolder) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    return np.array(media.open(view.query[0]))
+
+
+sizes = st.tuples(st.integers(2, 40), st.integers(2, 40))
+
+
+@st.composite
+def pictures_with_a_box(draw: st.DrawFn) -> tuple[tuple[int, int], Box]:
+    width, height = draw(sizes)
+    x1, y1 = draw(st.integers(0, width - 1)), draw(st.integers(0, height - 1))
+    return (width, height), (x1, y1, draw(st.integers(x1 + 1, width)), draw(st.integers(y1 + 1, height)))
+
+
+@given(pictures_with_a_box())
+@settings(max_examples=60, deadline=None)
+def test_a_box_goes_through_padding_and_back(
+    tmp_path_factory: pytest.TempPathFactory, told: tuple[tuple[int, int], Box]
+) -> None:
+    (width, height), box = told
+    media = MediaFolder(tmp_path_factory.mktemp("m"))
+    view = UnitFrame()(Padded()(view_of(patched(media, (width, height), box)), media, RNG), media, RNG)
+    shown = pixels_of(view, media)
+    assert shown.shape[0] == shown.shape[1] == max(width, height)
+    # The oracle looks at the pixels: the black ones are the box, wherever padding has put it.
+    rows, columns = np.nonzero((shown == 0).all(axis=2))
+    seen = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+    frame = view.reply.frame
+    assert frame is not None
+    assert frame.box(box) == pytest.approx([side / max(width, height) for side in seen])
+    assert read_answer(view.reply.write(box), view.reply) == pytest.approx(box, abs=1e-4)
+    assert (shown == PADDING_RGB).all(axis=2).sum() == max(width, height) ** 2 - width * height
+
+
+def test_a_wide_picture_by_hand(tmp_path: Path) -> None:
+    # 40 x 20 becomes 40 x 40 with 10 rows above: y = 10 of the stored picture is 20 of 40 in the square.
+    media = MediaFolder(tmp_path)
+    view = UnitFrame()(Padded()(view_of(patched(media, (40, 20), (4, 10, 8, 20))), media, RNG), media, RNG)
+    assert view.reply.frame is not None
+    assert view.reply.frame.box((4, 10, 8, 20)) == pytest.approx((0.1, 0.5, 0.2, 0.75))
+    assert target(view.reply, [4, 10, 8, 20]) == "[0.10, 0.50, 0.20, 0.75]"
+    assert read_answer("[0.10, 0.50, 0.20, 0.75]", view.reply) == pytest.approx((4, 10, 8, 20))
+    square = patched(media, (8, 8), (0, 0, 1, 1))
+    assert Padded()(view_of(square), media, RNG).query == (square,)
+
+
+def test_lines_run_outside_of_the_box_wherever_padding_puts_it(tmp_path: Path) -> None:
+    media, box = MediaFolder(tmp_path), (20.0, 10.0, 60.0, 30.0)
+    plain = Padded()(view_of(patched(media, (100, 50), box)), media, RNG)
+    view = Boxed({"red": box})(plain, media, RNG)
+    shown, line = pixels_of(view, media), line_px(100, 100)
+    red = (shown == (255, 0, 0)).all(axis=2)
+    rows, columns = np.nonzero(red)
+    # 25 rows of padding: the box is at 35..55; lines of 2 pixels lie around it.
+    assert line == 2
+    assert (columns.min(), rows.min(), columns.max(), rows.max()) == (18, 33, 61, 56)
+    assert red.sum() == 44 * 24 - 40 * 20
+    assert (shown[35:55, 20:60] == 0).all()
+    assert view.query[0].stored_sha256 == plain.query[0].stored_sha256
+    assert view.query[0].from_stored == plain.query[0].from_stored
+
+
+def test_two_boxes_and_one_at_the_edge(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    view = view_of(patched(media, (40, 40), (0, 0, 10, 10)))
+    shown = pixels_of(Boxed({"red": (0, 0, 10, 10), "blue": (20, 20, 30, 30)})(view, media, RNG), media)
+    assert tuple(shown[10, 0]) == tuple(shown[0, 11]) == (255, 0, 0)
+    assert tuple(shown[19, 25]) == tuple(shown[31, 31]) == (0, 0, 255)
+    assert (shown[0:10, 0:10] == 0).all()
+    assert (shown[20:30, 20:30] == PALE).all()
+    assert [line_px(*size) for size in ((10, 20), (640, 480), (1000, 2560))] == [2, 5, 20]
+
+
+def test_only_what_is_not_drawn_yet_is_drawn() -> None:
+    items = one_of_each()
+    drawn = {task: tuple(boxes_of(task, item.regions)) for task, item in items.items()}
+    assert {task: names for task, names in drawn.items() if names} == {
+        "spatial": ("red", "blue"), "absolute-depth": ("red",), "relative-depth": ("red", "blue"), "object": ("red",),
+        "colour": ("red",), "ocr": ("red",), "emotion": ("red",),
+    }  # fmt: skip
+    assert boxes_of("spatial", {}) == {}
+    with pytest.raises(SnellenError, match="ava-bench asks about one"):
+        UnitFrame()(view_of(), MediaFolder(Path()), RNG)
+
+
+def test_options_are_written_with_their_label_and_read_in_every_form() -> None:
+    media = MediaFolder(Path())
+    spatial = Labelled("letters")(one_of_each()["spatial"].view(), media, RNG).reply
+    assert spatial.write("Left below") == "B. Left below"
+    texts = ("B. Left below", "B", "left below", "(B) Left below", "The answer is B.")
+    assert [read_answer(text, spatial) for text in texts] == ["Left below"] * 5
+    turned = Labelled("numbers")(one_of_each()["orientation"].view(), media, RNG).reply
+    assert turned.write("back left") == "6. back left"
+    texts = ("6. back left", "6", "back left", "It is seen from the back left.", "6. left")
+    assert [read_answer(text, turned) for text in texts] == ["back left"] * 4 + [None]
+    depth = Labelled("letters")(one_of_each()["absolute-depth"].view(), media, RNG).reply
+    metres = ("B. 4-5", "4-5", "B", "about 4-5 meters", "4.5", "C. 4-5")
+    assert [read_answer(text, depth) for text in metres] == ["4-5"] * 4 + [None] * 2
