@@ -1,0 +1,157 @@
+"""What the authors' scripts read in a reply (OSU-MLB/AVA-Bench, `tinyllava/eval/*/eval.py`, commit 081b360).
+
+Five abilities have none. The scripts compare a reply with the text of the truth, `D. 4-5` or `90. bulldozing`. A reader
+here knows no truth, so of a choice it gives the keys of all options that the script would take for right if they were.
+Each leads from (text, spec) to what its metric reads, None where the script skips the reply.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+from snellen.core.item import Box, ReplySpec
+from snellen.scoring.answers.numbers import ONES
+
+NO_SCORER = ("orientation", "object", "scene", "texture", "emotion")
+"""The release only has scripts that generate replies to these; the paper says "standard accuracy" (section 5)."""
+
+_PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
+_ARTICLES = frozenset(("a", "an", "the"))
+_WORDS = {word: str(number) for number, word in enumerate(ONES.split()[:11])} | {"none": "0"}
+_PERIOD = re.compile(r"\.(?!\d)")
+_COMMA_IN_NUMBER = re.compile(r"(\d),(\d)")
+_SIGNED = re.compile(r"-?\d+(?:\.\d+)?")
+_LONGEST = 15
+"""Digits of a number beyond which it says nothing any more."""
+
+
+def as_vqa(text: str) -> str:
+    """The reply as the scripts for counting, depth and relative depth clean it: VQA's rules, as they are coded there.
+
+    A sign of punctuation vanishes if it stands beside a space anywhere in the reply, or if the reply has a comma
+    between digits; else it becomes a space: `4-5` gives `4 5`, `-3` gives `3`. Number words to ten become digits.
+    Contractions, which the scripts mend too, are in no answer here.
+    """
+    said = cleaned = re.sub(r"[\n\t]", " ", text).strip()
+    grouped = _COMMA_IN_NUMBER.search(said) is not None
+    for sign in _PUNCTUATION:
+        beside = f"{sign} " in said or f" {sign}" in said
+        cleaned = cleaned.replace(sign, "" if beside or grouped else " ")
+    words = (_WORDS.get(word, word) for word in _PERIOD.sub("", cleaned, count=32).lower().split())
+    return " ".join(word for word in words if word not in _ARTICLES)
+
+
+def as_action(text: str) -> str:
+    """The reply as the script for action cleans it: commas between digits vanish, all other punctuation is a space."""
+    said = _PERIOD.sub("", _COMMA_IN_NUMBER.sub(r"\1\2", re.sub(r"[\n\t]", " ", text).strip().lower()))
+    for sign in _PUNCTUATION:
+        said = said.replace(sign, " ")
+    return " ".join(word for word in said.split() if word not in _ARTICLES)
+
+
+def read_count(text: str, spec: ReplySpec) -> str | None:
+    """The cleaned reply: right if it is the true number letter for letter; its error counts if it is a number at all.
+
+    `int` of the script takes `07` as well: for 7 it is wrong, with an error of 0.
+    """
+    return as_vqa(text) or None
+
+
+def whole(said: str) -> int | None:
+    """The number that a cleaned reply is, or None."""
+    return int(said) if re.fullmatch(rf"\d{{1,{_LONGEST}}}", said) else None
+
+
+def read_depth(text: str, spec: ReplySpec) -> float | None:
+    """Half the sum of the last two whole numbers of a reply, or its only one, in metres; None without any.
+
+    `D. 4-5` is 4.5, and so is `4.5`; `12.0` is 6.
+    """
+    found = re.findall(r"\d+", as_vqa(text))[-2:]
+    if not found or any(len(number) > _LONGEST for number in found):
+        return None
+    return sum(map(int, found)) / len(found)
+
+
+def read_first_box(text: str, spec: ReplySpec) -> Box | None:
+    """The first four numbers of a reply, led back to pixels, exchanged corners put right; None for fewer."""
+    numbers = _first(text, 4)
+    if numbers is None:
+        return None
+    x1, y1, x2, y2 = numbers
+    box = min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+    return box if spec.frame is None else spec.frame.inverse().box(box)
+
+
+def read_first_colour(text: str, spec: ReplySpec) -> tuple[float, ...] | None:
+    """The first three numbers of a reply, cut to 0..255; None for fewer."""
+    numbers = _first(text, 3)
+    return None if numbers is None else tuple(max(0.0, min(255.0, number)) for number in numbers)
+
+
+def _first(text: str, count: int) -> list[float] | None:
+    found = _SIGNED.findall(text)[:count]
+    numbers = [float(number) for number in found]
+    return numbers if len(numbers) == count and all(map(math.isfinite, numbers)) else None
+
+
+def read_whole_text(text: str, spec: ReplySpec) -> str | None:
+    """All of a reply, as the script for OCR compares it; an empty one scores 0."""
+    return re.sub(r"[\n\t]", " ", text).strip() or None
+
+
+def _keys(spec: ReplySpec, right: Callable[[str], bool]) -> tuple[str, ...]:
+    """The keys of the options that would be right, each by the first name under which it is shown."""
+    return tuple(key for key in spec.offered if right(spec.name(key)))
+
+
+def read_equal(text: str, spec: ReplySpec) -> tuple[str, ...]:
+    """Relative depth: the option that the cleaned reply equals, number and all: `1. red`, never `red`."""
+    said = as_vqa(text)
+    return _keys(spec, lambda truth: as_vqa(truth) == said)
+
+
+def read_number_or_equal(text: str, spec: ReplySpec) -> tuple[str, ...]:
+    """Action: the option with the number that the reply begins with; where either has none, equal cleaned texts."""
+    said = as_action(text)
+    number = re.match(r"\d+", said)
+
+    def right(truth: str) -> bool:
+        own = re.match(r"\d+", as_action(truth))
+        if own and number:
+            return own[0] == number[0]
+        return as_action(truth) == said
+
+    return _keys(spec, right)
+
+
+def read_any_token(text: str, spec: ReplySpec) -> tuple[str, ...]:
+    """Fine-grained: every option of which any word or number stands in the reply.
+
+    Words are what stands between dots and spaces, capitals count. `3. Boletus edulis` is right for any truth with
+    number 3, or with `Boletus` in its name.
+    """
+    said = set(_tokens(text))
+    return _keys(spec, lambda truth: not said.isdisjoint(_tokens(truth)))
+
+
+def read_first_token(text: str, spec: ReplySpec) -> tuple[str, ...]:
+    """Spatial: the options whose letter the reply begins with, or whose other words every stretch of it consists of.
+
+    "Every stretch" holds of a reply with fewer words than that: `B`, `left` or nothing is right whatever the truth.
+    """
+    said = [token.lower() for token in _tokens(text)]
+
+    def right(truth: str) -> bool:
+        own = [token.lower() for token in _tokens(truth)]
+        rest = own[1:]
+        stretches = (said[n : n + len(rest)] for n in range(len(said) - len(rest) + 1))
+        return own[0] == said[0] or (bool(rest) and all(stretch == rest for stretch in stretches))
+
+    return _keys(spec, right)
+
+
+def _tokens(text: str) -> list[str]:
+    return re.split(r"[. ]+", re.sub(r"[\n\t]", " ", text).strip())

@@ -1,0 +1,231 @@
+"""How AVA-Bench is scored: `strict`, and `published`, which does what the authors' scripts do.
+
+`strict` reads with the one parser and gives what it cannot read the worst score of `WORST`; where the scale has no end,
+answers are held to that score too, so that silence never pays. `published` leaves out what the scripts skip, and cuts
+nothing off. Of five abilities no script was released (`released_scorers.NO_SCORER`): there `published` is accuracy as
+the paper's text says, read by the one parser, and is the same as `strict`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item, ReplySpec
+from snellen.core.score import Metric, Protocol
+from snellen.scoring.metrics import anls, anls_05, ciede2000, giou, mae_over_gt
+from snellen.scoring.protocols import ACCURACY, by_item, correct, guess, strict
+from snellen.suites.ava_bench import released_scorers as released
+from snellen.suites.ava_bench.items import FREE, TASKS, bin_middle
+
+WORST: Mapping[str, float] = MappingProxyType(
+    {
+        "accuracy": 0.0,
+        "anls": 0.0,
+        "anls_05": 0.0,
+        "giou": -1.0,
+        "mae_over_gt": 1.0,
+        "ciede2000": 100.0,
+    }
+)
+"""The score of an unreadable reply under `strict`.
+
+An answered MAE/GT above 1 counts as 1 (the error of who says nothing, or 0) and an answered CIEDE2000 above 100 (black
+for white) as 100. The other three end there by themselves.
+"""
+PEERS = 24
+"""How many other items' truths the chance of a free answer is taken over."""
+
+# Metrics
+
+
+def measured(metric: str, protocol: str) -> str:
+    """The measure of an item that holds the chance of a metric of a free answer (`with_chance`)."""
+    return f"chance_{protocol}_{metric}"
+
+
+def _drawn(metric: str, protocol: str) -> Callable[[Item], float]:
+    return lambda item: item.measures.get(measured(metric, protocol), math.nan)
+
+
+def _held(score: Callable[[Item, Any], float], worst: float) -> Callable[[Item, Any], float]:
+    return lambda item, said: min(score(item, said), worst)
+
+
+def _overlap(item: Item, said: Any) -> float:
+    x1, y1, x2, y2 = (float(side) for side in item.answer)
+    return giou((x1, y1, x2, y2), said)
+
+
+def _colour_apart(item: Item, said: Any) -> float:
+    return ciede2000(item.answer, said)
+
+
+def _count_apart(item: Item, said: Any) -> float:
+    return mae_over_gt(float(item.answer), float(said))
+
+
+def _released_count_apart(item: Item, said: str) -> float:
+    number = released.whole(said)
+    return math.nan if number is None else _count_apart(item, number)
+
+
+def _same_digits(item: Item, said: str) -> float:
+    return float(said == str(item.answer))
+
+
+def _bin_apart(item: Item, said: Any) -> float:
+    return mae_over_gt(bin_middle(item.answer), bin_middle(said))
+
+
+def _metres_apart(item: Item, said: float) -> float:
+    return mae_over_gt(bin_middle(item.answer), said)
+
+
+def _same_rounded(item: Item, said: float) -> float:
+    return float(round(bin_middle(item.answer)) == round(said))
+
+
+def _guessed(score: Callable[[Item, float], float], worst: float = math.inf) -> Callable[[Item], float]:
+    """The mean score of a uniform draw among the bins offered, each at its middle."""
+
+    def chance(item: Item) -> float:
+        each = [min(score(item, bin_middle(option.key)), worst) for option in item.options]
+        return sum(each) / len(each) if each else math.nan
+
+    return chance
+
+
+def _same_text(item: Item, said: str) -> float:
+    return anls(item.answer, said)
+
+
+def _same_text_05(item: Item, said: str) -> float:
+    return anls_05(item.answer, said)
+
+
+def _named(item: Item, said: Any) -> float:
+    return float(item.answer in said)
+
+
+def _free(name: str, score: Callable[[Item, Any], float], protocol: str, **told: Any) -> Metric:
+    """A metric of a free answer: worst and, where errors have no end, held to it under `strict`."""
+    worst = WORST[name] if protocol == "strict" else math.nan
+    upward = name not in ("mae_over_gt", "ciede2000")
+    if protocol == "strict" and not upward:
+        score = _held(score, worst)
+    told = {"worst": worst, "chance": _drawn(name, protocol), **told}
+    return Metric(name, score, higher_is_better=upward, share=name in ("accuracy", "anls", "anls_05"), **told)
+
+
+NAMED = Metric("accuracy", _named, chance=guess)
+"""Share of replies for which the script of a choice says right, 0 to 1. Chance is that of a guesser who writes one
+option as it is shown."""
+DEPTH = WORST["mae_over_gt"]
+
+
+def _published(
+    read: Callable[[str, ReplySpec], Any], *metrics: Metric, unreadable: Any = "left out"
+) -> Mapping[str, Protocol]:
+    return {"published": Protocol("published", read, metrics, by_item, unreadable)}
+
+
+def _both(told: Protocol, published: Mapping[str, Protocol]) -> Mapping[str, Protocol]:
+    return MappingProxyType({"strict": told, **published})
+
+
+def _chosen(read: Callable[[str, ReplySpec], Any]) -> Mapping[str, Protocol]:
+    return _both(strict(), _published(read, NAMED, unreadable="worst"))
+
+
+PROTOCOLS: Mapping[str, Mapping[str, Protocol]] = MappingProxyType(
+    {
+        "localization": _both(
+            strict(_free("giou", _overlap, "strict")),
+            _published(released.read_first_box, _free("giou", _overlap, "published")),
+        ),
+        "counting": _both(
+            strict(_free("mae_over_gt", _count_apart, "strict"), _free("accuracy", correct, "strict")),
+            _published(
+                released.read_count,
+                _free("mae_over_gt", _released_count_apart, "published"),
+                _free("accuracy", _same_digits, "published", worst=0.0),
+                unreadable="worst",
+            ),
+        ),
+        "colour": _both(
+            strict(_free("ciede2000", _colour_apart, "strict")),
+            _published(released.read_first_colour, _free("ciede2000", _colour_apart, "published")),
+        ),
+        "absolute-depth": _both(
+            strict(_free("mae_over_gt", _bin_apart, "strict", chance=_guessed(_metres_apart, DEPTH)), ACCURACY),
+            _published(
+                released.read_depth,
+                _free("mae_over_gt", _metres_apart, "published", chance=_guessed(_metres_apart)),
+                Metric("accuracy", _same_rounded, chance=_guessed(_same_rounded)),
+            ),
+        ),
+        "ocr": _both(
+            strict(_free("anls", _same_text, "strict"), _free("anls_05", _same_text_05, "strict")),
+            _published(
+                released.read_whole_text,
+                _free("anls_05", _same_text_05, "published", worst=0.0),
+                _free("anls", _same_text, "published", worst=0.0),
+                unreadable="worst",
+            ),
+        ),
+        "relative-depth": _chosen(released.read_equal),
+        "action": _chosen(released.read_number_or_equal),
+        "fine-grained": _chosen(released.read_any_token),
+        "spatial": _chosen(released.read_first_token),
+        **{task: _both(strict(), {"published": replace(strict(), name="published")}) for task in released.NO_SCORER},
+    }
+)
+"""By task. The first metric under `published` is that of Table 5; OCR's there has the threshold of the script, which
+Eq. 3 lacks, so `strict` puts `anls` first and gives both."""
+
+
+def protocols(task: str) -> Mapping[str, Protocol]:
+    """The protocols of a task by name. Raises SnellenError for a task there is not."""
+    if task not in PROTOCOLS:
+        raise SnellenError(f"ava-bench has no task {task!r}; there are {', '.join(TASKS)}")
+    return PROTOCOLS[task]
+
+
+def with_chance(items: Sequence[Item]) -> list[Item]:
+    """The items, those of tasks without options with what a blind guess is worth: recipes call it once, at the end.
+
+    A guess is the truth of another item of the task and split, read under each protocol; the mean over up to `PEERS` of
+    them, evenly spread in the order given, becomes a measure (`measured`). Only test items get one; an only child has
+    no chance.
+    """
+    peers: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        peers.setdefault((item.task, item.split), []).append(item)
+    places = {one.item_id: n for alike in peers.values() for n, one in enumerate(alike)}
+
+    def told(item: Item) -> Item:
+        alike = peers[item.task, item.split]
+        if item.task not in FREE or item.split != "test" or len(alike) < 2:
+            return item
+        count = min(PEERS, len(alike) - 1)
+        steps = (1 + (n * (len(alike) - 1)) // count for n in range(count))
+        others = [alike[(places[item.item_id] + step) % len(alike)] for step in steps]
+        return replace(item, measures={**item.measures, **_chances(item, others)})
+
+    return [told(item) for item in items]
+
+
+def _chances(item: Item, others: Sequence[Item]) -> dict[str, float]:
+    spec = item.view().reply
+    found: dict[str, float] = {}
+    for name, protocol in PROTOCOLS[item.task].items():
+        said = [protocol.read(spec.write(other.answer), spec) for other in others]
+        for metric in protocol.metrics:
+            each = [metric.worst if one is None else metric.score(item, one) for one in said]
+            found[measured(metric.name, name)] = sum(each) / len(each)
+    return found

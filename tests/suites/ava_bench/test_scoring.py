@@ -1,0 +1,229 @@
+"""Replies to scores under `strict` and `published`, held against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from snellen.analysis.results import results
+from snellen.core.errors import SnellenError
+from snellen.core.item import Affine, Item
+from snellen.core.itemset import write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.response import Response
+from snellen.runs.score import score, score_one
+from snellen.suites.ava_bench import items as make
+from snellen.suites.ava_bench.items import CHOICES, FREE, TASKS
+from snellen.suites.ava_bench.released_scorers import NO_SCORER, as_action, as_vqa
+from snellen.suites.ava_bench.scoring import WORST, protocols, with_chance
+from snellen.suites.ava_bench.transforms import Labelled
+from tests.helpers.journey import suite_of, task
+from tests.suites.ava_bench.made import one_of_each, shown
+
+SQUARE = Affine(1 / 200, 0, 0, 0, 1 / 200, 0.25)
+"""200 x 100 pixels in the middle of a square, in shares of it."""
+LEFT_OUT = math.nan
+
+
+def replied(item: Item, text: str) -> Response:
+    view = item.view()
+    if item.answer_kind == "choice":
+        lettered = item.task in ("spatial", "absolute-depth")
+        labelled = Labelled("letters" if lettered else "numbers")
+        view = labelled(view, MediaFolder(Path()), np.random.default_rng(0))
+    spec = replace(view.reply, frame=SQUARE) if item.answer_kind == "box" else view.reply
+    return Response("r", "own:x", "f", item.item_id, item.task, "vanilla", 0, "ok", text, "", spec, ())
+
+
+# Worked out by hand. Localization: the truth is [.05, .35, .25, .55]; beside it lies a box as large, whose hull is
+# full, so that GIoU is 0 - 0; half of it is .5 - 0. Colour: the truth is (232, 9, 10). Depth: the middles are 3.5, 4.5
+# and 5.5, 1 / 4.5 apart. OCR: one letter of four, half, and 12 of 16 letters too many.
+LINES: dict[str, list[tuple[str, float, float]]] = {
+    "localization": [
+        ("[0.05, 0.35, 0.25, 0.55]", 1, 1),
+        ("The answer is [0.25, 0.35, 0.45, 0.55].", 0, 0),
+        ("[0.05, 0.35, 0.15, 0.55]", 0.5, 0.5),
+        ("[0.25, 0.55, 0.05, 0.35]", -1, 1),
+        ("0.05 0.35 0.25 0.55 0.9", -1, 1),
+        ("in the upper left corner", -1, LEFT_OUT),
+        ("", -1, LEFT_OUT),
+    ],
+    "counting": [
+        ("7", 0, 0),
+        ("seven", 0, 0),
+        ("There are 9 apples.", 2 / 7, LEFT_OUT),
+        ("21", 1, 2),
+        ("none", 1, 1),
+        ("07", 0, 0),
+        ("a dozen", 1, LEFT_OUT),
+        ("", 1, LEFT_OUT),
+    ],
+    "colour": [
+        ("[232, 9, 10]", 0, 0),
+        ("rgb(232, 9, 10)", 0, 0),
+        ("232 9 10 255", 100, 0),
+        ("[232, 9.0, 10]", 100, 0),
+        ("red", 100, LEFT_OUT),
+    ],
+    "absolute-depth": [
+        ("B. 4-5", 0, 0),
+        ("A. 3-4", 1 / 4.5, 1 / 4.5),
+        ("C", 1 / 4.5, LEFT_OUT),
+        ("4.5 m", 1, 0),
+        ("20", 1, 15.5 / 4.5),
+        ("12.0", 1, 1.5 / 4.5),
+        ("far", 1, LEFT_OUT),
+    ],
+    "ocr": [("stop", 1, 1), ("ST0P", 0.75, 0.75), ("ST", 0.5, 0), ("The word is STOP", 0.25, 0), ("", 0, 0)],
+    "spatial": [
+        ("A. Left above", 1, 1),
+        ("a", 1, 1),
+        ("B. Left below", 0, 0),
+        ("It is left above", 1, 0),
+        ("B", 0, 1),
+        ("", 0, 1),
+    ],
+    "relative-depth": [
+        ("2. blue", 1, 1),
+        ("Two. Blue", 1, 1),
+        ("blue", 1, 0),
+        ("1. blue", 0, 0),
+        ("1. red", 0, 0),
+    ],
+    "action": [("3. boxing", 1, 1), ("3", 1, 1), ("3. buying", 0, 1), ("Boxing!", 1, 0), ("30. boxing", 1, 0)],
+    "fine-grained": [
+        ("1. Agarica", 1, 1),
+        ("1. Boletus edulis", 0, 1),
+        ("agarica", 1, 0),
+        ("2. Boletus edulis", 0, 0),
+        ("Agarica or Boletus edulis", 0, 1),
+    ],
+    **{
+        name: [(item.view().reply.name(str(item.answer)), 1, 1), ("none of them", 0, 0)]
+        for name, item in one_of_each().items()
+        if name in NO_SCORER
+    },
+}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_first_metrics_of_every_reply(name: str) -> None:
+    item = one_of_each()[name]
+    for text, *worth in LINES[name]:
+        found = [score_one(item, replied(item, text), how)[2] for how in protocols(name).values()]
+        values = [first[how.metrics[0].name] for first, how in zip(found, protocols(name).values(), strict=True)]
+        assert values == pytest.approx(worth, nan_ok=True, abs=1e-9), text
+
+
+def test_colours_farther_apart_than_black_and_white_count_as_those() -> None:
+    item = make.colour_item(shown(), (10, 20, 50, 60), (0, 255, 0))
+    worth = [
+        score_one(item, replied(item, "[255, 0, 255]"), how)[2]["ciede2000"] for how in protocols("colour").values()
+    ]
+    assert worth[0] == WORST["ciede2000"] == 100
+    assert worth[1] == pytest.approx(111.41, abs=0.02)
+    red = make.colour_item(shown(), (10, 20, 50, 60), (255, 0, 0))
+    near = [score_one(red, replied(red, "[200, 30, 20]"), how)[2]["ciede2000"] for how in protocols("colour").values()]
+    assert near == pytest.approx([11.1, 11.1], abs=0.05)
+    # What the printed recipe would give, which takes RGB for XYZ: 122.8.
+
+
+def table(root: Path, name: str, texts: list[str]) -> pd.DataFrame:
+    items = [one_of_each(str(n))[name] for n in range(len(texts))]
+    built = write_itemset(root, items, source="released", recipe={})
+    suite = suite_of(tasks=[task(id=name, kind=items[0].answer_kind, protocols=protocols(name))])
+    told = [replied(item, text) for item, text in zip(items, texts, strict=True)]
+    held = [results(score(told, built, suite, one), built, suite, []) for one in protocols(name)]
+    return pd.concat(held).set_index(["protocol", "metric"])
+
+
+def cells(found: pd.DataFrame, place: tuple[str, str], *columns: str) -> list[float]:
+    return [float(found.loc[place, column]) for column in columns]  # type: ignore[arg-type]
+
+
+def test_counts_that_are_skipped_still_count_as_wrong(tmp_path: Path) -> None:
+    found = table(tmp_path, "counting", ["7", "There are 7 apples.", "07", "21", "a dozen", ""])
+    assert cells(found, ("strict", "mae_over_gt"), "value", "n") == [3 / 6, 6]
+    assert cells(found, ("strict", "accuracy"), "value", "n") == [3 / 6, 6]
+    # published: errors 0, 0 and 14 / 7 of three numbers; of six replies only the bare 7 is right.
+    assert cells(found, ("published", "mae_over_gt"), "value", "n") == [pytest.approx(2 / 3), 3]
+    assert cells(found, ("published", "accuracy"), "value", "n") == [pytest.approx(1 / 6), 6]
+
+
+def test_depths_next_to_each_other_may_round_to_the_same(tmp_path: Path) -> None:
+    # 3.5 and 4.5 both round to 4, 5.5 to 6; what cannot be read is left out of both numbers.
+    found = table(tmp_path, "absolute-depth", ["B. 4-5", "A. 3-4", "C. 5-6", "far"])
+    assert cells(found, ("strict", "accuracy"), "value", "n", "chance") == pytest.approx([1 / 4, 4, 1 / 3])
+    assert cells(found, ("published", "accuracy"), "value", "n", "chance") == pytest.approx([2 / 3, 3, 2 / 3])
+    apart = 1 / 4.5
+    assert cells(found, ("strict", "mae_over_gt"), "value", "chance") == pytest.approx(
+        [(2 * apart + 1) / 4, 2 * apart / 3]
+    )
+    assert cells(found, ("published", "mae_over_gt"), "value", "chance") == pytest.approx(
+        [2 * apart / 3, 2 * apart / 3]
+    )
+
+
+def test_texts_have_both_similarities(tmp_path: Path) -> None:
+    found = table(tmp_path, "ocr", ["stop", "ST0P", "ST", ""])
+    assert found["value"].to_dict() == {
+        ("strict", "anls"): 2.25 / 4, ("strict", "anls_05"): 1.75 / 4,
+        ("published", "anls_05"): 1.75 / 4, ("published", "anls"): 2.25 / 4,
+    }  # fmt: skip
+
+
+def test_the_chance_of_a_free_answer_is_that_of_other_truths() -> None:
+    counts = [make.counting_item(shown(str(n)), "cups", count) for n, count in enumerate((2, 3, 10))]
+    lesson = make.counting_item(shown("9", split="train"), "cups", 40)
+    *told, kept = with_chance([*counts, lesson])
+    # strict: for 2 said 3 and 10 -> 1/2 and 4, held to 1; for 3 said 2 and 10 -> 1/3 and 7/3; for 10 -> .8 and .7.
+    strict = [item.measures["chance_strict_mae_over_gt"] for item in told]
+    assert strict == pytest.approx([0.75, (1 / 3 + 1) / 2, 0.75])
+    published = [item.measures["chance_published_mae_over_gt"] for item in told]
+    assert published == pytest.approx([2.25, (1 / 3 + 7 / 3) / 2, 0.75])
+    assert kept == lesson
+    assert [protocols("counting")["strict"].metrics[0].chance(item) for item in told] == strict
+
+
+def test_every_test_item_has_a_chance_under_every_protocol() -> None:
+    many = [item for n in range(30) for item in one_of_each(str(n)).values()]
+    for item in with_chance(many):
+        for protocol in protocols(item.task).values():
+            assert not any(math.isnan(metric.chance(item)) for metric in protocol.metrics)
+
+
+def test_scales_and_worst_scores() -> None:
+    metrics = {
+        (name, metric.name): metric
+        for name in TASKS
+        for metric in protocols(name)["strict"].metrics
+    }  # fmt: skip
+    assert {metric.worst for (_, name), metric in metrics.items() if name in ("accuracy", "anls", "anls_05")} == {0}
+    assert {name for (_, name) in metrics} == set(WORST)
+    assert {name: metric.worst for (_, name), metric in metrics.items()} == dict(WORST)
+    assert {name for (_, name), metric in metrics.items() if not metric.share} == {"giou", "mae_over_gt", "ciede2000"}
+    assert {name for (_, name), metric in metrics.items() if not metric.higher_is_better} == {
+        "mae_over_gt", "ciede2000",
+    }  # fmt: skip
+    assert set(CHOICES) | set(FREE) == set(TASKS)
+    with pytest.raises(SnellenError, match="no task 'depth'"):
+        protocols("depth")
+
+
+@pytest.mark.parametrize(
+    ("text", "vqa", "action"),
+    [
+        ("D. 4-5", "d 4 5", "d 4 5"),
+        ("A bus, - 1,000", "bus 1000", "bus 1000"),
+        ("4 -5", "4 5", "4 5"),
+        ("The ten.\n3.5", "10 3.5", "ten 3.5"),
+        ("(two)", "2", "two"),
+    ],
+)
+def test_replies_are_cleaned_as_the_scripts_do(text: str, vqa: str, action: str) -> None:
+    assert (as_vqa(text), as_action(text)) == (vqa, action)
