@@ -274,7 +274,10 @@ def test_card_and_fingerprint() -> None:
 
     plain = card()
     assert (
-        plain == card(temperature="0.0") == card(attempts="2", timeout="9", at_once="4", price_in="3", max_pictures="1")
+        plain
+        == card(temperature="0.0")
+        == card(attempts="2", timeout="9", at_once="4", price_in="3", max_pictures="1")
+        == card(family="llava", reasoning="yes", counterpart="chat:openai/gpt-4o")
     )
     others = [
         card(temperature="1"),
@@ -284,11 +287,12 @@ def test_card_and_fingerprint() -> None:
         card(reasoning_effort="low"),
     ]
     assert len({plain, *others, card(temperature="none")}) == 7
-    with serving("A", temperature="0.5", seed="none", price_in="2.5", price_out="10") as (subject, _):
+    with serving("A", temperature="0.5", seed="none", price_in="2.5", price_out="10", reasoning="no") as (subject, _):
         held = subject.card
     assert held.name.endswith("?temperature=0.5&seed=none")
     assert held.settings["model"] in held.name
     assert {key: held.attributes[key] for key in ("price_in", "price_out")} == {"price_in": "2.5", "price_out": "10"}
+    assert held.attributes["reasoning"] == "no"
     assert held.accepts == {"picture"}
     assert held.at_once == 100
 

@@ -13,6 +13,8 @@ from snellen.core.errors import SnellenError
 
 _ANSWERS = ("temperature", "max_tokens", "seed", "top_p", "reasoning_effort")
 """The settings that may change what is answered, and so make the fingerprint."""
+TOLD = ("family", "reasoning", "counterpart")
+"""Settings that change no answer and describe the subject: they become attributes of its card."""
 _LEFT_OPEN = "none"
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _KINDS = ("picture", "video")
@@ -26,7 +28,8 @@ class ChatSettings:
     `temperature`, `max_tokens`, `seed`, `top_p` and `reasoning_effort` may change answers; None leaves one to the
     service. `attempts` is tries a call, `timeout` seconds an attempt, `at_once` the most calls under way. `price_in`
     and `price_out` are money per million tokens, told by the user, never guessed. `accepts` None: what the provider
-    takes.
+    takes. `family`, `reasoning` and `counterpart` (`TOLD`) only describe the subject, for comparisons in reports: the
+    counterpart is the name of a subject of the same run that does not reason.
     """
 
     temperature: float | None = 0.0
@@ -41,6 +44,13 @@ class ChatSettings:
     price_out: float | None = None
     max_pictures: int | None = None
     accepts: frozenset[str] | None = None
+    family: str | None = None
+    reasoning: str | None = None
+    counterpart: str | None = None
+
+    def told(self) -> dict[str, str]:
+        """What was said of the subject."""
+        return {name: value for name in TOLD if (value := getattr(self, name)) is not None}
 
     def answering(self) -> dict[str, Any]:
         """The settings that may change answers and are not left to the service."""
@@ -54,7 +64,7 @@ class LocalSettings:
     `max_new_tokens` ends a reply. `temperature` 0 takes the likeliest token, above it tokens are drawn, from `seed` and
     the call's own random stream. `dtype` is the weights' type on the device (`auto`: the checkpoint's), `batch` how
     many prompts go through the model at once. `frames` is how videos are shown where a suite asks the subject
-    (None: the suite decides).
+    (None: the suite decides). `family`, `reasoning` and `counterpart` as in `ChatSettings`.
     """
 
     max_new_tokens: int = 512
@@ -66,6 +76,13 @@ class LocalSettings:
     frames: str | None = None
     max_pictures: int | None = None
     accepts: frozenset[str] = frozenset({"picture"})
+    family: str | None = None
+    reasoning: str | None = None
+    counterpart: str | None = None
+
+    def told(self) -> dict[str, str]:
+        """What was said of the subject."""
+        return {name: value for name in TOLD if (value := getattr(self, name)) is not None}
 
     def answering(self) -> dict[str, Any]:
         """The settings that may change answers, but for the device; a batch rounds otherwise than a prompt alone."""
@@ -159,6 +176,8 @@ def _kinds(written: str) -> frozenset[str]:
     return frozenset(words)
 
 
+_TOLD: dict[str, Callable[[str], Any]] = {"family": str, "reasoning": _one_of("yes", "no"), "counterpart": str}
+
 _READ: dict[str, Callable[[str], Any]] = {
     "temperature": _or_open(_number(0, 2)),
     "max_tokens": _or_open(_whole(1, 10**9)),
@@ -172,6 +191,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "price_out": _number(0, 1e9),
     "max_pictures": _whole(0, 10**6),
     "accepts": _kinds,
+    **_TOLD,
 }
 assert list(_READ) == [field.name for field in fields(ChatSettings)]
 
@@ -185,5 +205,6 @@ _READ_LOCAL: dict[str, Callable[[str], Any]] = {
     "frames": _frames,
     "max_pictures": _whole(0, 10**6),
     "accepts": _pictures_only,
+    **_TOLD,
 }
 assert list(_READ_LOCAL) == [field.name for field in fields(LocalSettings)]

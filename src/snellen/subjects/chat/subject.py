@@ -69,7 +69,7 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
         raise SnellenError(
             f"chat:{name}: the model layer sends this provider no videos; leave them out of accepts=, and show frames"
         )
-    attributes = {"provider": provider}
+    attributes = {"provider": provider, **held.told()}
     for price in ("price_in", "price_out"):
         if (told := getattr(held, price)) is not None:
             attributes[price] = f"{told:g}"
