@@ -27,6 +27,7 @@ EXAMPLES: Mapping[str, str] = {
     "chat:openai/gpt-4o": "a hosted model (a bare openai/gpt-4o too); settings after '?', e.g. ?temperature=0.5",
     "chat:openai-api/SERVICE/MODEL": "any OpenAI-compatible server (SERVICE_BASE_URL, SERVICE_API_KEY)",
     "chat:vllm/MODEL": "a model served by vLLM",
+    "chat:hf/PATH_OR_ID": "any image-text-to-text model of transformers, run in this process",
     "encoder:efficientnet-lite0": "ImageNet CNN, packaged weights (also efficientnet-lite2)",
     "encoder:conse": "image-text encoder made of two packaged models",
     "encoder:colour-histogram": "colour alone",

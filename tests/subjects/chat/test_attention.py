@@ -31,7 +31,12 @@ from tests.subjects.chat import tiny_models
 
 torch, transformers = tiny_models.torch, tiny_models.transformers
 
-FAMILIES = {"llava": tiny_models.llava, "idefics3": tiny_models.idefics3, "qwen2_vl": tiny_models.qwen2_vl}
+FAMILIES = {
+    "llava": tiny_models.llava,
+    "idefics3": tiny_models.idefics3,
+    "qwen2_vl": tiny_models.qwen2_vl,
+    "gemma3": tiny_models.gemma3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +180,8 @@ def test_spans_of_a_whole_prompt(models: dict[str, TransformersChat], media: Med
         ),
         # resized to 40 by 16 pixels, 8 by 8 a token
         ("qwen2_vl", 10, [Tile(0, 2, 5, (0, 0, 40, 20))]),
+        # made square; a mark and two line breaks on either side
+        ("gemma3", 3 + 4 + 3, [Tile(0, 2, 2, (0, 0, 40, 20))]),
     ],
 )
 def test_which_pixels_tokens_stand_for(
@@ -185,7 +192,8 @@ def test_which_pixels_tokens_stand_for(
     assert span.stop - span.start == tokens
     assert span.tiles == tuple(tiles)
     assert len(span.seen) == sum(tile.rows * tile.columns for tile in tiles)
-    assert {told.pieces[token] for token in span.seen} == {models[family].checkpoint.processor.image_token}
+    token = models[family].checkpoint.config.image_token_id
+    assert {told.pieces[seen] for seen in span.seen} == {models[family].checkpoint.processor.tokenizer.decode([token])}
 
 
 def made(media: MediaFolder) -> Rollout:

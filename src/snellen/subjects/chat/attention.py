@@ -74,7 +74,8 @@ def attention_of(
     checkpoint = subject.checkpoint
     processor, model = checkpoint.processor, checkpoint.model
     asked = to_asked(processor, prompt, media)
-    spans = find_spans(processor, prompt, media, asked)
+    # The configuration's, not the processor's: that one may name the mark which opens a picture (Gemma 3).
+    spans = find_spans(processor, getattr(checkpoint.config, "image_token_id", None), prompt, media, asked)
     with checkpoint.lock:
         if reply is None:
             (said,), _ = generated(checkpoint, model, replace(subject.settings, temperature=0.0), [asked])

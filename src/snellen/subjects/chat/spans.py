@@ -62,8 +62,10 @@ class Span:
         return self.kind if self.part is None else f"{self.kind} {self.part}"
 
 
-def find_spans(processor: Any, prompt: Prompt, media: MediaFolder, asked: Asked) -> tuple[Span, ...]:
-    """The spans of all tokens of a prompt, in order, without gaps.
+def find_spans(
+    processor: Any, visual: int | None, prompt: Prompt, media: MediaFolder, asked: Asked
+) -> tuple[Span, ...]:
+    """The spans of all tokens of a prompt, in order, without gaps. `visual` is the token that stands for pixels.
 
     Raises SnellenError where processor or template do not tell what went where.
     """
@@ -73,7 +75,7 @@ def find_spans(processor: Any, prompt: Prompt, media: MediaFolder, asked: Asked)
         offsets, ids = told["offset_mapping"][0], told["input_ids"][0]
     except (KeyError, NotImplementedError, TypeError, ValueError) as error:
         raise SnellenError(f"{type(processor).__name__} does not tell where pictures lie among its tokens") from error
-    if len(replaced) != len(asked.pictures):
+    if len(replaced) != len(asked.pictures) or (asked.pictures and visual is None):
         raise SnellenError(f"{type(processor).__name__} does not tell where pictures lie among its tokens")
     places = [*_places(processor, prompt, media, asked, replaced)]
     owner = [_owner(begin, end, places) for begin, end in offsets]
@@ -87,7 +89,7 @@ def find_spans(processor: Any, prompt: Prompt, media: MediaFolder, asked: Asked)
         if not isinstance(shown, Media):
             spans.append(Span("template" if shown is None else "text", start, stop, part))
             continue
-        seen = tuple(token for token in tokens if ids[token] == processor.image_token_id)
+        seen = tuple(token for token in tokens if ids[token] == visual)
         size = asked.pictures[count].size
         tiles = _tiles(processor, grids, count, len(asked.pictures), size, len(seen), replaced[count]["replacement"])
         spans.append(Span("picture", start, stop, part, shown, roles[part], seen, tiles))
@@ -158,8 +160,8 @@ def _tiles(
 ) -> tuple[Tile, ...]:
     """The pixels behind a picture's visual tokens, for the layouts that are known; otherwise none.
 
-    Known are grids that the processor tells (Qwen), tiles marked in words beside the whole picture (Idefics 3,
-    SmolVLM), and one square grid a picture (LLaVA, Gemma 3, PaliGemma).
+    Known are grids that the processor tells (Qwen), tiles marked in words beside the whole picture (Idefics 3), and
+    one square grid a picture (LLaVA, Gemma 3).
     """
     whole = (0.0, 0.0, float(size[0]), float(size[1]))
     if "image_grid_thw" in grids:
