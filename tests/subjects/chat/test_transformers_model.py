@@ -267,7 +267,7 @@ def test_card(models: dict[str, Path], tmp_path: Path) -> None:
     assert usual.name == f"chat:hf/{folder}?max_new_tokens=12&dtype=float32"
     assert usual.accepts == {"picture"}
     assert usual.at_once == 16
-    assert usual.attributes == {"provider": "hf", "family": "llava"}
+    assert usual.attributes == {"provider": "hf", "family": "llava", "price_in": "0", "price_out": "0"}
     assert chat(folder, batch="3", frames="1fps").card.attributes["frames"] == "1fps"
     assert make_subject(f"chat:hf/{folder}?dtype=float32&device=cpu&max_new_tokens=12").card == usual
     changes = [{"temperature": "1"}, {"batch": "2"}, {"seed": "5"}, {"max_new_tokens": "9"}, {"frames": "8"}]

@@ -88,7 +88,8 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
         held["device"] = checkpoint.device
     usual = LocalSettings().answering()
     changed = [f"{name}={value}" for name, value in told.items() if name != "batch" and value != usual.get(name)]
-    attributes = {"provider": "hf", "family": str(checkpoint.config.model_type), **settings.told()}
+    attributes = {"provider": "hf", "price_in": "0", "price_out": "0", "family": str(checkpoint.config.model_type)}
+    attributes |= settings.told()
     card = SubjectCard(
         name=checkpoint.who + ("?" + "&".join(changed) if changed else ""),
         settings=held,
