@@ -179,7 +179,12 @@ def test_choice_keeps_what_judges_missed(candidates: ItemSet, chosen: ItemSet, v
             *(f"fake:scripted=judge-{n}.json" for n in range(5)),
         ]
         assert item.support == candidates.by_id[item.item_id].support
+    held = [item.regions["box"] for item in chosen.items if "box" in item.regions]
+    mean = sum(x2 - x1 for x1, _, x2, _ in held) / len(held)
+    assert mean != 4, "what all candidates have"
+    assert {item.measures["mean_region_width"] for item in chosen.items if "box" in item.regions} == {mean}
     notes = "\n".join(chosen.card.notes)
+    assert "left out, the picture cannot be read: TomatoLeaf/train/late blight/torn" in notes
     assert "difficulty: 23 of 35 candidates kept, 5 judges" in notes
     assert f"1 candidates left out, answered by fewer than 5 judges: {candidates.items[0].item_id}" in notes
     assert "11 candidates left out, too easy: a share of 0.21 or more of the judges was right" in notes
@@ -215,6 +220,8 @@ def test_a_review_by_people_and_one_by_a_subject(chosen: ItemSet, tmp_path: Path
     notes = "\n".join(by_people.card.notes)
     assert f"1 items left out, by the review (blurred): {first.item_id}" in notes
     assert f"1 items left out, no decision: {second.item_id}" in notes
+    assert "11 candidates left out, too easy" in notes
+    assert "not reviewed" not in notes
     assert "ann" in by_people.items[0].provenance["construction_subjects"]
 
     verdicts = {one.item_id: json.dumps({"clear": True, "answerable": one is not second}) for one in chosen.items}

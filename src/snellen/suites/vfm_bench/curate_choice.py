@@ -16,7 +16,8 @@ import numpy.typing as npt
 from snellen.compute import Progress
 from snellen.core.item import Item, Media
 from snellen.core.media import MediaFolder
-from snellen.suites.vfm_bench.items import INDUSTRIES
+from snellen.core.seeds import stream
+from snellen.suites.vfm_bench.items import INDUSTRIES, SUITE, VERSION
 
 AN_INDUSTRY, RANDOM_STATE = 1050, 42
 """Queries of an industry, and the seed of k-means (paper, Table 8; released code)."""
@@ -56,28 +57,48 @@ def shares(held: Mapping[str, int], n: int | None, an_industry: int = AN_INDUSTR
 def typical(features: Floats, clusters: int, random_state: int = RANDOM_STATE) -> list[int]:
     """The place of the picture nearest to the centre of each of so many clusters, in order of places.
 
-    One processor, so that sums come in one order and the choice is the same however many there are. Centres begin as
-    k-means++ (one trial a centre: scikit-learn's five to nine take twice the time for 1.3 % less inertia). Fewer places
+    On one processor, so that sums come in one order and the choice is the same however many there are. Fewer places
     where pictures look the same to the encoder.
     """
     if clusters >= len(features):
         return list(range(len(features)))
     if clusters < 1:
         return []
-    from sklearn.cluster import KMeans, kmeans_plusplus
+    from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
-    points = np.asarray(features, np.float64)
+    points = np.asarray(features, np.float32)
+    points = points - points.mean(axis=0)
     distinct = np.unique(points, axis=0, return_index=True)[1]
     if clusters >= len(distinct):
         return sorted(int(place) for place in distinct)
     with threadpool_limits(1):
-        centres, _ = kmeans_plusplus(points, clusters, random_state=random_state, n_local_trials=1)
-        found = KMeans(clusters, init=centres, n_init=1, random_state=random_state).fit(points)
+        first = points[first_centres(points, clusters, stream(SUITE, VERSION, "k-means", random_state))]
+        found = KMeans(len(first), init=first, n_init=1, random_state=random_state).fit(points)
         apart = np.square(points - found.cluster_centers_[found.labels_]).sum(axis=1)
     order = np.lexsort((apart, found.labels_))
-    first = np.unique(found.labels_[order], return_index=True)[1]
-    return sorted(int(place) for place in order[first])
+    nearest = np.unique(found.labels_[order], return_index=True)[1]
+    return sorted(int(place) for place in order[nearest])
+
+
+def first_centres(points: npt.NDArray[np.float32], count: int, rng: np.random.Generator) -> list[int]:
+    """Places of `count` different points, each drawn in proportion to its squared distance from those before it.
+
+    k-means++ (Arthur and Vassilvitskii 2007). scikit-learn draws nine candidates for each and computes with double
+    precision: at 1,050 of 7,500 points over ten times the time, for 1.5 % less inertia in the end.
+    """
+    squares = np.square(points).sum(axis=1)
+    drawn = [int(rng.integers(len(points)))]
+    apart = np.full(len(points), np.inf, np.float32)
+    while len(drawn) < count:
+        last = drawn[-1]
+        np.minimum(apart, np.maximum(squares + squares[last] - 2 * (points @ points[last]), 0), out=apart)
+        apart[last] = 0
+        sums = np.cumsum(apart, dtype=np.float64)
+        if not sums[-1]:
+            break
+        drawn.append(int(np.searchsorted(sums, rng.random() * sums[-1], side="right")))
+    return drawn
 
 
 def choose(

@@ -53,6 +53,7 @@ WORK: Mapping[str, Callable[[ItemSet], list[Item]]] = {
     "instructions": curate_work.instruction_items,
 }
 """Steps that subjects or people answer about the items of a set."""
+LEFT_OUT = "pictures, classes or tasks"
 STEPS = (CANDIDATES, SELECT, *WORK, TASK)
 
 
@@ -127,7 +128,7 @@ class Curated:
             progress.expect(sum(len(draw.held) for classes in drawn.values() for draw in classes.values()))
             tasks = read_tasks(drawn, media, dropped, options.workers, progress.advance)
         if not tasks:
-            told = "; ".join(dropped.notes("times")) or "no record was found"
+            told = "; ".join(dropped.notes(LEFT_OUT)) or "no record was found"
             raise SnellenError(
                 f"{SUITE}/{CANDIDATES}: no task has two classes of six pictures ({told}); look at the folders with "
                 "`snellen sources check`"
@@ -145,7 +146,7 @@ class Curated:
             },
             notes=[
                 "candidates, not yet chosen: judges answer them without examples (shots=0)",
-                *dropped.notes("pictures, classes or tasks"),
+                *dropped.notes(LEFT_OUT),
                 *counted(items),
             ],
         )
@@ -165,6 +166,7 @@ class Curated:
         subjects = sorted({*votes.judges, f"encoder:{self.encoder}"})
         items = [curate_choice.marked(item, scores[item.item_id], subjects) for item in chosen]
         notes = [
+            *history(votes.items),
             f"difficulty: {len(hard)} of {votes.items.card.items} candidates kept, {len(votes.judges)} judges "
             f"({', '.join(votes.judges)})",
             *dropped.notes("candidates"),
@@ -183,9 +185,9 @@ class Curated:
         if not kept:
             raise SnellenError(f"{options.inputs[REVIEW]}: keeps none of {items.card.items} items")
         notes = [
+            *history(items),
             f"review by {review.author}: {len(kept)} of {items.card.items} kept",
             *dropped.notes("items"),
-            *(note for note in items.card.notes if note.startswith(("difficulty:", "diversity:"))),
             *counted(kept),
         ]
         return self._final(options, kept, items, {REVIEW: review.hash}, notes)
@@ -267,6 +269,13 @@ def _items(options: BuildOptions, step: str) -> ItemSet:
     if items.card.suite != SUITE:
         raise SnellenError(f"{items.root}: a set of {items.card.suite}, not of {SUITE}")
     return items
+
+
+def history(items: ItemSet) -> list[str]:
+    """What the card says of earlier stages: what was left out, and the numbers kept. Its counts are no longer true."""
+    return [
+        note for note in items.card.notes if " left out, " in note or note.startswith(("difficulty:", "diversity:"))
+    ]
 
 
 def prune(media: MediaFolder, items: Iterable[Item]) -> None:
