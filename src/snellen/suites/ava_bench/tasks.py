@@ -1,0 +1,139 @@
+"""The fourteen tasks of AVA-Bench: axes, transforms, methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from snellen.core.condition import Axis, Condition, Value
+from snellen.core.item import Item, Part, View
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import Method, Showing, Task, Transform
+from snellen.showing.controls import ORDER, PICTURES, PROMPT, control, ordered
+from snellen.showing.methods import OneByOne
+from snellen.suites.ava_bench import prompts
+from snellen.suites.ava_bench.items import CHOICES, KINDS, TASKS
+from snellen.suites.ava_bench.scoring import protocols
+from snellen.suites.ava_bench.transforms import Boxed, Labelled, Padded, UnitFrame, boxes_of
+
+FORMAT = Axis(
+    "format",
+    ("auto", "with-format", "paper"),
+    "the question of Table 1 with the form of the answer behind it, or without, for heads tuned on it",
+)
+BOXES = Axis("boxes", ("drawn", "none"), "spatial: with the red and the blue box, or without (Figure 8a)")
+AXES = (FORMAT, BOXES, ORDER, PROMPT, PICTURES)
+
+PADDED = ("localization", "object", "absolute-depth", "relative-depth")
+"""Tasks whose pictures are padded to a square (appendix A.2); the others are shown as they are."""
+LETTERED = ("spatial", "absolute-depth")
+"""Options as A., B., C.; those of all other choices are numbered (appendix A.2)."""
+SPLIT_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "localization": ("source", "box_size"),
+        "counting": ("source", "count_range"),
+        "spatial": ("source", "position"),
+        "orientation": ("source", "orientation"),
+        "absolute-depth": ("scene_type", "depth_range"),
+        "relative-depth": ("scene_type",),
+        "object": ("source", "box_size"),
+        "fine-grained": ("group",),
+        "colour": ("source",),
+        "texture": ("source",),
+        "ocr": ("source", "text_length"),
+        "action": ("source",),
+        "emotion": ("source", "emotion"),
+        "scene": ("source",),
+    }
+)
+"""Subgroups: those of Figures 8(b) and 21 to 28, elsewhere the data set."""
+
+
+def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
+    """`format=auto` is `paper` for heads, which were tuned on it, and `with-format` for everybody else.
+
+    A subject may say so itself (attribute `format`).
+    """
+    if condition["format"] != "auto":
+        return {}
+    said = card.attributes.get("format", "")
+    usual = "paper" if card.name.partition(":")[0] == "head" else "with-format"
+    return {"format": said if said in FORMAT.values[1:] else usual}
+
+
+def wording(view: View, condition: Condition) -> str:
+    """Everything that is said beside the picture: the question, its options in one line, the form of the answer."""
+    question = view.question
+    if view.task == "spatial" and condition["boxes"] == "none":
+        question = prompts.without_marks(question)
+    if view.options and not prompts.lists_choices(question):
+        names = [view.reply.name(option.key) for option in view.options]
+        question = f"{question} {prompts.choices(view.task, names)}"
+    if condition["format"] == "paper" or condition["prompt"] == "minimal":
+        return question
+    forms = prompts.FORMS if condition["prompt"] == "full" else prompts.SHORT_FORMS
+    return f"{question}\n{forms[view.reply.kind]}"
+
+
+def presented(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
+    """The picture, then the words, as in the authors' data."""
+
+    def parts(view: View) -> tuple[Part, ...]:
+        return (*view.query, wording(view, condition))
+
+    return parts
+
+
+def _method(condition: Condition) -> Method:
+    return OneByOne(presented(condition))
+
+
+def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
+    condition = showing.condition
+    boxes = boxes_of(item.task, item.regions) if condition["boxes"] == "drawn" else {}
+    labels = Labelled("letters" if item.task in LETTERED else "numbers")
+    return (
+        *ordered(condition["order"]),
+        *((labels,) if item.options else ()),
+        *((Padded(),) if item.task in PADDED else ()),
+        *((Boxed(boxes),) if boxes else ()),
+        *((UnitFrame(),) if item.answer_kind == "box" else ()),
+        *control(condition["pictures"], showing),
+    )
+
+
+def _asks(item: Item, condition: Condition) -> bool:
+    """Options that a released question lists itself cannot be reordered; boxes drawn into a picture cannot be left out.
+
+    Nothing but spatial is asked without boxes, and nothing but a choice with its options shuffled.
+    """
+    if condition["order"] == "shuffled" and (not item.options or prompts.lists_choices(item.question)):
+        return False
+    return condition["boxes"] == "drawn" or bool(boxes_of(item.task, item.regions))
+
+
+def _axes(task: str) -> tuple[Axis, ...]:
+    return (
+        FORMAT,
+        *((BOXES,) if task == "spatial" else ()),
+        *((ORDER,) if task in CHOICES else ()),
+        PROMPT,
+        PICTURES,
+    )
+
+
+def _task(name: str) -> Task:
+    return Task(
+        name,
+        KINDS[name],
+        tuple(axis.name for axis in _axes(name)),
+        _shown,
+        _method,
+        protocols(name),
+        lessons="train",
+        asks=_asks,
+        split_by=SPLIT_BY[name],
+    )
+
+
+TASK_BY_NAME = {name: _task(name) for name in TASKS}

@@ -1,0 +1,181 @@
+"""What is said and shown under every axis, and that whoever sees the point of a task solves it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from snellen.analysis.results import results
+from snellen.core.condition import parse_conditions
+from snellen.core.item import Item, Media
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import Showing, Suite, SuiteCard, settle
+from snellen.runs.ask import Plan, ask
+from snellen.runs.score import score
+from snellen.subjects.fakes import make_fake
+from snellen.suites.ava_bench import items as make
+from snellen.suites.ava_bench.items import FREE, NEEDS, TASKS
+from snellen.suites.ava_bench.scoring import with_chance
+from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, presented, resolve
+from tests.helpers.journey import arm
+from tests.suites.ava_bench.made import HEIGHT, WIDTH, one_of_each, shown
+
+CARD = SuiteCard(name="ava-bench", title="", measures="", paper="", version="1", counts={})
+SUITE = Suite(CARD, AXES, TASK_BY_NAME, {}, resolve)
+PERFECT = {"accuracy": 1, "anls": 1, "anls_05": 1, "giou": 1, "mae_over_gt": 0, "ciede2000": 0}
+FORM = "Answer with one of these options, exactly as it is written, and nothing else."
+
+
+def picture(media: MediaFolder, n: int) -> Media:
+    return media.add_picture(Image.fromarray(np.full((HEIGHT, WIDTH, 3), (n, 90, 200), np.uint8)))
+
+
+def said(item: Item, media: MediaFolder, condition: str, name: str = "own:x") -> str:
+    """The words, under a condition, for a subject of that name."""
+    (point,) = parse_conditions(AXES, condition)
+    point = settle(point, SUITE, SubjectCard(name))
+    view = item.view()
+    for transform in TASK_BY_NAME[item.task].transforms(item, Showing(point, [item])):
+        view = transform(view, media, np.random.default_rng(0))
+    shown, words = presented(point)(view)
+    assert isinstance(shown, Media)
+    assert isinstance(words, str)
+    return words
+
+
+def test_wordings(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    items = one_of_each(picture=picture(media, 1))
+    spatial = (
+        "Considering the relative positions of two objects in the image, where is the bicycle (red box) located with "
+        "respect to the towel (blue box)? Choose from A. Left above, B. Left below, C. Right above, D. Right below."
+    )
+    assert said(items["spatial"], media, "format=paper") == spatial
+    assert said(items["spatial"], media, "vanilla") == f"{spatial}\n{FORM}"
+    assert said(items["spatial"], media, "prompt=minimal") == spatial
+    assert said(items["spatial"], media, "prompt=short") == f"{spatial}\nAnswer with one option."
+    unmarked = spatial.replace(" (red box)", "").replace(" (blue box)", "")
+    assert said(items["spatial"], media, "format=paper,boxes=none") == unmarked
+    assert said(items["orientation"], media, "format=paper") == (
+        "What is the orientation of the toy bus in the image? Choose one from below: 1. front, 2. front right, "
+        "3. right, 4. back right, 5. back, 6. back left, 7. left, 8. front left, 9. top"
+    )
+    assert said(items["emotion"], media, "format=paper") == (
+        "What emotion is being shown in the image? 1. happy, 2. sad, 3. angry, 4. fear, 5. surprise, 6. neutral, "
+        "7. disgust."
+    )
+    asked = said(items["colour"], media, "vanilla")
+    assert asked == (
+        "What color is shown within the bounding box?\nAnswer with [R, G, B] and nothing else: red, green and blue, "
+        "each a whole number from 0 to 255 (sRGB)."
+    )
+
+
+def test_heads_are_asked_as_in_the_paper_and_others_are_told_the_form(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    item = one_of_each(picture=picture(media, 1))["counting"]
+    bare = "How many apples are in the image?"
+    assert said(item, media, "vanilla", "head:towers/clip") == bare
+    assert said(item, media, "vanilla", "chat:own/head") == f"{bare}\nAnswer with one whole number and nothing else."
+    assert said(item, media, "format=with-format", "head:towers/clip") != bare
+    (point,) = parse_conditions(AXES, "vanilla")
+    assert resolve(point, SubjectCard("own:x", attributes={"format": "paper"})) == {"format": "paper"}
+
+
+def test_a_question_that_lists_its_options_is_left_as_it_is(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    item = one_of_each(picture=picture(media, 1))["texture"]
+    listed = Item(
+        **{**vars(item), "question": "What texture? Choose one from below: 1. banded, 2. blotchy, 3. veined."}
+    )
+    assert said(listed, media, "format=paper") == listed.question
+    (point,) = parse_conditions(AXES, "order=shuffled")
+    assert [TASK_BY_NAME["texture"].asks(one, point) for one in (item, listed)] == [True, False]
+
+
+def test_which_pictures_are_square_and_which_have_boxes(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    (point,) = parse_conditions(AXES, "format=paper")
+    square, boxed = set[str](), set[str]()
+    for name, item in one_of_each(picture=picture(media, 1)).items():
+        view = item.view()
+        for transform in TASK_BY_NAME[name].transforms(item, Showing(point, [item])):
+            view = transform(view, media, np.random.default_rng(0))
+        (drawn,) = view.query
+        pixels = np.array(media.open(drawn)).reshape(-1, 3)
+        square |= {name} if drawn.width == drawn.height else set()
+        boxed |= {name} if (pixels == (255, 0, 0)).all(axis=1).any() else set()
+        assert (view.reply.frame is not None) == (name == "localization")
+    assert square == {"localization", "object", "absolute-depth", "relative-depth"}
+    assert boxed == {"spatial", "absolute-depth", "relative-depth", "object", "colour", "ocr", "emotion"}
+
+
+def varied(root: Path, n: int = 12) -> ItemSet:
+    """`n` items a task whose free answers all differ."""
+    media, held = MediaFolder(root / "media"), list[Item]()
+    for k in range(n):
+        told = {"picture": picture(media, k), "known": True}
+        held += [item for name, item in one_of_each(f"{k:02}", **told).items() if name not in FREE]
+        of, box = shown(f"{k:02}", **told), (10.0 * k, 5.0 * k, 10.0 * k + 40, 5.0 * k + 30)
+        held += [
+            make.localization_item(of, "bicycle", box),
+            make.counting_item(of, "apples", k + 1),
+            make.colour_item(of, box, (20 * k, 9, 255 - 20 * k)),
+            make.ocr_item(of, box, "ABCDEFGHIJKL"[k] * 4),
+        ]
+    return write_itemset(root, with_chance(held), source="generated", recipe={"seed": 0})
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    return varied(tmp_path_factory.mktemp("varied"))
+
+
+def examined(built: ItemSet, root: Path, fake: str, *conditions: str) -> pd.DataFrame:
+    arms = [arm(make_fake(fake, {}, built.items), SUITE, condition) for condition in conditions]
+    responses = ask(root, Plan(built, SUITE, arms))
+    found = results(score(responses, built, SUITE), built, SUITE, [])
+    return found[found["factor"] == ""].set_index(["condition", "task", "metric"])
+
+
+def test_whoever_sees_everything_is_perfect_and_whoever_sees_nothing_is_at_chance(
+    built: ItemSet, tmp_path: Path
+) -> None:
+    found = examined(built, tmp_path, "oracle", "vanilla", "format=paper", "prompt=minimal", "pictures=none")
+    for place, value in found["value"].items():
+        condition, _, metric = cast(tuple[str, str, str], place)
+        if condition != "pictures=none":
+            assert value == pytest.approx(PERFECT[metric], abs=1e-4)
+        else:
+            assert value != pytest.approx(PERFECT[metric], abs=0.05)
+    blind = found.loc["pictures=none"]
+    assert ((blind["low"] <= blind["chance"]) & (blind["chance"] <= blind["high"])).mean() > 0.8
+    assert not found["chance"].isna().any()
+
+
+@pytest.mark.parametrize("dimension", ["colour", "depth", "number"])
+def test_a_blind_observer_fails_exactly_where_the_dimension_decides(
+    built: ItemSet, tmp_path: Path, dimension: str
+) -> None:
+    found = examined(built, tmp_path, f"blind-to={dimension}", "vanilla").loc["vanilla"]
+    places = [(cast(tuple[str, str], place), value) for place, value in found["value"].items()]
+    failed = {task for (task, metric), value in places if abs(value - PERFECT[metric]) > 1e-4}
+    assert failed == {task for task in TASKS if NEEDS[task] == dimension}
+
+
+def test_shuffled_options_lead_back_to_the_same_answer(built: ItemSet, tmp_path: Path) -> None:
+    found = examined(built, tmp_path, "oracle", "order=shuffled")
+    assert set(found.index.get_level_values("task")) == set(TASKS) - set(FREE)
+    assert (found.loc[(slice(None), slice(None), "accuracy"), "value"] == 1).all()
+
+
+def test_only_spatial_is_asked_without_boxes(built: ItemSet, tmp_path: Path) -> None:
+    found = examined(built, tmp_path, "chance", "boxes=none")
+    assert set(found.index.get_level_values("task")) == {"spatial"}
