@@ -1,0 +1,122 @@
+"""The printed numbers, and what follows from them."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+import yaml
+
+from snellen.core.suite import SuiteCard
+from snellen.suites.ava_bench.items import TASKS
+from snellen.suites.ava_bench.published import (
+    AVERAGES_THAT_DO_NOT_FOLLOW,
+    COLUMNS,
+    GPU_HOURS_QWEN,
+    GPU_HOURS_VICUNA,
+    HEADLINE_COUNT,
+    METRIC_OF,
+    SECTION_COUNTS,
+    TABLE_2,
+    TABLE_2_TOTAL,
+    TABLE_3,
+    TABLE_3_COLUMNS,
+    TABLE_5,
+    published,
+    ranks,
+    recomputed_ranks,
+)
+from snellen.suites.ava_bench.scoring import protocols
+from snellen.suites.ava_bench.tasks import SPLIT_BY
+
+
+def told(name: str) -> dict[str, object]:
+    held = yaml.safe_load(files("snellen.suites.ava_bench").joinpath(name).read_text("utf-8"))
+    assert isinstance(held, dict)
+    return held
+
+
+CARD = SuiteCard.model_validate(told("suite.yaml"))
+
+
+def test_ties_share_the_mean_of_their_places() -> None:
+    assert ranks([3, 1, 3, 2], lower_is_better=False) == (1.5, 4, 1.5, 3)
+    assert ranks([3, 1, 3, 2], lower_is_better=True) == (3.5, 1, 3.5, 2)
+    assert ranks([5, 5, 5], lower_is_better=True) == (2, 2, 2)
+
+
+def test_printed_ranks_follow_from_the_values_but_for_ties() -> None:
+    computed, columns = recomputed_ranks(), dict(enumerate(COLUMNS))
+    other = {
+        (columns[n], name)
+        for name, row in TABLE_5.items()
+        for n, rank in enumerate(row.ranks)
+        if rank != computed[name][n]
+    }
+    assert other == {
+        ("ocr", "AIMv2"), ("ocr", "RADIOv2.1"), ("spatial", "SigLIP-2"), ("spatial", "InternVL-2.5"),
+    }  # fmt: skip
+    assert computed["RADIOv2.1"][2] == computed["AIMv2"][2] == 3.5
+    spatial = COLUMNS.index("spatial")
+    assert {computed[name][spatial] for name in ("SigLIP-2", "DINOv2", "InternVL-2.5")} == {3}
+    for n in columns:
+        assert sorted(row.ranks[n] for row in TABLE_5.values()) == list(range(1, 10))
+        assert sum(column[n] for column in computed.values()) == 45
+
+
+def test_six_of_nine_average_ranks_do_not_follow() -> None:
+    means = {name: sum(row.ranks) / 14 for name, row in TABLE_5.items()}
+    assert {name: round(mean, 3) for name, mean in means.items()} == {
+        "SigLIP-2": 2.286, "AIMv2": 3.929, "SigLIP-1": 3.5, "CLIP": 5.071, "InternVL-2.5": 5.643, "RADIOv2.1": 3.643,
+        "DINOv2": 5.071, "SAM": 7.857, "MiDaS-3.0": 8.0,
+    }  # fmt: skip
+    off = {name: means[name] for name, row in TABLE_5.items() if abs(means[name] - row.average) > 0.0501}
+    assert off == AVERAGES_THAT_DO_NOT_FOLLOW
+    assert sorted(means, key=means.__getitem__)[:4] == ["SigLIP-2", "SigLIP-1", "RADIOv2.1", "AIMv2"]
+
+
+def test_counts_of_the_paper() -> None:
+    assert set(TABLE_2) == set(SECTION_COUNTS) == set(COLUMNS) == set(TASKS)
+    assert tuple(sum(column) for column in zip(*TABLE_2.values(), strict=True)) == TABLE_2_TOTAL
+    assert (sum(TABLE_2_TOTAL), sum(SECTION_COUNTS.values())) == (226_700, 226_800)
+    assert HEADLINE_COUNT not in (226_700, 226_800)
+    shares = {task: round(100 * test / (train + test), 1) for task, (train, test) in TABLE_2.items()}
+    assert {task: share for task, share in shares.items() if not 18 < share < 22} == {
+        "emotion": 30.0, "spatial": 13.9, "object": 15.6,
+    }  # fmt: skip
+    assert round(GPU_HOURS_VICUNA / GPU_HOURS_QWEN, 1) == 8.2
+    train, test = TABLE_2_TOTAL
+    tests = {task: count for task, (_, count) in TABLE_2.items()}
+    assert CARD.counts == {"questions": train + test, "train": train, "test": test, **tests}
+
+
+def test_the_chosen_settings_of_table_3_are_those_of_table_5() -> None:
+    for (task, name), row in TABLE_3.items():
+        chosen = [row[TABLE_3_COLUMNS.index(setting)] for setting in ("lr 1e-4", "LoRA 128")]
+        assert chosen == [TABLE_5[name].values[COLUMNS.index(task)]] * 2
+
+
+def test_published_rows_are_the_first_metric_of_each_task() -> None:
+    rows = list(published())
+    assert len(rows) == 9 * 14
+    for row in rows:
+        first = protocols(row["task"])["published"].metrics[0]
+        assert row["metric"] == first.name == METRIC_OF[row["task"]]
+        assert not first.share or 0 <= row["value"] <= 1
+    held = {(row["subject"], row["task"]): row["value"] for row in rows}
+    assert held["DINOv2", "ocr"] == pytest.approx(0.0997)
+    assert held["SAM", "colour"] == 9.87
+    assert held["SigLIP-2", "localization"] == 0.6738
+
+
+def test_the_card_and_the_run_settings_name_tasks_there_are() -> None:
+    assert set(CARD.needs_real) == {"emotion", "action", "scene"}
+    assert set(SPLIT_BY) == set(TASKS)
+    groups = {group: held for group, held in told("paper.yaml").items() if group != "not_said"}
+    entries = [entry for held in groups.values() for entry in held]  # type: ignore[attr-defined]
+    assert {entry["name"] for entry in entries if "name" in entry} == set(TABLE_5)
+    scored = [task for entry in groups["scoring"] for task in entry["tasks"]]  # type: ignore[attr-defined]
+    assert sorted(scored) == sorted(TASKS)
+    for entry in entries:
+        assert entry["source"]
+        assert set(entry.get("tasks", [])) <= set(TASKS)
