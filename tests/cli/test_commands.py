@@ -11,25 +11,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from snellen.cli import main
 from tests.helpers.stub_server import StubServer
 
 Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def snellen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Give a command; get its exit code, output and messages."""
-
-    def give(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["snellen", *map(str, words)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        told = capsys.readouterr()
-        return int(ended.value.code or 0), told.out, told.err
-
-    return give
 
 
 @pytest.fixture(scope="module")

@@ -8,26 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
-import pytest
-
-from snellen.cli import main
 
 Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def snellen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Give a command; get its exit code, output and messages."""
-
-    def give(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["snellen", *map(str, words)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        told = capsys.readouterr()
-        return int(ended.value.code or 0), told.out, told.err
-
-    return give
 
 
 def test_descriptions_are_unjudged_then_judged(snellen: Command, tmp_path: Path) -> None:

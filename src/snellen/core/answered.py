@@ -1,16 +1,50 @@
-"""What subjects answered in a run of work (captions, boxes, decisions, votes): how a recipe reads it back."""
+"""Work that subjects do on benchmarks (captions, boxes, decisions, verdicts): its items, and reading their answers.
+
+Everything here is of the suite `construction`, whose tasks are the kinds of work.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Item
+from snellen.core.item import AnswerKind, Item, Media
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.response import Response
 from snellen.core.runfolder import is_run, read_responses, read_run_card
+
+WORK_SUITE, WORK_VERSION = "construction", "1"
+
+
+def work_item(
+    task: str, item_id: str, question: str, query: Sequence[Media], kind: AnswerKind, about: str = "", **told: Any
+) -> Item:
+    """One item of work; `about` is its stimulus and cluster (default: itself). Nothing is right: `answer` is None."""
+    return Item(
+        item_id=item_id,
+        suite=WORK_SUITE,
+        task=task,
+        question=question,
+        query=tuple(query),
+        answer=None,
+        answer_kind=kind,
+        stimulus_id=about or item_id,
+        group_id=item_id,
+        cluster_id=about or item_id,
+        version=WORK_VERSION,
+        **told,
+    )
+
+
+def shown_with(items: ItemSet, ids: Iterable[str], picture: str) -> dict[str, Any]:
+    """What makes the answer to an item of work a table for showing: `--input NAME=RUN` leads it back to these items.
+
+    `picture` is the stored SHA-256 of what it is about, or a word where it is about no picture.
+    """
+    return {"about": items.card.content_hash, "items": list(dict.fromkeys(ids)), "picture": picture}
 
 
 @dataclass(frozen=True)

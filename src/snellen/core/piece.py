@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import typing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.core.itemset import ItemSet
+from snellen.core.response import Response
+from snellen.core.runfolder import RunCard
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -21,3 +31,37 @@ class Piece:
     figure: Any
     name: str
     detail: bool = False
+
+
+class Run(typing.Protocol):
+    """What a report knows of a run (or of several about one item set) when it asks a suite for its pieces."""
+
+    @property
+    def roots(self) -> Sequence[Path]:
+        """Its folder, or all of theirs."""
+        ...
+
+    @property
+    def card(self) -> RunCard:
+        """Its card, with the arms."""
+        ...
+
+    @property
+    def items(self) -> ItemSet:
+        """What was asked."""
+        ...
+
+    @property
+    def responses(self) -> Sequence[Response]:
+        """What came back."""
+        ...
+
+    @property
+    def scores(self) -> Mapping[str, pd.DataFrame]:
+        """Score rows by protocol."""
+        ...
+
+    @property
+    def results(self) -> pd.DataFrame:
+        """Scores put together."""
+        ...

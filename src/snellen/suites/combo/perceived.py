@@ -8,59 +8,21 @@ or wrongly concluded (section 4.2, figure 8).
 from __future__ import annotations
 
 import json
-import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from snellen.core import files
 from snellen.core.item import Item, ReplySpec
-from snellen.core.itemset import ItemSet
+from snellen.core.piece import Run
 from snellen.core.response import Response
-from snellen.core.runfolder import RunCard, read_exchanges
+from snellen.core.runfolder import read_exchanges
 from snellen.scoring.answers import read_answer, read_json_objects
 from snellen.stimuli.scenes import DIMENSIONS
 from snellen.suites.combo import categories
 from snellen.suites.combo.perception import names
 from snellen.suites.combo.space import values
-
-
-class Run(typing.Protocol):
-    """What a report knows of a run (or of several about one item set) when it asks a suite for its pieces."""
-
-    @property
-    def roots(self) -> Sequence[Path]:
-        """Its folder, or all of theirs."""
-        ...
-
-    @property
-    def card(self) -> RunCard:
-        """Its card, with the arms."""
-        ...
-
-    @property
-    def items(self) -> ItemSet:
-        """What was asked."""
-        ...
-
-    @property
-    def responses(self) -> Sequence[Response]:
-        """What came back."""
-        ...
-
-    @property
-    def scores(self) -> Mapping[str, pd.DataFrame]:
-        """Score rows by protocol."""
-        ...
-
-    @property
-    def results(self) -> pd.DataFrame:
-        """Scores put together."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from snellen.core.piece import Piece
+from snellen.core.piece import Piece, Run
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, cluster_wilson, paired_difference
 from snellen.stimuli.scenes import DIMENSIONS
 from snellen.suites.combo import alignment, categories, figures, perception
 from snellen.suites.combo.difficulty import LEVELS
-from snellen.suites.combo.perceived import Run, Seen, deciding, seen
+from snellen.suites.combo.perceived import Seen, deciding, seen
 from snellen.suites.combo.published import TABLE_2_QUESTIONS
 from snellen.suites.combo.space import values
 

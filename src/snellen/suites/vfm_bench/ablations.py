@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from snellen.core.piece import Piece
+from snellen.core.piece import Piece, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.vfm_bench import figures
@@ -20,7 +20,6 @@ from snellen.suites.vfm_bench.heard import (
     DASH,
     Line,
     Lines,
-    Run,
     cell,
     derived,
     examined,

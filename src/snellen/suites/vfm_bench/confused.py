@@ -12,9 +12,9 @@ import pandas as pd
 
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
-from snellen.core.piece import Piece
+from snellen.core.piece import Piece, Run
 from snellen.suites.vfm_bench import figures
-from snellen.suites.vfm_bench.heard import Line, Run, examined
+from snellen.suites.vfm_bench.heard import Line, examined
 
 EACH, SHOWN = 5, 6
 """Pairs told of each subject in the table, and pairs drawn in the figure."""

@@ -15,10 +15,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from snellen.core.annotations import read_review
-from snellen.core.answered import read_one_answered
+from snellen.core.answered import read_one_answered, shown_with, work_item
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.item import AnswerKind, Item, Media
+from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.scoring.answers import read_answer, read_json_objects
@@ -59,15 +59,13 @@ class Review:
 def review_items(items: ItemSet) -> list[Item]:
     """One screening item for every query, under the id of its item: decisions in a CSV name the same ids."""
     return [
-        _work(
+        work_item(
             "screening",
             one.item_id,
             REVIEW_REQUEST.format(names=[option.text for option in one.options], label=repr(_truth(one))),
             one.query,
             "text",
-            items,
-            [one.item_id],
-            one.query[0].sha256,
+            provenance=shown_with(items, [one.item_id], one.query[0].sha256),
         )
         for one in items.items
     ]
@@ -88,15 +86,13 @@ def caption_items(items: ItemSet) -> list[Item]:
                 pictures[media.sha256] = media
                 about.setdefault((media.sha256, names[demo.answer]), []).append(one.item_id)
     return [
-        _work(
+        work_item(
             "caption",
             f"caption-{k:05d}",
             prompts.CAPTION_REQUEST.format(label=label),
             (pictures[sha],),
             "description",
-            items,
-            ids,
-            sha,
+            provenance=shown_with(items, ids, sha),
         )
         for k, ((sha, label), ids) in enumerate(about.items())
     ]
@@ -112,34 +108,9 @@ def instruction_items(items: ItemSet) -> list[Item]:
         names = [option.text for option in held[0].options]
         asked = prompts.DETAIL_REQUEST.format(prompt=prompts.instruction(question, names))
         ids = [one.item_id for one in held]
-        made.append(_work("caption", f"instruction-{k:05d}", asked, (), "description", items, ids, INSTRUCTION))
+        told = shown_with(items, ids, INSTRUCTION)
+        made.append(work_item("caption", f"instruction-{k:05d}", asked, (), "description", provenance=told))
     return made
-
-
-def _work(
-    task: str,
-    item_id: str,
-    question: str,
-    query: Sequence[Media],
-    kind: AnswerKind,
-    about: ItemSet,
-    ids: Sequence[str],
-    picture: str,
-) -> Item:
-    return Item(
-        item_id=item_id,
-        suite="construction",
-        task=task,
-        question=question,
-        query=tuple(query),
-        answer=None,
-        answer_kind=kind,
-        stimulus_id=item_id,
-        group_id=item_id,
-        cluster_id=item_id,
-        version="1",
-        provenance={"about": about.card.content_hash, "items": list(dict.fromkeys(ids)), "picture": picture},
-    )
 
 
 def copy_media(items: Iterable[Item], source: MediaFolder, into: MediaFolder) -> None:

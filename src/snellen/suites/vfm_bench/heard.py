@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from snellen.core.itemset import ItemSet
-from snellen.core.runfolder import RunCard
+from snellen.core.piece import Run
 from snellen.core.seeds import stream
 from snellen.suites.vfm_bench.curves import Curve, Interval, curve_of, interval
 from snellen.suites.vfm_bench.items import SHOTS, TASK
@@ -19,30 +18,6 @@ from snellen.suites.vfm_bench.items import SHOTS, TASK
 DASH = "–"
 Setting: TypeAlias = tuple[tuple[str, str], ...]
 """The axes that a condition moves with their values, shots left out; empty for the paper's main setting."""
-
-
-class Run(typing.Protocol):
-    """What a report knows of a run (or of several about one item set) when it asks a suite for its pieces."""
-
-    @property
-    def card(self) -> RunCard:
-        """Its card, with the arms."""
-        ...
-
-    @property
-    def items(self) -> ItemSet:
-        """What was asked."""
-        ...
-
-    @property
-    def scores(self) -> Mapping[str, pd.DataFrame]:
-        """Score rows by protocol."""
-        ...
-
-    @property
-    def results(self) -> pd.DataFrame:
-        """Scores put together."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from snellen.core.piece import Piece
+from snellen.core.piece import Piece, Run
 from snellen.suites.vfm_bench import ablations, confused, domains, reasoning, shots_compared
-from snellen.suites.vfm_bench.heard import Run, lines_of, plain_lines
+from snellen.suites.vfm_bench.heard import lines_of, plain_lines
 
 
 def pieces(run: Run) -> Iterator[Piece]:

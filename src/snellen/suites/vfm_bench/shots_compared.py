@@ -10,13 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.core.piece import Piece
+from snellen.core.piece import Piece, Run
 from snellen.suites.vfm_bench import figures
 from snellen.suites.vfm_bench.curves import Interval, delta, delta_above_chance, eta, eta_above_chance
 from snellen.suites.vfm_bench.heard import (
     DASH,
     Line,
-    Run,
     cell,
     chance_of,
     counts,

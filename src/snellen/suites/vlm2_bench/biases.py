@@ -11,14 +11,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.core.piece import Piece
+from snellen.core.piece import Piece, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_bootstrap, cluster_wilson
 from snellen.suites.vlm2_bench.heard import (
     DASH,
     ORDER,
     Arm,
-    Run,
     by_arm,
     cell,
     percent,

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from snellen.core.annotations import read_review
+from snellen.core.answered import work_item
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, Option
 from snellen.core.itemset import read_itemset
@@ -34,7 +35,6 @@ from snellen.suites.vlm2_bench.curate_work import (
     read_work,
     source_of,
     told_dropped,
-    work_item,
 )
 from snellen.suites.vlm2_bench.edit_pairs import KINDS, LAYOUT, EditPair, read_edit_pairs
 from snellen.suites.vlm2_bench.items import SUITE, VERSION, Statement, cue_items

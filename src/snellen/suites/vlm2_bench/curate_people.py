@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+from snellen.core.answered import work_item
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Demo, Item, Media, Option
@@ -28,7 +29,6 @@ from snellen.suites.vlm2_bench.curate_work import (
     pictures_in,
     read_work,
     source_of,
-    work_item,
 )
 from snellen.suites.vlm2_bench.items import SUITE, VERSION, PictureSequence
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PC_COUNTS, draw, needed

@@ -14,7 +14,7 @@ from typing import Any
 from snellen.core.answered import read_one_answered
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.item import AnswerKind, Item, Media
+from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
@@ -70,26 +70,6 @@ class Made:
     items: tuple[Item, ...]
     notes: tuple[str, ...] = ()
     answers: Mapping[str, Answers] = field(default_factory=dict)
-
-
-def work_item(
-    task: str, item_id: str, question: str, query: Sequence[Media], kind: AnswerKind, about: str, **told: Any
-) -> Item:
-    """One item of work; `about` is the stimulus and cluster. There is no right answer, so `answer` is None."""
-    return Item(
-        item_id=item_id,
-        suite="construction",
-        task=task,
-        question=question,
-        query=tuple(query),
-        answer=None,
-        answer_kind=kind,
-        stimulus_id=about,
-        group_id=item_id,
-        cluster_id=about,
-        version="1",
-        **told,
-    )
 
 
 def input_of(options: BuildOptions, work: Work, task: str) -> Path:

@@ -6,16 +6,14 @@ All metrics of this suite are shares, so that every number is written in percent
 from __future__ import annotations
 
 import math
-import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from snellen.core.itemset import ItemSet
-from snellen.core.response import Response
-from snellen.core.runfolder import ArmCard, RunCard
+from snellen.core.piece import Run
+from snellen.core.runfolder import ArmCard
 from snellen.scoring.uncertainty import cluster_wilson
 from snellen.suites.vlm2_bench.published import COLUMNS
 from snellen.suites.vlm2_bench.scoring import protocols
@@ -27,35 +25,6 @@ Arm: TypeAlias = tuple[str, str]
 """Subject and condition."""
 Units: TypeAlias = Mapping[str, Mapping[Arm, pd.DataFrame]]
 """Task -> arm -> its scored units (see `scored_units`)."""
-
-
-class Run(typing.Protocol):
-    """What a report knows of a run (or of several about one item set) when it asks a suite for its pieces."""
-
-    @property
-    def card(self) -> RunCard:
-        """Its card, with the arms."""
-        ...
-
-    @property
-    def items(self) -> ItemSet:
-        """What was asked."""
-        ...
-
-    @property
-    def responses(self) -> Sequence[Response]:
-        """What came back."""
-        ...
-
-    @property
-    def scores(self) -> Mapping[str, pd.DataFrame]:
-        """Score rows by protocol."""
-        ...
-
-    @property
-    def results(self) -> pd.DataFrame:
-        """Scores put together."""
-        ...
 
 
 # Rows and units

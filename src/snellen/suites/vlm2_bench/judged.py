@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from snellen.core.piece import Piece
-from snellen.suites.vlm2_bench.heard import Run, cell, fakes_last, metric_of, result_rows, score_rows
+from snellen.core.piece import Piece, Run
+from snellen.suites.vlm2_bench.heard import cell, fakes_last, metric_of, result_rows, score_rows
 from snellen.suites.vlm2_bench.items import VIDEOS
 from snellen.suites.vlm2_bench.scoring import TOP
 

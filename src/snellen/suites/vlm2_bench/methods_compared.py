@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from snellen.core.item import Item
-from snellen.core.piece import Piece
+from snellen.core.piece import Piece, Run
 from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
@@ -18,7 +18,6 @@ from snellen.suites.vlm2_bench import figures
 from snellen.suites.vlm2_bench.heard import (
     DASH,
     Arm,
-    Run,
     Units,
     arm_cards,
     clipped,

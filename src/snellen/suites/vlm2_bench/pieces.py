@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.core.piece import Piece
+from snellen.core.piece import Piece, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_bootstrap, wilson
 from snellen.suites.vlm2_bench import biases, figures, judged, methods_compared, persons_named
@@ -22,7 +22,6 @@ from snellen.suites.vlm2_bench.heard import (
     DASH,
     ORDER,
     Arm,
-    Run,
     Units,
     all_units,
     apart,

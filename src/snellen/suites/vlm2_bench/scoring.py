@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from snellen.core.answered import work_item
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Option, ReplySpec
 from snellen.core.response import Response
@@ -242,18 +243,13 @@ def judgement(item: Item, response: Response) -> Item:
     """
     pattern = item.factors["pattern"]
     wording = prompts.JUDGE_THREE_PARTS if pattern == "PQP" else prompts.JUDGE_TWO_PARTS
-    return Item(
-        item_id=response.response_id,
-        suite="construction",
-        task="judgement",
-        question=wording.format(description=response.text or "", **prompts.SPOKEN_OF[item.task]),
-        query=(),
-        answer=None,
-        answer_kind="integer",
-        stimulus_id=response.response_id,
-        group_id=response.response_id,
-        cluster_id=item.cluster_id,
-        version="1",
+    return work_item(
+        "judgement",
+        response.response_id,
+        wording.format(description=response.text or "", **prompts.SPOKEN_OF[item.task]),
+        (),
+        "integer",
+        item.cluster_id,
         options=tuple(Option(str(score)) for score in range(TOP[pattern] + 1)),
         provenance={"suite": item.suite, "task": item.task},
     )

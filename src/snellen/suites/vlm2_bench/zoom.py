@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from snellen.core.answered import shown_with, work_item
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet, read_itemset, write_itemset
@@ -41,7 +42,7 @@ def write_zoom(items: ItemSet, out: Path) -> ItemSet:
         raise SnellenError(f"{items.root}: no pictures of objects or people to zoom into")
     media = MediaFolder(out / "media")
     asked = [
-        _work(n, phrase, _kept(picture, items.media, media), about, items.card.content_hash)
+        _work(n, phrase, _kept(picture, items.media, media), about, items)
         for n, ((_, phrase), (picture, about)) in enumerate(wanted.items())
     ]
     return write_itemset(out, asked, source="zoom", recipe={"about": items.card.content_hash, "pictures": len(asked)})
@@ -51,24 +52,14 @@ def _kept(picture: Media, source: MediaFolder, media: MediaFolder) -> Media:
     return media.add(source.read(picture), "picture", picture.format, (picture.width, picture.height))
 
 
-def _work(n: int, phrase: str, picture: Media, about: list[Item], content_hash: str) -> Item:
+def _work(n: int, phrase: str, picture: Media, about: list[Item], items: ItemSet) -> Item:
     exact = [item.regions["boxes"][picture.sha256] for item in about if picture.sha256 in item.regions.get("boxes", {})]
-    return Item(
-        item_id=f"zoom-{n:05d}",
-        suite="construction",
-        task="detection",
-        question=phrase,
-        query=(picture,),
-        answer=None,
-        answer_kind="text",
-        stimulus_id=f"zoom-{n:05d}",
-        group_id=f"zoom-{n:05d}",
-        cluster_id=f"zoom-{n:05d}",
-        version="1",
+    return work_item(
+        "detection",
+        f"zoom-{n:05d}",
+        phrase,
+        (picture,),
+        "text",
         regions={"boxes": [{"box": list(exact[0]), "label": phrase}]} if exact else {},
-        provenance={
-            "about": content_hash,
-            "items": list(dict.fromkeys(item.item_id for item in about)),
-            "picture": picture.sha256,
-        },
+        provenance=shown_with(items, (item.item_id for item in about), picture.sha256),
     )
