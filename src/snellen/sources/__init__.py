@@ -1,7 +1,8 @@
-"""Real datasets on the user's disk, as records of labelled pictures."""
+"""Real datasets on the user's disk: records of labelled pictures (`SOURCES`), scenes with all they hold (`SCENES`)."""
 
 from snellen.core.registry import Registry
 from snellen.sources.reading import Source
+from snellen.sources.scene_reading import SceneSource
 
 _HERE = "snellen.sources.declarations"
 
@@ -42,3 +43,13 @@ SOURCES: Registry[Source] = Registry(
     },
 )
 """The datasets of VFM Bench, Table 5 (33 rows, 31 distinct ones)."""
+
+SCENES: Registry[SceneSource] = Registry(
+    "source of scenes",
+    {
+        "LVIS": f"{_HERE}.things:LVIS",
+        "Objects365": f"{_HERE}.things:OBJECTS365",
+        "iNaturalist-2021": f"{_HERE}.things:INATURALIST",
+    },
+)
+"""The datasets of AVA-Bench, Table 2 and appendix A.2."""

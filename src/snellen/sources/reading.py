@@ -134,7 +134,7 @@ class Source:
                 yield self._record(one)
 
     def check(self, root: Path, counted: typing.Callable[[], None] = lambda: None) -> Inventory:
-        """Look at every picture's and mask's header (of PNG also the checksums; tables and volumes are read whole).
+        """Look at every picture as `look_at_file` does, and at the headers of masks; tables and volumes are read whole.
 
         `counted` is called once a record. Damage is told, never raised.
         """
@@ -150,11 +150,11 @@ class Source:
                     labels[one.label] = labels.get(one.label, 0) + 1
                     counted()
                 else:
-                    _note(notes, one)
+                    collect(notes, one)
         except SnellenError as error:  # a library that a reader needs is not there
-            _note(notes, Note("missing", "what the reader needs", str(error)))
+            collect(notes, Note("missing", "what the reader needs", str(error)))
         for thing in self._promised(found):
-            _note(notes, thing)
+            collect(notes, thing)
         return Inventory(name, str(root), found, tuple(notes.values()))
 
     def _looked_at(self, root: Path) -> Iterator[Found | Note]:
@@ -188,25 +188,47 @@ class Source:
         )  # fmt: skip
 
 
-def _note(notes: dict[tuple[Kind, str], Noted], one: Note) -> None:
+def collect(notes: dict[tuple[Kind, str], Noted], one: Note) -> None:
+    """Add a note to those of its kind and wording."""
     key = (one.kind, one.what)
     held = notes.get(key, Noted(one.kind, one.what, 0, ()))
     where = (*held.where, one.where) if held.count < EXAMPLES else held.where
     notes[key] = Noted(one.kind, one.what, held.count + 1, where)
 
 
-def _look(record: Record) -> None:
-    """Raise SnellenError where the picture is no picture, without decoding a file of its own."""
-    if not isinstance(record.picture, InFile):
-        read_picture(record)
-        return
+def look_at_file(path: Path) -> tuple[int, int]:
+    """Width and height of a picture file, whose header is read, of PNG also the checksums, of JPEG also the end.
+
+    A JPEG that does not end as one is decoded, since some cameras write more behind the end. Raises SnellenError where
+    it is no picture or is cut short.
+    """
     from PIL import Image
 
     try:
-        with Image.open(record.picture.path) as picture:
+        with Image.open(path) as picture:
+            size, is_jpeg = picture.size, picture.format in ("JPEG", "MPO")
             picture.verify()
+        if is_jpeg and not _ends_as_jpeg(path):
+            with Image.open(path) as picture:
+                picture.load()
     except Exception as error:  # a damaged picture raises whatever its decoder meets
         raise SnellenError("copy the file again, or leave it out") from error
+    return size
+
+
+def _ends_as_jpeg(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(file.tell() - 64, 0))
+        return file.read().rstrip(b"\0").endswith(b"\xff\xd9")
+
+
+def _look(record: Record) -> None:
+    """Raise SnellenError where the picture is no picture."""
+    if isinstance(record.picture, InFile):
+        look_at_file(record.picture.path)
+    else:
+        read_picture(record)
 
 
 def _compare(id: str, picture: Path, mask: Path) -> Iterator[Note]:

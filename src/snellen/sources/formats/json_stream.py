@@ -1,0 +1,114 @@
+"""Large JSON files, one element after the other: annotations of a gigabyte must not lie in memory at once."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+CHUNK = 4 << 20
+"""Bytes read at once."""
+LONGEST = 256 << 20
+"""Characters after which an element that does not end is taken for damage."""
+
+Step: TypeAlias = tuple[str, str | None, Any]
+"""Key of the top-level object ("" of a list), key of the element where it stands in an object, the element."""
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+def stream_json(path: Path, inside: frozenset[str]) -> Iterator[Step]:
+    """Elements of the lists and objects under the keys `inside` of the top-level object, other values whole.
+
+    A file whose top level is a list gives its elements under the key "". Raises OSError where the file cannot be read,
+    and ValueError (UnicodeDecodeError, json.JSONDecodeError among them) where it is no JSON, cut short, or another
+    shape, after what came before the damage.
+    """
+    with path.open("rb") as file:
+        text = _Text(file.read)
+        if text.peek() == "[":
+            yield from (("", None, value) for value in text.elements())
+        else:
+            for key in text.keys():  # noqa: SIM118  # not a dict
+                opening = text.peek()
+                if key in inside and opening == "[":
+                    yield from ((key, None, value) for value in text.elements())
+                elif key in inside and opening == "{":
+                    yield from ((key, inner, text.value()) for inner in text.keys())  # noqa: SIM118
+                else:
+                    yield key, None, text.value()
+        if text.peek():
+            raise ValueError(f"something stands behind the end: {text.peek()!r}")
+
+
+class _Text:
+    """The text of a file that is still being read, and how far it is used up."""
+
+    def __init__(self, read: Any) -> None:
+        self.read, self.text, self.at, self.ended = read, "", 0, False
+        self.decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self.scan = json.JSONDecoder().raw_decode
+
+    def more(self, least: int = CHUNK) -> None:
+        raw = self.read(max(least, CHUNK))
+        self.ended = not raw
+        self.text = self.text[self.at :] + self.decoder.decode(raw, final=self.ended)
+        self.at = 0
+
+    def peek(self) -> str:
+        """The next character that is no space; "" at the end of the file."""
+        while True:
+            self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches nothing too
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if self.ended:
+                return ""
+            self.more()
+
+    def take(self, wanted: str) -> str:
+        held = self.peek()
+        if not held or held not in wanted:
+            raise ValueError(f"{held or 'the end of the file'!r} where one of {wanted!r} belongs")
+        self.at += 1
+        return held
+
+    def value(self) -> Any:
+        self.peek()
+        while True:
+            left = len(self.text) - self.at
+            try:
+                value, end = self.scan(self.text, self.at)
+                if end < len(self.text) or self.ended:  # a number may go on behind what was read
+                    self.at = end
+                    return value
+            except json.JSONDecodeError:
+                if self.ended or left > LONGEST:
+                    raise
+            self.more(left)  # as much again: an element of any length costs its length twice
+
+    def elements(self) -> Iterator[Any]:
+        self.take("[")
+        if self.peek() == "]":
+            self.at += 1
+            return
+        while True:
+            yield self.value()
+            if self.take(",]") == "]":
+                return
+
+    def keys(self) -> Iterator[str]:
+        """Keys of an object; before the next one the caller takes the value."""
+        self.take("{")
+        if self.peek() == "}":
+            self.at += 1
+            return
+        while True:
+            if self.peek() != '"':
+                raise ValueError(f"{self.peek()!r} where a key belongs")
+            key = str(self.value())
+            self.take(":")
+            yield key
+            if self.take(",}") == "}":
+                return
