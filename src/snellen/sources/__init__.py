@@ -50,6 +50,11 @@ SCENES: Registry[SceneSource] = Registry(
         "LVIS": f"{_HERE}.things:LVIS",
         "Objects365": f"{_HERE}.things:OBJECTS365",
         "iNaturalist-2021": f"{_HERE}.things:INATURALIST",
+        "DIOR": f"{_HERE}.things:DIOR",
+        "CARPK": f"{_HERE}.things:CARPK",
+        "CrowdHuman": f"{_HERE}.things:CROWD_HUMAN",
+        "FSC-147": f"{_HERE}.things:FSC_147",
+        "KITTI": f"{_HERE}.things:KITTI",
     },
 )
 """The datasets of AVA-Bench, Table 2 and appendix A.2."""

@@ -1,10 +1,10 @@
 """Datasets of things and their boxes, for AVA-Bench: open scenes, nature, remote sensing, crowds."""
 
 from snellen.sources.declarations import UNKNOWN
+from snellen.sources.formats.box_files import CrowdHuman, Kitti, TextBoxes, VocScenes
 from snellen.sources.formats.coco_json import CocoFile, CocoJson
+from snellen.sources.formats.counts import Fsc147
 from snellen.sources.scene_reading import SceneCard, SceneSource
-
-COCO_FLAGS = "of a thing: iscrowd, where it is set"
 
 LVIS = SceneSource(
     SceneCard(
@@ -72,4 +72,89 @@ INATURALIST = SceneSource(
         files=(CocoFile("train", ("train.json", "train_mini.json")), CocoFile("val", ("val.json",))),
         of_class=("common_name", "supercategory", "kingdom", "phylum", "class", "order", "family", "genus"),
     ),
+)
+
+DIOR = SceneSource(
+    SceneCard(
+        name="DIOR",
+        title="DIOR",
+        tasks=("localization", "object"),
+        licence=UNKNOWN,
+        citation="Li et al., Object detection in optical remote sensing images: A survey and a new benchmark, ISPRS "
+        "Journal of Photogrammetry and Remote Sensing 159, 2020",
+        homepage="http://www.escience.cn/people/gongcheng/DIOR.html",
+        layout="Annotations/Horizontal Bounding Boxes/*.xml, JPEGImages-trainval/*.jpg, JPEGImages-test/*.jpg (by "
+        "loaders of it)",
+    ),
+    VocScenes("Annotations/Horizontal Bounding Boxes", ("JPEGImages-trainval", "JPEGImages-test")),
+)
+
+CARPK = SceneSource(
+    SceneCard(
+        name="CARPK",
+        title="CARPK",
+        tasks=("counting",),
+        licence=UNKNOWN,
+        citation="Hsieh, Lin and Hsu, Drone-based Object Counting by Spatially Regularized Regional Proposal Networks, "
+        "ICCV 2017",
+        homepage="https://lafi.github.io/LPN/",
+        layout="CARPK_devkit/data/Annotations/*.txt (lines x1 y1 x2 y2 1), CARPK_devkit/data/Images/*.png (devkit)",
+        labels=("car",),
+    ),
+    TextBoxes("data/Annotations", "data/Images", "car"),
+)
+
+CROWD_HUMAN = SceneSource(
+    SceneCard(
+        name="CrowdHuman",
+        title="CrowdHuman",
+        tasks=("counting",),
+        licence=UNKNOWN,
+        citation="Shao et al., CrowdHuman: A Benchmark for Detecting Human in a Crowd, arXiv 1805.00123, 2018",
+        homepage="https://www.crowdhuman.org",
+        layout="annotation_train.odgt, annotation_val.odgt, Images/*.jpg (the zips of train and val unpacked into one "
+        "folder or several; homepage)",
+        labels=("person",),
+        extras="of a thing: full_box and head_box as [x1, y1, x2, y2], not cut; ignore, where it is set; of a picture: "
+        "split",
+        notes="AVA-Bench names the Crowd Surveillance Dataset in its main text and CrowdHuman in its appendix, with "
+        "the citation of a third one, VSCrowd (Li et al. 2022). Read is CrowdHuman: no page that we know describes "
+        "the files of the two others. Persons with ignore, and `mask`, are no single persons: do not count pictures "
+        "that have them.",
+    ),
+    CrowdHuman(),
+)
+
+FSC_147 = SceneSource(
+    SceneCard(
+        name="FSC-147",
+        title="FSC-147",
+        tasks=("counting",),
+        licence=UNKNOWN,
+        citation="Ranjan et al., Learning To Count Everything, CVPR 2021",
+        homepage="https://github.com/cvlab-stonybrook/LearningToCountEverything",
+        layout="annotation_FSC147_384.json, ImageClasses_FSC147.txt, Train_Test_Val_FSC_147.json, "
+        "images_384_VarV2/*.jpg (homepage)",
+        extras="of a thing: point, x and y in pixels; of a picture: split",
+    ),
+    Fsc147(),
+)
+
+KITTI = SceneSource(
+    SceneCard(
+        name="KITTI",
+        title="KITTI, object and depth benchmarks",
+        tasks=("absolute-depth", "relative-depth"),
+        licence="CC BY-NC-SA 3.0",
+        citation="Geiger et al., Vision meets Robotics: The KITTI Dataset, IJRR 32(11), 2013; Uhrig et al., Sparsity "
+        "Invariant CNNs, 3DV 2017",
+        homepage="https://www.cvlibs.net/datasets/kitti/",
+        layout="training/image_2/*.png, training/label_2/*.txt; for depth also mapping/ of the object devkit and "
+        "data_depth_annotated/{train,val}/DRIVE/proj_depth/groundtruth/image_02/*.png (readmes of the devkits)",
+        extras="of a thing: truncated, occluded, size_m (height, width, length), at_m (x, y, z), rotation_y, nearest_m",
+        notes="DontCare regions are not things. nearest_m is the distance of the nearest corner of the thing's box "
+        "along the camera's axis, worked out from its place, size and turn. Depth is measured by laser at some pixels "
+        "only, and for those pictures of which the depth benchmark has the frame.",
+    ),
+    Kitti(),
 )
