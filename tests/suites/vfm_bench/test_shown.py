@@ -80,6 +80,13 @@ def test_who_takes_one_picture_gets_one(small: ItemSet, tmp_path: Path) -> None:
     assert bare == (", ".join(option.text for option in item.options) + "?", item.query[0])
 
 
+def test_noise_patches_have_the_mean_size_of_their_source(small: ItemSet) -> None:
+    marked = [item for item in small.items if item.regions]
+    widths = [item.regions["box"][2] - item.regions["box"][0] for item in marked]
+    (told,) = {item.measures["mean_region_width"] for item in marked}
+    assert told == pytest.approx(sum(widths) / len(widths))
+
+
 def test_queries_without_a_region_are_not_asked_to_be_enhanced(small: ItemSet, tmp_path: Path) -> None:
     media = MediaFolder(tmp_path / "shown", small.media)
     (enhanced,) = parse_conditions(SUITE.axes, "query=enhance,shots=0")

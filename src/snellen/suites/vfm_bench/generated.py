@@ -31,6 +31,7 @@ from snellen.stimuli.scenes import Look as Surface
 from snellen.stimuli.scenes.composites import joints
 from snellen.stimuli.scenes.model import COLOURED, Material
 from snellen.suites.vfm_bench import blocks, concepts
+from snellen.suites.vfm_bench.changes import with_mean_regions
 from snellen.suites.vfm_bench.concepts import FAMILIES, Family, Values
 from snellen.suites.vfm_bench.items import (
     GENERATED,
@@ -263,7 +264,7 @@ class Generated:
         pictures = [media.add_file(path) for path in paths]
         return write_itemset(
             options.out,
-            episodes(made, shots, pictures, options.seed),
+            with_mean_regions(list(episodes(made, shots, pictures, options.seed))),
             source="generated",
             recipe=self.parameters(options),
             made_with={"render": renderer_info(settings)},
