@@ -101,17 +101,17 @@ def test_features_are_computed_once_and_mended_when_damaged(tmp_path: Path) -> N
     pictures = [album.add(shape, RED) for shape in ("disc", "square", "triangle")]
     asked = [*pictures, pictures[0]]
     rows = encode(encoder, asked, album.folder)
-    assert encoder.seen == [2, 1]
+    assert sorted(encoder.seen) == [1, 2]  # batches may end in any order
     assert np.array_equal(rows[0], rows[3])
     assert np.array_equal(encode(encoder, asked, album.folder), rows)
-    assert encoder.seen == [2, 1]
+    assert sorted(encoder.seen) == [1, 2]
     held = sorted(kept(encoder).rglob("*.npy"))
     assert [path.stem for path in held] == sorted(one.sha256 for one in pictures)
     held[0].write_bytes(held[0].read_bytes()[:100])
     held[1].write_bytes(b"no array")
     np.save(held[2], np.full(1764, np.nan, np.float32))
     assert np.array_equal(encode(encoder, asked, album.folder), rows)
-    assert encoder.seen == [2, 1, 2, 1]
+    assert sorted(encoder.seen) == [1, 1, 2, 2]
     assert np.array_equal(encode(Counting(cell=32), asked[:1], album.folder)[0].shape, (324,))
 
 
