@@ -154,7 +154,7 @@ def test_broken_annotations_are_told(name: str, root: Path) -> None:
             path.write_bytes(broken)
             after = source.check(root)
             assert after.notes != whole.notes or after.labels != whole.labels or after.state == "whole"
-            if after.labels != whole.labels or after.scenes != whole.scenes:
+            if after.scenes < whole.scenes or sum(after.labels.values()) < sum(whole.labels.values()):
                 assert set(after.notes) - set(whole.notes), f"{path.name}: a silent drop"
             list(source.scenes(root))
         path.write_bytes(raw)
