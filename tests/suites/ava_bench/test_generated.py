@@ -1,0 +1,292 @@
+"""Generated pictures: balance, truth against other geometry, splits, and what ideal observers make of it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.suite import BuildOptions
+from snellen.stimuli.render.toy import toy_picture
+from snellen.stimuli.scenes import COLOURS, Shot, truth
+from snellen.stimuli.scenes.raster import project
+from snellen.suites.ava_bench import asked_tables, displays, generated, lettering, tables
+from snellen.suites.ava_bench.displays import DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS
+from snellen.suites.ava_bench.generated import ON_DISPLAYS, ON_TABLES, TASKS, TRAIN, Design
+from snellen.suites.ava_bench.items import COUNT_RANGES, POSITIONS, depth_bin
+from snellen.suites.ava_bench.scenes import apart, dealt, seen_box
+from snellen.suites.ava_bench.tables import Table
+
+NOWHERE = Path("unused")
+N = 6
+QUICK = BuildOptions(NOWHERE, n=N, quick=True, renderer="toy", show_progress=False)
+
+
+@pytest.fixture(scope="module")
+def made() -> Design:
+    return generated.design(QUICK)
+
+
+@pytest.fixture(scope="module")
+def drawn_tables(made: Design) -> list[Table]:
+    return [table for _, table in generated.draw_tables(made, QUICK)]
+
+
+@pytest.fixture(scope="module")
+def drawn_displays(made: Design) -> list[displays.Display]:
+    return [display for _, display in generated.draw_displays(made, QUICK)]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    out = tmp_path_factory.mktemp("ava") / "items"
+    return generated.Generated().build(BuildOptions(out, n=N, quick=True, renderer="toy", show_progress=False))
+
+
+def of(built: ItemSet, task: str) -> list[Item]:
+    return [item for item in built.items if item.task == task]
+
+
+def test_pictures_keep_to_their_budget() -> None:
+    for n, most in ((1, 10), (4, 20), (12, 45), (120, 450)):
+        plan = generated.Generated().plan(BuildOptions(NOWHERE, n=n))
+        assert plan["pictures"] <= most
+        assert plan["pictures"] == plan["tables"] + plan["displays"]
+        assert set(plan["items"].values()) == {n}
+    assert generated.design(BuildOptions(NOWHERE, n=9, tasks=("ocr",))).tables["test"] == 0
+    assert generated.design(BuildOptions(NOWHERE, n=9, tasks=("object",))).displays["test"] == 0
+    with pytest.raises(SnellenError, match="emotion"):
+        generated.design(BuildOptions(NOWHERE, tasks=("emotion",)))
+    with pytest.raises(SnellenError, match="--n 0"):
+        generated.design(BuildOptions(NOWHERE, n=0))
+
+
+def test_every_number_of_items_finds_its_pictures() -> None:
+    for n in range(1, 41):
+        count = generated.design(BuildOptions(NOWHERE, n=n)).tables["test"]
+        caps = [len(tables.ROUNDS[place % len(tables.ROUNDS)]) for place in range(count)]
+        assert sum(caps) >= n
+        assert sum(caps) * TRAIN >= TRAIN * n
+
+
+def test_items_and_splits(built: ItemSet) -> None:
+    for task in TASKS:
+        assert Counter(item.split for item in of(built, task)) == {"test": N, "train": TRAIN * N}
+    clusters = {split: {i.cluster_id for i in built.items if i.split == split} for split in ("test", "train")}
+    assert not clusters["test"] & clusters["train"]
+    shown = {split: {i.query[0].sha256 for i in built.items if i.split == split} for split in ("test", "train")}
+    assert not shown["test"] & shown["train"]
+    pictures = {(i.stimulus_id, i.query[0].sha256) for i in built.items}
+    assert len(pictures) == len({stimulus for stimulus, _ in pictures}), "one picture a stimulus"
+
+
+def test_no_question_is_asked_twice(built: ItemSet) -> None:
+    asked = Counter((i.task, i.question, i.query[0].sha256, str(dict(i.regions))) for i in built.items)
+    assert max(asked.values()) == 1
+
+
+def test_answers_are_spread(built: ItemSet) -> None:
+    def answers(task: str) -> Counter[str]:
+        return Counter(str(item.answer) for item in of(built, task))
+
+    def level(task: str, factor: str) -> Counter[str]:
+        return Counter(item.factors[factor] for item in of(built, task))
+
+    count = (1 + TRAIN) * N
+    for task, values in (
+        ("spatial", POSITIONS),
+        ("orientation", DIRECTIONS),
+        ("fine-grained", tuple(SPECIES)),
+        ("texture", TEXTURES),
+        ("relative-depth", ("red", "blue")),
+    ):
+        told = answers(task)
+        assert set(told) == set(values)
+        assert max(told.values()) <= 1.6 * count / len(values) + 1
+    assert set(level("counting", "count_range")) == {name for _, name in COUNT_RANGES}
+    assert len(level("localization", "box_size")) >= 3
+    assert len(answers("absolute-depth")) >= 6
+    assert len(level("object", "thing")) >= 7
+    assert {len(text) for text in answers("ocr")} == set(range(lettering.SHORTEST, lettering.LONGEST + 1))
+    places = Counter(
+        place for item in of(built, "object") for place, option in enumerate(item.options) if option.key == item.answer
+    )
+    assert len(places) >= 6, "the right name stands anywhere"
+
+
+def test_cards_are_dealt_evenly() -> None:
+    drawn = Counter(dealt("abc", 10, np.random.default_rng(0)))
+    assert sorted(drawn.values()) == [3, 3, 4]
+
+
+def test_nothing_covers_anything_on_tables(drawn_tables: list[Table]) -> None:
+    for table in drawn_tables:
+        assert 1 <= len(table.kinds) <= 40
+        boxes = [seen_box(solid, table.shot.camera) for solid in table.shot.scene.solids]
+        assert all(apart(a, b) for n, a in enumerate(boxes) for b in boxes[:n])
+        assert all(table.count(table.kinds[number]) == 1 for number in table.singles)
+        assert not {table.kinds[number] for number in table.singles} & set(table.counted)
+
+
+def test_truth_of_some_is_truth_of_each_among_all(drawn_tables: list[Table]) -> None:
+    table = drawn_tables[1]
+    shot = table.shot
+    whole = truth(shot.scene, shot.camera)
+    asked = asked_tables.look_at(table, toy_picture(shot.scene, shot.camera))
+    assert all(one.visible_fraction == 1 for one in whole.solids)
+    for seen in asked.seen:
+        told = whole[str(seen.number)]
+        assert (told.visible_box, told.nearest_m) == (seen.box, seen.nearest_m)
+        assert (told.mask == seen.mask).all()
+
+
+def test_answers_about_tables_are_true_by_corners_and_centres(built: ItemSet, drawn_tables: list[Table]) -> None:
+    """Each answer again, from what is projected of points rather than from pixels."""
+    by_number = dict(enumerate(drawn_tables))
+
+    def thing_in(item: Item, name: str) -> tuple[Table, int]:
+        table = by_number[item.provenance["picture"]]
+        x1, y1, x2, y2 = item.regions[name]
+        centres, _ = project(table.shot.camera, np.array([s.pose.position_m for s in table.shot.scene.solids]))
+        (number,) = (n for n, (x, y) in enumerate(centres) if x1 <= x <= x2 and y1 <= y <= y2)
+        return table, number
+
+    for item in of(built, "counting"):
+        table = by_number[item.provenance["picture"]]
+        shape, factors = tables.KINDS[item.factors["thing"].removesuffix("s")]
+        proportions = np.array(factors) / max(factors)
+        alike = [
+            solid
+            for solid in table.shot.scene.solids
+            if solid.shape == shape and np.allclose(np.array(solid.pose.stretch) / max(solid.pose.stretch), proportions)
+        ]
+        assert len(alike) == item.answer
+    for item in of(built, "object"):
+        table, number = thing_in(item, "red")
+        assert table.kinds[number] == item.answer
+    for item in of(built, "localization"):
+        table, number = thing_in(item, "box")
+        assert np.allclose(seen_box(table.shot.scene.solids[number], table.shot.camera), item.answer, atol=1.01)
+        assert table.kinds.count(item.factors["thing"]) == 1
+    for item in of(built, "spatial"):
+        (table, red), (_, blue) = thing_in(item, "red"), thing_in(item, "blue")
+        places, _ = project(
+            table.shot.camera, np.array([table.shot.scene.solids[n].pose.position_m for n in (red, blue)])
+        )
+        across, along = places[0] - places[1]
+        assert item.answer == f"{'Left' if across < 0 else 'Right'} {'above' if along < 0 else 'below'}"
+    for item in of(built, "absolute-depth"):
+        table, number = thing_in(item, "red")
+        solid = table.shot.scene.solids[number]
+        away = math.dist(solid.pose.position_m, table.shot.camera.position_m)
+        assert item.measures["depth_m"] < away < item.measures["depth_m"] + 1.1
+        assert item.answer == depth_bin(item.measures["depth_m"])
+    for item in of(built, "relative-depth"):
+        (table, red), (_, blue) = thing_in(item, "red"), thing_in(item, "blue")
+        feet = [table.shot.scene.solids[n].pose.position_m[1] for n in (red, blue)]
+        if abs(feet[0] - feet[1]) > 1.5:
+            assert item.answer == ("red", "blue")[feet[1] < feet[0]]
+
+
+def test_colours_are_those_of_the_picture(built: ItemSet, drawn_tables: list[Table]) -> None:
+    media = MediaFolder(built.root / "media")
+    for item in of(built, "colour"):
+        x1, y1, x2, y2 = (int(side) for side in item.regions["red"])
+        pixels = np.asarray(media.open(item.query[0]).convert("RGB"))[y1:y2, x1:x2].reshape(-1, 3)
+        assert np.abs(np.median(pixels, axis=0) - item.answer).max() <= 1
+        assert pixels.std(axis=0).max() < 12
+    assert len(COLOURS) < len({tuple(item.answer) for item in of(built, "colour")})
+
+
+def test_toys_face_where_they_are_said_to(drawn_displays: list[displays.Display]) -> None:
+    """By the tip of the rocket against its body, and so on, as the camera sees them."""
+    ends = {"toy train": (3, 2), "toy bird": (2, 3), "toy rocket": (1, 0)}
+    for display in drawn_displays:
+        camera = display.shot.camera
+        solids = {solid.name: np.array(solid.pose.position_m) for solid in display.shot.scene.solids}
+        for toy, said in zip(TOYS, display.wanted.directions, strict=True):
+            front, back = (solids[f"{toy}/{n}"][:2] for n in ends[toy])
+            away = back - np.array(camera.position_m[:2])
+            away = away / np.linalg.norm(away)
+            ahead, right = (front - back) @ -away, (front - back) @ np.array([away[1], -away[0]])
+            angle = math.degrees(math.atan2(right, ahead)) % 360
+            off = (angle - 45 * DIRECTIONS.index(said) + 180) % 360 - 180
+            assert abs(off) < 22.5, (toy, said, angle)
+
+
+def test_displays_keep_things_apart(drawn_displays: list[displays.Display]) -> None:
+    for display in drawn_displays:
+        told = truth(display.shot.scene, display.shot.camera, detail=1)
+        for (front, behind), pixels in told.hides.items():
+            same = displays.thing_of(front) == displays.thing_of(behind)
+            on_plate = {front.split()[0], behind.split()[0]} <= {"plate", "letter"}
+            assert same or on_plate or not pixels, (front, behind)
+        assert {displays.thing_of(s.name) for s in displays.without_letters(display.shot.scene.solids)} == set(
+            displays.things()
+        )
+
+
+def test_words_are_written_from_left_to_right(drawn_displays: list[displays.Display]) -> None:
+    for display in drawn_displays:
+        solids, camera = display.shot.scene.solids, display.shot.camera
+        for n, word in enumerate(display.wanted.words):
+            plate = next(solid for solid in solids if solid.name == f"plate {n}")
+            x1, y1, x2, y2 = seen_box(plate, camera)
+            drawn = [solid for solid in solids if solid.name.startswith(f"letter {n}/")]
+            counts = [len(lettering.strokes(letter)) for letter in word]
+            assert len(drawn) == sum(counts)
+            centres, depth = project(camera, np.array([solid.pose.position_m for solid in drawn]))
+            assert ((centres > [x1, y1]) & (centres < [x2, y2])).all()
+            assert (depth < project(camera, np.array([plate.pose.position_m]))[1] + 0.4).all()
+            ends = np.cumsum([0, *counts])
+            lefts = [centres[a:b, 0].mean() for a, b in pairwise(ends)]
+            assert lefts == sorted(lefts)
+    seen = truth(display.shot.scene, camera, detail=1)
+    assert all(one.visible_fraction > 0.5 for one in seen.solids if one.name.startswith("letter"))
+
+
+def test_cuts_show_one_tower(built: ItemSet, drawn_displays: list[displays.Display], made: Design) -> None:
+    for item in of(built, "fine-grained"):
+        display = drawn_displays[item.provenance["picture"]]
+        x1, y1, x2, y2 = item.provenance["cut_px"]
+        assert (item.query[0].width, item.query[0].height) == (x2 - x1, y2 - y1)
+        for solid in displays.without_letters(display.shot.scene.solids):
+            mine = displays.thing_of(solid.name) == item.factors["group"]
+            assert mine != apart(seen_box(solid, display.shot.camera), (x1, y1, x2, y2))
+    assert {i.stimulus_id for i in of(built, "texture")} <= {i.stimulus_id for i in of(built, "fine-grained")}
+    assert {i.factors["group"] for i in of(built, "fine-grained")} == set(TOWERS)
+
+
+def test_made_up_words_can_be_told_apart() -> None:
+    drawn = {tuple(sorted(lettering.strokes(letter))) for letter in lettering.CONSONANTS + lettering.VOWELS}
+    assert len(drawn) == len(lettering.CONSONANTS + lettering.VOWELS)
+    assert len(lettering.made_up(5, np.random.default_rng(1))) == 5
+
+
+def test_chance_is_known_for_free_answers(built: ItemSet) -> None:
+    for task in ("localization", "counting", "colour", "ocr"):
+        assert all(
+            any(name.startswith("chance_strict") for name in i.measures) for i in of(built, task) if i.split == "test"
+        )
+
+
+def test_every_item_says_what_it_needs(built: ItemSet) -> None:
+    for item in built.items:
+        worlds = item.latent["worlds"]
+        assert worlds[0]["answer"] == item.answer
+        assert {dimension for world in worlds for dimension in world["look"]} == set(item.requires)
+        assert len(item.requires) == 1
+    assert {item.task for item in built.items} == {*ON_TABLES, *ON_DISPLAYS}
+
+
+def test_shots_differ(drawn_tables: list[Table]) -> None:
+    shots: set[Shot] = {table.shot for table in drawn_tables}
+    assert len(shots) == len(drawn_tables)
