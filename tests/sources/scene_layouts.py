@@ -7,7 +7,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import h5py
 import numpy as np
+import scipy.io
 from PIL import Image
 
 from tests.sources.layouts import Files, pictures
@@ -160,6 +162,158 @@ def kitti() -> Files:
     }
 
 
+def nyu() -> Files:
+    # homepage, "Labeled Dataset": arrays stored column by column, texts behind references, version 7.3 (HDF5)
+    held = io.BytesIO()
+    rng = np.random.default_rng(0)
+    labels, instances = np.zeros((2, 8, 6), np.uint16), np.zeros((2, 8, 6), np.uint8)
+    depths = np.full((2, 8, 6), 3.0, np.float32)
+    labels[0, 1:4, 2:6], instances[0, 1:4, 2:6] = 2, 1  # columns 1 to 3, rows 2 to 5
+    labels[0, 6, 0], instances[0, 6, 0] = 2, 2
+    labels[1, :, :], instances[1, :, :] = 1, 1
+    depths[0, 2, 3], depths[0, 3, 5] = 1.25, 0.0  # 0: not measured
+    with h5py.File(held, "w", userblock_size=512) as file:
+        file["images"] = rng.integers(0, 256, (2, 3, 8, 6), dtype=np.uint8)
+        file["labels"], file["instances"], file["depths"] = labels, instances, depths
+        for name, texts in (("names", ("wall", "chair")), ("scenes", ("office_0001", "kitchen_0003"))):
+            references = []
+            for number, text in enumerate(texts):
+                place = file.create_dataset(f"#refs#/{name}{number}", data=np.array([[ord(one)] for one in text], "u2"))
+                references.append(place.ref)
+            file.create_dataset(name, data=np.array([references], dtype=h5py.ref_dtype), dtype=h5py.ref_dtype)
+    return {"nyu_depth_v2_labeled.mat": b"MATLAB 7.3 MAT-file".ljust(512) + held.getvalue()[512:]}
+
+
+def vqa() -> Files:
+    # visualqa.org/download: questions and annotations apart, ten answers each
+    files = pictures(*(f"{split}2014/COCO_{split}2014_000000000042.jpg" for split in ("train", "val")))
+    for split in ("train", "val"):
+        asked = [{"image_id": 42, "question": "How many dogs?", "question_id": 42000}]
+        answers = [{"answer": said, "answer_confidence": "yes", "answer_id": n + 1}
+                   for n, said in enumerate(("3", *("2",) * 9))]  # fmt: skip
+        told = {"question_type": "how many", "multiple_choice_answer": "2", "answers": answers, "image_id": 42,
+                "answer_type": "number", "question_id": 42000}  # fmt: skip
+        files[f"v2_OpenEnded_mscoco_{split}2014_questions.json"] = plain({"info": {}, "questions": asked})
+        files[f"v2_mscoco_{split}2014_annotations.json"] = plain({"info": {}, "annotations": [told]})
+    return files
+
+
+def coco_text() -> Files:
+    # bgshih.github.io/cocotext: objects by id
+    name = "COCO_train2014_000000217925.jpg"
+    word = {"id": 45346, "image_id": 217925, "bbox": [1.0, 1.0, 3.0, 2.0], "mask": [], "area": 6.0,
+            "language": "english", "class": "machine printed",
+            "legibility": "legible", "utf8_string": "Caf\u00e9"}  # fmt: skip
+    image = {"id": 217925, "file_name": name, "width": 8, "height": 6, "set": "train"}
+    file = {
+        "cats": {},
+        "anns": {"45346": word},
+        "imgs": {"217925": image},
+        "imgToAnns": {"217925": [45346]},
+        "info": {},
+    }
+    return {**pictures(f"train2014/{name}"), "cocotext.v2.json": plain(file)}
+
+
+def iiit5k() -> Files:
+    # README of the archive: struct arrays traindata and testdata
+    files = pictures("IIIT5K/train/1009_2.png", "IIIT5K/test/1002_1.png")
+    for name, picture, word in (("traindata", "train/1009_2.png", "YOU"), ("testdata", "test/1002_1.png", "PRIVATE")):
+        held = io.BytesIO()
+        fields = [(field, object) for field in ("ImgName", "GroundTruth", "smallLexi")]
+        rows = np.array([[(np.array([picture]), np.array([word]), np.array(["A"]))]], dtype=fields)
+        scipy.io.savemat(held, {name: rows})  # type: ignore[arg-type]  # it takes open files too
+        files[f"IIIT5K/{name}.mat"] = held.getvalue()
+    return files
+
+
+def text_vqa() -> Files:
+    # textvqa.org/dataset: data of questions, and of words with boxes in shares of the picture
+    files = Files()
+    for split, image in (("train", "0054c91397f2fe05"), ("val", "003a8ae2ef43b901")):
+        asked = {"question": "what brand?", "image_id": image, "image_width": 1024, "image_height": 768,
+                 "question_id": 7, "answers": ["nokia", "other", *("nokia",) * 8], "set_name": split}  # fmt: skip
+        box = {"top_left_x": 0.25, "top_left_y": 0.5, "width": 0.5, "height": 0.25, "rotation": 0.0, "yaw": 0.0}
+        words = {"image_id": image, "ocr_tokens": ["NOKIA"], "ocr_info": [{"word": "NOKIA", "bounding_box": box}]}
+        files |= pictures(f"train_images/{image}.jpg")
+        files[f"TextVQA_0.5.1_{split}.json"] = plain({"dataset_type": split, "data": [asked]})
+        files[f"TextVQA_Rosetta_OCR_v0.2_{split}.json"] = plain({"data": [words]})
+    return files
+
+
+def ego_orient() -> Files:
+    # testing_data/benchmark_mini.json of the authors' repository
+    name = "imagenet_after/COCO_val2014_000000358765.jpg"
+    asked = [
+        {"type": kind, "domain": "real", "base_dataset": "D3_Eval", "image": f"./{name}", "question": "Which way?",
+         "original_label": "front right", "label": label, "category_name": "bird"}
+        for kind, label in (("general_complex", "front right"), ("general_binary", "yes"))
+    ]  # fmt: skip
+    return {**pictures(name), "benchmark.json": plain(asked)}
+
+
+def places() -> Files:
+    # filelist_places365-standard.tar, and the filelist of the 69 further classes
+    return {
+        **pictures("data_256_standard/a/arch/00000001.jpg", "val_256/Places365_val_00000001.jpg"),
+        **pictures("data_256_extra/c/cabin/outdoor/00000001.jpg"),
+        "places365_train_standard.txt": b"/a/arch/00000001.jpg 1\n",
+        "places365_val.txt": b"Places365_val_00000001.jpg 0\n",
+        "categories_places365.txt": b"/a/airfield 0\n/a/arch 1\n",
+        "extra69_train.txt": b"/c/cabin/outdoor/00000001.jpg 0\n",
+        "categories_extra69.txt": b"/c/cabin/outdoor 0\n",
+    }
+
+
+def cub() -> Files:
+    # README of CUB_200_2011
+    names = ("001.Black_footed_Albatross/a_0046_18.jpg", "002.Laysan_Albatross/b_1.jpg")
+    kinds = [name.split("/")[0] for name in names]
+    files = pictures(*(f"CUB_200_2011/images/{name}" for name in names))
+    for table, lines in (
+        ("images", names), ("image_class_labels", "12"), ("classes", kinds), ("train_test_split", "01"),
+        ("bounding_boxes", ("1.0 2.0 3.0 4.0", "0.0 0.0 8.0 6.0")),
+    ):  # fmt: skip
+        text = "".join(f"{number} {line}\n" for number, line in enumerate(lines, 1))
+        files[f"CUB_200_2011/{table}.txt"] = text.encode()
+    return files
+
+
+def aircraft() -> Files:
+    # README of fgvc-aircraft-2013b: variants may hold spaces, boxes count from 1
+    base = "fgvc-aircraft-2013b/data"
+    files = pictures(*(f"{base}/images/003430{n}.jpg" for n in (7, 8, 9)))
+    files[f"{base}/images_box.txt"] = b"0034307 1 2 8 5\n0034308 1 1 4 4\n0034309 3 1 4 4\n"
+    for split, line in (("train", "0034307 Boeing 717"), ("val", "0034308 707-320"), ("test", "0034309 DH-82")):
+        files[f"{base}/images_variant_{split}.txt"] = f"{line}\n".encode()
+    return files
+
+
+def moments() -> Files:
+    # trainingSet.csv and validationSet.csv: path, action, votes; the videos are not opened
+    return {
+        "training/clapping/yt-1_2.mp4": b"video",
+        "validation/boxing/yt-3_4.mp4": b"video",
+        "trainingSet.csv": b"clapping/yt-1_2.mp4,clapping,4,0\n",
+        "validationSet.csv": b"boxing/yt-3_4.mp4,boxing,3,1\n",
+    }
+
+
+def expw() -> Files:
+    # readme of the archive: name, face, top, left, right, bottom, confidence, emotion
+    return {
+        **pictures("origin/angry_a.jpg", "origin/b.jpg"),
+        "label.lst": b"angry_a.jpg 0 1 2 5 6 98.5 0\nangry_a.jpg 1 0 6 8 3 50 6\nb.jpg 0 0 0 3 3 60 3\n",
+    }
+
+
+def raf_db() -> Files:
+    # EmoLabel/list_patition_label.txt as loaders read it
+    base = "basic/Image/original"
+    return {**pictures(f"{base}/train_00001.jpg", f"{base}/test_0001.jpg"),
+            "basic/EmoLabel/list_patition_label.txt": b"train_00001.jpg 5\ntest_0001.jpg 1\n"}  # fmt: skip
+
+
 SCENE_LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "LVIS": lvis,
     "Objects365": objects365,
@@ -169,4 +323,29 @@ SCENE_LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "CrowdHuman": crowd_human,
     "FSC-147": fsc_147,
     "KITTI": kitti,
+    "NYU-Depth-V2": nyu,
+    "VQAv2": vqa,
+    "COCO-Text": coco_text,
+    "IIIT5K": iiit5k,
+    "TextVQA": text_vqa,
+    "EgoOrientBench": ego_orient,
+    # github.com/olivesgatech/mini-CURE-OR, File Name Format
+    "CURE-OR": lambda: pictures("01_no_challenge/white/1_1_3_092_01_0.jpg", "2_5_5_007_05_3.jpg"),
+    # homepage of DTD
+    "DTD": lambda: pictures("dtd/images/banded/banded_0002.jpg", "dtd/images/zigzagged/zigzagged_0001.jpg"),
+    # Kylberg 2011: one archive a texture
+    "Kylberg": lambda: pictures("blanket1/blanket1-a-p001.png", "canvas1/canvas1-a-p001.png"),
+    # homepage of KTH-TIPS
+    "KTH-TIPS": lambda: pictures("KTH_TIPS/aluminium_foil/15-scale_1_im_1_col.png", "KTH_TIPS/cork/16-scale_1.png"),
+    "KTH-TIPS2-b": lambda: pictures(
+        "KTH-TIPS2-b/cork/sample_a/16a-scale_10_im_1_col.png", "KTH-TIPS2-b/wool/sample_b/22b-scale_2_im_1_col.png"
+    ),
+    # homepage of AID
+    "AID": lambda: pictures("AID/Airport/airport_1.jpg", "AID/Viaduct/viaduct_1.jpg"),
+    "Places434": places,
+    "RAF-DB": raf_db,
+    "ExpW": expw,
+    "CUB-200-2011": cub,
+    "FGVC-Aircraft": aircraft,
+    "Moments-in-Time": moments,
 }
