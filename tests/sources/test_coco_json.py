@@ -118,11 +118,18 @@ def test_ids_that_lead_nowhere_or_stand_twice(tmp_path: Path) -> None:
     assert ([one.box for one in scene.marked], scene.lost) == ([(1.0, 1.0, 3.0, 3.0)], 1)
 
 
-def test_a_cut_file_keeps_what_came_before(tmp_path: Path) -> None:
-    root = objects(tmp_path, THING)
+@pytest.mark.parametrize("cut", [10, 60, 160])  # inside of categories and of annotations
+def test_a_cut_file_gives_no_scenes_with_half_of_their_things(cut: int, tmp_path: Path) -> None:
+    root = objects(tmp_path, THING, {**THING, "id": 2})
     path = root / "zhiyuan_objv2_train.json"
-    path.write_bytes(path.read_bytes()[:-10])  # inside of categories
-    assert "unreadable: not JSON of annotations; copy it again" in told(root)
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert list(told(root)) == ["unreadable: not JSON of annotations; copy it again"]
+    assert list(SCENES.get("Objects365").scenes(root)) == []
+
+
+def test_a_file_without_categories_is_told(tmp_path: Path) -> None:
+    root = objects(tmp_path, THING)
+    (root / "zhiyuan_objv2_train.json").write_bytes(plain({"images": [IMAGE], "annotations": [THING]}))
     assert "missing: no categories" in told(root)
     [scene] = SCENES.get("Objects365").scenes(root)
     assert (scene.marked, scene.lost) == ((), 1)

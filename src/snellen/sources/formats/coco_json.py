@@ -80,7 +80,9 @@ class CocoJson:
                 if note:
                     yield Note(*note[:2], f"{where}: {note[2]}")
         except (OSError, ValueError, RecursionError) as error:
+            # No scene at all: one with some of its things looks like one with all.
             yield Note("unreadable", "not JSON of annotations; copy it again", f"{where}: {error}")
+            return
         yield from (Note(*note[:2], f"{where}: {note[2]}") for note in held.sort())
         for number, image in enumerate(held.images):
             yield from self._image(root, base, file, held, number, image)

@@ -56,7 +56,9 @@ class CocoText:
                 if key in ("imgs", "anns"):
                     yield from _keep(key, str(id), raw, images, words, lost)
         except (OSError, ValueError, RecursionError) as error:
+            # No scene at all: one with some of its words looks like one with all.
             yield Note("unreadable", "not JSON of annotations; copy it again", f"{self.name}: {error}")
+            return
         if not images:
             yield Note("missing", "no imgs", self.name)
         for image in [*words, *lost]:
