@@ -1,0 +1,259 @@
+"""Who is better where: ranks by ability, their average, how sure they are, and whether two evaluators agree on them.
+
+Two subjects are compared on the items that both have a value for, so that a rank is 1, and one for everybody who is
+better there, and half of one for everybody alike: with values of everybody on all items these are the usual ranks with
+ties averaged (`published.ranks`). Randomness comes from redrawing clusters of items, the same ones for all subjects
+and, where abilities share pictures, for all abilities. Weights of clusters are Poisson numbers of mean 1 (the Poisson
+bootstrap: Hanley and MacGibbon 2006), which is a draw with replacement that need not know all clusters at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.scoring.uncertainty import CELLS_AT_ONCE, tails
+
+Floats = npt.NDArray[np.float64]
+DRAWS = 2000
+LEVEL = 0.95
+ALIKE = 1e-9
+"""Sums of differences nearer to 0 than this are equal: additions in another order differ by less."""
+
+
+@dataclass(frozen=True)
+class Ability:
+    """What subjects scored on the items of one ability.
+
+    `values` are subjects x items, NaN where there is no score; `clusters` names what each item was drawn with.
+    """
+
+    name: str
+    values: Floats
+    clusters: tuple[str, ...]
+    lower_is_better: bool = False
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.clusters):
+            raise ValueError(f"{self.name}: values {self.values.shape} for {len(self.clusters)} clusters")
+
+
+class Ranked(NamedTuple):
+    """A rank or an average of ranks, 1 for the best, with its interval: NaN where it cannot be told."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Spread(NamedTuple):
+    """How far subjects lie apart in one ability, in the unit of its metric.
+
+    `observed` is the standard deviation of their means (divisor n - 1), `beyond` what is left of it without what the
+    draw of the items adds, with its interval. `span` is best minus worst, never negative; `n` the items compared.
+    """
+
+    observed: float
+    beyond: float
+    low: float
+    high: float
+    span: float
+    n: int
+
+
+class Agreement(NamedTuple):
+    """How alike two evaluators rank: Kendall's tau-b and Spearman's rho (-1 to 1) with intervals over the items."""
+
+    tau: Ranked
+    rho: Ranked
+
+
+# Ranks
+
+
+def margins(ability: Ability) -> tuple[list[str], Floats]:
+    """(clusters, sums): clusters x subjects x subjects, by how much the first is better than the second there.
+
+    Sums run over the items of the cluster that both have, in the unit of the metric, positive for better.
+    """
+    names, codes = np.unique(np.array(ability.clusters, dtype=str), return_inverse=True)
+    values = -ability.values if ability.lower_is_better else ability.values
+    sums = np.zeros((len(names), len(values), len(values)))
+    for place, mine in enumerate(values):
+        gaps = np.nan_to_num(mine[None, :] - values, nan=0.0)
+        np.add.at(sums[:, place], codes, gaps.T)
+    return [str(name) for name in names], sums
+
+
+def signs(sums: Floats) -> Floats:
+    """1 where the first is better than the second, -1 where worse, 0 where they are alike."""
+    return np.where(np.abs(sums) <= ALIKE, 0.0, np.sign(sums))
+
+
+def ranks_of(better: Floats) -> Floats:
+    """Ranks (… x subjects) of signs (… x subjects x subjects): (n + 1) / 2 less half of what was won minus lost."""
+    return np.asarray((better.shape[-1] + 1) / 2 - better.sum(axis=-1) / 2, dtype=np.float64)
+
+
+def drawn_weights(clusters: Sequence[str], rng: np.random.Generator, draws: int) -> Iterator[Floats]:
+    """How often each cluster is drawn: blocks of draws x clusters."""
+    block = max(1, CELLS_AT_ONCE // max(1, len(clusters)))
+    for start in range(0, draws, block):
+        yield rng.poisson(1.0, (min(block, draws - start), len(clusters))).astype(np.float64)
+
+
+def redrawn_signs(abilities: Sequence[Ability], rng: np.random.Generator, draws: int = DRAWS) -> list[Floats]:
+    """For each ability the signs (draws x subjects x subjects) when clusters are drawn again, together for all."""
+    held = [margins(ability) for ability in abilities]
+    everything = sorted({name for names, _ in held for name in names})
+    place = {name: n for n, name in enumerate(everything)}
+    at = [np.array([place[name] for name in names], dtype=np.intp) for names, _ in held]
+    found: list[list[Floats]] = [[] for _ in abilities]
+    for weights in drawn_weights(everything, rng, draws):
+        for mine, (where, (_, sums)) in enumerate(zip(at, held, strict=True)):
+            found[mine].append(signs(np.tensordot(weights[:, where], sums, axes=1)))
+    return [np.concatenate(blocks) for blocks in found]
+
+
+def observed_signs(ability: Ability) -> Floats:
+    """The signs (subjects x subjects) of all items together."""
+    return signs(margins(ability)[1].sum(axis=0))
+
+
+def fewest_clusters(abilities: Sequence[Ability]) -> int:
+    """The number of clusters of the ability that has the fewest."""
+    return min(len(set(ability.clusters)) for ability in abilities)
+
+
+def interval(value: float, drawn: Floats, clusters: int) -> Ranked:
+    """A value with the percentiles of its draws, wider for few clusters, and never without the value itself.
+
+    Redrawn ranks lie nearer to the middle than the true ones, for noise can only lower who is first: the average rank
+    of who is best throughout would else lie outside of its own interval. NaN among the draws is left out.
+    """
+    told = drawn[~np.isnan(drawn)]
+    if math.isnan(value) or clusters < 2 or not len(told):
+        return Ranked(value, math.nan, math.nan)
+    low, high = np.quantile(told, tails(clusters, LEVEL), method="inverted_cdf")
+    return Ranked(value, min(value, float(low)), max(value, float(high)))
+
+
+def ranked(abilities: Sequence[Ability], rng: np.random.Generator, draws: int = DRAWS) -> dict[str, list[Ranked]]:
+    """The rank of every subject by ability, and under the empty name its average rank (Table 5).
+
+    All abilities must have the same subjects in the same order.
+    """
+    drawn = [ranks_of(one) for one in redrawn_signs(abilities, rng, draws)]
+    seen = [ranks_of(observed_signs(ability)) for ability in abilities]
+    found = {
+        ability.name: _intervals(mine, again, fewest_clusters([ability]))
+        for ability, mine, again in zip(abilities, seen, drawn, strict=True)
+    }
+    found[""] = _intervals(np.mean(seen, axis=0), np.mean(drawn, axis=0), fewest_clusters(abilities))
+    return found
+
+
+def _intervals(seen: Floats, drawn: Floats, clusters: int) -> list[Ranked]:
+    return [interval(float(value), drawn[:, n], clusters) for n, value in enumerate(seen)]
+
+
+def weighted(
+    abilities: Sequence[Ability],
+    weights: Mapping[str, float],
+    drawn_weights_of: Floats | None,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+) -> tuple[list[Ranked], list[float]]:
+    """(weighted average rank, share of draws in which it is the best) of every subject, ties for the best shared.
+
+    `weights` by ability add up to 1. `drawn_weights_of` (draws x abilities) are weights as sure as they are; None keeps
+    them as they are.
+    """
+    order = np.array([weights[ability.name] for ability in abilities])
+    again = np.stack([ranks_of(one) for one in redrawn_signs(abilities, rng, draws)], axis=1)
+    each = np.broadcast_to(order, (draws, len(order))) if drawn_weights_of is None else drawn_weights_of
+    drawn = np.einsum("da,das->ds", each, again)
+    seen = order @ np.stack([ranks_of(observed_signs(ability)) for ability in abilities])
+    first = np.abs(drawn - drawn.min(axis=1, keepdims=True)) <= ALIKE
+    best = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
+    return _intervals(seen, drawn, fewest_clusters(abilities)), [float(share) for share in best]
+
+
+# Spread
+
+
+def spread(ability: Ability, rng: np.random.Generator, draws: int = DRAWS) -> Spread | None:
+    """How far subjects lie apart, over the items that all have a value for; None with fewer than two subjects or items.
+
+    Subjects answer the same items, so that what is hard for all moves none away from another. The variance between
+    subjects in a redrawn sample is the true one, the noise of the data and the noise of drawing; its mean minus the
+    observed variance is therefore one such noise, of which one comes off the observed variance and two off a redrawn
+    one. What is negative then is 0.
+    """
+    whole = ~np.isnan(ability.values).any(axis=0)
+    values = ability.values[:, whole]
+    names, codes = np.unique(np.array(ability.clusters, dtype=str)[whole], return_inverse=True)
+    if len(values) < 2 or values.shape[1] < 2:
+        return None
+    means = values.mean(axis=1)
+    observed, span = float(means.var(ddof=1)), float(means.max() - means.min())
+    told = math.sqrt(observed), span, values.shape[1]
+    if len(names) < 2:
+        return Spread(told[0], math.nan, math.nan, math.nan, *told[1:])
+    drawn = _redrawn_variances(values, codes, len(names), rng, draws)
+    noise = max(0.0, float(drawn.mean()) - observed)
+    low, high = np.quantile(drawn - 2 * noise, tails(len(names), LEVEL))
+    beyond, low, high = (math.sqrt(max(0.0, square)) for square in (observed - noise, float(low), float(high)))
+    return Spread(told[0], beyond, min(low, beyond), max(high, beyond), *told[1:])
+
+
+def _redrawn_variances(
+    values: Floats, codes: npt.NDArray[np.intp], count: int, rng: np.random.Generator, draws: int
+) -> Floats:
+    sums = np.stack([np.bincount(codes, mine, count) for mine in values], axis=1)
+    sizes = np.bincount(codes, minlength=count).astype(np.float64)
+    found = []
+    for weights in drawn_weights([str(n) for n in range(count)], rng, draws):
+        weights = weights[weights.sum(axis=1) > 0]  # a draw of nothing has no mean
+        found.append(((weights @ sums) / (weights @ sizes)[:, None]).var(axis=1, ddof=1))
+    return np.concatenate(found)
+
+
+# Agreement
+
+
+def kendall(first: Floats, second: Floats) -> Floats:
+    """Tau-b (…) of two sets of signs (… x subjects x subjects), -1 to 1; NaN where an evaluator ranks all alike."""
+    together = (first * second).sum(axis=(-2, -1))
+    size = np.sqrt((first**2).sum(axis=(-2, -1)) * (second**2).sum(axis=(-2, -1)))
+    return np.asarray(np.divide(together, size, out=np.full_like(size, np.nan), where=size > 0))
+
+
+def spearman(first: Floats, second: Floats) -> Floats:
+    """Rho (…) of two sets of ranks (… x subjects), -1 to 1, ties averaged; NaN where an evaluator ranks all alike."""
+    a, b = (one - one.mean(axis=-1, keepdims=True) for one in (first, second))
+    size = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
+    return np.asarray(np.divide((a * b).sum(axis=-1), size, out=np.full_like(size, np.nan), where=size > 1e-12))
+
+
+def agreement(first: Ability, second: Ability, rng: np.random.Generator, draws: int = DRAWS) -> Agreement:
+    """How alike two evaluators rank the same encoders (Figure 7), or two abilities the same subjects (Figure 8a).
+
+    Rows of both are the same encoders in the same order, which are fixed: intervals say how far the items, drawn again
+    together where clusters have one name, move the agreement, not what other encoders would do.
+    """
+    if len(first.values) != len(second.values):
+        raise ValueError(f"{len(first.values)} and {len(second.values)} encoders; both evaluators need the same ones")
+    seen = observed_signs(first), observed_signs(second)
+    drawn = redrawn_signs([first, second], rng, draws)
+    clusters = fewest_clusters([first, second])
+    tau, rho = kendall(*seen), spearman(ranks_of(seen[0]), ranks_of(seen[1]))
+    return Agreement(
+        interval(float(tau), kendall(*drawn), clusters),
+        interval(float(rho), spearman(ranks_of(drawn[0]), ranks_of(drawn[1])), clusters),
+    )
