@@ -15,7 +15,7 @@ import numpy as np
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import MATERIALS, Camera, Composite, Look, Material, Shot, Solid, chain, moved, turn
-from snellen.stimuli.scenes.assembly import joined, tuple_of
+from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, joined, tuple_of
 from snellen.stimuli.scenes.model import COLOURED, COLOURS, Colour, Matrix3, Shape
 from snellen.stimuli.scenes.shapes import bounds
 from snellen.suites.ava_bench import lettering
@@ -177,7 +177,7 @@ def _grown(solid: Solid, factor: float) -> Solid:
 
 def _on_floor(name: str, parts: Sequence[Solid], place: tuple[float, float]) -> list[Solid]:
     low, _ = bounds(tuple(parts))
-    shift = (*place, 0.002 - float(low[2]))
+    shift = (*place, FLOOR_GAP_M - float(low[2]))
     return [replace(moved(part, shift_m=shift), name=f"{name}/{n}") for n, part in enumerate(parts)]
 
 
@@ -203,7 +203,7 @@ def _plates(told: Wanted, places: Places, view: Camera, rng: np.random.Generator
         whole = [piece("plate", "cube", Material("rubber", plate), (0.0, 0.0, 0.0), PLATE_M), *_letters(word, ink)]
         turned = [moved(part, frame) for part in whole]
         low, _ = bounds(tuple(turned))
-        shift = (*place, 0.002 - float(low[2]))
+        shift = (*place, FLOOR_GAP_M - float(low[2]))
         names = [f"plate {n}", *(f"letter {n}/{k}" for k in range(len(whole) - 1))]
         made += [replace(moved(part, shift_m=shift), name=name) for part, name in zip(turned, names, strict=True)]
     return made

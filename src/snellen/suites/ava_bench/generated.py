@@ -237,7 +237,8 @@ def _numbered(items: Sequence[Item], seed: int) -> list[Item]:
         numbers = stream(SUITE, VERSION, seed, "numbers", task).permutation(len(mine))
         for item, number in zip(mine, numbers, strict=True):
             name = f"{task}-{int(number):04d}"
-            found.append(replace(item, item_id=name, group_id=name))
+            answer = tuple(item.answer) if isinstance(item.answer, list) else item.answer  # as it is read back
+            found.append(replace(item, item_id=name, group_id=name, answer=answer))
     return sorted(found, key=lambda item: (TASKS.index(item.task), item.item_id))
 
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of, stream
-from snellen.stimuli.scenes import COLOURS, Camera, Material, Shot, Solid, moved, turn
+from snellen.stimuli.scenes import COLOURS, Camera, Material, Shot, Solid, turn
+from snellen.stimuli.scenes.assembly import FLOOR_GAP_M
 from snellen.stimuli.scenes.composites import MATERIAL_LOOKS
 from snellen.stimuli.scenes.model import Shape, Vec3
-from snellen.stimuli.scenes.shapes import bounds
+from snellen.stimuli.scenes.raster import project
 from snellen.suites.ava_bench.items import SUITE, VERSION
 from snellen.suites.ava_bench.scenes import Rect, apart, dealt, extent, inside, lit, piece, seen_box
 
@@ -58,7 +59,7 @@ COLOURS_ASKED = (*COLOURS, "floor", "floor")
 SCALE, LEAST_SCALE = (0.24, 0.40), 0.15
 GAP_SHARE, BORDER_SHARE = 0.008, 0.01
 """Between two things, and round all of them, as shares of the picture's width."""
-_TRIES, _STARTS = 60, 40
+_TRIES, _STARTS = 240, 40
 
 
 @dataclass(frozen=True)
@@ -148,21 +149,27 @@ def _set(
     `band` is (which, of how many) depths it may stand in.
     """
     scale = float(rng.uniform(*SCALE))
-    steps = math.log(FAR_M / NEAR_M) / band[1]
-    for _ in range(_TRIES * 4):
+    steps, gap = math.log(FAR_M / NEAR_M) / band[1], GAP_SHARE * view.width_px
+    for _ in range(_TRIES):
         if large:
             ahead = float(rng.uniform(3.6, 5.0))
-            scale = _scale_for(kind, large, ahead, view)
+            scale, large = _scale_for(kind, large, ahead, view), 0.96 * large
         else:
             ahead = NEAR_M * math.exp(steps * (band[0] + float(rng.uniform())))
         across = float(rng.uniform(-1, 1)) * ahead * math.tan(math.radians(FOV_DEG / 2))
         solid = standing(name, kind, stuff, (across, ahead - AHEAD_M), float(rng.uniform(0, 180)), scale)
-        box = seen_box(solid, view)
-        gap = GAP_SHARE * view.width_px
-        if inside(box, view, BORDER_SHARE * view.width_px) and all(apart(box, other, gap) for other in boxes):
-            return solid, box
+        if not _taken(solid, boxes, view):
+            box = seen_box(solid, view)
+            if inside(box, view, BORDER_SHARE * view.width_px) and all(apart(box, other, gap) for other in boxes):
+                return solid, box
         scale = max(LEAST_SCALE, scale * 0.985)
     return None
+
+
+def _taken(solid: Solid, boxes: list[Rect], view: Camera) -> bool:
+    """Whether the middle of a solid lies in a box already: most draws are seen to be in vain by that alone."""
+    ((x, y),), _ = project(view, np.array([solid.pose.position_m]))
+    return any(x1 <= x <= x2 and y1 <= y <= y2 for x1, y1, x2, y2 in boxes)
 
 
 def standing(
@@ -171,9 +178,8 @@ def standing(
     """A thing on the floor."""
     shape, factors = KINDS[kind]
     x, y, z = (scale * unit * factor for unit, factor in zip(extent(shape), factors, strict=True))
-    held = moved(piece(name, shape, stuff, (0.0, 0.0, 0.0), (x, y, z)), turn((0.0, 0.0, 1.0), turn_deg))
-    low, _ = bounds((held,))
-    return moved(held, shift_m=(*place_m, 0.002 - float(low[2])))
+    centre = (*place_m, z / 2 + FLOOR_GAP_M)
+    return piece(name, shape, stuff, centre, (x, y, z), turn((0.0, 0.0, 1.0), turn_deg))
 
 
 def _scale_for(kind: str, share: float, ahead_m: float, view: Camera) -> float:
