@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,3 +57,16 @@ def read_table(path: Path) -> pa.Table:
 def cannot_write(path: Path, error: OSError) -> SnellenError:
     """What to say where a file cannot be written."""
     return SnellenError(f"{path}: cannot be written ({error.strerror}); mend that and give the same command again")
+
+
+@contextlib.contextmanager
+def long_cells() -> Iterator[None]:
+    """Cells of CSV and TSV files may be of any length while this lasts: pictures stand in some of them.
+
+    The limit of the csv module holds for a whole process, so that it is set back.
+    """
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.sources.formats.walking import entries, name_below, subfolders
 from snellen.sources.reading import Found, Note
@@ -126,8 +127,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _tsv_rows(path: Path, start: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows from the byte `start` on (0: the first behind the header), each with the byte at which it begins."""
-    csv.field_size_limit(2**31 - 1)  # a picture in a cell is longer than what csv allows by itself
-    with path.open("rb") as file:
+    with files.long_cells(), path.open("rb") as file:
         at = 0
 
         def lines() -> Iterator[str]:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
@@ -149,9 +150,8 @@ def _encoded(cell: str) -> list[str]:
 
 def tsv_rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line, row) of a TSV, one at a time; cells hold whole pictures, so that the limit on their length is lifted."""
-    before = csv.field_size_limit(2**31 - 1)
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
+        with files.long_cells(), path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, delimiter="\t")
             if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
                 problems.append(f"{path.name} line 1: no column {', '.join(missing)}")
@@ -160,8 +160,6 @@ def tsv_rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, A
                 yield reader.line_num, row
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         problems.append(f"{path.name}: cannot be read on ({error})")
-    finally:
-        csv.field_size_limit(before)
 
 
 def store_tsv(path: Path, lines: set[int], media: MediaFolder, problems: list[str]) -> dict[int, tuple[Media, ...]]:
