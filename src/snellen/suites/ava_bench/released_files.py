@@ -1,0 +1,315 @@
+"""The two released forms of AVA-Bench: Parquet files of the hub, and the JSON tree that they are unpacked to.
+
+Layout (OSU-MLB/AVA-Bench): `train/ABILITY/train-0000i-of-0000n.parquet` with columns `COLUMNS`, or
+`train/ABILITY/train.json`, a list of {id, image, conversations} with `image` below `train/`. Only `train` is published;
+`test/ABILITY/test.json` or `test/ABILITY/test-….parquet` of the same form are read where a user has them. Unverified:
+no released data file was at hand when this was written.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from snellen.core.item import Split
+
+ABILITIES: Mapping[str, str] = MappingProxyType(
+    {
+        "localization": "Localization",
+        "counting": "Counting",
+        "spatial": "Spatial",
+        "orientation": "Orientation",
+        "absolute-depth": "Absolute_depth",
+        "relative-depth": "Relative_depth",
+        "object": "Recognition",
+        "fine-grained": "Fine-grained",
+        "colour": "Color",
+        "texture": "Texture",
+        "ocr": "OCR",
+        "action": "Action",
+        "emotion": "Emotion",
+        "scene": "Scene_Classification",
+    }
+)
+"""What the release calls each task."""
+COLUMNS = ("id", "image", "conversations")
+SOURCES = ("dataset_type", "dataset", "source")
+"""Fields that name the dataset of a record, where there are any."""
+SPLITS: tuple[Split, ...] = ("train", "test")
+BATCH = 64
+"""Pictures in memory at once."""
+_SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.parquet$")
+
+
+class _Turn(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    who: str = Field(alias="from")
+    value: str
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    conversations: list[_Turn]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The files of one ability in one split: `paths` are one JSON file, or the Parquet files in order."""
+
+    task: str
+    split: Split
+    paths: tuple[Path, ...]
+
+    @property
+    def is_json(self) -> bool:
+        """Whether pictures lie in files of their own."""
+        return self.paths[0].suffix == ".json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One released record. `where` is its file and row; `name` its id; `asked` and `said` its two turns.
+
+    `file` is the picture, or with `row` at 0 or more the Parquet file that holds it there. `wrong` is why there are no
+    two turns, if there are none.
+    """
+
+    where: str
+    task: str
+    split: Split
+    name: str
+    asked: str
+    said: str
+    source: str
+    file: Path
+    row: int = -1
+    wrong: str = ""
+
+
+def base_of(root: Path) -> Path | None:
+    """The folder that holds `train/`: the one given, or `AVA-Bench` in it."""
+    return next((base for base in (root, root / "AVA-Bench") if (base / "train").is_dir()), None)
+
+
+def find_shelves(base: Path, tasks: Sequence[str], problems: list[str]) -> list[Shelf]:
+    """The files there are, in order of tasks. Missing ones of a set of Parquet files go to `problems`."""
+    shelves = []
+    for task in tasks:
+        for split in SPLITS:
+            folder = base / split / ABILITIES[task]
+            told = folder / f"{split}.json"
+            paths = (told,) if told.is_file() else tuple(sorted(folder.glob(f"{split}*.parquet")))
+            if paths:
+                shelves.append(Shelf(task, split, paths))
+            if len(paths) > 1 or (paths and not shelves[-1].is_json):
+                problems += _missing(base, paths)
+    return shelves
+
+
+def _missing(base: Path, paths: Sequence[Path]) -> Iterator[str]:
+    """A line for each file that the names of the others (`…-of-0000n`) promise."""
+    found = [match for path in paths if (match := _SHARD.search(path.name))]
+    if not found:
+        return
+    count, first = int(found[0][2]), min(int(match[1]) for match in found)
+    numbers = {int(match[1]) for match in found}
+    # The hub counts from 0; where a file has the count itself for its number, they count from 1.
+    start = 1 if first >= 1 and count in numbers else 0
+    stem = _SHARD.sub("", paths[0].name)
+    for number in sorted(set(range(start, start + count)) - numbers):
+        yield f"{paths[0].parent.relative_to(base)}/{stem}-{number:05d}-of-{count:05d}.parquet: missing"
+
+
+def read_shelf(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]:
+    """Every record, in order, without its picture. What is wrong with the files goes to `problems`."""
+    return _read_json(base, shelf, problems) if shelf.is_json else _read_parquet(base, shelf, problems)
+
+
+def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]:
+    path = shelf.paths[0]
+    name = str(path.relative_to(base))
+    try:
+        held = json.loads(path.read_text("utf-8-sig"))
+    except (OSError, ValueError) as error:
+        problems.append(f"{name}: no JSON ({error})")
+        return []
+    if not isinstance(held, list):
+        problems.append(f"{name}: no list of records")
+        return []
+    records = []
+    for number, fields in enumerate(held):
+        where = f"{name} record {number + 1}"
+        try:
+            if not isinstance(fields, dict):
+                raise ValueError("no record with id, image and conversations")
+            file = _picture(base, shelf.split, fields.get("image"))
+            records.append(_record(shelf, where, number, fields, file))
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+    return records
+
+
+def _picture(base: Path, split: Split, told: object) -> Path:
+    if not isinstance(told, str) or not told:
+        raise ValueError("image: no path of a picture")
+    inside = PurePosixPath(told)
+    if inside.is_absolute() or ".." in inside.parts:
+        raise ValueError(f"image: {told} leads out of {split}/")
+    path = base / split / inside
+    if not path.is_file():
+        raise ValueError(f"image: {split}/{told} is missing")
+    return path
+
+
+def _read_parquet(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]:
+    records = list[Record]()
+    for path in shelf.paths:
+        name, number = str(path.relative_to(base)), 0
+        try:
+            with pq.ParquetFile(path) as file:
+                columns = file.schema_arrow.names
+                if missing := [column for column in COLUMNS if column not in columns]:
+                    problems.append(f"{name}: no column {', '.join(missing)}")
+                    continue
+                wanted = ["id", "conversations", *(column for column in SOURCES if column in columns)]
+                for batch in file.iter_batches(1024, columns=wanted):
+                    for fields in batch.to_pylist():
+                        where = f"{name} row {number + 1}"
+                        records.append(_record(shelf, where, len(records), fields, path, number))
+                        number += 1
+        except (OSError, pa.ArrowException) as error:
+            problems.append(f"{name}: no Parquet file that can be read ({error})")
+    return records
+
+
+def _record(shelf: Shelf, where: str, number: int, fields: Mapping[str, Any], file: Path, row: int = -1) -> Record:
+    name = fields.get("id")
+    told = f"{ABILITIES[shelf.task]}_{number:08d}" if name in (None, "") else str(name)
+    source = next((str(fields[key]) for key in SOURCES if fields.get(key)), "AVA-Bench")
+    try:
+        asked, said = _turns(fields.get("conversations"))
+        wrong = ""
+    except ValueError as error:
+        asked, said, wrong = "", "", str(error)
+    return Record(where, shelf.task, shelf.split, told, asked, said, source, file, row, wrong)
+
+
+def _turns(told: object) -> tuple[str, str]:
+    """Question and answer. Raises ValueError where there are no two turns, of a human and of the model."""
+    try:
+        held = json.loads(told) if isinstance(told, str) else told
+        turns = _Line.model_validate({"conversations": held}).conversations
+    except (ValidationError, ValueError):
+        raise ValueError("conversations is no list of turns with from and value") from None
+    if [turn.who for turn in turns] != ["human", "gpt"]:
+        raise ValueError("conversations is not one turn of a human and one of gpt")
+    return turns[0].value, turns[1].value
+
+
+def used_twice(records: Sequence[Record]) -> set[tuple[str, Split, str]]:
+    """(task, split, id) of ids that several records have: pictures of the tree are named after them."""
+    counts = Counter((record.task, record.split, record.name) for record in records)
+    return {place for place, count in counts.items() if count > 1}
+
+
+def pictures(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[int, bytes, str, tuple[int, int]]]:
+    """(place in `records`, bytes, format, (width, height) in pixels) of each picture, a few in memory at a time.
+
+    What is missing or cannot be decoded goes to `problems`.
+    """
+    for place, raw in _raw(records, problems):
+        try:
+            yield place, raw, *_decoded(raw)
+        except (OSError, SyntaxError, ValueError) as error:
+            problems.append(f"{records[place].where}: image: not a whole, readable picture ({error})")
+
+
+def _raw(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[int, bytes]]:
+    in_tables: dict[Path, dict[int, int]] = {}
+    for place, record in enumerate(records):
+        if record.row >= 0:
+            in_tables.setdefault(record.file, {})[record.row] = place
+            continue
+        try:
+            yield place, record.file.read_bytes()
+        except OSError as error:
+            problems.append(f"{record.where}: image: cannot be read ({error})")
+    for path, places in in_tables.items():
+        for row, raw in _cells(path, set(places), problems):
+            if raw is None:
+                problems.append(f"{records[places[row]].where}: image: missing, the cell has no bytes")
+            else:
+                yield places[row], raw
+
+
+def _cells(path: Path, rows: set[int], problems: list[str]) -> Iterator[tuple[int, bytes | None]]:
+    """(row, bytes of its picture) of some rows; row groups without any are not read."""
+    try:
+        with pq.ParquetFile(path) as file:
+            start = 0
+            for group in range(file.num_row_groups):
+                end = start + file.metadata.row_group(group).num_rows
+                row = start
+                if rows.isdisjoint(range(start, end)):
+                    start = end
+                    continue
+                for batch in file.iter_batches(BATCH, row_groups=[group], columns=["image"]):
+                    for cell in batch.column(0):
+                        if row in rows:
+                            held = cell.as_py()
+                            yield row, held.get("bytes") if isinstance(held, dict) else _bytes(held)
+                        row += 1
+                start = end
+    except (OSError, pa.ArrowException) as error:
+        problems.append(f"{path.parent.name}/{path.name}: no Parquet file that can be read ({error})")
+
+
+def _bytes(held: object) -> bytes | None:
+    return held if isinstance(held, bytes) else None
+
+
+def _decoded(raw: bytes) -> tuple[str, tuple[int, int]]:
+    """(format, (width, height) in pixels). Raises OSError for a picture that is cut off or none."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(raw)) as picture:
+        size, format = picture.size, (picture.format or "").lower()
+        picture.draft(
+            "RGB", (max(1, size[0] // 8), max(1, size[1] // 8))
+        )  # an eighth is enough to see that a JPEG is whole
+        picture.load()
+    return {"jpeg": "jpg", "mpo": "jpg"}.get(format, format), size
+
+
+def count_rows(path: Path) -> int:
+    """How many records a file has; 0 for one that cannot be read."""
+    try:
+        if path.suffix == ".parquet":
+            return int(pq.read_metadata(path).num_rows)
+        held = json.loads(path.read_text("utf-8-sig"))
+    except (OSError, ValueError, pa.ArrowException):
+        return 0
+    return len(held) if isinstance(held, list) else 0
+
+
+def footer(path: Path) -> bytes:
+    """The footer of a Parquet file, which names every column chunk with its place and size."""
+    with path.open("rb") as file:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(max(0, size - 8))
+        length = int.from_bytes(file.read(8)[:4], "little")
+        file.seek(max(0, size - 8 - length))
+        return file.read()
