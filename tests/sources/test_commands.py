@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from snellen.cli import main
-from snellen.sources import SOURCES
-from tests.sources import layouts
+from snellen.sources import SCENES, SOURCES
+from tests.sources import layouts, scene_layouts
 from tests.sources.layouts import write
 
 Command = Callable[..., tuple[int, str, str]]
@@ -33,12 +33,12 @@ def sources(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def test_list_says_unverified(sources: Command) -> None:
     code, out, _ = sources("list", "--json")
     told = json.loads(out)
-    assert (code, list(told)) == (0, list(SOURCES))
+    assert (code, list(told)) == (0, [*SOURCES, *SCENES])
     assert {one["verified"] for one in told.values()} == {"unverified"}
     assert told["VisA"]["licence"] == "CC BY 4.0"
     code, out, _ = sources("list")
     assert code == 0
-    assert out.count("unverified") == len(list(SOURCES))
+    assert out.count("unverified") == len([*SOURCES, *SCENES])
 
 
 def test_check_tells_what_is_there_and_where_the_rest_belongs(sources: Command, tmp_path: Path) -> None:
@@ -53,6 +53,16 @@ def test_check_tells_what_is_there_and_where_the_rest_belongs(sources: Command, 
     assert code == 2
     assert {name: one["state"] for name, one in told.items()} == {"NC4K": "whole", "VisA": "absent"}
     assert told["NC4K"]["found"] == {"scene": {"camouflaged": 1}}
+
+
+def test_check_tells_of_scenes_too(sources: Command, tmp_path: Path) -> None:
+    write(tmp_path / "CARPK", scene_layouts.carpk())
+    code, out, _ = sources("check", "--root", tmp_path, "CARPK")
+    assert code == 0
+    assert "CARPK: whole; " in out
+    assert "    things: car " in out
+    code, out, _ = sources("check", "--root", tmp_path, "DIOR", "--json")
+    assert (code, json.loads(out)["DIOR"]["state"]) == (2, "absent")
 
 
 def test_check_names_what_is_broken(sources: Command, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from snellen.sources.reading import Inventory, SourceCard
+    from snellen.sources.scene_reading import SceneCard, SceneInventory
 
 app = typer.Typer(help="Real datasets: what is known of them, and what lies on this machine.", no_args_is_help=True)
 
@@ -20,14 +22,20 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 @app.command("list")
 def list_(as_json: Json = False) -> None:
     """List the datasets: industry, level, licence, layout, and whether real files were ever read."""
-    from snellen.sources import SOURCES
+    from snellen.sources import SCENES, SOURCES
 
     cards = [SOURCES.get(name).card for name in SOURCES]
+    scenes = [SCENES.get(name).card for name in SCENES]
     if as_json:
-        print(json.dumps({card.name: {**asdict(card), "verified": _verified(card)} for card in cards}))
+        every: list[SourceCard | SceneCard] = [*cards, *scenes]
+        told = {card.name: {**asdict(card), "verified": _verified(card)} for card in every}
+        print(json.dumps(told))
         return
     for card in cards:
         print(f"{card.name}: {card.industry}, {card.level} level, {card.licence}, {_verified(card)}\n    {card.layout}")
+    for scene in scenes:
+        used = ", ".join(scene.tasks)
+        print(f"{scene.name}: scenes for {used}, {scene.licence}, {_verified(scene)}\n    {scene.layout}")
 
 
 @app.command()
@@ -38,42 +46,61 @@ def check(
 ) -> None:
     """Say what was found, what is missing and where it belongs. Exit code 2 where a named source is not whole."""
     from snellen.compute.progress import Progress
-    from snellen.sources import SOURCES
+    from snellen.sources import SCENES, SOURCES
     from snellen.sources.folders import find_folders
 
-    sources = {one: SOURCES.get(one) for one in name or SOURCES}
-    folders = find_folders(root)
-    told: dict[str, Inventory] = {}
-    for one, source in sources.items():
+    wanted = name or [*SOURCES, *SCENES]
+    folders = find_folders(root, [*SOURCES, *SCENES])
+    told: dict[str, Inventory | SceneInventory] = {}
+    for one in wanted:
         with Progress(f"Looking at {one}", unit="pictures", shown=not as_json) as progress:
-            progress.expect(source.card.pictures)
-            told[one] = source.check(folders[one], progress.advance)
+            if one in set(SCENES):
+                told[one] = SCENES.get(one).check(folders[one], progress.advance)
+            else:
+                progress.expect(SOURCES.get(one).card.pictures)
+                told[one] = SOURCES.get(one).check(folders[one], progress.advance)
         if not as_json:
-            _print(told[one], source.card)
+            _say(told[one])
     if as_json:
         print(json.dumps({one: _plain(inventory) for one, inventory in told.items()}))
     if name and any(inventory.state != "whole" for inventory in told.values()):
         raise typer.Exit(2)
 
 
-def _verified(card: SourceCard) -> str:
+def _verified(card: SourceCard | SceneCard) -> str:
     return "verified" if card.verified else "unverified"
 
 
-def _plain(inventory: Inventory) -> dict[str, object]:
-    return {**asdict(inventory), "records": inventory.records, "state": inventory.state}
+def _plain(inventory: Inventory | SceneInventory) -> dict[str, object]:
+    counted = {"records": inventory.records} if hasattr(inventory, "records") else {}
+    return {**asdict(inventory), **counted, "state": inventory.state}
 
 
-def _print(inventory: Inventory, card: SourceCard) -> None:
+def _say(inventory: Inventory | SceneInventory) -> None:
+    from snellen.sources import SCENES, SOURCES
+    from snellen.sources.scene_reading import SceneInventory
+
+    name = inventory.source
+    card = SCENES.get(name).card if isinstance(inventory, SceneInventory) else SOURCES.get(name).card
     if not inventory.there:
-        print(f"{card.name}: not there. From {card.origin} put into {inventory.root}: {card.layout}")
+        print(f"{name}: not there. From {card.origin} put into {inventory.root}: {card.layout}")
         return
-    print(f"{card.name}: {inventory.state}; {inventory.records} records (Table 5 has {card.pictures} pictures)")
-    for object, labels in inventory.found.items():
-        shown = ", ".join(f"{label} {count}" for label, count in list(labels.items())[:20])
-        print(f"    {object}: {shown}{f', and {len(labels) - 20} classes more' if len(labels) > 20 else ''}")
+    if isinstance(inventory, SceneInventory):
+        asked = f", {inventory.asked} questions about them" if inventory.asked else ""
+        print(f"{name}: {inventory.state}; {inventory.scenes} scenes{asked}")
+        _say_labels("things", inventory.labels)
+    else:
+        pictures = SOURCES.get(name).card.pictures
+        print(f"{name}: {inventory.state}; {inventory.records} records (Table 5 has {pictures} pictures)")
+        for object, labels in inventory.found.items():
+            _say_labels(object, labels)
     for note in inventory.notes:
         more = f", and {note.count - len(note.where)} more" if note.count > len(note.where) else ""
         print(f"    {note.kind}: {note.what} ({note.count}): {'; '.join(note.where)}{more}")
     if inventory.state == "broken":
         print(f"    what belongs into {inventory.root}: {card.layout}; from {card.origin}")
+
+
+def _say_labels(of: str, labels: Mapping[str, int]) -> None:
+    shown = ", ".join(f"{label} {count}" for label, count in list(labels.items())[:20])
+    print(f"    {of}: {shown}{f', and {len(labels) - 20} classes more' if len(labels) > 20 else ''}")
