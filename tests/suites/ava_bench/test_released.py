@@ -6,9 +6,8 @@ the paper. No released file was at hand: this says that the layout as it is desc
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,129 +15,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from PIL import Image
 
+from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.media import MediaFolder
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import BuildOptions, Showing
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.items import TASKS
 from snellen.suites.ava_bench.released import HELD_OUT, MOST_TOLD, Released
-from snellen.suites.ava_bench.released_answers import LeftOut, listed, read_record, stored_box
-from snellen.suites.ava_bench.released_files import ABILITIES
+from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, presented
 from snellen.suites.ava_bench.transforms import Padded, UnitFrame
-
-SIZE = (32, 32)
-SPATIAL = "Considering the relative positions, where is the cup (annotated by the red box)?"
-EMOTIONS = "1. happy, 2. sad, 3. angry, 4. fear, 5. surprise, 6. neutral, 7. disgust"
-SAID: Mapping[str, tuple[str, str]] = {
-    "localization": ("Provide bounding box coordinate for dog.", "[0.25, 0.50, 0.75, 1.00]"),
-    "counting": ("How many apples are in the image?", "7"),
-    "spatial": (
-        f"{SPATIAL} Choose from A. Left above, B. Left below, C. Right above, D. Right below.",
-        "B. Left below",
-    ),
-    "orientation": ("What is the orientation of the bus? Choose one from below: 1. front, 2. back", "2. back"),
-    "absolute-depth": (
-        "How far is the car? Select the best answer from the options below: A. 1-2, B. 2-3, C. 8-9",
-        "C. 8-9",
-    ),
-    "relative-depth": ("Which is closer, a or b? Choose one: 1. red, 2. blue.", "2. blue"),
-    "object": (
-        "What is in the red bounding box? Choose from the following option: 1. airport, 2. american robin, 3. fox",
-        "2. american robin",
-    ),
-    "fine-grained": (
-        "What species of bird is in the image? Choose one from below: 1. Cerulean_Warbler, 2. American_Crow",
-        "1. Cerulean_Warbler",
-    ),
-    "colour": ("What color is shown within the bounding box?", "[232, 9, 10]"),
-    "texture": ("What is the texture attribute of the image? Choose one from below: 1. banded, 2. veined.", "veined"),
-    "ocr": ("What is written in the red bounding box in the image?", "STOP 5"),
-    "action": (
-        "Which action or activity is shown in the image? Choose from the following option: 1. buying, 2. boxing",
-        "2",
-    ),
-    "emotion": (f"Which of the following best describes the person's emotion in the red box? {EMOTIONS}.", "2. sad"),
-    "scene": ("What is the scene class of the image? Choose one from below: 1. Hall, 2. Snowy Mountain.", "1. Hall"),
-}
-ANSWERS: Mapping[str, Any] = {
-    "localization": (8.0, 16.0, 24.0, 32.0),
-    "counting": 7,
-    "spatial": "Left below",
-    "orientation": "back",
-    "absolute-depth": "8-9",
-    "relative-depth": "blue",
-    "object": "american robin",
-    "fine-grained": "Cerulean_Warbler",
-    "colour": (232, 9, 10),
-    "texture": "veined",
-    "ocr": "STOP 5",
-    "action": "boxing",
-    "emotion": "sad",
-    "scene": "Hall",
-}
-CUT = {
-    "spatial": SPATIAL,
-    "orientation": "What is the orientation of the bus?",
-    "absolute-depth": "How far is the car?",
-    "object": "What is in the red bounding box?",
-    "fine-grained": "What species of bird is in the image?",
-    "texture": "What is the texture attribute of the image?",
-    "action": "Which action or activity is shown in the image?",
-    "emotion": "Which of the following best describes the person's emotion in the red box?",
-    "scene": "What is the scene class of the image?",
-}
-"""Questions whose options are written again letter for letter; that of relative depth is not."""
-
-
-def picture(shade: int, size: tuple[int, int] = SIZE, format: str = "PNG") -> bytes:
-    held = io.BytesIO()
-    noise = np.random.default_rng(shade).integers(0, 255, (size[1], size[0], 3), np.uint8)
-    Image.fromarray(noise).save(held, format)
-    return held.getvalue()
-
-
-def record(task: str, number: int, said: str | None = None, asked: str | None = None, **told: Any) -> dict[str, Any]:
-    """A row as the hub has it. `said` and `asked` stand in place of the usual ones."""
-    question, answer = SAID[task]
-    turns = [
-        {"from": "human", "value": f"<image>\n{question if asked is None else asked}"},
-        {"from": "gpt", "value": answer if said is None else said},
-    ]
-    return {"id": f"{task}/{number}", "image": picture(number), "conversations": turns, **told}
-
-
-def shard(path: Path, rows: Sequence[Mapping[str, Any]], group: int = 3) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    held = [{**row, "image": {"bytes": row["image"], "path": None}} for row in rows]
-    pq.write_table(pa.Table.from_pylist(held), path, row_group_size=group)
-
-
-def hub(root: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Path:
-    """Rows by task in the layout of the hub, in two files where there are several rows."""
-    for task, held in rows.items():
-        folder, half = root / "train" / ABILITIES[task], len(held) // 2
-        parts = [held[:half], held[half:]] if half else [held]
-        for n, part in enumerate(parts):
-            shard(folder / f"train-{n:05d}-of-{len(parts):05d}.parquet", part)
-    return root
-
-
-def tree(root: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]], split: str = "train") -> Path:
-    """The same unpacked: a JSON file a task, and pictures."""
-    for task, held in rows.items():
-        folder, told = root / "AVA-Bench" / split / ABILITIES[task], []
-        (folder / "images").mkdir(parents=True, exist_ok=True)
-        for row in held:
-            name = f"{str(row['id']).replace('/', '_')}.png"
-            (folder / "images" / name).write_bytes(row["image"])
-            told.append({**row, "id": name.removesuffix(".png"), "image": f"{ABILITIES[task]}/images/{name}"})
-        (folder / f"{split}.json").write_text(json.dumps(told))
-    return root
+from tests.suites.ava_bench.made_released import ANSWERS, CUT, SAID, hub, one_each, picture, record, shard, tree
 
 
 def built(root: Path, out: Path, **told: Any) -> ItemSet:
@@ -150,10 +40,6 @@ def refused(root: Path, out: Path, **told: Any) -> str:
     with pytest.raises(SnellenError) as error:
         built(root, out, **told)
     return str(error.value)
-
-
-def one_each() -> dict[str, list[dict[str, Any]]]:
-    return {task: [record(task, 100 + n)] for n, task in enumerate(TASKS)}
 
 
 @pytest.mark.parametrize("layout", [hub, tree])
@@ -169,16 +55,22 @@ def test_every_ability_is_read_from_both_layouts(layout: Any, tmp_path: Path) ->
         assert not {"red", "blue"} & set(item.regions)
 
 
-def test_options_are_listed_again_as_they_stood_or_not_cut() -> None:
-    for task in CUT:
-        asked = read_record(task, *SAID[task])
-        labels = "ABCD" if task in ("spatial", "absolute-depth") else "1234567"
-        names = [f"{label}. {text}" for label, text in zip(labels, asked.options, strict=False)]
-        assert f"{asked.question} {prompts.choices(task, names)}" == SAID[task][0]
-        assert not asked.inline
-    kept = read_record("relative-depth", *SAID["relative-depth"])
-    assert kept.inline
-    assert kept.options == ("red", "blue")
+def test_heads_are_shown_the_released_words_and_released_answers_are_right(tmp_path: Path) -> None:
+    items = built(hub(tmp_path / "in", one_each()), tmp_path / "out")
+    (point,) = parse_conditions(AXES, "format=paper")
+    media = MediaFolder(tmp_path / "made", items.media)
+    for item in items.items:
+        task, view = TASK_BY_NAME[item.task], item.view()
+        for transform in task.transforms(item, Showing(point, [item])):
+            view = transform(view, media, np.random.default_rng(0))
+        question, answer = SAID[item.task]
+        assert presented(point)(view) == (*item.query, question)  # no padding, no boxes
+        for protocol in task.protocols.values():
+            first = protocol.metrics[0]
+            best = 1 if first.higher_is_better else 0
+            # Scripts compare with the whole option, number included, which two of the answers here leave out.
+            told = prompts.target(view.reply, item.answer) if item.options else answer
+            assert first.score(item, protocol.read(told, view.reply)) == pytest.approx(best), (item.task, protocol.name)
 
 
 def test_factors_are_those_that_results_are_split_by(tmp_path: Path) -> None:
@@ -193,22 +85,6 @@ def test_factors_are_those_that_results_are_split_by(tmp_path: Path) -> None:
     assert (held["spatial"]["position"], held["emotion"]["emotion"]) == ("Left below", "sad")
 
 
-def test_a_box_is_led_from_the_padded_square_to_pixels_of_the_picture() -> None:
-    # 200 x 100 in the middle of a square of 200: 50 pixels of padding above. 0.5 x 200 - 50 = 50.
-    assert stored_box([0.25, 0.5, 0.75, 0.7], 200, 100) == pytest.approx((50, 50, 150, 90))
-    # 100 x 201: 50 pixels to the left, 51 to the right. 0.5 x 201 - 50 = 50.5.
-    assert stored_box([0.5, 0.0, 0.7, 1.0], 100, 201) == pytest.approx((50.5, 0, 90.7, 201))
-    assert stored_box([0.0, 0.25, 0.5, 1.0], 40, 40) == pytest.approx((0, 10, 20, 40))
-
-
-def test_two_decimals_may_reach_over_the_edge_and_no_more() -> None:
-    assert stored_box([0.1, 0.245, 0.5, 0.755], 200, 100) == pytest.approx((20, 0, 100, 100))
-    with pytest.raises(LeftOut, match="padding"):
-        stored_box([0.1, 0.2, 0.5, 0.7], 200, 100)
-    with pytest.raises(LeftOut, match="padding"):
-        stored_box([0.1, 0.245, 0.5, 0.25], 200, 100)  # nothing is left of it
-
-
 def test_what_is_shown_gives_the_released_box_again(tmp_path: Path) -> None:
     row = record("localization", 1, said="[0.30, 0.40, 0.60, 0.70]", image=picture(1, (60, 31)))
     items = built(tree(tmp_path / "in", {"localization": [row]}), tmp_path / "out")
@@ -216,65 +92,6 @@ def test_what_is_shown_gives_the_released_box_again(tmp_path: Path) -> None:
     media, rng = MediaFolder(tmp_path / "made", items.media), np.random.default_rng(0)
     view = UnitFrame()(Padded()(item.view(), media, rng), media, rng)
     assert prompts.target(view.reply, item.answer) == "[0.30, 0.40, 0.60, 0.70]"
-
-
-BAD = (
-    ("localization", "somewhere", "no box"),
-    ("localization", "[0.1, 0.2, 0.3]", "no box"),
-    ("localization", "[0.1, 0.2, 0.3, 0.4] and more", "no box"),
-    ("localization", "[0.1, 0.2, 1.3, 0.4]", "out of the square"),
-    ("localization", "[-0.1, 0.2, 0.3, 0.4]", "out of the square"),
-    ("localization", "[0.1, 0.2, 0.1, 0.4]", "no area"),
-    ("localization", "[0.09, 0.85, 0.61, 0.24]", "exchanged"),
-    ("counting", "seven", "no whole number"),
-    ("counting", "0", "nothing is counted"),
-    ("colour", "[256, 0, 0]", "no colour"),
-    ("colour", "[1, 2]", "no colour"),
-    ("ocr", " ", "empty"),
-    ("spatial", "E. Above", "none of the options"),
-    ("spatial", "A. Left below", "none of the options"),
-    ("action", "3", "none of the options"),
-)
-
-
-@pytest.mark.parametrize(("task", "said", "reason"), BAD)
-def test_answers_that_cannot_be_read_are_left_out(task: str, said: str, reason: str) -> None:
-    with pytest.raises(LeftOut, match=reason):
-        read_record(task, SAID[task][0], said)
-
-
-@pytest.mark.parametrize(
-    ("task", "asked", "reason"),
-    [
-        ("scene", "What is the scene class of the image?", "does not list its options"),
-        ("scene", "Which? Choose one from below: 1. Hall, 2. hall", "are the same"),
-        ("scene", "Which? Choose one from below: A. Hall, B. Lawn", "does not list its options"),
-        ("spatial", "Where? A. Left below, B. Right below", "twice"),
-        ("absolute-depth", "How far? Choose the best option: A. 8-9, B. far", "no bin"),
-        ("counting", "<image>\n", "no question"),
-    ],
-)
-def test_questions_that_cannot_be_read_are_left_out(task: str, asked: str, reason: str) -> None:
-    said = {"scene": "Hall", "spatial": "Left below", "absolute-depth": "8-9", "counting": "7"}[task]
-    with pytest.raises(LeftOut, match=reason):
-        read_record(task, asked, said)
-
-
-def test_answers_may_be_written_in_several_ways() -> None:
-    where = SAID["localization"][0]
-    for said in ("[0.5, 0.25, 1, 1.0]", "(.5, .25, 1., 1)", " 0.50,0.25,1.00,1.00. "):
-        assert read_record("localization", where, said).answer == [0.5, 0.25, 1, 1]
-    for said in ("2", "2.", "2. Boxing", "boxing", "2. boxing."):
-        assert read_record("action", SAID["action"][0], said).answer == "boxing"
-    assert read_record("counting", "How many?", "41.").factors == {"count_range": "41 and more"}
-
-
-def test_lists_may_hold_commas_dots_and_numbers() -> None:
-    assert listed("scene", "Which? 1. St. Bernard, the 2nd, 2. No. 3.5\n3. c") == (
-        "St. Bernard, the 2nd",
-        "No. 3.5",
-        "c",
-    )
 
 
 def test_records_left_out_are_counted_in_the_card(tmp_path: Path) -> None:
@@ -289,6 +106,33 @@ def test_records_left_out_are_counted_in_the_card(tmp_path: Path) -> None:
     assert "train/Counting/train-00000-of-00002.parquet row 2 ('seven')" in notes
     assert "counting: 1 records left out, conversations is not one turn of a human and one of gpt" in notes
     assert "counting: 2 records left out, the id is used twice" in notes
+
+
+def test_a_box_on_the_padding_is_left_out_when_its_picture_is_known(tmp_path: Path) -> None:
+    said = "[0, 0, 1, 0.2]", "", "[0, 0.5, 1, 0.75]"
+    rows = [record("localization", n, one, image=picture(n, (64, 32))) for n, one in enumerate(said)]
+    with pytest.warns(UserWarning, match="left out"):
+        items = built(hub(tmp_path / "in", {"localization": rows}), tmp_path / "out")
+    assert [item.answer for item in items.items] == [(0, 16, 64, 32)]
+    assert any("the box lies on the padding" in note for note in items.card.notes)
+
+
+def test_tables_may_hold_plain_bytes_conversations_as_json_and_no_ids(tmp_path: Path) -> None:
+    rows = [record("counting", n, str(n + 1)) for n in range(3)]
+    told = [{**row, "id": None, "conversations": json.dumps(row["conversations"])} for row in rows]
+    path = tmp_path / "in" / "train" / "Counting" / "train-00001-of-00001.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(
+        pa.Table.from_pylist(
+            told, pa.schema(dict.fromkeys(("id", "conversations"), pa.string()) | {"image": pa.binary()})
+        ),
+        path,
+    )
+    items = built(tmp_path / "in", tmp_path / "out")
+    held = {item.provenance["id"]: item for item in items.items}
+    assert {name: item.answer for name, item in held.items()} == {f"Counting_{n:08d}": n + 1 for n in range(3)}
+    for n, row in enumerate(rows):
+        assert items.media.read(held[f"Counting_{n:08d}"].query[0]) == row["image"]
 
 
 def test_without_a_record_that_can_be_read_there_is_no_set(tmp_path: Path) -> None:
@@ -389,6 +233,14 @@ def test_a_test_file_of_the_users_own_is_the_test_split(tmp_path: Path) -> None:
     )
     assert all("split" not in item.provenance for item in counted)
     assert any("test items of ocr." in note for note in items.card.notes)
+    assert not any("both" in note for note in items.card.notes)
+
+
+def test_a_picture_in_both_files_is_told(tmp_path: Path) -> None:
+    root = tree(tmp_path / "in", {"counting": [record("counting", 1), record("counting", 2)]})
+    tree(root, {"counting": [record("counting", 1), record("counting", 3)]}, "test")
+    notes = built(root, tmp_path / "out").card.notes
+    assert "counting: 1 pictures are both in the training and in the test file" in notes
 
 
 def test_n_draws_test_items_and_four_times_as_many_to_train_on(tmp_path: Path) -> None:

@@ -313,6 +313,7 @@ def _notes(items: Sequence[Item], split_of: _Splits, options: BuildOptions) -> l
             f"its training pictures, by their bytes, are the test items of {', '.join(drawn)}. Never to be set beside "
             f"Table 5. One photo with other boxes drawn into it is another picture here"
         )
+    notes += [told for task in held if task in split_of.tested and (told := _shared(task, items))]
     if missing := [task for task in options.tasks or TASKS if task not in held]:
         notes.append(f"no items of {', '.join(missing)}")
     if "localization" in held:
@@ -321,3 +322,12 @@ def _notes(items: Sequence[Item], split_of: _Splits, options: BuildOptions) -> l
     if told := ", ".join(f"{count} of {task}" for task, count in inline.items() if count):
         notes.append(f"questions that keep their choices inline, as released: {told}")
     return notes
+
+
+def _shared(task: str, items: Sequence[Item]) -> str:
+    """How many pictures of a task with a test file are in both files, if any are."""
+    train, test = (
+        {item.query[0].sha256 for item in items if item.task == task and item.split == split}
+        for split in ("train", "test")
+    )
+    return f"{task}: {len(train & test)} pictures are both in the training and in the test file" if train & test else ""
