@@ -9,6 +9,7 @@ SUITES: Registry[Suite] = Registry(
         "combo": "snellen.suites.combo:SUITE",
         "vlm2-bench": "snellen.suites.vlm2_bench:SUITE",
         "vfm-bench": "snellen.suites.vfm_bench:SUITE",
+        "ava-bench": "snellen.suites.ava_bench:SUITE",
         "construction": "snellen.suites.construction:SUITE",
     },
 )

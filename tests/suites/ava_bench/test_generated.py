@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +16,14 @@ from snellen.core.item import Item
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
+from snellen.exam import run
 from snellen.stimuli.render.toy import toy_picture
 from snellen.stimuli.scenes import COLOURS, Shot, truth
 from snellen.stimuli.scenes.raster import project
 from snellen.suites.ava_bench import asked_tables, displays, generated, lettering, tables
 from snellen.suites.ava_bench.displays import DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS
 from snellen.suites.ava_bench.generated import ON_DISPLAYS, ON_TABLES, TASKS, TRAIN, Design
-from snellen.suites.ava_bench.items import COUNT_RANGES, POSITIONS, depth_bin
+from snellen.suites.ava_bench.items import COUNT_RANGES, NEEDS, POSITIONS, depth_bin
 from snellen.suites.ava_bench.scenes import apart, dealt, seen_box
 from snellen.suites.ava_bench.tables import Table
 
@@ -281,10 +283,40 @@ def test_chance_is_known_for_free_answers(built: ItemSet) -> None:
 def test_every_item_says_what_it_needs(built: ItemSet) -> None:
     for item in built.items:
         worlds = item.latent["worlds"]
-        assert worlds[0]["answer"] == item.answer
+        assert str(worlds[0]["answer"]).strip("[]") == str(item.answer).strip("()")
         assert {dimension for world in worlds for dimension in world["look"]} == set(item.requires)
         assert len(item.requires) == 1
     assert {item.task for item in built.items} == {*ON_TABLES, *ON_DISPLAYS}
+
+
+def test_same_seed_same_items(built: ItemSet, tmp_path: Path) -> None:
+    again = generated.Generated().build(
+        BuildOptions(tmp_path / "items", n=N, quick=True, renderer="toy", show_progress=False)
+    )
+    assert again.card.content_hash == built.card.content_hash
+    with pytest.raises(SnellenError, match="holds an item set already"):
+        generated.Generated().build(BuildOptions(tmp_path / "items", n=N))
+
+
+def test_observers(built: ItemSet, tmp_path: Path) -> None:
+    """Who sees everything is right everywhere; who misses a dimension falls to chance there and nowhere else."""
+    fakes = ["fake:oracle", "fake:blind-to=colour", "fake:blind-to=depth"]
+    rows = run(built, fakes, tmp_path / "run", show_progress=False).results()
+    whole = rows[rows.factor == ""]
+    best = {"mae_over_gt": 0.0, "ciede2000": 0.0}
+    blind_rows: list[dict[str, Any]] = []
+    for row in whole.to_dict("records"):
+        perfect = abs(row["value"] - best.get(row["metric"], 1.0)) < 1e-4
+        if str(row["subject"]).partition("=")[2] == NEEDS[str(row["task"])]:
+            blind_rows.append({str(name): value for name, value in row.items()})
+        else:
+            assert perfect, row
+    assert Counter(told["task"] for told in blind_rows) == {"colour": 1, "absolute-depth": 2, "relative-depth": 1}
+    for told in blind_rows:
+        if told["metric"] in best:
+            assert told["high"] > 0.75 * told["chance"] > 0
+        else:
+            assert told["low"] <= told["chance"]
 
 
 def test_shots_differ(drawn_tables: list[Table]) -> None:
