@@ -94,3 +94,16 @@ def test_lists_may_hold_commas_dots_and_numbers() -> None:
         "No. 3.5",
         "c",
     )
+
+
+def test_of_several_lists_the_longest_and_then_the_last_counts() -> None:
+    asked = "In figure 1. and 2. there is a place. Choose one from below: 1. Hall, 2. Lawn, 3. Snow"
+    assert listed("scene", asked) == ("Hall", "Lawn", "Snow")
+    assert listed("scene", "In figure 1. Which place? Choose one from below: 1. Hall, 2. Lawn") == ("Hall", "Lawn")
+    assert listed("scene", "Which place? Choose one: 1. a, 2. see 1. for more") == ("a", "see 1. for more")
+
+
+def test_a_question_that_would_seem_to_list_options_without_its_list_keeps_it() -> None:
+    question = "Choose one of these. Which place? Choose one from below: 1. Hall, 2. Lawn."
+    asked = read_record("scene", question, "1. Hall")
+    assert (asked.question, asked.inline) == (question, True)

@@ -131,11 +131,11 @@ def labels_of(task: str, count: int) -> list[str]:
 def listed(task: str, question: str) -> tuple[str, ...]:
     """The options that a question lists, in order, without labels. Raises LeftOut for fewer than two, or one twice.
 
-    Labels count up from the first one; of several readings the longest list is taken.
+    Labels count up from the first one; of several readings the longest list is taken, of equal ones the last.
     """
     first = re.compile(rf"(?<![\w.-]){labels_of(task, 1)[0]}\.(?!\d)\s*")
-    lists = (_from(task, question, found) for found in first.finditer(question))
-    texts = max(lists, key=len, default=())
+    lists = [_from(task, question, found) for found in first.finditer(question)]
+    texts = max(reversed(lists), key=len, default=())
     if len(texts) < 2:
         kind = "A., B." if task in LETTERED else "1., 2."
         raise LeftOut(f"the question does not list its options as {kind}", question)
