@@ -120,9 +120,10 @@ def test_answers_follow_from_the_looks(built: ItemSet) -> None:
 
 
 def test_budget_and_balance() -> None:
-    made = generated.design(BuildOptions(Path("unused"), n=60))
+    options = BuildOptions(Path("unused"), n=60)
+    made = generated.design(options)
     assert made.pictures() <= 400
-    assert made.frames() >= 6 * 48
+    assert made.frames(options) >= 6 * 48
     assert Counter(change.edit for change in made.rooms) == dict.fromkeys(rooms.EDITS, 12)
     full = generated.design(BuildOptions(Path("unused"), full=True))
     assert (len(full.rooms), len(full.families)) == (260, 40)

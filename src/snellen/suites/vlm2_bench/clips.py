@@ -30,6 +30,8 @@ from snellen.suites.vlm2_bench.items import SUITE, VERSION
 from snellen.suites.vlm2_bench.objects import look_of, neighbours
 
 FRAMES, FRAMES_A_SECOND = 48, 12
+QUICK_FRAMES, QUICK_FRAMES_A_SECOND = 16, 4
+"""For trying things out: clips last as long, and move less smoothly."""
 SIZE_PX = (192, 144)
 HALF_WAY_M = 3.3
 """From the middle of the floor to where an object comes in or has left; just outside the picture."""
@@ -59,15 +61,17 @@ def draw_pair(seed: int, place: int) -> ClipPair:
             return ClipPair(place, first, near[differs][int(rng.integers(len(near[differs])))], differs)
 
 
-def clip_shots(index: int, pair: ClipPair, seed: int, size_px: tuple[int, int] = SIZE_PX) -> list[Shot]:
+def clip_shots(
+    index: int, pair: ClipPair, seed: int, frames: int = FRAMES, size_px: tuple[int, int] = SIZE_PX
+) -> list[Shot]:
     """The frames of one clip: the object comes in from the left of the path, turns a little as it goes, and leaves."""
     rng = stream(SUITE, VERSION, seed, "clip", pair.place)  # one studio, path and camera for both objects
     azimuth, turned = float(rng.uniform(0, 360)), float(rng.uniform(0, 360))
     speed_deg = float(rng.uniform(60, 120))
     scene, camera = composite_scene(composite(index)), _camera(azimuth, size_px)
     shots = []
-    for frame in range(FRAMES):
-        share = frame / (FRAMES - 1)
+    for frame in range(frames):
+        share = frame / (frames - 1)
         spin = turn((0.0, 0.0, 1.0), turned + speed_deg * share)
         away = HALF_WAY_M * (2 * share - 1)
         course = math.radians(azimuth + 90)  # across the picture

@@ -71,9 +71,9 @@ class Design:
         each = objects.PICTURES + objects.DISTRACTORS
         return 2 * len(self.rooms) + each * (len(self.families) + len(self.calibration))
 
-    def frames(self) -> int:
+    def frames(self, options: BuildOptions) -> int:
         """How many frames are drawn."""
-        return 2 * clips.FRAMES * len(self.clips)
+        return 2 * _clip(options)[0] * len(self.clips)
 
 
 def counts_of(options: BuildOptions) -> dict[str, int]:
@@ -143,14 +143,14 @@ class Generated:
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, frames, seconds and bytes."""
         made = design(options)
-        seconds = made.pictures() * SECONDS_A_PICTURE + made.frames() * SECONDS_A_FRAME
+        seconds = made.pictures() * SECONDS_A_PICTURE + made.frames(options) * SECONDS_A_FRAME
         return {
             "suite": SUITE,
             "rooms": len(made.rooms),
             "objects": len(made.families) + len(made.calibration),
             "pictures": made.pictures(),
             "clips": 2 * len(made.clips),
-            "frames": made.frames(),
+            "frames": made.frames(options),
             "items": {**made.counts, "oc-vid": clips.VIDEOS_A_PAIR * len(made.clips)},
             "seconds": round(seconds / options.workers),
             "bytes": made.pictures() * BYTES_A_PICTURE,
@@ -187,6 +187,13 @@ def _size(options: BuildOptions) -> tuple[int, int]:
     return QUICK_SIZE_PX if options.quick else SIZE_PX
 
 
+def _clip(options: BuildOptions) -> tuple[int, int]:
+    """Frames of a clip, and frames a second."""
+    if options.quick:
+        return clips.QUICK_FRAMES, clips.QUICK_FRAMES_A_SECOND
+    return clips.FRAMES, clips.FRAMES_A_SECOND
+
+
 def _room_shots(made: Design, options: BuildOptions) -> Iterator[Shot]:
     for n, change in enumerate(made.rooms):
         camera = rooms.view_of(change, stream(SUITE, VERSION, options.seed, "room view", n), _size(options))
@@ -203,7 +210,7 @@ def _object_shots(made: Design, options: BuildOptions) -> Iterator[Shot]:
 def _clip_shots(made: Design, options: BuildOptions) -> Iterator[Shot]:
     for pair in made.clips:
         for index in (pair.first, pair.second):
-            yield from clips.clip_shots(index, pair, options.seed)
+            yield from clips.clip_shots(index, pair, options.seed, _clip(options)[0])
 
 
 def _rooms(made: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
@@ -312,11 +319,12 @@ def _videos(made: Design, options: BuildOptions, paths: Iterator[Path], media: M
     numbers = stream(SUITE, VERSION, options.seed, "videos").permutation(len(made.clips) * clips.VIDEOS_A_PAIR)
     place = 0
     for pair in made.clips:
-        frames = {index: [_pixels(next(paths)) for _ in range(clips.FRAMES)] for index in (pair.first, pair.second)}
+        count, rate = _clip(options)
+        frames = {index: [_pixels(next(paths)) for _ in range(count)] for index in (pair.first, pair.second)}
         for first, second in ((pair.first, pair.second), (pair.second, pair.first)):
             for pattern in ("PQ", "PQP"):
                 parts = [frames[first], frames[second], *([frames[first][::-1]] if pattern == "PQP" else [])]
-                video = _joined(parts, media)
+                video = _joined(parts, rate, media)
                 yield _video(f"{int(numbers[place]):04d}", video, pattern, (first, second), pair, options.seed)
                 place += 1
 
@@ -337,10 +345,10 @@ def _video(
     )
 
 
-def _joined(parts: Sequence[Sequence[Pixels]], media: MediaFolder) -> Media:
+def _joined(parts: Sequence[Sequence[Pixels]], rate: int, media: MediaFolder) -> Media:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "video.mp4"
-        joined(parts, path, fps=clips.FRAMES_A_SECOND)
+        joined(parts, path, fps=rate)
         return add_video(media, path)
 
 
