@@ -71,6 +71,7 @@ def fingerprints(
             told = f"{name} (reference)" if name == reference else name
             axes.plot([*turns, 0], values, label=_label(told), **look)
         axes.set_xticks(turns, tasks, fontsize=8)
+        axes.tick_params(axis="x", pad=10)  # else names left and right lie on the rim
         axes.set_ylim(0, 1)
         axes.set_yticks((0.25, 0.5, 0.75, 1), ("", "50 %", "", "100 %"), fontsize=7, color=MUTED)
         axes.grid(color=FAINT)
@@ -103,7 +104,7 @@ def subgroups(found: Sequence[Levels], scale: float, unit: str) -> Figure:
 
     widths = [max(2, len(one.levels)) for one in found]
     names = list(dict.fromkeys(name for one in found for name in one.rows))[:MOST]
-    figure = Figure(figsize=(2 + 1.1 * sum(widths), 3.4 + 0.15 * len(names)), layout="constrained")
+    figure = Figure(figsize=(max(7.2, 2 + 1.1 * sum(widths)), 3.4 + 0.15 * len(names)), layout="constrained")
     panels = figure.subplots(1, len(found), sharey=True, squeeze=False, gridspec_kw={"width_ratios": widths})[0]
     for axes, one in zip(panels, found, strict=True):
         for place, name in enumerate(names):
