@@ -29,9 +29,11 @@ LEAST_SIDE = 0.03
 """Of a thing that is framed, as a share of the picture's width."""
 BIN_EDGE_M = 0.1
 """How far a depth that is asked about stays from the ends of its bin, where there is a choice."""
-PATCH_SHARE, LEAST_PATCH_PX, PATCHES = 0.3, 4, 80
+PATCH_SHARE, LEAST_PATCH_PX, PATCHES = 0.38, 4, 80
 """Side of a patch of colour as a share of the thing's; how many places are tried for one of little variance."""
 FLOOR_PATCH_SHARE = 0.06
+LEAST_COLOURED_SIDE = 0.055
+"""Of a thing whose colour is asked about, as a share of the picture's width."""
 WANTED: dict[str, Sequence[Any]] = {
     "localization": ("",),
     "counting": ("",),
@@ -68,7 +70,11 @@ class TableAsked:
     @property
     def framed(self) -> tuple[Seen, ...]:
         """What is large enough for a box."""
-        least = LEAST_SIDE * self.table.shot.camera.width_px
+        return self.larger_than(LEAST_SIDE)
+
+    def larger_than(self, side: float) -> tuple[Seen, ...]:
+        """What measures at least that share of the picture's width across and along."""
+        least = side * self.table.shot.camera.width_px
         return tuple(one for one in self.seen if min(one.box[2] - one.box[0], one.box[3] - one.box[1]) >= least)
 
 
@@ -147,7 +153,7 @@ def _object(asked: TableAsked, slot: int, want: Any, of: Shown, rng: np.random.G
 def _colour(asked: TableAsked, slot: int, want: Any, of: Shown, rng: np.random.Generator) -> Item:
     able = [
         one
-        for one in asked.framed
+        for one in asked.larger_than(LEAST_COLOURED_SIDE)
         if one.stuff.kind == "rubber" and one.stuff.colour == want and ("colour", one.number) not in asked.used
     ]
     one = _choose(asked, "colour", able, lambda thing: True, rng) if able else None

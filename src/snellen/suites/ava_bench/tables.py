@@ -57,6 +57,8 @@ BINS = tuple(f"{low}-{low + 1}" for low in range(2, 12))
 COLOURS_ASKED = (*COLOURS, "floor", "floor")
 """Where a patch of colour is taken from: matt things of each colour, and floors, which come in many more."""
 SCALE, LEAST_SCALE = (0.24, 0.40), 0.15
+TURN_DEG = 40.0
+"""To either side: a brick seen end on would pass for a cube."""
 GAP_SHARE, BORDER_SHARE = 0.008, 0.01
 """Between two things, and round all of them, as shares of the picture's width."""
 _TRIES, _STARTS = 240, 40
@@ -157,7 +159,7 @@ def _set(
         else:
             ahead = NEAR_M * math.exp(steps * (band[0] + float(rng.uniform())))
         across = float(rng.uniform(-1, 1)) * ahead * math.tan(math.radians(FOV_DEG / 2))
-        solid = standing(name, kind, stuff, (across, ahead - AHEAD_M), float(rng.uniform(0, 180)), scale)
+        solid = standing(name, kind, stuff, (across, ahead - AHEAD_M), float(rng.uniform(-TURN_DEG, TURN_DEG)), scale)
         if not _taken(solid, boxes, view):
             box = seen_box(solid, view)
             if inside(box, view, BORDER_SHARE * view.width_px) and all(apart(box, other, gap) for other in boxes):
