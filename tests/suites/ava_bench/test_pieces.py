@@ -246,12 +246,14 @@ def test_two_evaluators() -> None:
     said = {(f"head:{size}-{tower}", ""): right_on(*held) for size in ("0.5B", "7B") for tower, held in towers.items()}
     said["head:7B-A", ""] = right_on()  # the larger one has A and D alike, behind the others
     attributes = {f"head:{size}-{t}": {"tower": t, "evaluator": size} for size in ("0.5B", "7B") for t in towers}
-    told = line(found(run(said, attributes))["evaluators"], "spatial", "ability")
+    piece = found(run(said, attributes))["evaluators"]
+    told = line(piece, "spatial", "ability")
     assert (told["evaluator"], told["other evaluator"], told["encoders"]) == ("0.5B", "7B", "4")
     # Pairs AB, AC, AD, BC, BD, CD: against, against, tied, with, with, with: (3 - 2) / sqrt(6 * 5) = 0.18.
     assert start(told["tau-b"]) == 0.18
     # Ranks 1, 2, 3, 4 and 3.5, 1, 2, 3.5: covariance 0.5 over sqrt(5 * 4.5) = 0.105.
     assert start(told["rho"]) == 0.11
+    assert start(line(piece, "(average rank)", "ability")["tau-b"]) == 0.18  # every ability has this order
     assert "evaluators" not in found(run(said))
 
 

@@ -13,6 +13,7 @@ from snellen.suites.ava_bench.rankings import (
     Ability,
     Ranked,
     agreement,
+    average_agreement,
     interval,
     kendall,
     observed_signs,
@@ -186,6 +187,15 @@ def test_agreement_of_evaluators() -> None:
     assert math.isnan(agreement(up, alike, rng()).tau.value)
     with pytest.raises(ValueError, match="4 and 2 encoders"):
         agreement(up, ability([[1.0], [0.0]]), rng())
+
+
+def test_agreement_of_average_ranks() -> None:
+    # Ranks 1 2 3 and 1 3 2 are 1, 2.5, 2.5 on average, the other evaluator's 1, 2, 3: of three pairs two are with each
+    # other and one is tied on one side, 2 / sqrt(2 * 3).
+    one, other = ability([[3.0], [2.0], [1.0]], "a"), ability([[3.0], [1.0], [2.0]], "b")
+    told = average_agreement([one, other], [one, one], rng(), 2)
+    assert told.tau.value == pytest.approx(2 / 6**0.5)
+    assert told.rho.value == pytest.approx(stats.spearmanr([1, 2.5, 2.5], [1, 2, 3]).statistic)
 
 
 def test_the_same_draws_give_the_same_intervals() -> None:

@@ -37,7 +37,7 @@ from snellen.suites.ava_bench.heard import (
     tasks_of,
     tower_of,
 )
-from snellen.suites.ava_bench.rankings import Ability, agreement, ranked, spread
+from snellen.suites.ava_bench.rankings import Ability, agreement, average_agreement, ranked, spread
 from snellen.suites.ava_bench.tasks import SPLIT_BY
 
 LANGUAGE_SUPERVISED = ("SigLIP-2", "AIMv2", "SigLIP-1", "CLIP", "InternVL-2.5")
@@ -212,6 +212,7 @@ def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[Piece]:
             mine = [ability_of(run, task, [one[n] for n in towers]) for one in pair]
             told = agreement(mine[0], mine[1], stream("ava-bench", "evaluators", first, second, task))
             lines.append([first, second, task, str(len(towers)), span(told.tau, 2), span(told.rho, 2)])
+        lines += _on_average(run, (first, second), pair, tasks_of(run, arms))
     if not lines:
         return
     note = (
@@ -220,6 +221,18 @@ def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[Piece]:
     )
     names = ["evaluator", "other evaluator", "ability", "encoders", "tau-b", "rho"]
     yield Piece("Do evaluators agree? (Figure 7)", note, pd.DataFrame(lines, columns=names), None, "evaluators")
+
+
+def _on_average(
+    run: Run, names: tuple[str, str], pair: Sequence[Sequence[ArmCard]], tasks: Sequence[str]
+) -> list[list[str]]:
+    """The line of the average rank, over the encoders that were asked everything twice; nothing for too few."""
+    duos = [duo for duo in zip(*pair, strict=True) if len(complete(run, duo, tasks)) == 2]
+    if len(duos) < FEWEST_ENCODERS:
+        return []
+    mine = [[ability_of(run, task, [duo[n] for duo in duos]) for task in tasks] for n in (0, 1)]
+    told = average_agreement(mine[0], mine[1], stream("ava-bench", "evaluators", *names))
+    return [[*names, "(average rank)", str(len(duos)), span(told.tau, 2), span(told.rho, 2)]]
 
 
 # Figures 8b and 21 to 28

@@ -251,7 +251,30 @@ def agreement(first: Ability, second: Ability, rng: np.random.Generator, draws: 
         raise ValueError(f"{len(first.values)} and {len(second.values)} encoders; both evaluators need the same ones")
     seen = observed_signs(first), observed_signs(second)
     drawn = redrawn_signs([first, second], rng, draws)
-    clusters = fewest_clusters([first, second])
+    return _agreement((seen[0], seen[1]), (drawn[0], drawn[1]), fewest_clusters([first, second]))
+
+
+def average_agreement(
+    first: Sequence[Ability], second: Sequence[Ability], rng: np.random.Generator, draws: int = DRAWS
+) -> Agreement:
+    """How alike two evaluators rank the same encoders on average over abilities, the same ones for both."""
+    both = [*first, *second]
+    seen, drawn = [observed_signs(one) for one in both], redrawn_signs(both, rng, draws)
+    count = len(first)
+
+    def halves(found: Sequence[Floats]) -> tuple[Floats, Floats]:
+        return _by_average(found[:count]), _by_average(found[count:])
+
+    return _agreement(halves(seen), halves(drawn), fewest_clusters(both))
+
+
+def _by_average(found: Sequence[Floats]) -> Floats:
+    """Signs (… x subjects x subjects) of average ranks, given the signs of every ability."""
+    average = np.mean([ranks_of(one) for one in found], axis=0)
+    return signs(average[..., None, :] - average[..., :, None])
+
+
+def _agreement(seen: tuple[Floats, Floats], drawn: tuple[Floats, Floats], clusters: int) -> Agreement:
     tau, rho = kendall(*seen), spearman(ranks_of(seen[0]), ranks_of(seen[1]))
     return Agreement(
         interval(float(tau), kendall(*drawn), clusters),
