@@ -6,9 +6,10 @@ import yaml
 
 from snellen.core.suite import Suite, SuiteCard
 from snellen.suites.ava_bench.generated import Generated
+from snellen.suites.ava_bench.pieces import pieces
 from snellen.suites.ava_bench.published import published
 from snellen.suites.ava_bench.released import Released
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, resolve
 
 CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))
-SUITE = Suite(CARD, AXES, TASK_BY_NAME, {"generated": Generated(), "released": Released()}, resolve, published)
+SUITE = Suite(CARD, AXES, TASK_BY_NAME, {"generated": Generated(), "released": Released()}, resolve, published, pieces)
