@@ -44,6 +44,8 @@ class Made:
     items: ItemSet
     scores: Mapping[str, pd.DataFrame]
     results: pd.DataFrame
+    roots: tuple[Path, ...] = ()
+    responses: tuple[Response, ...] = ()
 
 
 def _episode(number: int, ways: int, media: MediaFolder, **told: Any) -> Item:

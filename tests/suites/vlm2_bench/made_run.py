@@ -47,6 +47,7 @@ class Loaded:
     responses: tuple[Response, ...]
     scores: Mapping[str, pd.DataFrame]
     results: pd.DataFrame
+    roots: tuple[Path, ...] = ()
 
 
 def media(name: str, kind: Any = "picture") -> Media:
