@@ -119,6 +119,12 @@ def is_itemset(root: Path) -> bool:
     return (root / "itemset.json").is_file()
 
 
+def refuse_existing(root: Path) -> None:
+    """Raise SnellenError where a finished item set lies here: sets are built once and never edited."""
+    if is_itemset(root):
+        raise SnellenError(f"{root}: holds an item set already, and sets are never edited; choose another --out")
+
+
 def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> ItemSet:
     """Read a set, its rows against the content hash and (with `verify`) every media file against its name.
 

@@ -48,10 +48,6 @@ class ChatSettings:
     reasoning: str | None = None
     counterpart: str | None = None
 
-    def told(self) -> dict[str, str]:
-        """What was said of the subject."""
-        return {name: value for name in TOLD if (value := getattr(self, name)) is not None}
-
     def answering(self) -> dict[str, Any]:
         """The settings that may change answers and are not left to the service."""
         return {name: value for name in _ANSWERS if (value := getattr(self, name)) is not None}
@@ -80,14 +76,15 @@ class LocalSettings:
     reasoning: str | None = None
     counterpart: str | None = None
 
-    def told(self) -> dict[str, str]:
-        """What was said of the subject."""
-        return {name: value for name in TOLD if (value := getattr(self, name)) is not None}
-
     def answering(self) -> dict[str, Any]:
         """The settings that may change answers, but for the device; a batch rounds otherwise than a prompt alone."""
         names = ("max_new_tokens", "temperature", "dtype", "batch", "seed", "frames")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+def told_of(settings: ChatSettings | LocalSettings) -> dict[str, str]:
+    """What was said of the subject."""
+    return {name: value for name in TOLD if (value := getattr(settings, name)) is not None}
 
 
 def read_settings(told: Mapping[str, str]) -> ChatSettings:

@@ -17,7 +17,7 @@ from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.layer import generate_once, open_model, sends_videos
 from snellen.subjects.chat.messages import to_messages, to_reply, unsendable
 from snellen.subjects.chat.retry import Trouble, wait_seconds
-from snellen.subjects.chat.settings import ChatSettings, read_settings
+from snellen.subjects.chat.settings import ChatSettings, read_settings, told_of
 from snellen.subjects.chat.transformers_model import TransformersChat, make_local
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
         raise SnellenError(
             f"chat:{name}: the model layer sends this provider no videos; leave them out of accepts=, and show frames"
         )
-    attributes = {"provider": provider, **held.told()}
+    attributes = {"provider": provider, **told_of(held)}
     for price in ("price_in", "price_out"):
         if (told := getattr(held, price)) is not None:
             attributes[price] = f"{told:g}"

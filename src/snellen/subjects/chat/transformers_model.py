@@ -22,7 +22,7 @@ from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.batching import Batches
 from snellen.subjects.chat.checkpoint import Checkpoint, chosen_device
 from snellen.subjects.chat.messages import split_thought
-from snellen.subjects.chat.settings import LocalSettings, read_local_settings
+from snellen.subjects.chat.settings import LocalSettings, read_local_settings, told_of
 from snellen.subjects.tools.checkpoints import first_line, needed
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
     usual = LocalSettings().answering()
     changed = [f"{name}={value}" for name, value in told.items() if name != "batch" and value != usual.get(name)]
     attributes = {"provider": "hf", "price_in": "0", "price_out": "0", "family": str(checkpoint.config.model_type)}
-    attributes |= settings.told()
+    attributes |= told_of(settings)
     card = SubjectCard(
         name=checkpoint.who + ("?" + "&".join(changed) if changed else ""),
         settings=held,

@@ -18,7 +18,7 @@ from snellen.compute import Progress
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media, Option, Split
-from snellen.core.itemset import ItemSet, is_itemset, write_itemset
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
@@ -91,10 +91,7 @@ class Released:
 
     def build(self, options: BuildOptions) -> ItemSet:
         """Read every record, then keep the pictures, a few in memory at a time, then write the items."""
-        if is_itemset(options.out):
-            raise SnellenError(
-                f"{options.out}: holds an item set already, and sets are never edited; choose another --out"
-            )
+        refuse_existing(options.out)
         base, shelves = _shelves(options)
         problems, left = list[str](), Left()
         records = [record for shelf in shelves for record in read_shelf(base, shelf, problems)]

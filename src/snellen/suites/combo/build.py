@@ -19,7 +19,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.home import home
 from snellen.core.item import Item, Media
-from snellen.core.itemset import ItemSet, is_itemset, write_itemset
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
@@ -188,10 +188,7 @@ class Generated:
 
     def build(self, options: BuildOptions) -> ItemSet:
         """Render what the home folder lacks, then write the items."""
-        if is_itemset(options.out):
-            raise SnellenError(
-                f"{options.out}: holds an item set already, and sets are never edited; choose another --out"
-            )
+        refuse_existing(options.out)
         made = design(options)
         media = MediaFolder(options.out / "media")
         settings = RenderSettings(renderer=options.renderer)  # type: ignore[arg-type]  # checked by RenderSettings itself

@@ -25,7 +25,7 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, is_itemset, read_itemset, write_itemset
+from snellen.core.itemset import ItemSet, read_itemset, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.suites.vfm_bench import curate_choice, curate_votes, curate_work
@@ -106,10 +106,7 @@ class Curated:
     def build(self, options: BuildOptions) -> ItemSet:
         """One step, or the final items. Raises SnellenError for whatever is missing or does not fit."""
         step = step_of(options)
-        if is_itemset(options.out):
-            raise SnellenError(
-                f"{options.out}: holds an item set already, and sets are never edited; choose another --out"
-            )
+        refuse_existing(options.out)
         if step == CANDIDATES:
             return self._candidates(options)
         if step in WORK:

@@ -21,7 +21,7 @@ from snellen.compute import Progress
 from snellen.core.errors import SnellenError
 from snellen.core.home import home
 from snellen.core.item import Item, Media
-from snellen.core.itemset import ItemSet, is_itemset, write_itemset
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
@@ -252,10 +252,7 @@ class Generated:
 
     def build(self, options: BuildOptions) -> ItemSet:
         """Render what the home folder lacks, then write the items."""
-        if is_itemset(options.out):
-            raise SnellenError(
-                f"{options.out}: holds an item set already, and sets are never edited; choose another --out"
-            )
+        refuse_existing(options.out)
         made, settings = design(options), RenderSettings(renderer=options.renderer)  # type: ignore[arg-type]  # checked there
         media = MediaFolder(options.out / "media")
         shots = [blocks.picture_shot(one, k, options.seed, _size(options)) for k, one in enumerate(made.drafts)]

@@ -14,7 +14,7 @@ import numpy as np
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, is_itemset, write_itemset
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
@@ -80,10 +80,7 @@ class Released:
     def build(self, options: BuildOptions) -> ItemSet:
         """Read every record, then keep the pictures, then write the items."""
         _check(options)
-        if is_itemset(options.out):
-            raise SnellenError(
-                f"{options.out}: holds an item set already, and sets are never edited; choose another --out"
-            )
+        refuse_existing(options.out)
         root, problems = _source(options), list[str]()
         records, others = read_records(root, problems)
         _refuse(root, problems)

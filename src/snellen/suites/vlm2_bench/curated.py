@@ -18,7 +18,7 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, is_itemset, write_itemset
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
@@ -72,10 +72,7 @@ class Curated:
 
     def build(self, options: BuildOptions) -> ItemSet:
         """One step of work, or final items. Raises SnellenError for whatever is missing or does not fit."""
-        if is_itemset(options.out):
-            raise SnellenError(
-                f"{options.out}: holds an item set already, and sets are never edited; choose another --out"
-            )
+        refuse_existing(options.out)
         if options.tasks == (ZOOM,):
             return zoom_work(options)
         media = MediaFolder(options.out / "media")

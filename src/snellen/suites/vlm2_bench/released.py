@@ -13,7 +13,7 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media
-from snellen.core.itemset import ItemSet, is_itemset, write_itemset
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
@@ -74,10 +74,7 @@ class Released:
 
     def build(self, options: BuildOptions) -> ItemSet:
         """Read everything, then keep the pictures, then write the items."""
-        if is_itemset(options.out):
-            raise SnellenError(
-                f"{options.out}: holds an item set already, and sets are never edited; choose another --out"
-            )
+        refuse_existing(options.out)
         source, tasks, problems = _source(options), _tasks(options), list[str]()
         records = (read_tsv if source.is_file() else read_folder)(source, tasks, problems)
         _refuse(source, problems)
