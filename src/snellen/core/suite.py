@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Axis, Condition, Value
+from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import AnswerKind, Item, Media, Split, View
 from snellen.core.itemset import ItemSet
@@ -165,6 +166,16 @@ class BuildOptions:
     renderer: str = "mitsuba"
     quick: bool = False
     show_progress: bool = True
+
+    def test_items(self, suite: str, checkup: int, quick: int) -> int:
+        """How many test items a task are wanted: `n`, else the suite's checkup or quick size.
+
+        Raises SnellenError for less than one.
+        """
+        n = self.n if self.n is not None else quick if self.quick else checkup
+        if n < 1:
+            raise SnellenError(f"{suite}: --n {n} makes no items; give 1 or more")
+        return n
 
 
 class Recipe(typing.Protocol):

@@ -14,15 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from snellen.compute import Progress
 from snellen.core.errors import SnellenError
-from snellen.core.home import home
 from snellen.core.item import Item, Media, Split
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import RenderSettings, renderer_info, shoot
+from snellen.stimuli.render import shoot_for
 from snellen.suites.ava_bench import asked_displays, asked_tables
 from snellen.suites.ava_bench.displays import Display, draw_display, wanted
 from snellen.suites.ava_bench.items import SUITE, VERSION, Shown
@@ -59,9 +57,7 @@ class Design:
 
 def counts_of(options: BuildOptions) -> dict[str, int]:
     """Test items a task. Raises SnellenError for tasks that need real pictures, or none at all."""
-    n = FULL_N if options.full else options.n if options.n is not None else QUICK_N if options.quick else CHECKUP_N
-    if n < 1:
-        raise SnellenError(f"{SUITE}: --n {n} makes no items; give 1 or more")
+    n = FULL_N if options.full else options.test_items(SUITE, CHECKUP_N, QUICK_N)
     if unknown := [task for task in options.tasks if task not in TASKS]:
         raise SnellenError(
             f"{SUITE}: {unknown[0]!r} cannot be generated; there are {', '.join(TASKS)}, and --from curated or "
@@ -115,12 +111,11 @@ class Generated:
     def build(self, options: BuildOptions) -> ItemSet:
         """Render what the home folder lacks, then write the items."""
         refuse_existing(options.out)
-        made, settings = design(options), RenderSettings(renderer=options.renderer)  # type: ignore[arg-type]  # checked there
+        made = design(options)
         media = MediaFolder(options.out / "media")
         tables, displays = draw_tables(made, options), draw_displays(made, options)
         shots = [*(table.shot for _, table in tables), *(display.shot for _, display in displays)]
-        with Progress("rendering", unit="pictures", shown=options.show_progress) as progress:
-            paths = shoot(shots, settings, home() / "renders", workers=options.workers, progress=progress)
+        paths, drawn_by = shoot_for(shots, options)
         pictures = [media.add_file(path) for path in paths]
         items = [
             *_table_items(made, options, tables, pictures[: len(tables)], media),
@@ -131,7 +126,7 @@ class Generated:
             with_chance(_numbered(items, options.seed)),
             source="generated",
             recipe=self.parameters(options),
-            made_with={"render": renderer_info(settings)},
+            made_with=drawn_by,
             notes=["no faces, people or kinds of places are rendered, so that emotion, action and scene are absent"],
         )
 

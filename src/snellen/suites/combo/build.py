@@ -82,10 +82,7 @@ def design(options: BuildOptions) -> Design:
 
 
 def _n(options: BuildOptions) -> int:
-    n = options.n if options.n is not None else QUICK_N if options.quick else CHECKUP_N
-    if n < 1:
-        raise SnellenError(f"combo: --n {n} makes no items; give 1 or more")
-    return n
+    return options.test_items("combo", CHECKUP_N, QUICK_N)
 
 
 def _counts(options: BuildOptions) -> dict[str, int]:

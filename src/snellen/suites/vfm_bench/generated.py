@@ -17,15 +17,13 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from snellen.compute import Progress
 from snellen.core.errors import SnellenError
-from snellen.core.home import home
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import RenderSettings, renderer_info, shoot
+from snellen.stimuli.render import shoot_for
 from snellen.stimuli.scenes import COLOURS, MATERIAL_LOOKS, MATERIALS, Composite, Shot
 from snellen.stimuli.scenes import Look as Surface
 from snellen.stimuli.scenes.composites import joints
@@ -90,10 +88,7 @@ def count_of(options: BuildOptions) -> int:
     """How many items are made. Raises SnellenError for none, and for tasks there are not."""
     if unknown := [task for task in options.tasks if task != TASK]:
         raise SnellenError(f"{SUITE} has no task {unknown[0]!r}; there is {TASK}")
-    n = FULL_N if options.full else options.n if options.n is not None else QUICK_N if options.quick else CHECKUP_N
-    if n < 1:
-        raise SnellenError(f"{SUITE}: --n {n} makes no items; give 1 or more")
-    return n
+    return FULL_N if options.full else options.test_items(SUITE, CHECKUP_N, QUICK_N)
 
 
 def most_ways(n: int) -> int:
@@ -253,18 +248,17 @@ class Generated:
     def build(self, options: BuildOptions) -> ItemSet:
         """Render what the home folder lacks, then write the items."""
         refuse_existing(options.out)
-        made, settings = design(options), RenderSettings(renderer=options.renderer)  # type: ignore[arg-type]  # checked there
+        made = design(options)
         media = MediaFolder(options.out / "media")
         shots = [blocks.picture_shot(one, k, options.seed, _size(options)) for k, one in enumerate(made.drafts)]
-        with Progress("rendering", unit="pictures", shown=options.show_progress) as progress:
-            paths = shoot(shots, settings, home() / "renders", workers=options.workers, progress=progress)
+        paths, drawn_by = shoot_for(shots, options)
         pictures = [media.add_file(path) for path in paths]
         return write_itemset(
             options.out,
             with_mean_regions(list(episodes(made, shots, pictures, options.seed))),
             source="generated",
             recipe=self.parameters(options),
-            made_with={"render": renderer_info(settings)},
+            made_with=drawn_by,
             notes=["concepts are rules on composite blocks, patterns, lights and views, one pool of pictures for all"],
         )
 

@@ -17,15 +17,13 @@ from typing import Any, Literal
 import numpy as np
 from PIL import Image
 
-from snellen.compute import Progress
 from snellen.core.errors import SnellenError
-from snellen.core.home import home
 from snellen.core.item import Item, Media, Split
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import RenderSettings, renderer_info, shoot
+from snellen.stimuli.render import shoot_for
 from snellen.stimuli.scenes import Shot, truth
 from snellen.stimuli.video import Pixels, add_video, joined
 from snellen.suites.vlm2_bench import clips, objects, rooms
@@ -78,9 +76,7 @@ class Design:
 
 def counts_of(options: BuildOptions) -> dict[str, int]:
     """Test items (pairs) a task. Raises SnellenError for tasks that need real pictures, or none at all."""
-    n = options.n if options.n is not None else QUICK_N if options.quick else CHECKUP_N
-    if n < 1:
-        raise SnellenError(f"{SUITE}: --n {n} makes no items; give 1 or more")
+    n = options.test_items(SUITE, CHECKUP_N, QUICK_N)
     if unknown := [task for task in options.tasks if task not in TASKS]:
         raise SnellenError(
             f"{SUITE}: {unknown[0]!r} cannot be generated (no people are rendered); there are {', '.join(TASKS)}, and "
@@ -160,11 +156,11 @@ class Generated:
     def build(self, options: BuildOptions) -> ItemSet:
         """Render what the home folder lacks, then write the items."""
         refuse_existing(options.out)
-        made, settings = design(options), RenderSettings(renderer=options.renderer)  # type: ignore[arg-type]  # checked there
+        made = design(options)
         media = MediaFolder(options.out / "media")
         shots = [*_room_shots(made, options), *_object_shots(made, options), *_clip_shots(made, options)]
-        with Progress("rendering", unit="pictures", shown=options.show_progress) as progress:
-            paths = iter(shoot(shots, settings, home() / "renders", workers=options.workers, progress=progress))
+        drawn, drawn_by = shoot_for(shots, options)
+        paths = iter(drawn)
         items = [
             *_rooms(made, options, paths, media),
             *_sequences(made, options, paths, media),
@@ -175,7 +171,7 @@ class Generated:
             items,
             source="generated",
             recipe=self.parameters(options),
-            made_with={"render": renderer_info(settings)},
+            made_with=drawn_by,
             notes=["no people are rendered, so that the tasks about persons are absent"],
         )
 

@@ -1,0 +1,25 @@
+"""The pictures of a generated set: drawn once into the home folder, whatever suite asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from snellen.compute import Progress
+from snellen.core.home import home
+from snellen.core.suite import BuildOptions
+from snellen.stimuli.render.engine import RenderSettings, renderer_info
+from snellen.stimuli.render.shooting import shoot
+from snellen.stimuli.scenes.model import Shot
+
+
+def shoot_for(shots: Sequence[Shot], options: BuildOptions) -> tuple[list[Path], Mapping[str, Any]]:
+    """The file of every shot, in order, and what the card of a set says of how they were drawn.
+
+    Only what the home folder lacks is drawn. Raises SnellenError for a renderer that is not known or not there.
+    """
+    settings = RenderSettings(renderer=options.renderer)  # type: ignore[arg-type]  # checked by RenderSettings itself
+    with Progress("rendering", unit="pictures", shown=options.show_progress) as progress:
+        paths = shoot(shots, settings, home() / "renders", workers=options.workers, progress=progress)
+    return paths, {"render": renderer_info(settings)}
