@@ -6,6 +6,7 @@ This module holds the schema; `docs/data-schema.md` tells it to people.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -123,6 +124,15 @@ def refuse_existing(root: Path) -> None:
     """Raise SnellenError where a finished item set lies here: sets are built once and never edited."""
     if is_itemset(root):
         raise SnellenError(f"{root}: holds an item set already, and sets are never edited; choose another --out")
+
+
+def prune_media(media: MediaFolder, items: Iterable[Item]) -> None:
+    """Take away files of a set's own folder that no item shows: what was kept before the items were chosen."""
+    used = {one.path for item in items for one in item.media()}
+    for path in sorted(media.root.glob("??/*")):
+        ours = re.fullmatch(r"[0-9a-f]{64}", path.stem)  # and not something that lay in the folder already
+        if ours and path.relative_to(media.root).as_posix() not in used:
+            path.unlink()
 
 
 def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> ItemSet:

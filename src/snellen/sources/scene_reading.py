@@ -85,10 +85,16 @@ class SceneSource:
 
         What cannot be used is left out; `check` says what that is. Raises SnellenError where there is no folder.
         """
+        return (one for one in self.scenes_and_notes(root) if isinstance(one, Scene))
+
+    def scenes_and_notes(self, root: Path) -> Iterator[Scene | Note]:
+        """As `scenes`, and between them what a person should know of what is left out."""
         if not root.is_dir():
             raise SnellenError(f"{self.card.name}: {root} is no folder; put there: {self.card.layout}")
         for one in self.reader.scan(root):
-            if isinstance(one, Seen):
+            if isinstance(one, Note):
+                yield one
+            else:
                 yield Scene(source=self.card.name, licence=self.card.licence, **vars(one))
 
     def check(self, root: Path, counted: typing.Callable[[], None] = lambda: None) -> SceneInventory:

@@ -5,7 +5,17 @@ from its time until the next one's; the last until the video ends. Frames are RG
 be shown, with the stored number of pixels (pixels that are not square stay as stored).
 """
 
-from snellen.stimuli.video.reading import add_video, frames_at, rate_times, uniform_times
+from snellen.stimuli.video.reading import add_video, frame_at_share, frames_at, rate_times, uniform_times
 from snellen.stimuli.video.writing import Joined, Pixels, joined, write_video
 
-__all__ = ["Joined", "Pixels", "add_video", "frames_at", "joined", "rate_times", "uniform_times", "write_video"]
+__all__ = [
+    "Joined",
+    "Pixels",
+    "add_video",
+    "frame_at_share",
+    "frames_at",
+    "joined",
+    "rate_times",
+    "uniform_times",
+    "write_video",
+]

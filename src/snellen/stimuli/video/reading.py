@@ -83,6 +83,14 @@ def frames_at(source: Path | bytes, times: Sequence[float]) -> list[tuple[float,
     return _frames_at(source, times, str(source) if isinstance(source, Path) else "a video in memory")
 
 
+def frame_at_share(path: Path, share: float) -> Image.Image:
+    """The RGB frame on screen at a share of the video's length, 0 to 1 (0.5: the middle). Raises as `add_video` does."""
+    with opened(path, str(path)) as (container, stream):
+        seconds = timeline(container, stream, path, str(path)).seconds
+    ((_, frame),) = _frames_at(path, [share * seconds], str(path))
+    return frame
+
+
 def _format(container: InputContainer, raw: bytes, where: str) -> Literal["mp4", "mov", "avi", "webm", "mkv"]:
     name = container.format.name
     if name.startswith("mov,mp4"):

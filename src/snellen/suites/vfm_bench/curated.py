@@ -15,7 +15,6 @@ and, for the axes `demos=caption` and `instruction=detailed` of any set, work wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -25,7 +24,7 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, read_itemset, refuse_existing, write_itemset
+from snellen.core.itemset import ItemSet, prune_media, read_itemset, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.suites.vfm_bench import curate_choice, curate_votes, curate_work
@@ -131,7 +130,7 @@ class Curated:
                 "`snellen sources check`"
             )
         items = with_mean_regions(episode_items(tasks, options.seed, options.n))
-        prune(media, items)
+        prune_media(media, items)
         return write_itemset(
             options.out,
             items,
@@ -273,12 +272,3 @@ def history(items: ItemSet) -> list[str]:
     return [
         note for note in items.card.notes if " left out, " in note or note.startswith(("difficulty:", "diversity:"))
     ]
-
-
-def prune(media: MediaFolder, items: Iterable[Item]) -> None:
-    """Take away files of the set's own folder that no item shows: pictures of classes that were left out."""
-    used = {one.path for item in items for one in item.media()}
-    for path in sorted(media.root.glob("??/*")):
-        ours = re.fullmatch(r"[0-9a-f]{64}", path.stem)  # and not something that lay in the folder already
-        if ours and path.relative_to(media.root).as_posix() not in used:
-            path.unlink()

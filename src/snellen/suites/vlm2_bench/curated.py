@@ -9,7 +9,6 @@ back as an input. design/vlm2-bench.md lists the folders that are read, the step
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
@@ -78,7 +77,7 @@ class Curated:
         media = MediaFolder(options.out / "media")
         made = [self._made(family, tasks, options, media) for family, tasks in wanted_tasks(options).items()]
         items = _at_most([item for one in made for item in one.items], options)
-        prune(media, items)
+        prune_media(media, items)
         answers = {name: told for one in made for name, told in one.answers.items()}
         return write_itemset(
             options.out,
@@ -153,12 +152,3 @@ def _at_most(items: list[Item], options: BuildOptions) -> list[Item]:
         order = stream(SUITE, VERSION, options.seed, "at most", task).permutation(len(groups))
         kept |= {groups[int(n)] for n in order[: options.n]}
     return [item for item in items if item.group_id in kept]
-
-
-def prune(media: MediaFolder, items: Iterable[Item]) -> None:
-    """Take away files of the set's own folder that no item shows: pictures that no sequence drew."""
-    used = {one.path for item in items for one in item.media()}
-    for path in sorted(media.root.glob("??/*")):
-        ours = re.fullmatch(r"[0-9a-f]{64}", path.stem)  # and not something that lay in the folder already
-        if ours and path.relative_to(media.root).as_posix() not in used:
-            path.unlink()
