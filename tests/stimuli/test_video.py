@@ -25,6 +25,7 @@ from snellen.stimuli.video import (
     Joined,
     Pixels,
     add_video,
+    frame_at_share,
     frames_at,
     joined,
     rate_times,
@@ -529,3 +530,9 @@ def test_what_cannot_be_joined(walks: tuple[Path, Path], tmp_path: Path) -> None
     write_video(stills(3), tmp_path / "short.mp4", fps=10)
     with pytest.raises(SnellenError, match="less than one frame"):
         joined([tmp_path / "short.mp4"], tmp_path / "out.mp4", fps=1)
+
+
+def test_the_middle_frame_is_on_screen_at_half_the_length(tmp_path: Path) -> None:
+    path = tmp_path / "clip.mp4"
+    write_video(stills(20), path, fps=10)  # two seconds: at 1 s frame 10 comes on, at 0.5 s frame 5
+    assert [number_of(frame_at_share(path, share)) for share in (0.0, 0.25, 0.5, 1.0)] == [0, 5, 10, 19]

@@ -84,7 +84,7 @@ def frames_at(source: Path | bytes, times: Sequence[float]) -> list[tuple[float,
 
 
 def frame_at_share(path: Path, share: float) -> Image.Image:
-    """The RGB frame on screen at a share of the video's length, 0 to 1 (0.5: the middle). Raises as `add_video` does."""
+    """The RGB frame on screen at a share of the video's length: 0.5 is the middle. Raises as `add_video` does."""
     with opened(path, str(path)) as (container, stream):
         seconds = timeline(container, stream, path, str(path)).seconds
     ((_, frame),) = _frames_at(path, [share * seconds], str(path))
