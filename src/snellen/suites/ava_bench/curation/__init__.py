@@ -1,0 +1,1 @@
+"""The `curated` recipe: what is taken from real datasets, by which rules."""

@@ -1,0 +1,77 @@
+"""Colour: the most frequent RGB value of the region whose colour varies least (appendix A.2; `regions` finds it).
+
+What is in the picture does not matter, so that every picture of the two datasets may serve. The paper has no classes
+here: bins of lightness and hue, ours, are split alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from snellen.core.item import Item
+from snellen.sources.scenes import Scene
+from snellen.suites.ava_bench import items as make
+from snellen.suites.ava_bench.curation.candidates import (
+    Ability,
+    Asker,
+    Candidate,
+    Curating,
+    Pixels,
+    drawn,
+    grouped,
+    origin_of,
+)
+from snellen.suites.ava_bench.curation.regions import best_region
+from snellen.suites.ava_bench.items import Shown
+
+NAME = "colour"
+SOURCES = ("Objects365", "LVIS")
+GREYS = ((40.0, "dark"), (70.0, "grey"), (100.0, "light"))
+HUES = ("red", "orange", "green", "cyan", "blue", "purple")
+LEAST_CHROMA = 12.0
+"""In Lab: below it a colour counts as grey, and goes by its lightness; above it by its hue, in six parts of 60°."""
+
+
+def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+    """Every picture."""
+    yield Candidate(origin_of(scene), "", "", {})
+
+
+def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
+    """So many pictures of each dataset."""
+    by_source = grouped(found, lambda one: one.origin.source)
+    return [one for name, held in by_source.items() for one in drawn(held, at.rules.coloured_pictures, NAME, at, name)]
+
+
+def see(candidate: Candidate, pixels: Callable[[], Pixels], at: Curating) -> Candidate | str:
+    """With its region; or why there is none."""
+    region = best_region(pixels())
+    if isinstance(region, str):
+        return region
+    return replace(candidate, bin=colour_bin(region.rgb), truth={"box": region.box, "rgb": region.rgb})
+
+
+def colour_bin(rgb: Sequence[int]) -> str:
+    """`dark`, `grey`, `light`, or one of six hues."""
+    from skimage.color import rgb2lab
+
+    lightness, a, b = (float(value) for value in rgb2lab(np.array([[rgb]], np.uint8))[0, 0])
+    if math.hypot(a, b) < LEAST_CHROMA:
+        return next(name for most, name in GREYS if lightness <= most + 1e-6)
+    return HUES[int(math.degrees(math.atan2(b, a)) % 360 // 60)]
+
+
+def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+    """Which color is shown within the box."""
+
+    def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
+        return make.colour_item(of, one.truth["box"], one.truth["rgb"])
+
+    return item
+
+
+ABILITY = Ability((NAME,), SOURCES, look, choose, ask, see)
