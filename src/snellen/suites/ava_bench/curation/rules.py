@@ -59,6 +59,10 @@ class Rules:
     spatial_positions: int = field(
         default=2, metadata=_said("spatial: positions in which a target class must appear (the paper: several)", OURS)
     )
+    spatial_classes: int = field(
+        default=24,
+        metadata=_said("spatial: target classes of a dataset; 3 datasets x 24 x 4 positions x 40 are the 11.5K", OURS),
+    )
 
     coloured_pictures: int = field(default=7000, metadata=_said("colour: pictures of a dataset"))
 
@@ -88,6 +92,15 @@ class Rules:
         default=6000, metadata=_said("relative depth, outdoors: pairs in all, as many of every two classes")
     )
 
+    gap_edges_indoor: tuple[float, ...] = field(
+        default=(1.0, 2.0),
+        metadata=_said("relative depth, indoors: metres between ranges of differences that are split alike", OURS),
+    )
+    gap_edges_outdoor: tuple[float, ...] = field(
+        default=(5.0, 10.0, 20.0),
+        metadata=_said("relative depth, outdoors: metres between ranges of differences that are split alike", OURS),
+    )
+
     scene_pictures: int = field(default=30, metadata=_said("scene: pictures of a class, neither more nor fewer"))
     action_pictures: int = field(
         default=50,
@@ -98,9 +111,19 @@ class Rules:
     emotion_pictures: int = field(
         default=1214, metadata=_said("emotion: faces of an emotion and dataset at most, of 17K in all", OURS)
     )
+    face_share: float = field(
+        default=0.95,
+        metadata=_said("emotion: share of the picture from which on a lone face's box is the picture, undrawn", OURS),
+    )
     texture: Caps = field(default=Caps(120, 480), metadata=_said("texture: pictures of an attribute"))
     orientation: Caps = field(
         default=Caps(10, 40, 2), metadata=_said("orientation, EgoOrientBench: pictures an orientation; orientations")
+    )
+    orientation_cure_or: Caps = field(
+        default=Caps(5, 6, 2),
+        metadata=_said(
+            "orientation, CURE-OR: pictures an orientation, of 2 backgrounds by 3 devices; orientations (fewest: ours)"
+        ),
     )
     species_pictures: int = field(default=30, metadata=_said("fine-grained: pictures of a class"))
     species_birds: int = field(default=100, metadata=_said("fine-grained: classes of CUB-200-2011"))
@@ -110,6 +133,9 @@ class Rules:
     )
     word_area_text_vqa: float = field(
         default=2000.0, metadata=_said("ocr, TextVQA: least area of a word's box in pixels")
+    )
+    word_turn: float = field(
+        default=1.0, metadata=_said("ocr, TextVQA: greatest angle in degrees by which a word is turned", OURS)
     )
     words_iiit5k: int = field(default=2000, metadata=_said("ocr, IIIT5K: pictures"))
     words_others: int = field(
