@@ -74,7 +74,7 @@ def made_with() -> dict[str, str]:
 
 def find_recipe(suite: Suite, how: str) -> Recipe:
     """One of the suite's recipes. Raises SnellenError for one it does not have."""
-    recipe: Recipe | None = suite.recipes.get(how)  # type: ignore[call-overload]  # any word may be typed
+    recipe: Recipe | None = suite.recipes.get(how)
     if recipe is None:
         known = ", ".join(suite.recipes) or "none, since its item sets are made by other suites"
         raise SnellenError(f"{suite.name} has no recipe {how!r}; there are: {known}")

@@ -247,6 +247,25 @@ def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
     assert r"c \& d|e\_f &  \\" in (made.root / "tables" / "shapes-both.tex").read_text()
 
 
+def test_inputs_go_to_the_suites_that_take_them(small_root: Path, tmp_path: Path) -> None:
+    def pieces(run: Any) -> Iterable[Piece]:
+        yield Piece("Given", f"To {run.suite.name}: {sorted(run.inputs)}.", None, None, "given")
+
+    flat = replace(make_suite(card={"name": "flat", "title": "Flat"}), pieces=pieces)
+    suites = {"shapes": replace(SUITE, pieces=pieces, report_inputs=("tags", "checks")), "flat": flat}
+    items = write_items(tmp_path / "items", 6, suite="flat")
+    other = write_run(tmp_path / "other", items, subjects(items)[:1], suite=flat)
+    inputs = {"tags": tmp_path / "here"}
+    made = write_report([small_root, other], tmp_path / "report", inputs=inputs, suite_of=suites.__getitem__)
+    assert "To shapes: ['tags']." in page(made).text
+    assert "To flat: []." in page(made).text
+    with pytest.raises(SnellenError, match=r"--input tag: a report on shapes has no use .* did you mean 'tags'"):
+        write_report([small_root], tmp_path / "none", inputs={"tag": tmp_path}, suite_of=suites.__getitem__)
+    with pytest.raises(SnellenError, match="a report on shapes has no use for it; leave it out"):
+        write_report([small_root], tmp_path / "none", inputs=inputs, suite_of=suite_of)
+    assert not (tmp_path / "none").exists()
+
+
 def test_full_shows_more(run_root: Path, report: Report, tmp_path: Path) -> None:
     full = write_report([run_root], tmp_path / "full", full=True, suite_of=suite_of)
     assert (full.root / "figures" / "shapes-naming-requires.svg").is_file()

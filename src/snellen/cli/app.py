@@ -118,7 +118,7 @@ def list_(
 @app.command()
 def build(
     suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK")],
-    how: Annotated[str, typer.Option("--from", help="generated, curated or released")],
+    how: Annotated[str, typer.Option("--from", help="generated, curated, released, or another the suite has")],
     out: Annotated[Optional[Path], typer.Option(help="Folder of the new item set (needed unless --plan).")] = None,  # noqa: UP045
     source: Annotated[list[str], typer.Option(help="NAME=PATH of a dataset on this machine.")] = [],  # noqa: B006
     given: Annotated[list[str], typer.Option("--input", help="NAME=RUN or FILE that the recipe needs.")] = [],  # noqa: B006
@@ -338,6 +338,9 @@ def report(
     out: Annotated[Path, typer.Option(help="Report folder.")],
     compare: Annotated[Optional[str], typer.Option(help="published: the paper's printed numbers beside ours.")] = None,  # noqa: UP045
     full: Annotated[bool, typer.Option("--full", help="More examples and every factor.")] = False,
+    given: Annotated[
+        list[str], typer.Option("--input", help="NAME=RUN or FILE that a suite's part is made with, e.g. tags=RUN.")
+    ] = [],  # noqa: B006  # typer copies it
 ) -> None:
     """Write a report folder: page, tables, figures, results.csv."""
     from snellen.core.errors import SnellenError
@@ -348,5 +351,6 @@ def report(
         raise SnellenError(f"--compare {compare!r}: only 'published' can be compared with")
     for root in runs:
         open_run_items(root)
-    made = write_report(runs, out, compare_published=compare == "published", full=full)
+    inputs = _pairs("--input", given)
+    made = write_report(runs, out, compare_published=compare == "published", full=full, inputs=inputs)
     print(made.page)

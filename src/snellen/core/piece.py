@@ -65,3 +65,8 @@ class Run(typing.Protocol):
     def results(self) -> pd.DataFrame:
         """Scores put together."""
         ...
+
+    @property
+    def inputs(self) -> Mapping[str, Path]:
+        """What the report was given for the suite (`Suite.report_inputs`): runs and files by name."""
+        ...

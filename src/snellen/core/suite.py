@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -196,15 +196,20 @@ class Recipe(typing.Protocol):
 
 @dataclass(frozen=True)
 class Suite:
-    """Tasks over common axes. `resolve` settles axes left at `auto` by the subject's card, on top of nothing else."""
+    """Tasks over common axes. `resolve` settles axes left at `auto` by the subject's card, on top of nothing else.
+
+    `recipes` are called generated, curated and released where they lead to the suite's own items. `report_inputs` names
+    what `snellen report --input NAME=…` may hand to the pieces.
+    """
 
     card: SuiteCard
     axes: tuple[Axis, ...]
     tasks: Mapping[str, Task]
-    recipes: Mapping[Literal["generated", "curated", "released"], Recipe]
+    recipes: Mapping[str, Recipe]
     resolve: Callable[[Condition, SubjectCard], Mapping[str, Value]]
     published: Callable[[], Iterable[Mapping[str, Any]]] | None = None
     pieces: Callable[..., Iterable[Any]] | None = None
+    report_inputs: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
 import pandas as pd
 
 from snellen.analysis.results import KEYS, NUMBERS, results
+from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet, is_itemset, read_itemset
 from snellen.core.response import Response
@@ -25,7 +26,8 @@ SuiteOf: TypeAlias = Callable[[str], Suite]
 class LoadedRun:
     """A run with its items, or several runs about one item set joined (`roots` are all their folders).
 
-    `scores` lead from protocol to score rows; `results` hold all scored protocols.
+    `scores` lead from protocol to score rows; `results` hold all scored protocols. `inputs` are what the report was
+    given for the suite's pieces.
     """
 
     root: Path
@@ -36,6 +38,7 @@ class LoadedRun:
     scores: Mapping[str, pd.DataFrame]
     results: pd.DataFrame
     roots: tuple[Path, ...]
+    inputs: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,18 @@ def load_run(root: Path, suite_of: SuiteOf = registered) -> LoadedRun:
         raise SnellenError(f"{place}: another item set than {root} was asked about; put the old one back, or run again")
     found = pd.concat([results(rows, items, suite, card.arms) for rows in scores.values()], ignore_index=True)
     return LoadedRun(root, card, suite, items, tuple(responses), scores, found, (root,))
+
+
+def given(runs: Sequence[LoadedRun], inputs: Mapping[str, Path]) -> list[LoadedRun]:
+    """The runs, each with those inputs that its suite takes. Raises SnellenError for one that none of them takes."""
+    known = dict.fromkeys(name for run in runs for name in run.suite.report_inputs)
+    if unknown := next((name for name in inputs if name not in known), None):
+        suites = ", ".join(dict.fromkeys(run.suite.name for run in runs))
+        told = near(unknown, known) if known else "leave it out"
+        raise SnellenError(f"--input {unknown}: a report on {suites} has no use for it; {told}")
+    return [
+        replace(run, inputs={name: inputs[name] for name in run.suite.report_inputs if name in inputs}) for run in runs
+    ]
 
 
 def gather(runs: Sequence[LoadedRun]) -> list[Exam]:

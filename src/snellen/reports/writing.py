@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from snellen.reports.examples import Thumbs, examples
 from snellen.reports.export import write_frame, write_results
 from snellen.reports.findings import MOST_ARMS, checks, compared, paired, published, standings
 from snellen.reports.grid import factor_grids, main_grid
-from snellen.reports.loading import Exam, SuiteOf, all_results, gather, load_run, registered
+from snellen.reports.loading import Exam, SuiteOf, all_results, gather, given, load_run, registered
 from snellen.reports.page import render
 from snellen.reports.words import slug
 
@@ -48,15 +48,17 @@ def write_report(
     *,
     compare_published: bool = False,
     full: bool = False,
+    inputs: Mapping[str, Path] | None = None,
     suite_of: SuiteOf = registered,
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
     Runs about one item set share their tables; other item sets, and other suites, get a section each.
-    `compare_published` shows printed numbers beside ours; `full` shows more examples and draws every factor. Raises
-    SnellenError for runs of two versions of a suite, and where a run, its scores or its items cannot be read.
+    `compare_published` shows printed numbers beside ours; `full` shows more examples and draws every factor; `inputs`
+    are runs and files by name that pieces of a suite are made with. Raises SnellenError for runs of two versions of a
+    suite, for inputs that no suite here takes, and where a run, its scores or its items cannot be read.
     """
-    loaded = [load_run(root, suite_of) for root in runs]
+    loaded = given([load_run(root, suite_of) for root in runs], inputs or {})
     exams = gather(loaded)
     rows = all_results(loaded)
     write_results(out, rows)

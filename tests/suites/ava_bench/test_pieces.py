@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,11 @@ class Made:
     scores: Mapping[str, pd.DataFrame]
     results: pd.DataFrame
     roots: tuple[Path, ...] = ()
+    inputs: Mapping[str, Path] = field(default_factory=dict)
     responses: tuple[Response, ...] = ()
 
 
-def made_items() -> ItemSet:
+def made_items() -> list[Item]:
     """Four items of four tasks, each a cluster; the red thing lies left below."""
     found = []
     for n in range(4):
@@ -60,12 +61,15 @@ def made_items() -> ItemSet:
             make.spatial_item(of, "cup", "towel", RED, ABOVE),
             make.ocr_item(of, RED, WORDS[n]),
         ]
-    items = tuple(with_chance(found))
+    return with_chance(found)
+
+
+def itemset(items: Sequence[Item]) -> ItemSet:
     card = ItemSetCard(
         suite="ava-bench", version="1", source="generated", recipe={}, recipe_hash="", content_hash="",
         items=len(items), counts={},
     )  # fmt: skip
-    return ItemSet(Path(), card, items, MediaFolder(Path()))
+    return ItemSet(Path(), card, tuple(items), MediaFolder(Path()))
 
 
 def right_on(*numbers: int) -> Says:
@@ -84,8 +88,12 @@ def right_on(*numbers: int) -> Says:
 ALL = right_on(0, 1, 2, 3)
 
 
-def run(said: Mapping[tuple[str, str], Says], attributes: Mapping[str, dict[str, str]] | None = None) -> Made:
-    items, arms, responses = made_items(), [], list[Response]()
+def run(
+    said: Mapping[tuple[str, str], Says],
+    attributes: Mapping[str, dict[str, str]] | None = None,
+    made: Sequence[Item] | None = None,
+) -> Made:
+    items, arms, responses = itemset(made_items() if made is None else made), [], list[Response]()
     for (subject, told), says in said.items():
         (condition,) = parse_conditions(AXES, told)
         arms.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class Loaded:
     responses: tuple[Response, ...]
     scores: Mapping[str, pd.DataFrame]
     results: pd.DataFrame
+    inputs: Mapping[str, Path] = field(default_factory=dict)
 
 
 class Misled(IdealObserver):

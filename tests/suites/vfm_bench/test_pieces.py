@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ class Made:
     scores: Mapping[str, pd.DataFrame]
     results: pd.DataFrame
     roots: tuple[Path, ...] = ()
+    inputs: Mapping[str, Path] = field(default_factory=dict)
     responses: tuple[Response, ...] = ()
 
 
