@@ -5,6 +5,7 @@ from importlib.resources import files
 import yaml
 
 from snellen.core.suite import Suite, SuiteCard
+from snellen.suites.ava_bench.curated import Curated
 from snellen.suites.ava_bench.generated import Generated
 from snellen.suites.ava_bench.pieces import pieces
 from snellen.suites.ava_bench.published import published
@@ -12,4 +13,12 @@ from snellen.suites.ava_bench.released import Released
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, resolve
 
 CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))
-SUITE = Suite(CARD, AXES, TASK_BY_NAME, {"generated": Generated(), "released": Released()}, resolve, published, pieces)
+SUITE = Suite(
+    CARD,
+    AXES,
+    TASK_BY_NAME,
+    {"generated": Generated(), "curated": Curated(), "released": Released()},
+    resolve,
+    published,
+    pieces,
+)

@@ -11,7 +11,7 @@ What was left out, by which rule, stands in the set's card and in `curation.csv`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from snellen.core.suite import BuildOptions
 from snellen.sources import SCENES
 from snellen.sources.folders import find_folders
 from snellen.sources.reading import Note
-from snellen.suites.ava_bench.curation import counting, things
+from snellen.suites.ava_bench.curation import colour, counting, things
 from snellen.suites.ava_bench.curation.candidates import Ability, Candidate, Curating, thinned
 from snellen.suites.ava_bench.curation.choices import read_choices
 from snellen.suites.ava_bench.curation.ledger import ANY_TASK
@@ -37,7 +37,7 @@ from snellen.suites.ava_bench.curation.splitting import balance, check_splits, d
 from snellen.suites.ava_bench.items import SUITE, TASKS, Shown
 from snellen.suites.ava_bench.scoring import with_chance
 
-ABILITIES: tuple[Ability, ...] = (things.ABILITY, counting.ABILITY)
+ABILITIES: tuple[Ability, ...] = (things.ABILITY, counting.ABILITY, colour.ABILITY)
 ALL, CHOICES = "data", "choices"
 """Names of sources that are a folder of datasets, and the user's own reviewed files."""
 TRAIN = 4
@@ -167,12 +167,8 @@ def wanted(options: BuildOptions, folders: Iterable[str] | None) -> list[Ability
                 f"--source NAME=DIR"
             )
         if there and (named or not options.tasks):
-            found.append(Ability(tuple(named) or ability.tasks, *_rest(ability)))
+            found.append(replace(ability, tasks=tuple(named) or ability.tasks, known_as=ability.name))
     return found
-
-
-def _rest(ability: Ability) -> tuple[Any, ...]:
-    return ability.sources, ability.look, ability.choose, ability.ask, ability.see
 
 
 def choose(options: BuildOptions, at: Curating) -> list[tuple[Ability, list[Candidate]]]:

@@ -97,7 +97,8 @@ class Ability:
 
     `look` finds candidates in a scene and tells the ledger what it leaves out (a picture is not opened). `choose`
     levels classes and bins of all that was found. `see` completes a candidate that needs its pixels [h, w, 3], or says
-    which rule leaves it out. `ask` gives, for a task and all that was chosen, what makes items.
+    which rule leaves it out. `ask` gives, for a task and all that was chosen, what makes items. The ledger keeps what
+    is left out under `known_as`, which is the names of the tasks unless told otherwise.
     """
 
     tasks: tuple[str, ...]
@@ -106,11 +107,12 @@ class Ability:
     choose: Callable[[Sequence[Candidate], Curating], list[Candidate]]
     ask: Callable[[str, Sequence[Candidate], Curating], Asker]
     see: Callable[[Candidate, Callable[[], Pixels], Curating], Candidate | str] = as_seen
+    known_as: str = ""
 
     @property
     def name(self) -> str:
-        """Under which the ledger keeps what is left out: the tasks."""
-        return ", ".join(self.tasks)
+        """Under which the ledger keeps what is left out."""
+        return self.known_as or ", ".join(self.tasks)
 
 
 def grouped(found: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
