@@ -7,9 +7,9 @@ user's own replace or extend those of the package (`choice_files.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
@@ -21,7 +21,6 @@ from snellen.suites.ava_bench.curation.choice_files import (
     Excluded,
     FineGrained,
     Group,
-    LeftOut,
     Names,
     Orientations,
     Plurals,
@@ -68,9 +67,11 @@ class Choices:
         """Whether things of the label are counted: no drinks, stuffs or food without pieces."""
         return label not in self._uncounted.get(source, frozenset())
 
-    def nyu_excluded(self) -> frozenset[str]:
-        """Labels of NYU-Depth V2 that spatial and both depths leave out."""
-        return frozenset(_labels(cast(Excluded, self.files["nyu_excluded.yaml"]).left_out, "NYU-Depth-V2"))
+    @cached_property
+    def nyu_excluded(self) -> Mapping[str, str]:
+        """Labels of NYU-Depth V2 that spatial and both depths leave out, with reasons."""
+        rows = cast(Excluded, self.files["nyu_excluded.yaml"]).left_out
+        return {label: row.reason for row in rows for label in row.labels}
 
     def emotion(self, source: str, label: str) -> str | None:
         """One of `items.EMOTIONS`; None for another label."""
@@ -120,8 +121,7 @@ class Choices:
 
     def group(self, source: str, kingdom: str = "") -> Group | None:
         """The group of a dataset, of iNaturalist-2021 that of a kingdom; None: there is none."""
-        wanted = ((source, ""), (source, kingdom))
-        return next((one for one in self.groups() if (one.source, one.kingdom) in wanted), None)
+        return self._groups.get((source, "")) or self._groups.get((source, kingdom))
 
     def _named(self, name: str, source: str) -> Mapping[str, str]:
         held = self._names.get((name, source))
@@ -160,13 +160,20 @@ class Choices:
         return {source: frozenset(r.picture for r in rows if r.source == source) for source in {r.source for r in rows}}
 
     @cached_property
+    def _groups(self) -> Mapping[tuple[str, str], Group]:
+        return {(one.source, one.kingdom): one for one in self.groups()}
+
+    @cached_property
     def _irregular(self) -> Mapping[str, str]:
         return {row.label: row.plural for row in cast(Plurals, self.files["plurals.yaml"]).plurals}
 
     @cached_property
     def _uncounted(self) -> Mapping[str, frozenset[str]]:
         rows = cast(Plurals, self.files["plurals.yaml"]).uncounted
-        return {source: frozenset(_labels(rows, source)) for source in {row.source for row in rows}}
+        held: dict[str, frozenset[str]] = {}
+        for row in rows:
+            held[row.source] = held.get(row.source, frozenset()) | {*row.labels}
+        return held
 
 
 def read_choices(folder: Path | None = None) -> Choices:
@@ -209,6 +216,7 @@ def _spelled(word: str) -> str:
     return f"{word[:-1]}ies" if re.search(r"[^aeiou]y$", word) else f"{word}s"
 
 
+@cache
 def scene_rule(label: str) -> str:
     """A label of a scene as a name: `arena/hockey` is Hockey arena, `BareLand` is Bare land."""
     name, *behind = label.split("/")
@@ -216,6 +224,7 @@ def scene_rule(label: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", words).capitalize()
 
 
+@cache
 def texture_rule(source: str, label: str) -> str:
     """A label of a texture as a name: `brown_bread` is brown bread, Kylberg's `oatmeal1` oatmeal."""
     return (label.rstrip("0123456789") if source in NUMBERED else label).replace("_", " ")
@@ -230,7 +239,3 @@ def species_name(source: str, label: str) -> str:
     if source == "CUB-200-2011":
         return re.sub(r"^\d+\.", "", label)
     return " ".join(label.split()[-2:]) if source == "iNaturalist-2021" else label
-
-
-def _labels(rows: Sequence[LeftOut], source: str) -> set[str]:
-    return {label for row in rows if row.source == source for label in row.labels}

@@ -22,15 +22,15 @@ from snellen.suites.ava_bench.curation.choices import Choices
 
 Of: TypeAlias = Literal["scene", "action"]
 NAME_REQUEST = (
-    "A dataset of pictures calls one of its classes of {kind} {label!r}. What is the one plain English name for it, the "
-    "same that you would give to other labels of the same meaning? Keep everything that tells it from other classes. "
-    "Reply with the name in one to five words and nothing else."
+    "A dataset of pictures calls one of its classes of {kind} {label!r}. What is the one plain English name for it, "
+    "the same that you would give to other labels of the same meaning? Keep everything that tells it from other "
+    "classes. Reply with the name in one to five words and nothing else."
 )
 """Ours: appendix A.2 says that labels were converted into single, unified ones, and prints no wording."""
 CLUTTER_REQUEST = (
-    "This picture is to be a question about texture; the right answer is {texture!r}. Does the texture fill the picture, "
-    "as in a close-up of a surface, or is it on a part of a larger object, or in a scene with other things? Reply with "
-    "one word and nothing else: fills or part."
+    "This picture is to be a question about texture; the right answer is {texture!r}. Does the texture fill the "
+    "picture, as in a close-up of a surface, or is it on a part of a larger object, or in a scene with other things? "
+    "Reply with one word and nothing else: fills or part."
 )
 """Ours, after the rule of appendix A.2 for discarding pictures."""
 PART = "part"
