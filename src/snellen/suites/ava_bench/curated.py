@@ -27,7 +27,19 @@ from snellen.core.suite import BuildOptions
 from snellen.sources import SCENES
 from snellen.sources.folders import find_folders
 from snellen.sources.reading import Note
-from snellen.suites.ava_bench.curation import colour, counting, things
+from snellen.suites.ava_bench.curation import (
+    action,
+    colour,
+    counting,
+    emotion,
+    fine_grained,
+    ocr,
+    orientation,
+    proposals,
+    scene,
+    texture,
+    things,
+)
 from snellen.suites.ava_bench.curation.candidates import Ability, Candidate, Curating, thinned
 from snellen.suites.ava_bench.curation.choices import read_choices
 from snellen.suites.ava_bench.curation.ledger import ANY_TASK
@@ -37,7 +49,18 @@ from snellen.suites.ava_bench.curation.splitting import balance, check_splits, d
 from snellen.suites.ava_bench.items import SUITE, TASKS, Shown
 from snellen.suites.ava_bench.scoring import with_chance
 
-ABILITIES: tuple[Ability, ...] = (things.ABILITY, counting.ABILITY, colour.ABILITY)
+ABILITIES: tuple[Ability, ...] = (
+    things.ABILITY,
+    counting.ABILITY,
+    orientation.ABILITY,
+    fine_grained.ABILITY,
+    colour.ABILITY,
+    texture.ABILITY,
+    ocr.ABILITY,
+    action.ABILITY,
+    emotion.ABILITY,
+    scene.ABILITY,
+)
 ALL, CHOICES = "data", "choices"
 """Names of sources that are a folder of datasets, and the user's own reviewed files."""
 TRAIN = 4
@@ -78,12 +101,14 @@ class Curated:
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Tasks, seed, bound on the number of items, and every rule. What the datasets held stands in the card."""
+        if step := proposals.step_of(options):
+            return {"step": step.task, "seed": options.seed}
         tasks = [task for ability in wanted(options, None) for task in ability.tasks]
         return {"tasks": tasks, "seed": options.seed, "n": options.n, **asdict(self.rules)}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """How many items there will be at most, both sides together. Annotations are read, pictures are not opened."""
-        if not options.sources:
+        if not options.sources or proposals.step_of(options):
             return {"suite": SUITE, "needs": f"--source {ALL}=ROOT, or --source NAME=DIR", "items": {}}
         at = self._begin(options)
         chosen = choose(options, at)
@@ -94,9 +119,11 @@ class Curated:
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Look through all annotations, choose, open what was chosen, split, and write the items."""
+        """Look through all annotations, choose, open what was chosen, split, and write the items; or a step of work."""
         refuse_existing(options.out)
         at = self._begin(options)
+        if step := proposals.step_of(options):
+            return proposals.build_step(step, options, lambda: source_folders(options.sources), at)
         chosen = choose(options, at)
         pictures = Pictures(MediaFolder(options.out / "media"))
         ready = split_up(list(opened(chosen, pictures, options, at)), at)
@@ -126,6 +153,8 @@ class Curated:
     def _begin(self, options: BuildOptions) -> Curating:
         if options.n is not None and options.n < 1:
             raise SnellenError(f"{SUITE}: --n {options.n} makes no items; give 1 or more")
+        if unknown := next((name for name in options.inputs if name not in proposals.INPUTS), None):
+            raise SnellenError(f"{SUITE} --from curated: no --input {unknown!r}; {near(unknown, proposals.INPUTS)}")
         return Curating(self.rules, read_choices(options.sources.get(CHOICES)), options.seed)
 
 
@@ -154,7 +183,7 @@ def wanted(options: BuildOptions, folders: Iterable[str] | None) -> list[Ability
 
     Raises SnellenError for unknown tasks, and for named ones without a dataset.
     """
-    known = [task for ability in ABILITIES for task in ability.tasks]
+    known = [*(task for ability in ABILITIES for task in ability.tasks), *proposals.TASKS]
     if unknown := next((task for task in options.tasks if task not in known), None):
         raise SnellenError(f"{SUITE} --from curated: no task {unknown!r}; {near(unknown, known)}")
     found = []

@@ -1,0 +1,140 @@
+"""Steps that subjects answer before a set is curated: names for labels, and texture pictures that show whole scenes.
+
+    snellen build ava-bench/scene-names --from curated --source data=ROOT --out WORK
+    snellen run WORK --subject SUBJECT --out NAMES
+    snellen build ava-bench/scene-merges --from curated --input scene-names=NAMES --out REVIEW
+    snellen build ava-bench --from curated --source data=ROOT --source choices=REVIEW/choices --out SET
+
+What is proposed lies in `REVIEW/choices`, a row each with `state: proposed`: people set it to `confirmed` or delete the
+row, and until then no set is built with it. The item set beside it shows the same rows one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from snellen.core import files
+from snellen.core.answered import Answered, read_one_answered, work_item
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.suite import BuildOptions
+from snellen.sources import SCENES
+from snellen.suites.ava_bench.curation import action, merge_work, scene, texture
+from snellen.suites.ava_bench.curation.candidates import Candidate, Curating
+from snellen.suites.ava_bench.curation.pictures import Pictures, Unusable
+
+CHECK_REQUEST = "A subject proposes:\n{row}\nReply keep where that is right, drop where it is not."
+
+
+@dataclass(frozen=True)
+class Step:
+    """Work about the datasets of `sources`, and what follows from its answers: rows of a file of choices."""
+
+    task: str
+    proposals: str
+    sources: tuple[str, ...]
+    file: str
+    section: Literal["names", "discarded"]
+    subject: str
+
+    @property
+    def commands(self) -> str:
+        """How to make the run."""
+        return (
+            f"`snellen build ava-bench/{self.task} --from curated --source data=ROOT --out WORK`, then "
+            f"`snellen run WORK --subject {self.subject} --out RUN`"
+        )
+
+
+STEPS: tuple[Step, ...] = (
+    Step("scene-names", "scene-merges", scene.SOURCES, "scenes.yaml", "names", "chat:openai/gpt-4o"),
+    Step("action-names", "action-merges", action.SOURCES, "actions.yaml", "names", "chat:openai/gpt-4o"),
+    Step("texture-clutter", "texture-discards", texture.SOURCES, "textures.yaml", "discarded", "chat:openai/gpt-4o"),
+)
+TASKS = tuple(name for step in STEPS for name in (step.task, step.proposals))
+INPUTS = tuple(step.task for step in STEPS)
+
+
+def step_of(options: BuildOptions) -> Step | None:
+    """The step that is built, alone; None for final items. Raises SnellenError where others are named beside it."""
+    step = next((one for one in STEPS if one.task in options.tasks or one.proposals in options.tasks), None)
+    if step is not None and len(options.tasks) > 1:
+        raise SnellenError(f"ava-bench/{step.task}: a step of work is built alone; leave out the other tasks")
+    return step
+
+
+def build_step(step: Step, options: BuildOptions, folders: Callable[[], Mapping[str, Path]], at: Curating) -> ItemSet:
+    """The items of work; or, of its answers, what is proposed."""
+    if options.tasks == (step.task,):
+        given = {name: path for name, path in folders().items() if name in step.sources}
+        if not given:
+            raise SnellenError(f"ava-bench/{step.task}: give one of {', '.join(step.sources)} as --source NAME=DIR")
+        items = _clutter(given, options, at) if step.section == "discarded" else _names(step, given)
+        if not items:
+            raise SnellenError(f"ava-bench/{step.task}: nothing to ask about in {', '.join(given)}")
+        return _written(options, items, {"sources": sorted(given)}, step.task)
+    if step.task not in options.inputs:
+        raise SnellenError(
+            f"ava-bench/{step.proposals}: --input {step.task}=RUN is missing; make it with {step.commands}"
+        )
+    told = read_one_answered(options.inputs[step.task])
+    rows = _rows(step, told, at)
+    if not rows:
+        raise SnellenError(f"{told.items.root}: {told.author} proposes nothing, so that there is nothing to review")
+    files.write_text(options.out / "choices" / step.file, merge_work.written(step.section, rows))
+    return _written(options, _shown(step, rows), {"proposed_by": told.author}, step.proposals)
+
+
+def _names(step: Step, folders: Mapping[str, Path]) -> list[Item]:
+    labels = {
+        name: dict.fromkeys(thing.label for one in SCENES.get(name).scenes(path) for thing in one.marked)
+        for name, path in folders.items()
+    }
+    return merge_work.label_items(labels, "scene" if step.task == "scene-names" else "action")
+
+
+def _clutter(folders: Mapping[str, Path], options: BuildOptions, at: Curating) -> list[Item]:
+    found: list[Candidate] = [
+        held
+        for name, path in folders.items()
+        for one in SCENES.get(name).scenes(path)
+        for held in texture.look(one, at)
+    ]
+    pictures = Pictures(MediaFolder(options.out / "media"))
+    pictures.load((one.origin for one in found), options.workers)
+    textured = []
+    for one in found:
+        whole = pictures.of(one.origin)
+        if not isinstance(whole, Unusable):
+            origin = one.origin
+            textured.append(merge_work.Textured(origin.source, origin.record_id, one.truth["name"], whole.media))
+    return merge_work.clutter_items(textured)
+
+
+def _rows(step: Step, told: Answered, at: Curating) -> list[dict[str, Any]]:
+    if step.section == "discarded":
+        return merge_work.proposed_discards(told)
+    return merge_work.proposed_merges(told, at.choices)
+
+
+def _shown(step: Step, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    """The rows one by one, for whoever would rather look at them there than in the file."""
+    return [
+        work_item(
+            "screening",
+            f"{step.proposals}-{k:04d}",
+            CHECK_REQUEST.format(row="\n".join(f"{name}: {value}" for name, value in row.items())),
+            (),
+            "text",
+        )
+        for k, row in enumerate(rows)
+    ]
+
+
+def _written(options: BuildOptions, items: Sequence[Item], recipe: Mapping[str, Any], task: str) -> ItemSet:
+    return write_itemset(options.out, items, source="curated", recipe={"step": task, **recipe}, notes=[f"work: {task}"])
