@@ -60,6 +60,8 @@ def test_one_item_of_work_a_question() -> None:
         ('{"abilities": ["ocr", "spatial"]}', ("spatial", "ocr")),
         ('Sure:\n```json\n{"abilities": ["OCR", "ocr "]}\n```', ("ocr",)),
         ('{"abilities": []}', ()),
+        ('<think>{"abilities": ["ocr"]}? No.</think>{"abilities": ["colour"]}', ("colour",)),
+        ('<think>{"abilities": ["ocr"]}? No, it', None),
         ('{"abilities": ["ocr", "reading"]}', None),
         ('{"abilities": "ocr"}', None),
         ('{"abilities": [["ocr"]]}', None),

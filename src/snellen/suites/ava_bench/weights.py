@@ -16,8 +16,8 @@ import numpy as np
 
 from snellen.core.answered import Answered, work_item
 from snellen.core.errors import SnellenError
-from snellen.core.item import Item, Media
-from snellen.scoring.answers import read_json_objects
+from snellen.core.item import Item, Media, ReplySpec
+from snellen.scoring.answers import read_answer, read_json_objects
 from snellen.scoring.uncertainty import wilson
 from snellen.suites.ava_bench.items import TASKS
 from snellen.suites.ava_bench.rankings import DRAWS, Ability, Floats, Ranked, weighted
@@ -120,9 +120,9 @@ def _explained() -> str:
 def read_tags(text: str) -> tuple[str, ...] | None:
     """The abilities that a reply names, in the order of `TASKS`, each once; None where it cannot be read.
 
-    A reply that names something else is not read in part: nobody knows what was meant by it.
+    A reply that names something else is not read in part: nobody knows what was meant by it. Reasoning is not read.
     """
-    told = read_json_objects(text)
+    told = read_json_objects(read_answer(text, ReplySpec("text")) or "")
     named = told.get("abilities") if isinstance(told, dict) else None
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
         return None
