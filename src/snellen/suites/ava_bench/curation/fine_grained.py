@@ -70,7 +70,7 @@ def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
         for (source, group), mine in grouped(found, lambda one: (one.origin.source, one.bin)).items()
         for one in _of_group(source, group, mine, at)
     ]
-    return with_names(capped(kept, Caps(each, each), NAME, at), lambda one: one.bin, NAME, at)
+    return with_names(capped(kept, Caps(each, each), NAME, at), lambda one: (one.origin.source, one.bin), NAME, at)
 
 
 def _of_group(source: str, group: str, mine: Sequence[Candidate], at: Curating) -> list[Candidate]:
