@@ -147,7 +147,8 @@ class Kitti:
                 elif thing is not None:
                     things.append(thing)
             depth = _depth(base, frames, text.stem)
-            yield from scene_in_file(name_below(path, root), path, things, lost=lost, depth=depth)
+            drive = {"drive": frames[text.stem][0]} if text.stem in frames else {}
+            yield from scene_in_file(name_below(path, root), path, things, lost=lost, depth=depth, attributes=drive)
         for path in shown.values():
             yield Note("odd", "picture without annotation", name_below(path, root))
 
