@@ -18,7 +18,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.response import Response
 from snellen.runs.score import score, score_one
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.items import CHOICES, FREE, TASKS
+from snellen.suites.ava_bench.items import CHOICES, FREE, KINDS, TASKS
 from snellen.suites.ava_bench.released_scorers import NO_SCORER, as_action, as_vqa
 from snellen.suites.ava_bench.scoring import WORST, protocols, with_chance
 from snellen.suites.ava_bench.transforms import Labelled
@@ -210,7 +210,7 @@ def test_scales_and_worst_scores() -> None:
     assert {name for (_, name), metric in metrics.items() if not metric.higher_is_better} == {
         "mae_over_gt", "ciede2000",
     }  # fmt: skip
-    assert set(CHOICES) | set(FREE) == set(TASKS)
+    assert set(CHOICES) | set(FREE) == set(KINDS)
     with pytest.raises(SnellenError, match="no task 'depth'"):
         protocols("depth")
 

@@ -113,9 +113,9 @@ def row_of(rows: pd.DataFrame, arm: ArmCard) -> Any:
     return next(mine.itertuples(), None)
 
 
-def tasks_of(run: Run, arms: Sequence[ArmCard]) -> list[str]:
-    """The tasks that any of the arms has a value in, in the order of Table 5."""
-    return [task for task in COLUMNS if any(row_of(result_rows(run, task), arm) is not None for arm in arms)]
+def tasks_of(run: Run, arms: Sequence[ArmCard], among: Sequence[str] = COLUMNS) -> list[str]:
+    """The tasks that any of the arms has a value in: of the fourteen, in the order of Table 5, or of those named."""
+    return [task for task in among if any(row_of(result_rows(run, task), arm) is not None for arm in arms)]
 
 
 def complete(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> list[ArmCard]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -30,10 +30,18 @@ KINDS: Mapping[str, AnswerKind] = MappingProxyType(
         "action": "choice",
         "emotion": "choice",
         "scene": "choice",
+        "counting-by-colour": "integer",
+        "nearer-localization": "box",
     }
 )
-"""The fourteen tasks with their kinds of answer."""
-TASKS = tuple(KINDS)
+"""Kinds of answer, of the fourteen tasks and of those composed of two of them."""
+PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"counting-by-colour": ("counting", "colour"), "nearer-localization": ("localization", "relative-depth")}
+)
+"""Composite tasks (sections 1 and 5, Figure 8a) with the abilities that they hang on. Both tasks are ours."""
+COMPOSITES = tuple(PARTS)
+TASKS = tuple(task for task in KINDS if task not in COMPOSITES)
+"""The fourteen atomic abilities: what the paper ranks by. No composite task counts among them."""
 CHOICES = tuple(task for task, kind in KINDS.items() if kind == "choice")
 FREE = tuple(task for task, kind in KINDS.items() if kind != "choice")
 """Tasks without options: what guessing is worth there hangs on the other items (`scoring.with_chance`)."""
@@ -67,7 +75,7 @@ NEEDS: Mapping[str, str] = MappingProxyType(
         "scene": "scene",
     }
 )
-"""The one dimension that must be seen to solve a task: the point of an atomic ability."""
+"""The one dimension that must be seen to solve a task: the point of an atomic ability. Composites: `needs`."""
 
 POSITIONS = ("Left above", "Left below", "Right above", "Right below")
 """Section A.2; section 3.2.3 writes top-left, top-right, bottom-left, bottom-right."""
@@ -125,7 +133,7 @@ def localization_item(of: Shown, thing: str, box: Sequence[float]) -> Item:
         regions={"box": list(held)},
         factors={"thing": thing, "box_size": _range(share, BOX_SIZES)},
         measures={"area_share": share},
-        instead=[0.0, 0.0, float(of.picture.width), float(of.picture.height)],
+        instead=([0.0, 0.0, float(of.picture.width), float(of.picture.height)],),
     )
 
 
@@ -140,7 +148,7 @@ def counting_item(of: Shown, things: str, count: int, question: str = "") -> Ite
         count,
         factors={"thing": things, "count_range": _range(count, COUNT_RANGES)},
         measures={"count": float(count)},
-        instead=count + 1,
+        instead=(count + 1,),
     )
 
 
@@ -195,12 +203,7 @@ def relative_depth_item(
     place: Place,
 ) -> Item:
     """Which of two things is closer. All pairs are red first, blue second; depths differ by half a metre or more."""
-    gap = depths_m[1] - depths_m[0]
-    if abs(gap) < LEAST_DEPTH_GAP_M:
-        raise SnellenError(
-            f"ava-bench item {of.handle}: depths of {depths_m[0]:g} m and {depths_m[1]:g} m are too much alike; "
-            f"leave out pairs nearer than {LEAST_DEPTH_GAP_M} m to each other"
-        )
+    gap = _depth_gap(of, depths_m)
     return _item(
         of,
         "relative-depth",
@@ -241,7 +244,7 @@ def colour_item(of: Shown, box: Sequence[float], rgb: Sequence[int]) -> Item:
         prompts.question("colour"),
         answer,
         regions={"red": list(_box(of, box))},
-        instead=[(level + 128) % 256 for level in answer],
+        instead=([(level + 128) % 256 for level in answer],),
     )
 
 
@@ -262,7 +265,7 @@ def ocr_item(of: Shown, box: Sequence[float], text: str) -> Item:
         regions={"red": list(_box(of, box))},
         factors={"text_length": _range(len(text), TEXT_LENGTHS)},
         measures={"text_length": float(len(text))},
-        instead="",
+        instead=("",),
     )
 
 
@@ -283,6 +286,70 @@ def scene_item(of: Shown, scene: str, scenes: Sequence[str]) -> Item:
     return _item(of, "scene", prompts.question("scene"), scene, scenes)
 
 
+def counting_by_colour_item(of: Shown, colour: str, things: str, count: int, of_kind: int) -> Item:
+    """How many `things` (their plural) of a colour there are, 1 to 40, among `of_kind` such things of any colour.
+
+    Raises SnellenError where all of them have the colour, for then it need not be seen.
+    """
+    if not 1 <= count <= min(MOST_COUNTED, of_kind - 1):
+        raise SnellenError(
+            f"ava-bench item {of.handle}: {count} {colour} things among {of_kind} {things}; 1 to {MOST_COUNTED} must "
+            "have the colour, and others must not; leave it out"
+        )
+    return _item(
+        of,
+        "counting-by-colour",
+        prompts.question("counting-by-colour", colour=colour, thing=things),
+        count,
+        factors={"thing": things, "colour": colour, "count_range": _range(count, COUNT_RANGES)},
+        measures={"count": float(count), "of_kind": float(of_kind)},
+        instead=(count + 1, of_kind),
+    )
+
+
+def nearer_localization_item(
+    of: Shown,
+    things: tuple[str, str],
+    boxes: tuple[Sequence[float], Sequence[float]],
+    depths_m: tuple[float, float],
+    place: Place,
+) -> Item:
+    """Where the nearer of two things is, each the only one of its kind; no box is drawn.
+
+    `things`, `boxes` and `depths_m` come in the order in which the question names the two: let chance decide it.
+    """
+    if things[0].casefold() == things[1].casefold():
+        raise SnellenError(
+            f"ava-bench item {of.handle}: both things are called {things[0]!r}, so that nobody knows which is which; "
+            "leave the pair out"
+        )
+    gap = _depth_gap(of, depths_m)
+    order = (0, 1) if gap > 0 else (1, 0)
+    (nearer, other), (thing, reference) = [_box(of, boxes[n]) for n in order], [things[n] for n in order]
+    share = area_share(nearer, of.picture)
+    return _item(
+        of,
+        "nearer-localization",
+        prompts.question("nearer-localization", one=things[0], other=things[1]),
+        list(nearer),
+        regions={"box": list(nearer), "farther": list(other)},
+        factors={
+            "scene_type": place,
+            "thing": thing,
+            "reference": reference,
+            "box_size": _range(share, BOX_SIZES),
+            "named": ("first", "second")[order[0]],
+        },
+        measures={"area_share": share, "depth_gap_m": abs(gap)},
+        instead=([0.0, 0.0, float(of.picture.width), float(of.picture.height)], list(other)),
+    )
+
+
+def needs(task: str) -> tuple[str, ...]:
+    """The dimensions that must be seen to solve a task: one, or for a composite one a part."""
+    return tuple(NEEDS[part] for part in PARTS.get(task, (task,)))
+
+
 def _item(
     of: Shown,
     task: str,
@@ -293,16 +360,16 @@ def _item(
     regions: Mapping[str, Any] = MappingProxyType({}),
     factors: Mapping[str, str] = MappingProxyType({}),
     measures: Mapping[str, float] = MappingProxyType({}),
-    instead: Any = None,
+    instead: Sequence[Any] = (),
 ) -> Item:
-    """An item of any task. `instead` is an answer that would be wrong, where no option is one."""
+    """An item of any task. `instead` are answers that would be wrong, one a dimension, where no option is one."""
     if options and (answer not in options or len(set(options)) != len(options)):
         raise SnellenError(
             f"ava-bench item {of.handle} ({task}): {answer!r} must be among its options, and no option twice: "
             f"{', '.join(options)}"
         )
     handle = f"{task}-{of.handle}"
-    others = [option for option in options if option != answer] if options else [instead]
+    others = [[option for option in options if option != answer]] if options else [[wrong] for wrong in instead]
     return Item(
         item_id=handle,
         suite=SUITE,
@@ -319,16 +386,36 @@ def _item(
         options=tuple(Option(name, name) for name in options),
         factors={"source": of.source, **({"domain": of.domain} if of.domain else {}), **factors, **of.factors},
         measures={**measures, **of.measures},
-        requires=(NEEDS[task],) if of.known else (),
+        requires=needs(task) if of.known else (),
         regions=dict(regions),
-        latent=_latent(NEEDS[task], [answer, *others]) if of.known else {},
+        latent=_latent(answer, dict(zip(needs(task), others, strict=True))) if of.known else {},
         provenance=of.provenance,
     )
 
 
-def _latent(dimension: str, answers: Iterable[Any]) -> Mapping[str, Any]:
-    """What ideal observers are told: worlds that differ in one dimension, the actual one first."""
-    return {"worlds": [{"look": {dimension: str(n)}, "answer": answer} for n, answer in enumerate(answers)]}
+def _latent(answer: Any, others: Mapping[str, Sequence[Any]]) -> Mapping[str, Any]:
+    """What ideal observers are told: the actual world, then those that differ from it in one dimension alone.
+
+    `others` are the answers of the latter by dimension.
+    """
+    actual = dict.fromkeys(others, "0")
+    differing = [
+        {"look": {**actual, dimension: str(n)}, "answer": wrong}
+        for dimension, answers in others.items()
+        for n, wrong in enumerate(answers, 1)
+    ]
+    return {"worlds": [{"look": actual, "answer": answer}, *differing]}
+
+
+def _depth_gap(of: Shown, depths_m: tuple[float, float]) -> float:
+    """By how many metres the second is farther than the first, if they are half a metre or more apart."""
+    gap = depths_m[1] - depths_m[0]
+    if abs(gap) < LEAST_DEPTH_GAP_M:
+        raise SnellenError(
+            f"ava-bench item {of.handle}: depths of {depths_m[0]:g} m and {depths_m[1]:g} m are too much alike; "
+            f"leave out pairs nearer than {LEAST_DEPTH_GAP_M} m to each other"
+        )
+    return gap
 
 
 def _box(of: Shown, box: Sequence[float]) -> Box:

@@ -15,7 +15,7 @@ import pandas as pd
 from snellen.core.piece import Piece, Run
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
-from snellen.suites.ava_bench import composite, figures
+from snellen.suites.ava_bench import composite, figures, recommendation
 from snellen.suites.ava_bench.heard import (
     DASH,
     ability_of,
@@ -37,6 +37,7 @@ from snellen.suites.ava_bench.heard import (
     tasks_of,
     tower_of,
 )
+from snellen.suites.ava_bench.items import COMPOSITES
 from snellen.suites.ava_bench.rankings import Ability, agreement, average_agreement, ranked, spread
 from snellen.suites.ava_bench.tasks import SPLIT_BY
 
@@ -59,22 +60,25 @@ FEWEST_ENCODERS = 3
 
 
 def pieces(run: Run) -> Iterator[Piece]:
-    """Whatever the run has numbers for: scores, ranks (Table 5), Figures 5 to 8, subgroups (Figures 21 to 28)."""
+    """Whatever the run has numbers for: scores, ranks (Table 5), Figures 5 to 8, subgroups (Figures 21 to 28).
+
+    A report that is given tags of questions has a ranking for their task first.
+    """
     arms = main_arms(run)
-    tasks = tasks_of(run, arms)
-    if not tasks:
-        return
-    yield scores(run, arms, tasks)
+    yield from recommendation.pieces(run, examined(arms))
+    tasks, composites = tasks_of(run, arms), tasks_of(run, arms, COMPOSITES)
+    if tasks:
+        yield scores(run, arms, tasks)
     ranks_over = tasks_of(run, examined(arms))
-    compared = complete(run, examined(arms), ranks_over)
+    compared = complete(run, examined(arms), ranks_over) if ranks_over else []
     if len(compared) > 1:
         abilities = [ability_of(run, task, compared) for task in ranks_over]
         yield ranks(run, compared, abilities)
         yield spreads(run, compared, abilities)
     yield from fingerprint(run, arms)
     yield from evaluators(run, examined(arms))
-    yield from composite.pieces(run, examined(arms))
-    for task in tasks:
+    yield from composite.pieces(run, arms)
+    for task in (*tasks, *composites):
         yield from subgroup(run, task, arms)
 
 

@@ -1,8 +1,8 @@
 """Every wording of AVA-Bench, letter for letter as printed where it is printed.
 
 Questions are those of Table 1 (appendix A.1), with slots in place of the things they name. The lists of options, and
-the words that lead to them, are those of appendix A.2. What stands under `FORMS` is ours: the paper's subjects were
-tuned on the form of the answer, others must be told.
+the words that lead to them, are those of appendix A.2. What stands under `OURS` and `FORMS` is ours: the paper words no
+composite task, and its subjects were tuned on the form of the answer, which others must be told.
 """
 
 from __future__ import annotations
@@ -41,6 +41,15 @@ TABLE_1: Mapping[str, str] = MappingProxyType(
     }
 )
 """The example questions of Table 1 by task; slots: `thing` (plural for counting), `group`, `red` and `blue`."""
+OURS: Mapping[str, str] = MappingProxyType(
+    {
+        "counting-by-colour": "How many {colour} {thing} are in the image?",
+        "nearer-localization": (
+            "Provide bounding box coordinate for whichever is closer to the camera, the {one} or the {other}."
+        ),
+    }
+)
+"""Questions of composite tasks, of which the paper prints none: ours, in the words of those above."""
 MARKS = " (red box)", " (blue box)"
 """What a question says of boxes that are drawn; left out where none are."""
 
@@ -90,8 +99,8 @@ SHORT_FORMS: Mapping[AnswerKind, str] = MappingProxyType(
 
 
 def question(task: str, **things: str) -> str:
-    """The question of Table 1 about these things. Raises KeyError for a task there is not, or a slot left empty."""
-    return TABLE_1[task].format(**things)
+    """The question of a task about these things. Raises KeyError for a task there is not, or a slot left empty."""
+    return {**TABLE_1, **OURS}[task].format(**things)
 
 
 def choices(task: str, names: Sequence[str]) -> str:

@@ -3,7 +3,8 @@
 `strict` reads with the one parser and gives what it cannot read the worst score of `WORST`; where the scale has no end,
 answers are held to that score too, so that silence never pays. `published` leaves out what the scripts skip, and cuts
 nothing off. Of five abilities no script was released (`released_scorers.NO_SCORER`): there `published` is accuracy as
-the paper's text says, read by the one parser, and is the same as `strict`.
+the paper's text says, read by the one parser, and is the same as `strict`. So it is of composite tasks, which are ours
+and have the metrics of that part which says how to answer.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from snellen.core.score import Metric, Protocol
 from snellen.scoring.metrics import anls, anls_05, ciede2000, giou, mae_over_gt
 from snellen.scoring.protocols import ACCURACY, by_item, correct, guess, strict
 from snellen.suites.ava_bench import released_scorers as released
-from snellen.suites.ava_bench.items import FREE, TASKS, bin_middle
+from snellen.suites.ava_bench.items import FREE, KINDS, bin_middle
 
 WORST: Mapping[str, float] = MappingProxyType(
     {
@@ -126,6 +127,8 @@ NAMED = Metric("accuracy", _named, chance=guess)
 """Share of replies for which the script of a choice says right, 0 to 1. Chance is that of a guesser who writes one
 option as it is shown."""
 DEPTH = WORST["mae_over_gt"]
+LOCATED = strict(_free("giou", _overlap, "strict"))
+COUNTED = strict(_free("mae_over_gt", _count_apart, "strict"), _free("accuracy", correct, "strict"))
 
 
 def _published(
@@ -138,6 +141,10 @@ def _both(told: Protocol, published: Mapping[str, Protocol]) -> Mapping[str, Pro
     return MappingProxyType({"strict": told, **published})
 
 
+def _no_script(told: Protocol) -> Mapping[str, Protocol]:
+    return _both(told, {"published": replace(told, name="published")})
+
+
 def _chosen(read: Callable[[str, ReplySpec], Any]) -> Mapping[str, Protocol]:
     return _both(strict(), _published(read, NAMED, unreadable="worst"))
 
@@ -145,11 +152,11 @@ def _chosen(read: Callable[[str, ReplySpec], Any]) -> Mapping[str, Protocol]:
 PROTOCOLS: Mapping[str, Mapping[str, Protocol]] = MappingProxyType(
     {
         "localization": _both(
-            strict(_free("giou", _overlap, "strict")),
+            LOCATED,
             _published(released.read_first_box, _free("giou", _overlap, "published")),
         ),
         "counting": _both(
-            strict(_free("mae_over_gt", _count_apart, "strict"), _free("accuracy", correct, "strict")),
+            COUNTED,
             _published(
                 released.read_count,
                 _free("mae_over_gt", _released_count_apart, "published"),
@@ -182,7 +189,9 @@ PROTOCOLS: Mapping[str, Mapping[str, Protocol]] = MappingProxyType(
         "action": _chosen(released.read_number_or_equal),
         "fine-grained": _chosen(released.read_any_token),
         "spatial": _chosen(released.read_first_token),
-        **{task: _both(strict(), {"published": replace(strict(), name="published")}) for task in released.NO_SCORER},
+        **{task: _no_script(strict()) for task in released.NO_SCORER},
+        "counting-by-colour": _no_script(COUNTED),
+        "nearer-localization": _no_script(LOCATED),
     }
 )
 """By task. The first metric under `published` is that of Table 5; OCR's there has the threshold of the script, which
@@ -192,7 +201,7 @@ Eq. 3 lacks, so `strict` puts `anls` first and gives both."""
 def protocols(task: str) -> Mapping[str, Protocol]:
     """The protocols of a task by name. Raises SnellenError for a task there is not."""
     if task not in PROTOCOLS:
-        raise SnellenError(f"ava-bench has no task {task!r}; there are {', '.join(TASKS)}")
+        raise SnellenError(f"ava-bench has no task {task!r}; there are {', '.join(KINDS)}")
     return PROTOCOLS[task]
 
 

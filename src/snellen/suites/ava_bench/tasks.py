@@ -1,4 +1,4 @@
-"""The fourteen tasks of AVA-Bench: axes, transforms, methods."""
+"""The fourteen tasks of AVA-Bench, and those composed of them: axes, transforms, methods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snellen.core.suite import Method, Showing, Task, Transform
 from snellen.showing.controls import ORDER, PICTURES, PROMPT, control, ordered
 from snellen.showing.methods import OneByOne
 from snellen.suites.ava_bench import prompts
-from snellen.suites.ava_bench.items import CHOICES, KINDS, TASKS
+from snellen.suites.ava_bench.items import CHOICES, KINDS
 from snellen.suites.ava_bench.scoring import protocols
 from snellen.suites.ava_bench.transforms import Boxed, Labelled, Padded, UnitFrame, boxes_of
 
@@ -24,8 +24,8 @@ FORMAT = Axis(
 BOXES = Axis("boxes", ("drawn", "none"), "spatial: with the red and the blue box, or without (Figure 8a)")
 AXES = (FORMAT, BOXES, ORDER, PROMPT, PICTURES)
 
-PADDED = ("localization", "object", "absolute-depth", "relative-depth")
-"""Tasks whose pictures are padded to a square (appendix A.2); the others are shown as they are."""
+PADDED = ("localization", "object", "absolute-depth", "relative-depth", "nearer-localization")
+"""Tasks whose pictures are padded to a square (appendix A.2, and what is composed of them); others are shown as is."""
 LETTERED = ("spatial", "absolute-depth")
 """Options as A., B., C.; those of all other choices are numbered (appendix A.2)."""
 SPLIT_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -44,9 +44,11 @@ SPLIT_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "action": ("source",),
         "emotion": ("source", "emotion"),
         "scene": ("source",),
+        "counting-by-colour": ("source", "count_range"),
+        "nearer-localization": ("source", "box_size"),
     }
 )
-"""Subgroups: those of Figures 8(b) and 21 to 28, elsewhere the data set."""
+"""Subgroups: those of Figures 8(b) and 21 to 28, elsewhere the data set; of composite tasks those of a part."""
 
 
 def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
@@ -136,4 +138,4 @@ def _task(name: str) -> Task:
     )
 
 
-TASK_BY_NAME = {name: _task(name) for name in TASKS}
+TASK_BY_NAME = {name: _task(name) for name in KINDS}
