@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from snellen.core.item import ReplySpec
 from snellen.scoring.answers import markers
@@ -42,6 +43,26 @@ WORDLIKE = frozenset("aeiouy")
 TRUTHS = {"true": ("true", "t"), "false": ("false", "f")}
 
 
+class _Name(NamedTuple):
+    """A shown name: in plain characters, in lower case, as it is looked for, without signs around, what label it is."""
+
+    plain: str
+    small: str
+    name: str
+    bare: str
+    label: str
+
+
+@lru_cache(maxsize=1 << 16)
+def _named(shown: str) -> _Name:
+    """The forms of a shown name. They are kept, because many items offer the same names."""
+    plain = flat(shown) or shown.strip()
+    looked_for = lower(plain)
+    bare = looked_for.strip("()[].: ")
+    label = "letter" if re.fullmatch(r"[a-z]", bare) else "number" if re.fullmatch(r"\d{1,3}", bare) else ""
+    return _Name(plain, plain.lower(), looked_for.strip(STOPS) or looked_for, bare, label)
+
+
 @dataclass(frozen=True)
 class Options:
     """The names of what is offered, in lower case, each with its option key; None for a name that several options have.
@@ -61,28 +82,27 @@ class Options:
     @lru_cache(maxsize=1024)
     def of(cls, spec: ReplySpec) -> Options:
         """The names that `spec` offers; of true and false also the usual other ones."""
-        pairs = [(flat(shown) or shown.strip(), key) for shown, key in spec.keys]
-        shown_alone = {shown.lower() for shown, _ in pairs}
-        also: list[tuple[str, str]] = []
+        pairs = [(_named(shown), key) for shown, key in spec.keys]
+        shown_alone = {shown.small for shown, _ in pairs}
+        also: list[tuple[_Name, str]] = []
         if spec.kind == "true_false":
-            pairs = pairs or [("T", "true"), ("F", "false")]
-            pairs += [(name, key) for key, names in TRUTHS.items() for name in names]
-            also = [("yes", "true"), ("no", "false")]
+            pairs = pairs or [(_named("T"), "true"), (_named("F"), "false")]
+            pairs += [(_named(name), key) for key, names in TRUTHS.items() for name in names]
+            also = [(_named("yes"), "true"), (_named("no"), "false")]
         elif shown_alone == {"t", "f"}:
-            pairs += [(name, key) for shown, key in pairs for name in ("true", "false") if name[0] == shown.lower()]
+            pairs += [(_named(name), key) for shown, key in pairs for name in TRUTHS if name[0] == shown.small]
+        first: dict[str, str] = {}
+        many = {key for shown, key in pairs if first.setdefault(key, shown.plain) != shown.plain}
         texts: dict[str, str | None] = {}
         labels: dict[str, str | None] = {}
         asides: dict[str, str | None] = {}
-        many = {key for _, key in pairs if len({shown for shown, held in pairs if held == key}) > 1}
-        for shown, key in [*pairs, *also]:
-            name, bare = lower(shown).strip(STOPS) or lower(shown), lower(shown).strip("()[].: ")
-            if re.fullmatch(r"[a-z]", bare) or (key in many and re.fullmatch(r"\d{1,3}", bare)):
+        for (_, _, name, bare, label), key in [*pairs, *also]:
+            if label == "letter" or (label == "number" and key in many):
                 names, name = labels, bare
             else:
                 names = asides if name in ("yes", "no") else texts
             names[name] = key if names.get(name, key) == key else None
-        offered = {key for _, key in pairs}
-        asides = {name: key for name, key in asides.items() if key in offered}
+        asides = {name: key for name, key in asides.items() if any(key == one for _, one in pairs)}
         return cls(texts, labels, asides, frozenset(asides) & shown_alone)
 
     def alone(self, piece: str) -> str | None:

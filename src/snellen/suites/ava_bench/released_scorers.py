@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from snellen.core.item import Box, ReplySpec
 from snellen.scoring.answers.numbers import ONES
@@ -104,13 +105,33 @@ def read_whole_text(text: str, spec: ReplySpec) -> str | None:
 
 def _keys(spec: ReplySpec, right: Callable[[str], bool]) -> tuple[str, ...]:
     """The keys of the options that would be right, each by the first name under which it is shown."""
-    return tuple(key for key in spec.offered if right(spec.name(key)))
+    names: dict[str, str] = {}
+    for shown, key in spec.keys:
+        names.setdefault(key, shown)
+    return tuple(key for key, shown in names.items() if right(shown))
+
+
+# Truths are names of options, and the same ones in many items.
+_as_vqa = lru_cache(maxsize=1 << 14)(as_vqa)
+
+
+@lru_cache(maxsize=1 << 14)
+def _numbered(truth: str) -> tuple[str, str | None]:
+    """The truth as the script for action cleans it, and the number in front of it."""
+    cleaned = as_action(truth)
+    number = re.match(r"\d+", cleaned)
+    return cleaned, number and number[0]
+
+
+@lru_cache(maxsize=1 << 14)
+def _any_of(truth: str) -> frozenset[str]:
+    return frozenset(_tokens(truth))
 
 
 def read_equal(text: str, spec: ReplySpec) -> tuple[str, ...]:
     """Relative depth: the option that the cleaned reply equals, number and all: `1. red`, never `red`."""
     said = as_vqa(text)
-    return _keys(spec, lambda truth: as_vqa(truth) == said)
+    return _keys(spec, lambda truth: _as_vqa(truth) == said)
 
 
 def read_number_or_equal(text: str, spec: ReplySpec) -> tuple[str, ...]:
@@ -119,10 +140,10 @@ def read_number_or_equal(text: str, spec: ReplySpec) -> tuple[str, ...]:
     number = re.match(r"\d+", said)
 
     def right(truth: str) -> bool:
-        own = re.match(r"\d+", as_action(truth))
+        cleaned, own = _numbered(truth)
         if own and number:
-            return own[0] == number[0]
-        return as_action(truth) == said
+            return own == number[0]
+        return cleaned == said
 
     return _keys(spec, right)
 
@@ -134,7 +155,7 @@ def read_any_token(text: str, spec: ReplySpec) -> tuple[str, ...]:
     number 3, or with `Boletus` in its name.
     """
     said = set(_tokens(text))
-    return _keys(spec, lambda truth: not said.isdisjoint(_tokens(truth)))
+    return _keys(spec, lambda truth: not said.isdisjoint(_any_of(truth)))
 
 
 def read_first_token(text: str, spec: ReplySpec) -> tuple[str, ...]:
