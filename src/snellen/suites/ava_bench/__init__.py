@@ -9,6 +9,8 @@ from snellen.suites.ava_bench.curated import Curated
 from snellen.suites.ava_bench.generated import Generated
 from snellen.suites.ava_bench.pieces import pieces
 from snellen.suites.ava_bench.published import published
+from snellen.suites.ava_bench.questions import Questions
+from snellen.suites.ava_bench.recommendation import REPORT_INPUTS
 from snellen.suites.ava_bench.released import Released
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, resolve
 
@@ -17,8 +19,9 @@ SUITE = Suite(
     CARD,
     AXES,
     TASK_BY_NAME,
-    {"generated": Generated(), "curated": Curated(), "released": Released()},
+    {"generated": Generated(), "curated": Curated(), "released": Released(), "questions": Questions()},
     resolve,
     published,
     pieces,
+    REPORT_INPUTS,
 )
