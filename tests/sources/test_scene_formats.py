@@ -81,7 +81,8 @@ def test_kitti_distances(tmp_path: Path) -> None:
     assert depth[3, 2] == 12.5
     assert np.isnan(depth).sum() == 47
     assert read_depth(other) is None
-    assert [one.attributes for one in (scene, other)] == [{"drive": "2011_09_26_drive_0005_sync"}] * 2
+    told = {"drive": "2011_09_26_drive_0005_sync", "unmarked": (0, 0, 1, 1)}
+    assert [one.attributes for one in (scene, other)] == [told] * 2
 
 
 def test_nyu_turns_its_arrays_around(tmp_path: Path) -> None:

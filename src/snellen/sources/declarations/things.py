@@ -151,11 +151,12 @@ KITTI = SceneSource(
         homepage="https://www.cvlibs.net/datasets/kitti/",
         layout="training/image_2/*.png, training/label_2/*.txt; for depth also mapping/ of the object devkit and "
         "data_depth_annotated/{train,val}/DRIVE/proj_depth/groundtruth/image_02/*.png (readmes of the devkits)",
-        extras="of a thing: truncated, occluded, size_m (height, width, length), at_m (x, y, z), rotation_y, nearest_m; "
-        "of a picture: drive, where the devkit's mapping tells it",
-        notes="DontCare regions are not things. nearest_m is the distance of the nearest corner of the thing's box "
-        "along the camera's axis, worked out from its place, size and turn. Depth is measured by laser at some pixels "
-        "only, and for those pictures of which the depth benchmark has the frame.",
+        extras="of a thing: truncated, occluded, size_m (height, width, length), at_m (x, y, z), rotation_y, "
+        "nearest_m; of a picture: drive, where the devkit's mapping tells it; unmarked, where there are DontCare "
+        "regions: x1, y1, x2, y2 of all of them, one after the other",
+        notes="DontCare regions are not things: things in them are not marked. nearest_m is the distance of the "
+        "nearest corner of the thing's box along the camera's axis, worked out from its place, size and turn. Depth is "
+        "measured by laser at some pixels only, and for those pictures of which the depth benchmark has the frame.",
     ),
     Kitti(),
 )

@@ -123,7 +123,8 @@ class Kitti:
 
     Devkit of the object benchmark, readme.txt: `training/label_2/000000.txt` of lines type, truncated, occluded, alpha,
     box (left, top, right, bottom), height, width, length, x, y, z (metres, camera), rotation_y. Its folder `mapping`
-    leads from pictures to frames of the raw data, by which the depth benchmark names its files.
+    leads from pictures to frames of the raw data, by which the depth benchmark names its files. In regions DontCare
+    things were left unmarked, often because they are far away.
     """
 
     def scan(self, root: Path) -> Iterator[Seen | Note]:
@@ -137,6 +138,7 @@ class Kitti:
         for text in entries(base / "training/label_2"):
             path = shown.pop(text.stem, base / f"training/image_2/{text.stem}.png")
             things: list[Marked] = []
+            unmarked: list[float] = []
             lost = 0
             for row in rows(text, root):
                 if isinstance(row, Note):
@@ -146,9 +148,13 @@ class Kitti:
                     yield Note("unreadable", thing, row[0])
                 elif thing is not None:
                     things.append(thing)
+                elif box := box_of(row[1][4:8]):
+                    unmarked += box
             depth = _depth(base, frames, text.stem)
-            drive = {"drive": frames[text.stem][0]} if text.stem in frames else {}
-            yield from scene_in_file(name_below(path, root), path, things, lost=lost, depth=depth, attributes=drive)
+            told: dict[str, Value] = {"unmarked": tuple(unmarked)} if unmarked else {}
+            if text.stem in frames:
+                told["drive"] = frames[text.stem][0]
+            yield from scene_in_file(name_below(path, root), path, things, lost=lost, depth=depth, attributes=told)
         for path in shown.values():
             yield Note("odd", "picture without annotation", name_below(path, root))
 
