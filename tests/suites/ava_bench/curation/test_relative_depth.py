@@ -150,6 +150,14 @@ def test_more_pairs_than_wanted_are_level_over_gaps_and_pictures() -> None:
     assert dropped(at)["pair beyond as many as are taken of two classes"] == 2 * (9 + 14 - 12)
 
 
+def test_of_too_many_pairs_of_classes_some_are_drawn() -> None:
+    at = curating(fewest=1, pairs_indoor=Caps(1, 9), pairs_indoor_classes=2)
+    names = ("bag", "box", "cup", "jar")
+    kept = chosen(at, *(room(*pair, 1.0, " ".join(pair)) for name in names for pair in ((name, "bed"), ("bed", name))))
+    assert sorted(Counter(one.label for one in kept).values()) == [2, 2]
+    assert dropped(at) == {"more than 2 pairs of classes": 4}
+
+
 def test_pairs_on_roads_are_level_over_classes() -> None:
     at = curating(fewest=1, pairs_outdoor=20, gap_edges_outdoor=())
     there = [scene(car(LEFT, 9.0), car(RIGHT, 12.0), source=ROADS, size=ROAD, record=f"cars {n}") for n in range(50)]

@@ -19,7 +19,15 @@ import numpy as np
 from snellen.core.item import Item
 from snellen.sources.scenes import Scene
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curation.candidates import Ability, Asker, Candidate, Curating, grouped, origin_of
+from snellen.suites.ava_bench.curation.candidates import (
+    Ability,
+    Asker,
+    Candidate,
+    Curating,
+    grouped,
+    origin_of,
+    shuffled,
+)
 from snellen.suites.ava_bench.curation.depths import (
     NO_CROP,
     PLACES,
@@ -169,17 +177,21 @@ def _there(bins: Bins) -> dict[str, int]:
 
 
 def _most_indoors(bins: Mapping[tuple[str, str], Bins], source: str, at: Curating) -> dict[tuple[str, str], int]:
-    """Pairs of two classes to take, with either nearer: between `pairs_indoor.least` and `.most`, or none."""
-    least, most, _ = at.rules.pairs_indoor
-    taken = {}
-    for classes, held in bins.items():
-        there = sum(_there(held).values())
-        if there >= least:
+    """Pairs of two classes to take, with either nearer: between `pairs_indoor.least` and `.most`, or none.
+
+    Of more than `pairs_indoor_classes` it is drawn which are taken.
+    """
+    (least, most, _), classes_most = at.rules.pairs_indoor, at.rules.pairs_indoor_classes
+    taken: dict[tuple[str, str], int] = {}
+    for classes in shuffled(list(bins), at.rng(NAME, "classes", source)):
+        there = sum(_there(bins[classes]).values())
+        if there >= least and len(taken) < classes_most:
             taken[classes] = min(there, most)
-        elif there:
-            rule = f"fewer than {least} pairs of two classes with either nearer"
-            at.ledger.drop(NAME, source, rule, " / ".join(classes), 2 * there)
-    return taken
+            continue
+        few = f"fewer than {least} pairs of two classes with either nearer"
+        rule = few if there < least else f"more than {classes_most} pairs of classes"
+        at.ledger.drop(NAME, source, rule, " / ".join(classes), 2 * there)
+    return dict(sorted(taken.items()))
 
 
 def _most_outdoors(bins: Mapping[tuple[str, str], Bins], at: Curating) -> dict[tuple[str, str], int]:
@@ -207,9 +219,9 @@ def _drawn(
 
 
 def _asked(pair: Pair, gap: str, near_is_red: bool, at: Curating) -> Candidate:
-    origin = pair.picture.origin
-    crop = crop_around(hull((pair.near.box, pair.far.box)), pair.near.size, at.rules.crop_widths)
-    crop = crop if origin.source == ROADS else None
+    origin, crop = pair.picture.origin, None
+    if origin.source == ROADS:
+        crop = crop_around(hull((pair.near.box, pair.far.box)), pair.near.size, at.rules.crop_widths)
     things = (pair.near, pair.far) if near_is_red else (pair.far, pair.near)
     truth = {
         "names": tuple(name_of(origin.source, one.kind, at) for one in things),

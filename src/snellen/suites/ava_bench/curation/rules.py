@@ -84,14 +84,21 @@ class Rules:
     )
     edge_px: float = field(
         default=1.0,
-        metadata=_said("depth, outdoors: a box nearer than this to an edge of the picture touches it", OURS),
+        metadata=_said(
+            "depth, outdoors: a box so near to an edge of the picture, or nearer, touches it; KITTI cuts at width - 1",
+            OURS,
+        ),
     )
     depth_gap_m: float = field(default=LEAST_DEPTH_GAP_M, metadata=_said("relative depth: least difference in metres"))
-    pairs_indoor: Caps = field(default=Caps(10, 30), metadata=_said("relative depth, indoors: pairs of two classes"))
+    pairs_indoor: Caps = field(
+        default=Caps(10, 30), metadata=_said("relative depth, indoors: pairs of two classes with one of them nearer")
+    )
+    pairs_indoor_classes: int = field(
+        default=131, metadata=_said("relative depth, indoors: pairs of classes at most; the paper has as many")
+    )
     pairs_outdoor: int = field(
         default=6000, metadata=_said("relative depth, outdoors: pairs in all, as many of every two classes")
     )
-
     gap_edges_indoor: tuple[float, ...] = field(
         default=(1.0, 2.0),
         metadata=_said("relative depth, indoors: metres between ranges of differences that are split alike", OURS),
