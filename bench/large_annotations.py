@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from snellen.core.seeds import stream
@@ -34,22 +35,35 @@ MOST_S, MOST_GB = 60, 3
 def make(root: Path, pictures: int, things: int) -> Path:
     """A file in the form of lvis_v1_train.json, things in no order, and its pictures."""
     rng = stream("bench.annotations")
+    owners, kinds = rng.integers(0, pictures, things).tolist(), rng.integers(1, 1204, things).tolist()
+    boxes = [(n % 300 + 0.25, n % 200 + 0.5, n % 90 + 10.75, n % 70 + 9.5) for n in range(things)]
+    return write(root, pictures, owners, kinds, boxes, [f"kind_{n}" for n in range(1, 1204)])
+
+
+def write(
+    root: Path,
+    pictures: int,
+    owners: Sequence[int],
+    kinds: Sequence[int],
+    boxes: Iterable[tuple[float, float, float, float]],
+    names: Sequence[str],
+) -> Path:
+    """Things by picture, number of category (from 1) and box; each has two outlines of 40 numbers."""
+    rng = stream("bench.annotations", "outlines")
     (root / "train2017").mkdir()
     path = root / "lvis_v1_train.json"
     with path.open("w") as file:
         file.write('{"annotations": [')
-        owners, kinds = rng.integers(0, pictures, things).tolist(), rng.integers(1, 1204, things).tolist()
         outlines = [str(rng.uniform(0, 400, 40).round(2).tolist()) for _ in range(1000)]
-        for number, (owner, kind) in enumerate(zip(owners, kinds, strict=True)):
-            box = f"[{number % 300 + 0.25}, {number % 200 + 0.5}, {number % 90 + 10.75}, {number % 70 + 9.5}]"
+        for number, (owner, kind, box) in enumerate(zip(owners, kinds, boxes, strict=True)):
             file.write(f'{", " if number else ""}{{"id": {number}, "image_id": {owner}, "category_id": {kind}, '
-                       f'"area": {number % 999 + 1.5}, "bbox": {box}, "segmentation": [{outlines[number % 1000]}, '
-                       f'{outlines[number % 997]}]}}')  # fmt: skip
+                       f'"area": {number % 999 + 1.5}, "bbox": {list(box)}, "segmentation": '
+                       f'[{outlines[number % 1000]}, {outlines[number % 997]}]}}')  # fmt: skip
         images = [
             {"id": n, "width": 640, "height": 480, "coco_url": f"http://x/train2017/{n:012}.jpg",
              "neg_category_ids": [1, 2, 3, 4], "not_exhaustive_category_ids": [5]} for n in range(pictures)
         ]  # fmt: skip
-        kinds_ = [{"id": n, "name": f"kind_{n}", "synset": f"k.n.{n}", "frequency": "f"} for n in range(1, 1204)]
+        kinds_ = [{"id": n, "name": name, "synset": f"k.n.{n}", "frequency": "f"} for n, name in enumerate(names, 1)]
         file.write(f'], "images": {json.dumps(images)}, "categories": {json.dumps(kinds_)}}}')
     for number in range(pictures):
         (root / "train2017" / f"{number:012}.jpg").touch()

@@ -28,15 +28,19 @@ from snellen.sources import SCENES
 from snellen.sources.folders import find_folders
 from snellen.sources.reading import Note
 from snellen.suites.ava_bench.curation import (
+    absolute_depth,
     action,
     colour,
     counting,
     emotion,
     fine_grained,
+    nearer,
     ocr,
     orientation,
     proposals,
+    relative_depth,
     scene,
+    spatial,
     texture,
     things,
 )
@@ -46,13 +50,16 @@ from snellen.suites.ava_bench.curation.ledger import ANY_TASK
 from snellen.suites.ava_bench.curation.pictures import Pictures, Unusable
 from snellen.suites.ava_bench.curation.rules import Rules
 from snellen.suites.ava_bench.curation.splitting import balance, check_splits, divided
-from snellen.suites.ava_bench.items import SUITE, TASKS, Shown
+from snellen.suites.ava_bench.items import COMPOSITES, SUITE, TASKS, Shown
 from snellen.suites.ava_bench.scoring import with_chance
 
 ABILITIES: tuple[Ability, ...] = (
     things.ABILITY,
     counting.ABILITY,
+    spatial.ABILITY,
     orientation.ABILITY,
+    absolute_depth.ABILITY,
+    relative_depth.ABILITY,
     fine_grained.ABILITY,
     colour.ABILITY,
     texture.ABILITY,
@@ -60,6 +67,7 @@ ABILITIES: tuple[Ability, ...] = (
     action.ABILITY,
     emotion.ABILITY,
     scene.ABILITY,
+    nearer.ABILITY,
 )
 ALL, CHOICES = "data", "choices"
 """Names of sources that are a folder of datasets, and the user's own reviewed files."""
@@ -288,7 +296,7 @@ def _stratum(one: Chosen) -> tuple[str, ...]:
 
 def made(ready: Sequence[tuple[Chosen, Split]], at: Curating) -> Iterator[Item]:
     """The items, task by task in the paper's order, in an order that tells nothing of their answers."""
-    for task in TASKS:
+    for task in (*TASKS, *COMPOSITES):
         mine = sorted(
             ((_handle(one), one, side) for one, side in ready if task in one.ability.tasks), key=lambda held: held[0]
         )
