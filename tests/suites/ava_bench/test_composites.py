@@ -15,6 +15,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.media import MediaFolder
+from snellen.core.piece import Piece
 from snellen.core.suite import Showing
 from snellen.runs.ask import Plan, ask
 from snellen.runs.score import score, score_one
@@ -219,6 +220,11 @@ def composed() -> dict[tuple[str, str], Says]:
     }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def three() -> dict[str, Piece]:
+    return found(run(composed(), made=composed_items()))
+
+
 def test_the_table_of_composites_tells_what_one_part_is_worth() -> None:
     told = found(run({**composed(), ("fake:oracle", ""): ALL}, made=composed_items()))["composites"]
     counting, locating = "counting-by-colour mae_over_gt ↓", "nearer-localization giou ↑"
@@ -234,26 +240,25 @@ def test_the_table_of_composites_tells_what_one_part_is_worth() -> None:
     assert line(told, "(boxes either of the two)")[locating] == "0.294"
 
 
-def test_whose_order_a_composite_follows() -> None:
-    pieces = found(run(composed(), made=composed_items()))
-    told = pieces["counting-by-colour-order"]
+def test_whose_order_a_composite_follows(three: dict[str, Piece]) -> None:
+    told = three["counting-by-colour-order"]
     assert list(told.table["ability"]) == ["counting", "localization", "colour"]
     assert list(told.table["part of it"]) == ["yes", "", "yes"]
     assert [cell.split(" ")[0] for cell in told.table["tau-b"]] == ["-1.00", "–", "1.00"]
     assert list(told.table["subjects"]) == ["3"] * 3
-    assert start(line(pieces["nearer-localization-order"], "counting", "ability")["rho"]) == 1
-    assert "counting-by-colour-order" not in found(run(dict(list(composed().items())[:2]), made=composed_items()))
+    assert start(line(three["nearer-localization-order"], "counting", "ability")["rho"]) == 1
 
 
-def test_no_rank_or_fingerprint_counts_a_composite() -> None:
-    everything = found(run(composed(), made=composed_items()))
+def test_no_rank_or_fingerprint_counts_a_composite(three: dict[str, Piece]) -> None:
     atomic = [item for item in composed_items() if item.task in TASKS]
     fewer = found(run(composed(), made=atomic))
-    assert set(everything) - set(fewer) == {"composites", *(f"{task}-order" for task in COMPOSITES)}
+    assert set(three) - set(fewer) == {"composites", *(f"{task}-order" for task in COMPOSITES)}
     for name, piece in fewer.items():
-        pd.testing.assert_frame_equal(everything[name].table, piece.table)
+        pd.testing.assert_frame_equal(three[name].table, piece.table)
 
 
-def test_a_run_of_composites_alone_has_their_table() -> None:
+def test_a_run_of_composites_alone_has_their_table_and_two_subjects_have_no_order() -> None:
     alone = [item for item in composed_items() if item.task in COMPOSITES]
     assert set(found(run(composed(), made=alone))) == {"composites"}
+    atomic = [item for item in composed_items() if item.task in (*COMPOSITES, "counting")]
+    assert "counting-by-colour-order" not in found(run(dict(list(composed().items())[:2]), made=atomic))
