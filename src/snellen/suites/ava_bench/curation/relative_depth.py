@@ -111,7 +111,7 @@ def pairs_of(picture: Candidate, at: Curating) -> Iterator[Pair]:
     gone = Counter[str]()
     source = picture.origin.source
     for one, other in combinations(picture.truth["things"], 2):
-        near, far = sorted((one, other), key=lambda thing: thing.nearest_m)
+        near, far = (one, other) if one.nearest_m <= other.nearest_m else (other, one)
         if source == ROOMS and near.kind == far.kind:
             gone[SAME_CLASS] += 1
         elif _overlap(near, far):
@@ -155,9 +155,12 @@ def binned(pairs: Sequence[Pair], edges: Sequence[float], fewest: int) -> Bins:
     """
     first, second = pairs[0].classes
     nearer = [first] if first == second else [first, second]
+    orders = [[one for one in pairs if one.near.kind == kind] for kind in nearer]
+    if min(map(len, orders)) < fewest:
+        return {}
     ranges: list[tuple[float, list[list[Pair]]]] = []
     for low, high in zip(edges, (*edges[1:], float("inf")), strict=True):
-        held = [[one for one in pairs if low <= one.gap_m < high and one.near.kind == kind] for kind in nearer]
+        held = [[one for one in order if low <= one.gap_m < high] for order in orders]
         if ranges and min(map(len, ranges[-1][1])) < fewest:
             low, before = ranges.pop()
             held = [old + new for old, new in zip(before, held, strict=True)]
@@ -165,8 +168,6 @@ def binned(pairs: Sequence[Pair], edges: Sequence[float], fewest: int) -> Bins:
     if len(ranges) > 1 and min(map(len, ranges[-1][1])) < fewest:
         (low, before), (_, held) = ranges[-2:]
         ranges[-2:] = [(low, [old + new for old, new in zip(before, held, strict=True)])]
-    if min(map(len, ranges[-1][1])) < fewest:
-        return {}
     highs = [f"-{low:g} m" for low, _ in ranges[1:]] + [" m and more"]
     return {f"{low:g}{high}": held for (low, held), high in zip(ranges, highs, strict=True)}
 
