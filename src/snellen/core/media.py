@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.core import files
+from snellen.core import files, png
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
 from snellen.core.home import home
@@ -39,11 +39,9 @@ class MediaFolder:
         self._whole.add(media.sha256)
         return media
 
-    def add_picture(self, picture: Image.Image) -> Media:
-        """Keep a picture of our own making as PNG."""
-        held = io.BytesIO()
-        picture.save(held, "PNG", compress_level=3)
-        return self.add(held.getvalue(), "picture", "png", picture.size)
+    def add_picture(self, picture: Image.Image, *, quick: bool = False) -> Media:
+        """Keep a picture of our own making as PNG; `quick` takes more room and less time (`png.encode`)."""
+        return self.add(png.encode(picture, quick=quick), "picture", "png", picture.size)
 
     def derive(
         self, what: Any, make: Callable[[], Image.Image], source: Media | None = None, moved: Affine = Affine()
@@ -57,7 +55,7 @@ class MediaFolder:
         key = digest(what, 32)
         made = self._made()
         if key not in made:
-            media = self.add_picture(make())
+            media = self.add_picture(make(), quick=True)
             made[key] = [media.sha256, media.width, media.height]
             self._note([key, *made[key]])
         name, width, height = made[key]

@@ -104,6 +104,20 @@ def test_lines_run_outside_of_the_box_wherever_padding_puts_it(tmp_path: Path) -
     assert view.query[0].from_stored == plain.query[0].from_stored
 
 
+@pytest.mark.parametrize("size", [(100, 50), (31, 48), (40, 40)])
+def test_padding_and_boxes_in_one_go_are_what_they_are_one_after_the_other(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    media, box = MediaFolder(tmp_path), (5.0, 10.0, 20.0, 30.0)
+    stored = view_of(patched(media, size, box))
+    (one,) = Boxed({"red": box}, padded=True)(stored, media, RNG).query
+    (two,) = Boxed({"red": box})(Padded()(stored, media, RNG), media, RNG).query
+    assert (one.sha256, one.width, one.height) == (two.sha256, max(size), max(size))
+    assert (one.from_stored, one.stored_sha256) == (two.from_stored, stored.query[0].sha256)
+    (bare,) = Boxed({"red": box})(stored, media, RNG).query
+    assert (bare.sha256 == one.sha256) == (size == (40, 40))
+
+
 def test_two_boxes_and_one_at_the_edge(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     view = view_of(patched(media, (40, 40), (0, 0, 10, 10)))

@@ -94,11 +94,11 @@ def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
     condition = showing.condition
     boxes = boxes_of(item.task, item.regions) if condition["boxes"] == "drawn" else {}
     labels = Labelled("letters" if item.task in LETTERED else "numbers")
+    padded = item.task in PADDED
     return (
         *ordered(condition["order"]),
         *((labels,) if item.options else ()),
-        *((Padded(),) if item.task in PADDED else ()),
-        *((Boxed(boxes),) if boxes else ()),
+        *((Boxed(boxes, padded),) if boxes else (Padded(),) if padded else ()),
         *((UnitFrame(),) if item.answer_kind == "box" else ()),
         *control(condition["pictures"], showing),
     )

@@ -1,6 +1,6 @@
 """How pictures and answers are shown: padded to a square, boxes drawn, options numbered, boxes in shares of the square.
 
-Order: `Labelled`, `Padded`, `Boxed`, `UnitFrame`, then controls. Whatever was done to the pixels before, boxes are led
+Order: `Labelled`, `Padded` or `Boxed`, `UnitFrame`, controls. Whatever was done to the pixels before, boxes are led
 through `Media.from_stored`, so that regions and answers stay in pixels of the stored picture.
 """
 
@@ -44,16 +44,22 @@ class Padded:
     def _pad(self, picture: Media, media: MediaFolder) -> Media:
         if picture.width == picture.height:
             return picture
-        side = max(picture.width, picture.height)
-        left, top = (side - picture.width) // 2, (side - picture.height) // 2
-
-        def drawn() -> Image.Image:
-            square = Image.new("RGB", (side, side), PADDING_RGB)
-            square.paste(media.open(picture).convert("RGB"), (left, top))
-            return square
-
         what = ["ava-pad", self.version, list(PADDING_RGB), picture.sha256]
-        return media.derive(what, drawn, picture, Affine(1, 0, left, 0, 1, top))
+        return media.derive(what, lambda: pad(media.open(picture)), picture, padding(picture.width, picture.height))
+
+
+def padding(width: int, height: int) -> Affine:
+    """Where `pad` puts the pixels of a picture of this size."""
+    side = max(width, height)
+    return Affine(1, 0, (side - width) // 2, 0, 1, (side - height) // 2)
+
+
+def pad(picture: Image.Image) -> Image.Image:
+    """The picture in the middle of a square as wide as its longer side, the rest in `PADDING_RGB`."""
+    where = padding(*picture.size)
+    square = Image.new("RGB", (max(picture.size), max(picture.size)), PADDING_RGB)
+    square.paste(picture.convert("RGB"), (int(where.c), int(where.f)))
+    return square
 
 
 @dataclass(frozen=True)
@@ -61,20 +67,28 @@ class Boxed:
     """Red and blue boxes drawn round regions of the query. `boxes` are in pixels of the stored picture, by colour.
 
     Lines run outside of the box, so that what is in it (a colour, small print) keeps its pixels; where the box touches
-    an edge of the picture its line there is cut off. Blue is drawn first, red over it.
+    an edge of the picture its line there is cut off. Blue is drawn first, red over it. With `padded` the picture is
+    padded before, as by `Padded`, with no file in between.
     """
 
     boxes: Mapping[str, Box] = field(repr=False)
+    padded: bool = False
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view with its boxes. Raises SnellenError for a view of several pictures."""
         picture = _only(view)
-        boxes = {name: picture.from_stored.box(self.boxes[name]) for name in sorted(self.boxes)}
+        moved = padding(picture.width, picture.height) if self.padded else Affine()
+        where = picture.from_stored.then(moved)
+        boxes = {name: where.box(self.boxes[name]) for name in sorted(self.boxes)}
+
+        def drawn() -> Image.Image:
+            opened = media.open(picture)
+            return draw_boxes(pad(opened) if self.padded else opened, boxes)
+
         told = {name: list(box) for name, box in boxes.items()}
-        what = ["ava-boxes", self.version, told, picture.sha256]
-        made = media.derive(what, lambda: draw_boxes(media.open(picture), boxes), picture)
-        return replace(view, query=(made,))
+        what = ["ava-boxes", self.version, told, picture.sha256, *([list(PADDING_RGB)] if self.padded else ())]
+        return replace(view, query=(media.derive(what, drawn, picture, moved),))
 
 
 def line_px(width: int, height: int) -> int:

@@ -1,0 +1,85 @@
+"""Pictures of our own making as PNG: no pixel is changed, and little time is spent.
+
+Pillow weighs five filters for every row, which alone takes longer than everything else that is done to a picture. Here
+all rows have one filter, and deflate looks for runs alone: files as large as Pillow's at level 3, in a third of the
+time. Quick files are not compressed at all where that would save little.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+WORTH = 0.25
+"""Quick files are compressed only if a sample of their rows shrinks to less than this share. Photographs never do."""
+_COLOUR_TYPES = {"L": 0, "RGB": 2, "RGBA": 6}
+_EXTRAS = frozenset(("icc_profile", "transparency", "pnginfo"))
+_AS_IT_IS, _LESS_THE_ROW_ABOVE = 0, 2
+_SAMPLED, _LONGEST_BLOCK = 16, 0xFFFF
+
+
+def encode(picture: Image.Image, *, quick: bool = False) -> bytes:
+    """The file of a picture, which decodes to the same mode and pixels.
+
+    `quick` may take twice the room for a quarter of the time. Pictures with more to them than 8 bits of grey, RGB or
+    RGBA (palettes, 16 bits, colour profiles) are encoded by Pillow.
+    """
+    if picture.mode not in _COLOUR_TYPES or not _EXTRAS.isdisjoint(picture.info) or not all(picture.size):
+        held = io.BytesIO()
+        picture.save(held, "PNG", compress_level=3)
+        return held.getvalue()
+    pixels = np.asarray(picture).reshape(picture.height, -1)
+    header = struct.pack(">IIBBBBB", picture.width, picture.height, 8, _COLOUR_TYPES[picture.mode], 0, 0, 0)
+    data = _stored(pixels) if quick and not _worth_compressing(pixels) else [_deflated(_differences(pixels))]
+    chunks = *_chunk(b"IHDR", [header]), *_chunk(b"IDAT", data), *_chunk(b"IEND", [])
+    return b"".join((b"\x89PNG\r\n\x1a\n", *chunks))
+
+
+def _worth_compressing(pixels: NDArray[np.uint8]) -> bool:
+    """Whether the differences between every sixteenth row and the next one shrink enough."""
+    below = pixels[1::_SAMPLED]
+    some = below - pixels[::_SAMPLED][: len(below)]
+    return len(_deflated(some)) < WORTH * some.size
+
+
+def _differences(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Every row less the one above it, behind the byte that says so."""
+    rows = np.empty((pixels.shape[0], pixels.shape[1] + 1), np.uint8)
+    rows[:, 0], rows[0, 1:] = _LESS_THE_ROW_ABOVE, pixels[0]
+    np.subtract(pixels[1:], pixels[:-1], out=rows[1:, 1:])
+    return rows
+
+
+def _deflated(rows: NDArray[np.uint8]) -> bytes:
+    packer = zlib.compressobj(1, zlib.DEFLATED, 15, 9, zlib.Z_RLE)
+    return packer.compress(np.ascontiguousarray(rows).data) + packer.flush()
+
+
+def _stored(pixels: NDArray[np.uint8]) -> list[bytes | memoryview]:
+    """Rows as they are, as a stream of blocks that are stored only (RFC 1950 and 1951)."""
+    rows = np.empty((pixels.shape[0], pixels.shape[1] + 1), np.uint8)
+    rows[:, 0], rows[:, 1:] = _AS_IT_IS, pixels
+    raw = rows.reshape(-1).data
+    parts: list[bytes | memoryview] = [b"\x78\x01"]
+    for start in range(0, len(raw), _LONGEST_BLOCK):
+        block = raw[start : start + _LONGEST_BLOCK]
+        last = start + _LONGEST_BLOCK >= len(raw)
+        parts += [struct.pack("<BHH", last, len(block), len(block) ^ 0xFFFF), block]
+    return [*parts, struct.pack(">I", zlib.adler32(raw))]
+
+
+def _chunk(kind: bytes, parts: Iterable[bytes | memoryview]) -> list[bytes | memoryview]:
+    """A chunk in pieces, so that large ones are copied once: length, kind, data, checksum."""
+    held, check = list(parts), zlib.crc32(kind)
+    for part in held:
+        check = zlib.crc32(part, check)
+    return [struct.pack(">I", sum(map(len, held))), kind, *held, struct.pack(">I", check)]
