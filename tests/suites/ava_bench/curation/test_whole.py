@@ -58,9 +58,11 @@ def test_names_are_those_of_the_pool_and_a_class_alone_in_its_pool_goes() -> Non
         *candidates(1, "a", source="AID"),
         *candidates(3, "c", source="Places434"),
     ]
-    named = [type(one)(one.origin, one.label, "", {"name": one.label, "n": 1}) for one in held]
+    named = [
+        Candidate(one.origin, one.label, "", {} if one.label == "b" else {"name": one.label.upper()}) for one in held
+    ]
     found = with_names(named, source_of, "scene", at)
-    assert [dict(one.truth) for one in found] == [{"name": name, "n": 1, "among": ("a", "b")} for name in "bba"]
+    assert [dict(one.truth) for one in found] == [{"name": name, "among": ("A", "b")} for name in "bbA"]
     assert at.ledger.dropped == {("scene", "Places434", ALONE): 3}
 
 
@@ -71,6 +73,7 @@ def test_names_are_those_of_the_pool_and_a_class_alone_in_its_pool_goes() -> Non
         ((0.0, 0.0, 4.0, 3.0), (3, 4), False),
         ((-0.1, 0.0, 4.0, 3.0), (4, 3), False),
         ((0.0, 2.0, 4.0, 2.0), (4, 3), False),
+        ((2.0, 0.0, 2.0, 3.0), (4, 3), False),
         ((0.0, 0.0, float("nan"), 3.0), (4, 3), False),
         ((0.0, 0.0, 4.0, 3.0), None, False),
     ],

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from snellen.suites.ava_bench.curation.candidates import (
 )
 from snellen.suites.ava_bench.curation.choices import species_name
 from snellen.suites.ava_bench.curation.rules import Caps
-from snellen.suites.ava_bench.curation.whole import only_class, with_names
+from snellen.suites.ava_bench.curation.whole import NOTHING, only_class, with_names
 from snellen.suites.ava_bench.items import Shown
 from snellen.suites.ava_bench.sampling import offered
 
@@ -46,8 +45,6 @@ DOMAINS: Mapping[str, str] = MappingProxyType({"animal": "Animal", "fungi": "Fun
 KINGDOM = "picture of a kingdom that is not asked about, or of none"
 SHARED = "class whose name another class of the group has too"
 NOT_DRAWN = "class that was not drawn"
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-"""Truth while there may be millions of candidates; `choose` tells it of those that stay."""
 
 
 def look(scene: Scene, at: Curating) -> Iterator[Candidate]:

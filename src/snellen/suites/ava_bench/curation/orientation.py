@@ -63,8 +63,7 @@ def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
 
 def _way(scene: Scene, word: object, at: Curating) -> str | None:
     """One of the nine; None for what is none of them."""
-    way = at.choices.orientation(scene.source, word) if isinstance(word, str) else None
-    return way if way in make.ORIENTATIONS else None
+    return at.choices.orientation(scene.source, word) if isinstance(word, str) else None
 
 
 def _tidy(label: str) -> str:

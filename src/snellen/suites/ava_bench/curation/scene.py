@@ -15,7 +15,7 @@ from snellen.sources.scenes import Scene
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curation.candidates import Ability, Asker, Candidate, Curating, capped, origin_of
 from snellen.suites.ava_bench.curation.rules import Caps
-from snellen.suites.ava_bench.curation.whole import only_class, source_of, with_names
+from snellen.suites.ava_bench.curation.whole import NOTHING, only_class, source_of, with_names
 from snellen.suites.ava_bench.items import Shown
 from snellen.suites.ava_bench.sampling import offered
 
@@ -27,7 +27,7 @@ def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
     """Pictures of one class that has a name."""
     name = only_class(scene, lambda label: at.choices.scene(scene.source, label), NAME, at)
     if name is not None:
-        yield Candidate(origin_of(scene), name, "", {"name": name})
+        yield Candidate(origin_of(scene), name, "", NOTHING)
 
 
 def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:

@@ -24,7 +24,7 @@ from snellen.suites.ava_bench.curation.candidates import (
     origin_of,
     shuffled,
 )
-from snellen.suites.ava_bench.curation.whole import only_class, with_names
+from snellen.suites.ava_bench.curation.whole import NOTHING, only_class, with_names
 from snellen.suites.ava_bench.items import Shown
 from snellen.suites.ava_bench.sampling import offered
 
@@ -40,7 +40,7 @@ def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
         return
     name = only_class(scene, lambda label: at.choices.texture(scene.source, label), NAME, at)
     if name is not None:
-        yield Candidate(origin_of(scene), name, "", {"name": name})
+        yield Candidate(origin_of(scene), name, "", NOTHING)
 
 
 def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 from snellen.core.item import Box
 from snellen.sources.scenes import Scene
@@ -13,6 +15,8 @@ NO_CLASS = "picture without a class"
 SEVERAL = "picture of several classes"
 NOT_CHOSEN = "class that is not among the chosen ones"
 ALONE = "class that is alone in its dataset, so that there is nothing to choose from"
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""Truth of candidates of which there may be millions; `choose` tells it of those that stay."""
 OUTSIDE = "box that does not lie in its picture, or picture of unknown size"
 
 
@@ -37,14 +41,14 @@ def only_class(scene: Scene, name_of: Callable[[str], str | None], task: str, at
 def with_names(
     kept: Sequence[Candidate], pool_of: Callable[[Candidate], Hashable], task: str, at: Curating
 ) -> list[Candidate]:
-    """The candidates, each with `truth["among"]`: the names of all classes of its pool, sorted.
+    """The candidates, with `truth["name"]`, their label if not told yet, and `truth["among"]`, all names of their pool.
 
     They are told here, of all that was chosen, so that a small set offers the same names as the whole one. Classes that
     are alone in their pool are left out.
     """
     names: dict[Hashable, set[str]] = {}
     for one in kept:
-        names.setdefault(pool_of(one), set()).add(one.truth["name"])
+        names.setdefault(pool_of(one), set()).add(one.truth.get("name", one.label))
     among = {pool: tuple(sorted(held)) for pool, held in names.items()}
     found: list[Candidate] = []
     for one in kept:
@@ -52,7 +56,7 @@ def with_names(
         if len(offered) < 2:
             at.ledger.drop(task, one.origin.source, ALONE, one.origin.record_id)
         else:
-            found.append(replace(one, truth={**one.truth, "among": offered}))
+            found.append(replace(one, truth={"name": one.label, **one.truth, "among": offered}))
     return found
 
 
