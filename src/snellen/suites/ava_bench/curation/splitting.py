@@ -28,7 +28,8 @@ def divided(units: Mapping[U, Sequence[S]], test_share: float, rng: np.random.Ge
     Of every stratum about `test_share` of the items are for testing; where units have one item each it is the nearest
     whole number.
     """
-    order = [list(units)[int(n)] for n in rng.permutation(len(units))]
+    names = list(units)
+    order = [names[int(n)] for n in rng.permutation(len(names))]
     members: dict[S, list[U]] = {}
     left: dict[S, int] = {}
     for unit in order:
