@@ -112,7 +112,7 @@ def _clutter(folders: Mapping[str, Path], options: BuildOptions, at: Curating) -
         whole = pictures.of(one.origin)
         if not isinstance(whole, Unusable):
             origin = one.origin
-            textured.append(merge_work.Textured(origin.source, origin.record_id, one.truth["name"], whole.media))
+            textured.append(merge_work.Textured(origin.source, origin.record_id, one.label, whole.media))
     return merge_work.clutter_items(textured)
 
 
