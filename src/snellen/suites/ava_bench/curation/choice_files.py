@@ -111,13 +111,12 @@ class Taken(Row):
 
 
 class Group(Row):
-    """A group of fine-grained classes: all of a dataset, or those of one kingdom; `classes` of them are drawn."""
+    """A group of fine-grained classes: all of a dataset, or those of one kingdom."""
 
     of = ("source", "kingdom")
     source: Word
     kingdom: str = ""
     group: Word
-    classes: int = Field(ge=2)
 
 
 class ChoiceFile(BaseModel):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -71,20 +72,20 @@ def _share(box: Sequence[float], size: tuple[int, int]) -> float:
 
 
 def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
-    """At most so many pictures a category."""
-    return capped(found, Caps(at.rules.fewest, at.rules.a_thing), NAME, at)
+    """At most so many pictures a category. All know the names of the whole set, which a small set offers, too."""
+    kept = capped(found, Caps(at.rules.fewest, at.rules.a_thing), NAME, at)
+    names = tuple(sorted({one.truth["name"] for one in kept}))
+    return [replace(one, truth={**one.truth, "among": names}) for one in kept]
 
 
 def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`localization` asks for the box, `object` for the name among those of the whole set."""
-    names = sorted({one.truth["name"] for one in chosen})
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
         if task == "localization":
             return make.localization_item(of, one.truth["name"], one.truth["box"])
-        return make.object_item(
-            of, one.truth["name"], one.truth["box"], offered(one.truth["name"], names, len(names), rng)
-        )
+        name, among = one.truth["name"], one.truth["among"]
+        return make.object_item(of, name, one.truth["box"], offered(name, among, len(among), rng))
 
     return item
 
