@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib.resources import files
 
 import pytest
 from hypothesis import given
@@ -74,10 +75,16 @@ def test_every_rule_says_what_it_bounds_and_whence() -> None:
     assert {origin for _, _, _, origin in rows} == {"A.2", "3.3", "ours"}
     values = {name: value for name, value, _, _ in rows}
     assert values["counted_open"] == "15 to 30; 5 or more"
-    assert values["thing_area"] == "0.002 to 0.5"
+    assert values["thing_area"] == "0.002, 0.5"
     assert all(what for _, _, what, _ in rows)
 
 
 @pytest.mark.parametrize(("name", "value"), [("a_thing", 700), ("test_share", 0.2), ("depth_gap_m", 0.5)])
 def test_numbers_of_the_paper(name: str, value: float) -> None:
     assert getattr(Rules(), name) == value
+
+
+def test_the_readme_shows_every_rule() -> None:
+    readme = files("snellen.suites.ava_bench").joinpath("README.md").read_text("utf-8")
+    for name, value, what, origin in told(Rules()):
+        assert f"| `{name}` | {value} | {what} | {origin} |" in readme

@@ -161,4 +161,4 @@ def told(rules: Rules) -> list[tuple[str, str, str, str]]:
 def _value(value: Any) -> str:
     if isinstance(value, Caps):
         return f"{value.least} to {value.most}" + (f"; {value.bins} or more" if value.bins > 1 else "")
-    return " to ".join(f"{one:g}" for one in value) if isinstance(value, tuple) else f"{value:g}"
+    return ", ".join(f"{one:g}" for one in value) if isinstance(value, tuple) else f"{value:g}"
