@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
@@ -14,7 +14,9 @@ from sklearn.preprocessing import StandardScaler
 
 from snellen.core.seeds import stream
 from snellen.subjects.encoders.readouts import (
+    PENALTIES,
     fit_probe,
+    fit_regression,
     fit_threshold,
     knn_scores,
     least_similarity,
@@ -121,3 +123,26 @@ def test_ties_are_drawn() -> None:
     drawn = [pick(scores, KEYS, stream("tie", index)) for index in range(200)]
     assert set(drawn) == {"a", "c"}
     assert 70 < drawn.count("a") < 130
+
+
+def test_regression_takes_the_penalty_that_serves_lessons_left_out() -> None:
+    rng = stream("regression", 0)
+    rows = rng.normal(size=(30, 12)) * 5 + 3
+    told = rows[:, :3] @ rng.normal(size=(3, 3)) + rng.normal(size=(30, 3))
+    standard = StandardScaler().fit(rows)
+
+    def missed(penalty: float) -> float:
+        total = 0.0
+        for n in range(len(rows)):
+            others = np.arange(len(rows)) != n
+            model = Ridge(alpha=penalty).fit(standard.transform(rows[others]), told[others])
+            total += float(((model.predict(standard.transform(rows[[n]])) - told[n]) ** 2).sum())
+        return total
+
+    best = Ridge(alpha=min(PENALTIES, key=missed)).fit(standard.transform(rows), told)
+    query = rng.normal(size=12)
+    assert fit_regression(rows, told).numbers(query) == pytest.approx(best.predict(standard.transform([query]))[0])
+
+
+def test_regression_on_one_lesson_says_that_one() -> None:
+    assert fit_regression([[1.0, 2.0]], [[10, 20, 30]]).numbers([5.0, 6.0]) == pytest.approx([10, 20, 30])

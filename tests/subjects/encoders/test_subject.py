@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Demo, Media, Option, ReplySpec
+from snellen.core.item import Demo, Media, Option, ReplySpec, View
 from snellen.core.prompt import Prompt
 from snellen.core.subject import Lesson, Subject
 from snellen.subjects.encoders import EncoderSubject, make_encoder
@@ -166,6 +166,27 @@ def test_the_question_is_matched_with_pictures_to_choose_from(album: Album) -> N
     assert reader().way(view) == "picture options"
     assert ask(reader(), album, view).text == "B"
     assert declined(subject("hog"), view) == "this encoder has no text side"
+
+
+def test_colours_are_told_by_regression(album: Album) -> None:
+    """Of twelve lessons in other greens a histogram learns how green a new one is; outlines never do."""
+
+    def view(green: int) -> View:
+        return album.view([album.add("square", (40, green, 60))], kind="colour", question="What colour?")
+
+    told = [Lesson(view(green), (40, green, 60)) for green in range(60, 240, 15)]
+    new = view(130)
+    assert declined(subject("colour-histogram"), new) == "no lessons on this question to tell colours by"
+    who = teach(subject("colour-histogram"), album, told)
+    assert who.way(new) == "regression"
+    reply = ask(who, album, new)
+    red, green, blue = json.loads(reply.text)
+    assert abs(red - 40) + abs(green - 130) + abs(blue - 60) <= 25
+    assert reply.numbers == pytest.approx((red, green, blue), abs=0.5)
+    assert declined(who, album.view(new.query, kind="colour", question="Which one?")) is not None
+    assert declined(teach(subject("hog", readout="knn"), album, told), new) is not None
+    bright = [Lesson(view(240), (255, 255, 255)), Lesson(view(60), (0, 0, 0))]
+    assert max(json.loads(ask(teach(subject("colour-histogram"), album, bright), album, view(255)).text)) <= 255
 
 
 def test_what_cannot_be_answered_is_declined(album: Album) -> None:

@@ -86,7 +86,7 @@ def test_heads_are_asked_as_in_the_paper_and_others_are_told_the_form(tmp_path: 
     assert said(item, media, "vanilla", "chat:own/head") == f"{bare}\nAnswer with one whole number and nothing else."
     assert said(item, media, "format=with-format", "head:towers/clip") != bare
     (point,) = parse_conditions(AXES, "vanilla")
-    assert resolve(point, SubjectCard("own:x", attributes={"format": "paper"})) == {"format": "paper"}
+    assert resolve(point, SubjectCard("own:x", attributes={"format": "paper"}))["format"] == "paper"
 
 
 def test_a_question_that_lists_its_options_is_left_as_it_is(tmp_path: Path) -> None:

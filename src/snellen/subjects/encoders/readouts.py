@@ -71,9 +71,7 @@ def fit_probe(features: ArrayLike, answers: Sequence[str], c: float) -> Probe:
     from threadpoolctl import threadpool_limits
 
     rows = np.asarray(features, dtype=np.float64)
-    mean, scale = rows.mean(0), rows.std(0)
-    # What hardly varies would be blown up into noise.
-    scale = np.where(scale > 1e-6 * max(float(scale.max()), 1e-12), scale, 1.0)
+    mean, scale = _moments(rows)
     known = tuple(sorted(set(answers)))
     if len(known) == 1:
         return Probe(known, mean, scale, np.zeros((1, rows.shape[1])), np.zeros(1))
@@ -83,6 +81,49 @@ def fit_probe(features: ArrayLike, answers: Sequence[str], c: float) -> Probe:
     if len(known) == 2:  # one row, for the second answer
         weights, bias = np.vstack([np.zeros_like(weights), weights]), np.concatenate([[0.0], bias])
     return Probe(tuple(str(answer) for answer in model.classes_), mean, scale, weights, bias)
+
+
+PENALTIES = tuple(10.0**n for n in range(-2, 7))
+"""From which a regression takes its own, by its lessons alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Linear in standardised features: `mean` and `scale` (d,), `weights` (m, d), `bias` (m,) for m numbers."""
+
+    mean: Doubles
+    scale: Doubles
+    weights: Doubles
+    bias: Doubles
+
+    def numbers(self, query: ArrayLike) -> Doubles:
+        """What is said of a query (d,): (m,), not held to any range."""
+        standard = (np.asarray(query, dtype=np.float64) - self.mean) / self.scale
+        return np.asarray(self.weights @ standard + self.bias, dtype=np.float64)
+
+
+def fit_regression(features: ArrayLike, answers: ArrayLike) -> Regression:
+    """Ridge regression on features (n, d) with answers (n, m): zero mean, unit deviation, scikit-learn's RidgeCV.
+
+    The penalty is the one of `PENALTIES` with the least squared error when each lesson is left out in turn.
+    Deterministic. Of one lesson nothing can be left out: its answer is given always.
+    """
+    from sklearn.linear_model import RidgeCV
+    from threadpoolctl import threadpool_limits
+
+    rows, told = np.asarray(features, dtype=np.float64), np.asarray(answers, dtype=np.float64)
+    mean, scale = _moments(rows)
+    if len(rows) == 1:
+        return Regression(mean, scale, np.zeros((told.shape[1], rows.shape[1])), told[0])
+    with threadpool_limits(1):
+        model = RidgeCV(alphas=PENALTIES).fit((rows - mean) / scale, told)
+    return Regression(mean, scale, np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_))
+
+
+def _moments(rows: Doubles) -> tuple[Doubles, Doubles]:
+    """Mean and deviation of features; what hardly varies would be blown up into noise, and is left as it is."""
+    scale = rows.std(0)
+    return rows.mean(0), np.where(scale > 1e-6 * max(float(scale.max()), 1e-12), scale, 1.0)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,10 @@ from snellen.subjects.encoders.linking import LinkLesson, choose, fit_limit, lik
 from snellen.subjects.encoders.readouts import (
     Doubles,
     Probe,
+    Regression,
     Threshold,
     fit_probe,
+    fit_regression,
     fit_threshold,
     knn_scores,
     least_similarity,
@@ -33,10 +35,10 @@ from snellen.subjects.encoders.readouts import (
     unit,
 )
 
-Way: TypeAlias = Literal["support", "picture options", "threshold", "links", "lessons", "text"]
-"""How a view is answered: by its support, by its question against pictures to choose from, by a similarity threshold on
-two pictures or more, by what such a threshold links, by lessons on the same question, by its query against the texts of
-its options."""
+Way: TypeAlias = Literal["support", "picture options", "regression", "threshold", "links", "lessons", "text"]
+"""How a view is answered: by its support, by its question against pictures to choose from, by a regression on lessons,
+by a similarity threshold on two pictures or more, by what such a threshold links, by lessons on the same question, by
+its query against the texts of its options."""
 
 READOUTS = ("auto", "prototype", "knn", "probe", "text")
 DEFAULT_K = 5
@@ -74,6 +76,7 @@ class EncoderSubject:
     k: int = DEFAULT_K
     c: float = DEFAULT_C
     taught: Mapping[str, Taught] = field(default_factory=dict)
+    colours: Mapping[str, Regression] = field(default_factory=dict)
     thresholds: Mapping[str, Threshold] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
 
@@ -89,6 +92,10 @@ class EncoderSubject:
             return self._text_way(view, "picture options")
         if supported(view):
             return "support"
+        if view.reply.kind == "colour" and self.readout in ("auto", "probe"):
+            if view.question not in self.colours:
+                raise _Declined("no lessons on this question to tell colours by")
+            return "regression"
         if not offered:
             raise _Declined(
                 f"asked for an answer of kind {view.reply.kind}, but an encoder can only choose among options"
@@ -144,11 +151,13 @@ class EncoderSubject:
         seen = self._look([lesson.view for lesson in fitted], media, query_only=True)
         pairs = [lesson for lesson in fitted if compares(lesson.view)]
         linking = [lesson for lesson in fitted if links(lesson.view)]
-        others = [lesson for lesson in fitted if not links(lesson.view)]
+        coloured = [lesson for lesson in fitted if lesson.view.reply.kind == "colour"]
+        others = [lesson for lesson in fitted if not links(lesson.view) and lesson.view.reply.offered]
         return replace(
             self,
             card=with_lessons(self.card, lessons),
             taught={q: self._teach(some, seen) for q, some in _by_question(others).items()},
+            colours={q: _regression(some, seen) for q, some in _by_question(coloured).items()},
             thresholds=_thresholds(pairs, seen),
             limits=_limits(linking, seen),
         )
@@ -160,7 +169,7 @@ class EncoderSubject:
         return Taught(features, answers, fit_probe(features, answers, self.c) if wanted else None)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """One call. `numbers`: view after view, each option's score in the order offered, or similarities."""
+        """One call. `numbers`: view after view, each option's score in the order offered, similarities, or a colour."""
         return await asyncio.to_thread(self._reply, prompt, media, rng)
 
     def _reply(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
@@ -168,6 +177,10 @@ class EncoderSubject:
         numbers: list[float] = []
 
         def write(view: View) -> str:
+            if self.way(view) == "regression":
+                told = self.colours[view.question].numbers(_query(view, seen))
+                numbers.extend(told.tolist())
+                return view.reply.write(np.clip(told, 0, 255))
             key, scores = self._answer(view, seen, rng)
             numbers.extend(scores)
             return view.reply.write(key)
@@ -235,7 +248,7 @@ def compares(view: View) -> bool:
 def _teaches(view: View) -> bool:
     """Whether something can be fitted on this view: pictures, options, and no support that would answer it anyway."""
     pictures = bool(view.query) and all(one.kind == "picture" for one in view.query)
-    return pictures and bool(view.reply.offered) and not supported(view)
+    return pictures and bool(view.reply.offered or view.reply.kind == "colour") and not supported(view)
 
 
 def _by_question(lessons: Iterable[Lesson]) -> dict[str, list[Lesson]]:
@@ -249,6 +262,11 @@ def _by_varied_question(lessons: Iterable[Lesson]) -> dict[str, list[Lesson]]:
     """As `_by_question`, but only questions whose lessons have different answers."""
     asked = _by_question(lessons).items()
     return {q: some for q, some in asked if len({_key(lesson.answer) for lesson in some}) > 1}
+
+
+def _regression(lessons: Sequence[Lesson], seen: Seen) -> Regression:
+    """Of colours: three numbers each."""
+    return fit_regression(np.stack([_query(lesson.view, seen) for lesson in lessons]), [one.answer for one in lessons])
 
 
 def _thresholds(pairs: Sequence[Lesson], seen: Seen) -> dict[str, Threshold]:

@@ -12,6 +12,7 @@ from snellen.core.suite import Method, Showing, Task, Transform
 from snellen.showing.controls import ORDER, PICTURES, PROMPT, control, ordered
 from snellen.showing.methods import OneByOne
 from snellen.suites.ava_bench import prompts
+from snellen.suites.ava_bench.cuts import Cut
 from snellen.suites.ava_bench.items import CHOICES, KINDS
 from snellen.suites.ava_bench.scoring import protocols
 from snellen.suites.ava_bench.transforms import Boxed, Labelled, Padded, UnitFrame, boxes_of
@@ -22,10 +23,17 @@ FORMAT = Axis(
     "the question of Table 1 with the form of the answer behind it, or without, for heads tuned on it",
 )
 BOXES = Axis("boxes", ("drawn", "none"), "spatial: with the red and the blue box, or without (Figure 8a)")
-AXES = (FORMAT, BOXES, ORDER, PROMPT, PICTURES)
+LOOK = Axis(
+    "look",
+    ("auto", "picture", "box"),
+    "the whole picture with its red box, or the inside of the box alone, for encoders",
+)
+AXES = (FORMAT, BOXES, LOOK, ORDER, PROMPT, PICTURES)
 
 PADDED = ("localization", "object", "absolute-depth", "relative-depth", "nearer-localization")
 """Tasks whose pictures are padded to a square (appendix A.2, and what is composed of them); others are shown as is."""
+LOOKED_INTO = ("object", "colour", "ocr", "emotion")
+"""Tasks about what is inside the red box, and about nothing else: it may be shown alone."""
 LETTERED = ("spatial", "absolute-depth")
 """Options as A., B., C.; those of all other choices are numbered (appendix A.2)."""
 SPLIT_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -54,13 +62,16 @@ SPLIT_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
 def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
     """`format=auto` is `paper` for heads, which were tuned on it, and `with-format` for everybody else.
 
-    A subject may say so itself (attribute `format`).
+    A subject may say so itself (attribute `format`). `look=auto` is `box` for encoders, which see a picture as a whole
+    and cannot be told what a box in it is for, and `picture` for everybody else.
     """
-    if condition["format"] != "auto":
-        return {}
-    said = card.attributes.get("format", "")
-    usual = "paper" if card.name.partition(":")[0] == "head" else "with-format"
-    return {"format": said if said in FORMAT.values[1:] else usual}
+    sort, told = card.name.partition(":")[0], dict[str, Value]()
+    if condition["format"] == "auto":
+        said = card.attributes.get("format", "")
+        told["format"] = said if said in FORMAT.values[1:] else "paper" if sort == "head" else "with-format"
+    if condition["look"] == "auto":
+        told["look"] = "box" if sort == "encoder" else "picture"
+    return told
 
 
 def wording(view: View, condition: Condition) -> str:
@@ -93,15 +104,22 @@ def _method(condition: Condition) -> Method:
 def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
     condition = showing.condition
     boxes = boxes_of(item.task, item.regions) if condition["boxes"] == "drawn" else {}
+    cut = (Cut(boxes.pop("red")),) if _looks_into(item.task, condition) and boxes else ()
     labels = Labelled("letters" if item.task in LETTERED else "numbers")
     padded = item.task in PADDED
     return (
         *ordered(condition["order"]),
         *((labels,) if item.options else ()),
+        *cut,
         *((Boxed(boxes, padded),) if boxes else (Padded(),) if padded else ()),
         *((UnitFrame(),) if item.answer_kind == "box" else ()),
         *control(condition["pictures"], showing),
     )
+
+
+def _looks_into(task: str, condition: Condition) -> bool:
+    """Whether the inside of the box is shown alone; where the box is in the stored pixels already, the whole is."""
+    return task in LOOKED_INTO and condition["look"] == "box"
 
 
 def _asks(item: Item, condition: Condition) -> bool:
@@ -118,6 +136,7 @@ def _axes(task: str) -> tuple[Axis, ...]:
     return (
         FORMAT,
         *((BOXES,) if task == "spatial" else ()),
+        *((LOOK,) if task in LOOKED_INTO else ()),
         *((ORDER,) if task in CHOICES else ()),
         PROMPT,
         PICTURES,
