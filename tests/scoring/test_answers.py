@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from snellen.core.item import Affine, AnswerKind, ReplySpec
 from snellen.scoring.answers import read_answer, read_exactly, read_json_objects
-from snellen.scoring.answers.plain import LONGEST
+from snellen.scoring.answers.plain import LONGEST, flat, flattened
 
 TABLE = yaml.safe_load(Path(__file__).with_name("answer_cases.yaml").read_text(encoding="utf-8"))
 
@@ -249,6 +249,11 @@ def test_many_names_of_one_thing_are_no_answer() -> None:
     assert read_answer("red", spec) == "one"
     assert read_answer("RED", spec) is None
     assert read_answer("same", ReplySpec("choice", (("same", "one"), ("same", "two")))) is None
+
+
+@given(st.text("aZ0 .,:'\"(\n\r\t-_*\\<>$`|é", max_size=12) | st.text(max_size=6))
+def test_plain_text_is_told_from_what_must_be_made_plain(text: str) -> None:
+    assert flat(text) == flattened(text)
 
 
 def test_read_exactly_is_exact() -> None:

@@ -31,8 +31,8 @@ def all_right(scores: pd.DataFrame) -> pd.DataFrame:
 
 def guess(item: Item) -> float:
     """How often a uniform draw among the offered options is right; NaN where nothing is offered."""
-    offered = item.view().reply.offered
-    return 1 / len(offered) if offered else float("nan")
+    offered = 2 if item.answer_kind == "true_false" else len({option.key for option in item.options})
+    return 1 / offered if offered else float("nan")
 
 
 def correct(item: Item, said: object) -> float:

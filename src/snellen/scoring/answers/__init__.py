@@ -52,5 +52,5 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
 def read_exactly(text: str, spec: ReplySpec) -> str | None:
     """The key of the option whose shown name is the stripped reply, letter for letter, or None."""
     said = text.strip()
-    held = {key for shown, key in spec.keys if shown.strip() == said}
+    held = {key for shown, key in spec.keys if said in shown and shown.strip() == said}
     return held.pop() if len(held) == 1 else None

@@ -63,6 +63,10 @@ def _named(shown: str) -> _Name:
     return _Name(plain, plain.lower(), looked_for.strip(STOPS) or looked_for, bare, label)
 
 
+def _shown(spec: ReplySpec) -> set[str]:
+    return {_named(shown).small for shown, _ in spec.keys}
+
+
 @dataclass(frozen=True)
 class Options:
     """The names of what is offered, in lower case, each with its option key; None for a name that several options have.
@@ -82,28 +86,31 @@ class Options:
     @lru_cache(maxsize=1024)
     def of(cls, spec: ReplySpec) -> Options:
         """The names that `spec` offers; of true and false also the usual other ones."""
-        pairs = [(_named(shown), key) for shown, key in spec.keys]
-        shown_alone = {shown.small for shown, _ in pairs}
-        also: list[tuple[_Name, str]] = []
+        pairs, also = list(spec.keys), list[tuple[str, str]]()
         if spec.kind == "true_false":
-            pairs = pairs or [(_named("T"), "true"), (_named("F"), "false")]
-            pairs += [(_named(name), key) for key, names in TRUTHS.items() for name in names]
-            also = [(_named("yes"), "true"), (_named("no"), "false")]
-        elif shown_alone == {"t", "f"}:
-            pairs += [(_named(name), key) for shown, key in pairs for name in TRUTHS if name[0] == shown.small]
-        first: dict[str, str] = {}
-        many = {key for shown, key in pairs if first.setdefault(key, shown.plain) != shown.plain}
+            pairs = pairs or [("T", "true"), ("F", "false")]
+            pairs += [(name, key) for key, names in TRUTHS.items() for name in names]
+            also = [("yes", "true"), ("no", "false")]
+        elif all(_named(shown).small in ("t", "f") for shown, _ in pairs) and len(_shown(spec)) == 2:
+            pairs += [(name, key) for shown, key in pairs for name in TRUTHS if name[0] == _named(shown).small]
         texts: dict[str, str | None] = {}
         labels: dict[str, str | None] = {}
         asides: dict[str, str | None] = {}
-        for (_, _, name, bare, label), key in [*pairs, *also]:
-            if label == "letter" or (label == "number" and key in many):
-                names, name = labels, bare
-            else:
-                names = asides if name in ("yes", "no") else texts
+        like_labels, first, many = list[tuple[str, str, str, str]](), dict[str, str](), set[str]()
+        for shown, key in (*pairs, *also):
+            plain, _, name, bare, label = _named(shown)
+            if first.setdefault(key, plain) != plain:
+                many.add(key)
+            if label:
+                like_labels.append((label, name, bare, key))
+                continue
+            names = asides if name in ("yes", "no") else texts
+            names[name] = key if names.get(name, key) == key else None
+        for label, name, bare, key in like_labels:  # a number is a label where its option has another name too
+            names, name = (labels, bare) if label == "letter" or key in many else (texts, name)
             names[name] = key if names.get(name, key) == key else None
         asides = {name: key for name, key in asides.items() if any(key == one for _, one in pairs)}
-        return cls(texts, labels, asides, frozenset(asides) & shown_alone)
+        return cls(texts, labels, asides, frozenset(asides) & _shown(spec) if asides else frozenset())
 
     def alone(self, piece: str) -> str | None:
         """The key of the option that the piece is a name of, with or without trimmings, or a label and its own text."""
@@ -131,8 +138,8 @@ class Options:
         return list(_not_denied(self._paired(kept, piece), piece))
 
     def _texts(self, small: str, piece: str) -> Iterator[Mention]:
-        for name, key in self.texts.items():
-            start = small.find(name) if name else -1
+        for name in [name for name in self.texts if name in small and name]:
+            key, start = self.texts[name], small.find(name)
             while start >= 0:
                 end = start + len(name)
                 if _whole(piece, start, end) and not (name in TRUTHS and small.startswith(" that ", end)):

@@ -111,8 +111,18 @@ MARKUP = (
 )
 
 
+_SAFE = r"[A-Za-z0-9.,:;!?'\"()\[\]&#%/+=|^-]+"
+FLAT = re.compile(rf"{_SAFE}(?:[ \n]{_SAFE})*")
+"""What nothing of the above has a say in: most names, and most short replies."""
+
+
 def flat(text: str) -> str:
     """The text in plain characters, without markup. Reply and shown names go through it alike."""
+    return text if FLAT.fullmatch(text) else flattened(text)
+
+
+def flattened(text: str) -> str:
+    """What `flat` does to a text of any characters."""
     # Putting combining marks in order takes quadratic time in their number.
     text = unicodedata.normalize("NFC", MANY_MARKS.sub(r"\1", text)).translate(VARIANTS)
     for pattern, plainly in MARKUP:

@@ -112,10 +112,10 @@ def _keys(spec: ReplySpec, right: Callable[[str], bool]) -> tuple[str, ...]:
 
 
 # Truths are names of options, and the same ones in many items.
-_as_vqa = lru_cache(maxsize=1 << 14)(as_vqa)
+_as_vqa = lru_cache(maxsize=1 << 16)(as_vqa)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 16)
 def _numbered(truth: str) -> tuple[str, str | None]:
     """The truth as the script for action cleans it, and the number in front of it."""
     cleaned = as_action(truth)
@@ -123,7 +123,7 @@ def _numbered(truth: str) -> tuple[str, str | None]:
     return cleaned, number and number[0]
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 16)
 def _any_of(truth: str) -> frozenset[str]:
     return frozenset(_tokens(truth))
 
