@@ -1,11 +1,11 @@
-"""What both tasks of depth share: which things, how far they are, and the part of a wide picture that is kept."""
+"""What tasks of depth share: which things, how far they are, the part of a wide picture kept, the truth of a pair."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from snellen.core.item import Box
 from snellen.sources.scenes import Marked, Scene
@@ -111,6 +111,23 @@ def crop_around(box: Box, size: tuple[int, int], widths: tuple[float, float]) ->
     return float(left), 0.0, float(left + wide), float(height)
 
 
+def crop_round_both(one: Measured, other: Measured, at: Curating) -> Box | None:
+    """The part of their picture that is kept round two things, see `crop_around`."""
+    return crop_around(hull((one.box, other.box)), one.size, at.rules.crop_widths)
+
+
+def pair_truth(things: tuple[Measured, Measured], source: str, crop: Box | None, at: Curating) -> dict[str, Any]:
+    """What a question on two things is made of: their names, boxes (of the crop if there is one) and depths in metres.
+
+    All in the order of `things`.
+    """
+    return {
+        "names": tuple(name_of(source, one.kind, at) for one in things),
+        "boxes": tuple(within(one.box, crop) if crop else one.box for one in things),
+        "depths_m": tuple(one.nearest_m for one in things),
+    }
+
+
 def within(box: Box, crop: Box) -> Box:
     """A box of the picture in pixels of the crop."""
     left, top = crop[:2]
@@ -121,3 +138,8 @@ def hull(boxes: Sequence[Box]) -> Box:
     """The smallest box round all."""
     x1, y1, x2, y2 = zip(*boxes, strict=True)
     return min(x1), min(y1), max(x2), max(y2)
+
+
+def meet(one: Box, other: Box) -> bool:
+    """Whether two boxes have a pixel in common."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -26,22 +26,20 @@ from snellen.suites.ava_bench.curation.depths import (
     ROOMS,
     SOURCES,
     Measured,
-    crop_around,
-    hull,
+    crop_round_both,
     measured,
+    meet,
     name_of,
+    pair_truth,
     recording,
-    within,
 )
 from snellen.suites.ava_bench.curation.levels import least_used, level_shares
-from snellen.suites.ava_bench.curation.relative_depth import ALONE, GAP, OCCLUDED, OVERLAP, Pair
+from snellen.suites.ava_bench.curation.relative_depth import ALONE, BEYOND, GAP, OCCLUDED, OVERLAP, UNEVEN, Pair
 from snellen.suites.ava_bench.curation.things import AREA, LOST, SEVERAL
 from snellen.suites.ava_bench.items import Shown
 
 NAME = "nearer-localization"
 UNMARKED = "pair whose crop has a region in which nothing was marked"
-UNEVEN = "pair for which there is none with the other class nearer"
-BEYOND = "pair beyond as many as are taken of two classes"
 Orders: TypeAlias = Mapping[tuple[str, str], tuple[Sequence[Pair], Sequence[Pair]]]
 """By classes: pairs with the first one nearer, and those with the second."""
 
@@ -101,7 +99,7 @@ def pairs_of(picture: Candidate, at: Curating) -> Iterator[Pair]:
 def _left_out(pair: Pair, at: Curating) -> str:
     """The rule that leaves a pair out; empty for one that can be asked about."""
     boxes, source = (pair.near.box, pair.far.box), pair.picture.origin.source
-    if _meet(*boxes):
+    if meet(*boxes):
         return OVERLAP
     if pair.gap_m < at.rules.depth_gap_m:
         return GAP
@@ -111,24 +109,19 @@ def _left_out(pair: Pair, at: Curating) -> str:
     area, (least, most) = _area(shown), at.rules.thing_area
     if not all(least < _area(box) / area < most for box in boxes):
         return AREA
-    if any(_meet(region, shown) for region in pair.picture.truth["unmarked"]):
+    if any(meet(region, shown) for region in pair.picture.truth["unmarked"]):
         return UNMARKED
-    counts = Counter(name for name, box in pair.picture.truth["there"] if _meet(box, shown))
+    counts = Counter(name for name, box in pair.picture.truth["there"] if meet(box, shown))
     names = [name_of(source, kind, at) for kind in (pair.near.kind, pair.far.kind)]
     return "" if [counts[name] for name in names] == [1, 1] else SEVERAL
 
 
 def _shown(pair: Pair, at: Curating) -> Box | None:
     """The part of the picture that is kept: outdoors a crop round both, indoors all of it."""
-    width, height = pair.near.size
     if pair.picture.origin.source == ROOMS:
+        width, height = pair.near.size
         return 0.0, 0.0, float(width), float(height)
-    return crop_around(hull((pair.near.box, pair.far.box)), (width, height), at.rules.crop_widths)
-
-
-def _meet(one: Box, other: Box) -> bool:
-    """Whether two boxes have a pixel in common."""
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    return crop_round_both(pair.near, pair.far, at)
 
 
 def _area(box: Box) -> float:
@@ -174,12 +167,7 @@ def _orders(pairs: Sequence[Pair], source: str, at: Curating) -> Orders:
 
 def _asked(pair: Pair, near_first: bool, at: Curating) -> Candidate:
     origin, crop = pair.picture.origin, None if pair.picture.origin.source == ROOMS else _shown(pair, at)
-    things = (pair.near, pair.far) if near_first else (pair.far, pair.near)
-    truth = {
-        "names": tuple(name_of(origin.source, one.kind, at) for one in things),
-        "boxes": tuple(within(one.box, crop) if crop else one.box for one in things),
-        "depths_m": tuple(one.nearest_m for one in things),
-    }
+    truth = pair_truth((pair.near, pair.far) if near_first else (pair.far, pair.near), origin.source, crop, at)
     return Candidate(origin, " / ".join(pair.classes), f"{pair.near.kind} nearer", truth, crop=crop)
 
 

@@ -35,12 +35,11 @@ from snellen.suites.ava_bench.curation.depths import (
     ROOMS,
     SOURCES,
     Measured,
-    crop_around,
-    hull,
+    crop_round_both,
     measured,
-    name_of,
+    meet,
+    pair_truth,
     recording,
-    within,
 )
 from snellen.suites.ava_bench.curation.levels import least_used, level_shares
 from snellen.suites.ava_bench.items import Shown
@@ -52,6 +51,7 @@ OVERLAP = "pair whose boxes overlap"
 SAME_CLASS = "pair of one class, indoors"
 GAP = "pair of too little difference in depth"
 UNEVEN = "pair for which there is none with the other class nearer"
+BEYOND = "pair beyond as many as are taken of two classes"
 
 
 class Pair(NamedTuple):
@@ -114,21 +114,16 @@ def pairs_of(picture: Candidate, at: Curating) -> Iterator[Pair]:
         near, far = (one, other) if one.nearest_m <= other.nearest_m else (other, one)
         if source == ROOMS and near.kind == far.kind:
             gone[SAME_CLASS] += 1
-        elif _overlap(near, far):
+        elif meet(near.box, far.box):
             gone[OVERLAP] += 1
         elif far.nearest_m - near.nearest_m < at.rules.depth_gap_m:
             gone[GAP] += 1
-        elif source == ROADS and not crop_around(hull((near.box, far.box)), near.size, at.rules.crop_widths):
+        elif source == ROADS and not crop_round_both(near, far, at):
             gone[NO_CROP] += 1
         else:
             yield Pair(picture, near, far)
     for rule, count in gone.items():
         at.ledger.drop(NAME, source, rule, picture.origin.record_id, count)
-
-
-def _overlap(one: Measured, other: Measured) -> bool:
-    (x1, y1, x2, y2), (u1, v1, u2, v2) = one.box, other.box
-    return x1 < u2 and u1 < x2 and y1 < v2 and v1 < y2
 
 
 def levelled(pairs: Sequence[Pair], source: str, at: Curating) -> dict[tuple[str, str], Bins]:
@@ -208,8 +203,7 @@ def _drawn(
     """So many pairs with either class nearer, level over gaps, red and blue dealt by turns."""
     there = _there(bins)
     if (more := sum(there.values()) - most) > 0:
-        rule = "pair beyond as many as are taken of two classes"
-        at.ledger.drop(NAME, source, rule, " / ".join(classes), more * len(next(iter(bins.values()))))
+        at.ledger.drop(NAME, source, BEYOND, " / ".join(classes), more * len(next(iter(bins.values()))))
     for place, (name, count) in enumerate(level_shares(there, most).items()):
         for order, held in enumerate(bins[name]):
             rng = at.rng(NAME, "drawn", source, *classes, name, order)
@@ -220,15 +214,9 @@ def _drawn(
 
 
 def _asked(pair: Pair, gap: str, near_is_red: bool, at: Curating) -> Candidate:
-    origin, crop = pair.picture.origin, None
-    if origin.source == ROADS:
-        crop = crop_around(hull((pair.near.box, pair.far.box)), pair.near.size, at.rules.crop_widths)
-    things = (pair.near, pair.far) if near_is_red else (pair.far, pair.near)
-    truth = {
-        "names": tuple(name_of(origin.source, one.kind, at) for one in things),
-        "boxes": tuple(within(one.box, crop) if crop else one.box for one in things),
-        "depths_m": tuple(one.nearest_m for one in things),
-    }
+    origin = pair.picture.origin
+    crop = crop_round_both(pair.near, pair.far, at) if origin.source == ROADS else None
+    truth = pair_truth((pair.near, pair.far) if near_is_red else (pair.far, pair.near), origin.source, crop, at)
     nearer = "" if pair.near.kind == pair.far.kind else f", {pair.near.kind} nearer"
     return Candidate(origin, " / ".join(pair.classes), f"{gap}{nearer}", truth, crop=crop)
 
