@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,15 +14,15 @@ import numpy as np
 import pandas as pd
 
 from snellen.core import files
+from snellen.core.drawing import FAINT, INK, MUTED, two_lines
 from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import arm_order, level_order, lines_of, metric_in, standing, subgroups, whole_tasks
-from snellen.reports.words import brief
+from snellen.reports.words import foreign
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, MUTED, FAINT = "#1c2733", "#66717d", "#dfe4e8"
 ABOVE, SAME, BELOW, PEOPLE = "#0067a5", "#7d8894", "#c4510c", "#1b8a5a"
 COLOURS = {"above": ABOVE, "same": SAME, "below": BELOW, "untold": INK, "none": INK}
 STYLE: dict[Any, Any] = {
@@ -62,10 +61,8 @@ def style() -> Iterator[None]:
 
 
 def fitted(name: str, width: int) -> str:
-    """A name in at most two lines, broken where words end if that will do."""
-    told = brief(name, 2 * width - 4)
-    lines = textwrap.wrap(told, width)
-    return "\n".join(lines if len(lines) <= 2 else (told[:width], told[width:]))
+    """A name in at most two lines, made safe to show."""
+    return two_lines(foreign(name, 400), width)
 
 
 def overview(run: LoadedRun) -> Figure:

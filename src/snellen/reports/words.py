@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any
 
+from snellen.core.drawing import without_middle
 from snellen.core.item import Item
 from snellen.core.score import Metric
 
@@ -55,8 +56,7 @@ def foreign(text: str, limit: int = 300) -> str:
 
 def brief(name: str, room: int) -> str:
     """A name with its middle left out where it is too long, for names differ at their ends."""
-    told = foreign(name, 400)
-    return told if len(told) <= room else f"{told[: room // 2]}…{told[-(room - 1 - room // 2) :]}"
+    return without_middle(foreign(name, 400), room)
 
 
 def answer_words(item: Item, answer: Any) -> str:

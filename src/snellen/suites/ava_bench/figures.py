@@ -6,20 +6,18 @@ Fonts and the like are the report's, which sets them while it draws.
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from snellen.core.drawing import FAINT, INK, MARKS, MUTED, SERIES, plain_axes, two_lines
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MUTED, FAINT = "#66717d", "#dfe4e8"
-SERIES = ("#0067a5", "#c4510c", "#1b8a5a", "#8a4f9e", "#a3871b", "#3d8fb5", "#b0415f", "#5b6770")
-MARKS = "osD^vPX*"
 MOST = 8
 """Subjects in one panel."""
 
@@ -32,21 +30,6 @@ class Levels:
     levels: Sequence[str]
     rows: Mapping[str, Sequence[Any]]
     chances: Sequence[float]
-
-
-def _label(name: str, width: int = 30) -> str:
-    """A name in at most two lines; the middle of a long one is left out, for names differ at their ends."""
-    room = 2 * width - 4
-    told = name if len(name) <= room else f"{name[: room // 2]}…{name[-(room - 1 - room // 2) :]}"
-    lines = textwrap.wrap(told, width)
-    return "\n".join(lines if len(lines) <= 2 else (told[:width], told[width:]))
-
-
-def _plain(axes: Axes, axis: str = "y") -> None:
-    axes.grid(axis=axis, color=FAINT, linewidth=0.7)  # type: ignore[arg-type]
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
-    axes.tick_params(length=0)
 
 
 def fingerprints(
@@ -69,7 +52,7 @@ def fingerprints(
         for name, look in lines:
             values = np.clip(np.array([*shares[name], shares[name][0]], float), 0, 1)
             told = f"{name} (reference)" if name == reference else name
-            axes.plot([*turns, 0], values, label=_label(told), **look)
+            axes.plot([*turns, 0], values, label=two_lines(told), **look)
         axes.set_xticks(turns, tasks, fontsize=8)
         axes.tick_params(axis="x", pad=10)  # else names left and right lie on the rim
         axes.set_ylim(0, 1)
@@ -89,10 +72,10 @@ def rank_map(subjects: Sequence[str], tasks: Sequence[str], ranks: Sequence[Sequ
     values = np.array(ranks, float)
     axes.imshow(values, cmap="Blues_r", vmin=1, vmax=len(subjects) * 1.15, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
-        ink = "white" if value <= (1 + len(subjects)) / 2.5 else "#1c2733"
+        ink = "white" if value <= (1 + len(subjects)) / 2.5 else INK
         axes.text(column, row, f"{value:g}", ha="center", va="center", color=ink, fontsize=8)
     axes.set_xticks(range(len(tasks)), tasks, rotation=40, ha="right")
-    axes.set_yticks(range(len(subjects)), [_label(name) for name in subjects])
+    axes.set_yticks(range(len(subjects)), [two_lines(name) for name in subjects])
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
     return figure
@@ -113,10 +96,10 @@ def subgroups(found: Sequence[Levels], scale: float, unit: str) -> Figure:
         at = np.arange(len(one.levels))
         look: dict[str, Any] = {"colors": MUTED, "linestyles": "--", "linewidth": 1.2, "label": "chance"}
         axes.hlines(scale * np.array(one.chances), at - 0.35, at + 0.35, **look)
-        axes.set_xticks(at, [_label(level, 14) for level in one.levels], fontsize=8)
+        axes.set_xticks(at, [two_lines(level, 14) for level in one.levels], fontsize=8)
         axes.set_xlim(-0.5, len(one.levels) - 0.5)
         axes.set_title(one.factor.replace("_", " "))
-        _plain(axes)
+        plain_axes(axes)
     panels[0].set_ylabel(unit)
     handles, told = panels[0].get_legend_handles_labels()
     figure.legend(handles, told, loc="outside lower left", ncols=3, fontsize=8.5)
@@ -129,7 +112,7 @@ def _dots(axes: Axes, rows: Sequence[Any], shift: float, scale: float, name: str
     ends = np.array([[row.low for _, row in held], [row.high for _, row in held]], float)
     bars = scale * np.nan_to_num(np.abs(ends - value))
     look: dict[str, Any] = {"color": SERIES[place], "marker": MARKS[place], "markersize": 5, "elinewidth": 1.3}
-    axes.errorbar([at for at, _ in held], scale * value, yerr=bars, linestyle="none", label=_label(name), **look)
+    axes.errorbar([at for at, _ in held], scale * value, yerr=bars, linestyle="none", label=two_lines(name), **look)
 
 
 def with_and_without(lines: Sequence[tuple[str, float, float]], chance: float) -> Figure:
@@ -145,10 +128,10 @@ def with_and_without(lines: Sequence[tuple[str, float, float]], chance: float) -
         axes.scatter([100 * bare], [place], color=SERIES[1], s=45, label=told[1] or None)
     if not math.isnan(chance):
         axes.axvline(100 * chance, color=MUTED, linestyle="--", linewidth=1.1, label="chance")
-    axes.set_yticks(range(len(lines)), [_label(name) for name, *_ in lines])
+    axes.set_yticks(range(len(lines)), [two_lines(name) for name, *_ in lines])
     axes.set_ylim(len(lines) - 0.5, -0.5)
     axes.set_xlim(-2, 102)
     axes.set_xlabel("spatial, percent right")
-    _plain(axes, "x")
+    plain_axes(axes, "x")
     figure.legend(loc="outside lower left", ncols=3, fontsize=8.5)
     return figure

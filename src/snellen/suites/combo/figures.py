@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from snellen.core.drawing import FAINT, INK, MARKS, MUTED, SERIES
 from snellen.core.runfolder import ArmCard
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, MUTED, FAINT = "#1c2733", "#66717d", "#dfe4e8"
-SERIES = ("#0067a5", "#c4510c", "#1b8a5a", "#8a4f9e", "#a3871b", "#3d8fb5", "#b0415f", "#5b6770")
-MARKS = "osD^vPX*"
 MOST_ARMS, MOST_MATRICES = 8, 6
 Line: TypeAlias = tuple[str, str, Sequence[Any]]
 """Subject, condition, and a row of results (or None) a level."""

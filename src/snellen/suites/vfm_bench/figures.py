@@ -6,13 +6,13 @@ Fonts and the like are the report's, which sets them while it draws.
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from snellen.core.drawing import INK, MARKS, MUTED, SERIES, percent_up, plain_axes, two_lines
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
 from snellen.suites.vfm_bench.curves import Interval
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from snellen.suites.vfm_bench.ablations import Change
     from snellen.suites.vfm_bench.shots_compared import Learnt
 
-INK, MUTED, FAINT = "#1c2733", "#66717d", "#dfe4e8"
-SERIES = ("#0067a5", "#c4510c", "#1b8a5a", "#8a4f9e", "#a3871b", "#3d8fb5", "#b0415f", "#5b6770")
-MARKS = "osD^vPX*"
 MOST = 8
 """Subjects in one figure."""
 THUMB_PX = 180
@@ -47,27 +44,6 @@ class Confused:
     times: str
     query: Media
     demo: Media | None
-
-
-def _label(name: str, width: int = 30) -> str:
-    """A name in at most two lines; the middle of a long one is left out, for names differ at their ends."""
-    room = 2 * width - 4
-    told = name if len(name) <= room else f"{name[: room // 2]}…{name[-(room - 1 - room // 2) :]}"
-    lines = textwrap.wrap(told, width)
-    return "\n".join(lines if len(lines) <= 2 else (told[:width], told[width:]))
-
-
-def _plain(axes: Axes, axis: str = "y") -> None:
-    axes.grid(axis=axis, color=FAINT, linewidth=0.7)  # type: ignore[arg-type]
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
-    axes.tick_params(length=0)
-
-
-def _percent_up(axes: Axes) -> None:
-    axes.set_ylim(-0.03, 1.03)
-    axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
-    _plain(axes)
 
 
 def _look(number: int) -> dict[str, Any]:
@@ -98,7 +74,7 @@ def by_shots(found: Sequence[Learnt], chances: Mapping[int, float]) -> Figure:
     for number, one in enumerate(shown):
         rows = {shots: row for shots, row in one.rows.items() if row.n}
         at, value = list(rows), [row.value for row in rows.values()]
-        curves.plot(at, value, linewidth=1.6, label=_label(one.line.name), **_look(number))
+        curves.plot(at, value, linewidth=1.6, label=two_lines(one.line.name), **_look(number))
         low, high = ([getattr(row, end) for row in rows.values()] for end in ("low", "high"))
         curves.fill_between(at, low, high, color=SERIES[number % len(SERIES)], alpha=0.13, linewidth=0)
     known = {shots: value for shots, value in chances.items() if not math.isnan(value)}
@@ -106,7 +82,7 @@ def by_shots(found: Sequence[Learnt], chances: Mapping[int, float]) -> Figure:
     curves.set_xticks(sorted(chances))
     curves.set_xlabel("solved examples of every class")
     curves.set_title("accuracy")
-    _percent_up(curves)
+    percent_up(curves)
     for axes, (name, values) in zip(beside, told.items(), strict=True):
         _dots(axes, name, values)
     _legend(figure, curves)
@@ -128,7 +104,7 @@ def _dots(axes: Axes, title: str, values: Sequence[Interval]) -> None:
     axes.set_xlim(max(-1.0, lowest) - 0.04, 1.04)
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
     axes.set_title(f"{title}, %")
-    _plain(axes, "x")
+    plain_axes(axes, "x")
 
 
 # Figures 6 and 8
@@ -158,8 +134,8 @@ def strategies(found: Sequence[tuple[str, Change]], order: Sequence[str]) -> Fig
         axes.set_title(panel)
         axes.set_xticks(sorted({shots for held, one in found if held == panel for shots in one.before}))
         axes.set_xlabel("solved examples of every class")
-        _percent_up(axes)
-    handles = [Line2D([], [], label=_label(name), **_look(number)) for number, name in enumerate(names)]
+        percent_up(axes)
+    handles = [Line2D([], [], label=two_lines(name), **_look(number)) for number, name in enumerate(names)]
     kinds = [Line2D([], [], color=INK, label="as it is"), Line2D([], [], color=INK, linestyle="--", label="changed")]
     figure.legend(handles=[*handles, *kinds], loc="outside lower left", ncols=4, fontsize=8.5)
     return figure
@@ -188,7 +164,7 @@ def causes(bars: Sequence[Bar], order: Sequence[str]) -> Figure:
         right.barh([at], [gain.value], 0.86 * height, color=colour, alpha=0.8)
         if not math.isnan(gain.low):
             right.hlines([at], [gain.low], [gain.high], colors=INK, linewidth=1.1)
-    left.set_yticks(range(len(names)), [_label(name) for name in names])
+    left.set_yticks(range(len(names)), [two_lines(name) for name in names])
     left.set_ylim(len(names) - 0.45, -0.55)
     left.set_xlim(0, 1.02)
     left.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
@@ -197,7 +173,7 @@ def causes(bars: Sequence[Bar], order: Sequence[str]) -> Figure:
     right.xaxis.set_major_formatter(lambda value, _: f"{100 * value:+.0f}" if value else "0")
     right.set_title("change in percent of accuracy without")
     for axes in (left, right):
-        _plain(axes, "x")
+        plain_axes(axes, "x")
     handles = [Patch(color=SERIES[n % len(SERIES)], alpha=0.8, label=what) for n, what in enumerate(helps)]
     figure.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=8.5)
     return figure
@@ -218,7 +194,7 @@ def by_level(groups: Sequence[Group], levels: Sequence[str], chances: Mapping[st
     axes.hlines(value, at - 0.35, at + 0.35, colors=MUTED, linestyles="--", linewidth=1.2, label="random policy")
     axes.set_xticks(range(len(levels)), levels)
     axes.set_xlim(-0.5, len(levels) - 0.5)
-    _percent_up(axes)
+    percent_up(axes)
     _legend(figure, axes, 2)
     return figure
 
@@ -234,7 +210,7 @@ def by_ways(groups: Sequence[Group], ways: Sequence[int]) -> Figure:
     axes.plot(at, 1 / at, color=MUTED, linestyle="--", linewidth=1.2, label="random policy")
     axes.set_xticks(ways)
     axes.set_xlabel("classes to choose from")
-    _percent_up(axes)
+    percent_up(axes)
     _legend(figure, axes, 2)
     return figure
 
@@ -252,7 +228,7 @@ def _series(axes: Axes, groups: Sequence[Group], places: Sequence[float], step: 
             yerr=np.nan_to_num(ends),
             linewidth=0.8 if joined else 0,
             elinewidth=1.3,
-            label=_label(name),
+            label=two_lines(name),
             **_look(number),
         )
 
@@ -271,11 +247,11 @@ def confused(sheet: Sequence[Confused], media: MediaFolder) -> Figure:
         place.set_axis_off()
     for number, one in enumerate(sheet):
         query, demo = places[2 * number], places[2 * number + 1]
-        query.set_title(_label(f"is “{one.truth}”", 32), fontsize=8.5)
-        demo.set_title(_label(f"taken for “{one.said}”", 32), fontsize=8.5)
+        query.set_title(two_lines(f"is “{one.truth}”", 32), fontsize=8.5)
+        demo.set_title(two_lines(f"taken for “{one.said}”", 32), fontsize=8.5)
         small: dict[str, Any] = {"fontsize": 8, "color": MUTED, "va": "top"}
-        query.text(0, -0.03, _label(one.task, 40), transform=query.transAxes, **small)
-        demo.text(0, -0.03, _label(f"{one.times} by {one.subject}", 40), transform=demo.transAxes, **small)
+        query.text(0, -0.03, two_lines(one.task, 40), transform=query.transAxes, **small)
+        demo.text(0, -0.03, two_lines(f"{one.times} by {one.subject}", 40), transform=demo.transAxes, **small)
         query.imshow(_thumb(one.query, media))
         if one.demo is None:
             demo.text(0.5, 0.5, "no picture", ha="center", va="center", color=MUTED)

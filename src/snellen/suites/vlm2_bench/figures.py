@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from snellen.core.drawing import INK, MARKS, MUTED, SERIES, percent_up, plain_axes
 from snellen.scoring.uncertainty import Paired
 from snellen.suites.vlm2_bench.heard import Arm, examined
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MUTED, FAINT = "#66717d", "#dfe4e8"
-SERIES = ("#0067a5", "#c4510c", "#1b8a5a", "#8a4f9e", "#a3871b", "#3d8fb5", "#b0415f", "#5b6770")
-MARKS = "osD^vPX*"
 FAMILIES = {"gc": "general cues", "oc": "objects", "pc": "people"}
 MOST_ARMS, MOST_SUBJECTS = 8, 6
 PAIR_CHANCE = 0.25
@@ -35,13 +33,6 @@ def _label(arm: Arm, width: int = 34) -> str:
     subject, condition = arm
     name = subject if condition == "vanilla" else f"{subject} [{condition}]"
     return "\n".join(textwrap.wrap(name, width, max_lines=2, placeholder="…"))
-
-
-def _plain(axes: Axes) -> None:
-    axes.grid(axis="y", color=FAINT, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
-    axes.tick_params(length=0)
 
 
 def by_cue(lines: Sequence[CueLine], cues: Sequence[str]) -> Figure:
@@ -69,9 +60,7 @@ def by_cue(lines: Sequence[CueLine], cues: Sequence[str]) -> Figure:
             axes.errorbar(at, value, yerr=ends, linestyle="none", elinewidth=1.3, label=_label(arm), **look)
         axes.set_xticks(range(len(cues)), cues)
         axes.set_xlim(-0.5, len(cues) - 0.5)
-        axes.set_ylim(-0.03, 1.03)
-        axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
-        _plain(axes)
+        percent_up(axes)
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower left", ncols=3, fontsize=8.5)
     return figure
@@ -113,11 +102,11 @@ def _bars(axes: Axes, bars: Sequence[Bar], tasks: Sequence[str], methods: Sequen
         number = methods.index(method)
         at = tasks.index(task) + (number - (len(methods) - 1) / 2) * width
         axes.bar([at], [gap.difference], 0.9 * width, color=SERIES[number % len(SERIES)], alpha=0.75)
-        axes.vlines([at], [gap.low], [gap.high], colors="#1c2733", linewidth=1.1)
+        axes.vlines([at], [gap.low], [gap.high], colors=INK, linewidth=1.1)
     axes.axhline(0, color=MUTED, linewidth=1.1)
     axes.set_xticks(range(len(tasks)), tasks)
     axes.set_xlim(-0.5, len(tasks) - 0.5)
-    _plain(axes)
+    plain_axes(axes)
 
 
 def _swatch(number: int, name: str) -> Any:
