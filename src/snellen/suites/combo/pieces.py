@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from snellen.core.cells import DASH, cell, percent, spanned
 from snellen.core.piece import Piece, Run
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 SPOKEN = {question: question.replace("-", " ") for question in perception.QUESTIONS}
 PLACE = ("subject", "condition", "repeat", "item_id")
-DASH = "–"
 
 
 def pieces(run: Run) -> Iterator[Piece]:
@@ -71,21 +71,6 @@ def _cards(run: Run) -> dict[tuple[str, str], ArmCard]:
     return {(arm.subject, arm.condition): arm for arm in run.card.arms}
 
 
-def _percent(value: float, n: int) -> str:
-    """A share in percent; a decimal only where there are enough units for it to mean something."""
-    return f"{100 * value:.{int(n >= 200)}f}"
-
-
-def _cell(row: Any) -> str:
-    """Percent right with its interval, and what was not answered or failed."""
-    if row is None:
-        return DASH
-    told = f"{_percent(row.value, row.n)} [{_percent(row.low, row.n)}, {_percent(row.high, row.n)}]"
-    for share, name in ((row.no_answer_rate, "no answer"), (row.failure_rate, "failed")):
-        told += f", {name} {100 * share:.0f} %" if share > 0 else ""
-    return told
-
-
 def _chances(rows: pd.DataFrame, levels: Sequence[str]) -> list[str]:
     """Chance at each level: one number, or the range where arms were asked different items."""
     told = []
@@ -100,8 +85,7 @@ def _share(values: Sequence[float], clusters: Sequence[str]) -> str:
     if not len(values):
         return DASH
     low, high = cluster_wilson(np.asarray(values, float), np.asarray(clusters, str))
-    n = len(set(clusters))
-    return f"{_percent(float(np.mean(values)), n)} [{_percent(low, n)}, {_percent(high, n)}]"
+    return spanned(float(np.mean(values)), low, high, len(set(clusters)))
 
 
 # Tables 2 and 3
@@ -117,7 +101,7 @@ def table_2(run: Run) -> Iterator[Piece]:
     lines = []
     for subject, condition, levels in arms:
         mean = float(np.mean([levels[question].value for question in TABLE_2_QUESTIONS]))
-        lines.append([subject, condition, *(_cell(levels.get(question)) for question in asked), f"{100 * mean:.1f}"])
+        lines.append([subject, condition, *(cell(levels.get(question)) for question in asked), f"{100 * mean:.1f}"])
     conditions = {(subject, condition) for subject, condition, _ in arms}
     whole = rows[[(s, c) in conditions for s, c in zip(rows["subject"], rows["condition"], strict=True)]]
     lines.append(["(chance)", "", *_chances(whole, asked), ""])
@@ -140,7 +124,7 @@ def table_3(run: Run) -> Iterator[Piece]:
     for subject, condition, levels in _arms(rows):
         first, second = (levels.get(task) for task in tasks)
         both = _mean_of_two(first, second) if first is not None and second is not None else DASH
-        lines.append([subject, condition, _cell(first), _cell(second), both])
+        lines.append([subject, condition, cell(first), cell(second), both])
     lines.append(["(chance)", "", *chances, chances[0] if chances[0] == chances[1] else ""])
     note = "Percent right of four options, with 95 % interval. The paper's values stand only in a picture."
     frame = pd.DataFrame(lines, columns=["subject", "condition", "Img2Text", "Text2Img", "mean"])
@@ -152,8 +136,7 @@ def _mean_of_two(first: Any, second: Any) -> str:
     value = (first.value + second.value) / 2
     low = value - np.hypot(first.value - first.low, second.value - second.low) / 2
     high = value + np.hypot(first.high - first.value, second.high - second.value) / 2
-    n = first.n + second.n
-    return f"{_percent(value, n)} [{_percent(low, n)}, {_percent(high, n)}]"
+    return spanned(value, low, high, first.n + second.n)
 
 
 # Figure 6: solved examples against none
@@ -170,7 +153,7 @@ def figure_6(run: Run) -> Iterator[Piece]:
             before, after, gap = compared
             found.append((without, SPOKEN[question], before, after))
             apart = f"{100 * gap.difference:+.1f} [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]"
-            shares = _percent(before, gap.n), _percent(after, gap.n)
+            shares = percent(before, gap.n), percent(after, gap.n)
             lines.append([without.subject, without.condition, SPOKEN[question], gap.n, *shares, apart])
     if not lines:
         return
@@ -233,13 +216,13 @@ def figure_7(run: Run) -> Iterator[Piece]:
     pairs = {(s, c): levels[""] for s, c, levels in _arms(_results(run, categories.TASK, metric="all_correct"))}
     lines, drawn, cards = [], [], _cards(run)
     for subject, condition, levels in _arms(rows):
-        arm, cells = (subject, condition), [_cell(levels.get(level)) for level in LEVELS]
+        arm, cells = (subject, condition), [cell(levels.get(level)) for level in LEVELS]
         how = _how(subject, cards.get(arm))
-        lines.append([subject, condition, how, *cells, _cell(whole.get(arm)), _cell(pairs.get(arm))])
+        lines.append([subject, condition, how, *cells, cell(whole.get(arm)), cell(pairs.get(arm))])
         drawn.append((subject, condition, [levels.get(level) for level in LEVELS]))
     chances = _chances(rows, LEVELS)
     both = rows, _results(run, categories.TASK, metric="all_correct")
-    overall = [_percent(float(held["chance"].mean()), 0) for held in both]
+    overall = [percent(float(held["chance"].mean()), 0) for held in both]
     lines.append(["(chance)", "", "", *chances, *overall])
     note = (
         "Percent right with 95 % interval, by the distance between the two categories. 'All of a pair': share of pairs "
@@ -354,7 +337,7 @@ def positions(run: Run) -> Iterator[Piece]:
 
 def _said_and_right(said: Sequence[int], right: Sequence[int], place: int, clusters: Sequence[str]) -> str:
     chosen = _share([float(n == place) for n in said], clusters)
-    return f"{chosen} ({_percent(float(np.mean([n == place for n in right])), len(right))})"
+    return f"{chosen} ({percent(float(np.mean([n == place for n in right])), len(right))})"
 
 
 def confusions(run: Run) -> Iterator[Piece]:

@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from snellen.core.cells import DASH, percent
 from snellen.core.piece import Piece, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.vfm_bench import figures
 from snellen.suites.vfm_bench.curves import Curve, Interval, average, common, curve_of, gain_at, phi
 from snellen.suites.vfm_bench.heard import (
-    DASH,
     Line,
     Lines,
     cell,
     derived,
     examined,
-    percent,
     result_rows,
     runs_of,
     spanned,

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from snellen.core.cells import DASH
 from snellen.core.piece import Piece, Run
 from snellen.core.seeds import stream
 from snellen.suites.vfm_bench import figures
-from snellen.suites.vfm_bench.heard import DASH, Line, cell, chance_of, examined, result_rows, spanned
+from snellen.suites.vfm_bench.heard import Line, cell, chance_of, examined, result_rows, spanned
 from snellen.suites.vfm_bench.items import INDUSTRIES, LEVELS
 
 Floats = npt.NDArray[np.float64]

@@ -10,12 +10,13 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from snellen.core import cells
+from snellen.core.cells import DASH, percent
 from snellen.core.piece import Run
 from snellen.core.seeds import stream
 from snellen.suites.vfm_bench.curves import Curve, Interval, curve_of, interval
 from snellen.suites.vfm_bench.items import SHOTS, TASK
 
-DASH = "–"
 Setting: TypeAlias = tuple[tuple[str, str], ...]
 """The axes that a condition moves with their values, shots left out; empty for the paper's main setting."""
 
@@ -151,18 +152,12 @@ def _no_base(curve: Curve) -> str:
 # Words
 
 
-def percent(value: float, n: int) -> str:
-    """A share in percent; a decimal only where there are enough items for it to mean something."""
-    return f"{100 * value:.{int(n >= 200)}f}"
-
-
 def spanned(value: float, low: float, high: float, n: int, sign: str = "") -> str:
     """A share in percent with its interval; without one where it cannot be told, or has no width."""
-    places = f"{sign}.{int(n >= 200)}f"
-    told = f"{100 * value:{places}}"
+    told = percent(value, n, sign)
     if math.isnan(low) or high - low < 1e-12:
         return told
-    return f"{told} [{100 * low:{places}}, {100 * high:{places}}]"
+    return f"{told} [{percent(low, n, sign)}, {percent(high, n, sign)}]"
 
 
 def derived(found: Interval, reason: str, sign: str = "") -> str:
@@ -173,15 +168,8 @@ def derived(found: Interval, reason: str, sign: str = "") -> str:
 
 
 def cell(row: Any) -> str:
-    """A row of results: percent right with interval, and what was not answered or failed."""
-    if row is None:
-        return DASH
-    if row.n == 0:
-        return "declined" if row.not_applicable > 0 else DASH
-    told = spanned(row.value, row.low, row.high, row.n)
-    for rate, name in ((row.no_answer_rate, "no answer"), (row.failure_rate, "failed")):
-        told += f", {name} {100 * rate:.0f} %" if rate > 0 else ""
-    return told
+    """As `core.cells.cell`, with the interval as in `spanned`."""
+    return cells.cell(row, spanned)
 
 
 def counts(numbers: Iterable[int]) -> str:

@@ -8,10 +8,11 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
+from snellen.core.cells import DASH
 from snellen.core.piece import Piece, Run
 from snellen.core.runfolder import ArmCard
 from snellen.suites.vfm_bench.curves import Curve, Interval, common, curve_of, delta, eta
-from snellen.suites.vfm_bench.heard import DASH, Line, derived, told_interval
+from snellen.suites.vfm_bench.heard import Line, derived, told_interval
 from snellen.suites.vfm_bench.published import DELTA_GAIN, ETA_GAIN
 
 Statistic: TypeAlias = Callable[[Curve], float | None]

@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
+from snellen.core.cells import DASH, percent
 from snellen.core.piece import Piece, Run
 from snellen.suites.vfm_bench import figures
 from snellen.suites.vfm_bench.curves import Interval, delta, delta_above_chance, eta, eta_above_chance
 from snellen.suites.vfm_bench.heard import (
-    DASH,
     Line,
     cell,
     chance_of,
@@ -22,7 +22,6 @@ from snellen.suites.vfm_bench.heard import (
     derived,
     no_gain_reason,
     no_room_reason,
-    percent,
     result_rows,
     told_interval,
 )

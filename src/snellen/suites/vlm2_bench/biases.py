@@ -11,20 +11,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from snellen.core.cells import DASH, cell, percent
 from snellen.core.piece import Piece, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_bootstrap, cluster_wilson
-from snellen.suites.vlm2_bench.heard import (
-    DASH,
-    ORDER,
-    Arm,
-    by_arm,
-    cell,
-    percent,
-    result_rows,
-    score_rows,
-    share,
-)
+from snellen.suites.vlm2_bench.heard import ORDER, Arm, by_arm, result_rows, score_rows, share
 from snellen.suites.vlm2_bench.items import COUNTS, GROUPS, TRUE_FALSE
 
 Flag: TypeAlias = Literal["yes-bias", "no-bias", ""]

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from snellen.core.cells import DASH, spanned
 from snellen.core.piece import Run
 from snellen.core.runfolder import ArmCard
 from snellen.scoring.uncertainty import cluster_wilson
@@ -20,7 +21,6 @@ from snellen.suites.vlm2_bench.scoring import protocols
 
 ORDER = (*COLUMNS, "oc-vid")
 """Tasks as Table 1 has them; the twin of pc-vid, which is ours, comes last."""
-DASH = "–"
 Arm: TypeAlias = tuple[str, str]
 """Subject and condition."""
 Units: TypeAlias = Mapping[str, Mapping[Arm, pd.DataFrame]]
@@ -123,29 +123,6 @@ def arm_cards(run: Run) -> dict[Arm, ArmCard]:
 # Words
 
 
-def percent(value: float, n: int) -> str:
-    """A share in percent; a decimal only where there are enough units for it to mean something."""
-    return f"{100 * value:.{int(n >= 200)}f}"
-
-
-def spanned(value: float, low: float, high: float, n: int) -> str:
-    """A share in percent with its interval, where there is one."""
-    told = percent(value, n)
-    return told if math.isnan(low) else f"{told} [{percent(low, n)}, {percent(high, n)}]"
-
-
-def cell(row: Any) -> str:
-    """A row of results: percent with interval, and what was not answered or failed."""
-    if row is None:
-        return DASH
-    if row.n == 0:
-        return "declined" if row.not_applicable > 0 else DASH
-    told = spanned(row.value, row.low, row.high, row.n)
-    for rate, name in ((row.no_answer_rate, "no answer"), (row.failure_rate, "failed")):
-        told += f", {name} {100 * rate:.0f} %" if rate > 0 else ""
-    return told
-
-
 def share(values: Sequence[float], clusters: Sequence[str]) -> str:
     """The mean of values 0..1 in percent with its interval."""
     if not len(values):
@@ -166,11 +143,6 @@ def spread(values: Sequence[float]) -> str:
     if not found:
         return DASH
     return "–".join(f"{x:g}" for x in dict.fromkeys((found[0], found[-1])))
-
-
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def clipped(text: str, room: int = 300) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from snellen.core.cells import cell
 from snellen.core.piece import Piece, Run
-from snellen.suites.vlm2_bench.heard import cell, fakes_last, metric_of, result_rows, score_rows
+from snellen.suites.vlm2_bench.heard import fakes_last, metric_of, result_rows, score_rows
 from snellen.suites.vlm2_bench.items import VIDEOS
 from snellen.suites.vlm2_bench.scoring import TOP
 

@@ -9,22 +9,14 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
+from snellen.core.cells import DASH, percent
 from snellen.core.item import Item
 from snellen.core.piece import Piece, Run
 from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.vlm2_bench import figures
-from snellen.suites.vlm2_bench.heard import (
-    DASH,
-    Arm,
-    Units,
-    arm_cards,
-    clipped,
-    examined,
-    percent,
-    points,
-)
+from snellen.suites.vlm2_bench.heard import Arm, Units, arm_cards, clipped, examined, points
 from snellen.suites.vlm2_bench.items import TRUE_FALSE
 from snellen.suites.vlm2_bench.prompts import core
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from snellen.core.cells import cell
 from snellen.core.piece import Piece, Run
-from snellen.suites.vlm2_bench.heard import ORDER, by_arm, cell, examined, result_rows, share
+from snellen.suites.vlm2_bench.heard import ORDER, by_arm, examined, result_rows, share
 
 # Refusals
 

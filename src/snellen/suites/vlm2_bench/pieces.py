@@ -14,25 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from snellen.core.cells import DASH, cell, listed, spanned
 from snellen.core.piece import Piece, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_bootstrap, wilson
 from snellen.suites.vlm2_bench import biases, figures, judged, methods_compared, persons_named
-from snellen.suites.vlm2_bench.heard import (
-    DASH,
-    ORDER,
-    Arm,
-    Units,
-    all_units,
-    apart,
-    by_arm,
-    cell,
-    listed,
-    points,
-    result_rows,
-    spanned,
-    spread,
-)
+from snellen.suites.vlm2_bench.heard import ORDER, Arm, Units, all_units, apart, by_arm, points, result_rows, spread
 from snellen.suites.vlm2_bench.published import (
     CAMERA_READY,
     CAMERA_READY_AVERAGES,
