@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from snellen.core.cells import unheard
 from snellen.core.piece import Run
 from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric
@@ -174,9 +175,7 @@ def cell(row: Any, metric: Metric) -> str:
     told = number(row.value, metric, row.n)
     if not math.isnan(row.low):
         told += f" [{number(row.low, metric, row.n)}, {number(row.high, metric, row.n)}]"
-    for rate, name in ((row.no_answer_rate, "no answer"), (row.failure_rate, "failed")):
-        told += f", {name} {100 * rate:.0f} %" if rate > 0 else ""
-    return told
+    return told + unheard(row)
 
 
 def span(told: Ranked, places: int = 1) -> str:
