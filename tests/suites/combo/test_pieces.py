@@ -272,7 +272,7 @@ def test_letters_are_those_shown_when_options_are_shuffled(toy: ItemSet, tmp_pat
 
 
 def test_confusions_name_the_commonest_mistakes_of_examined_subjects(found: dict[str, Piece], toy: ItemSet) -> None:
-    from snellen.suites.combo.pieces import _commonest, _counts
+    from snellen.suites.combo.confusions import _commonest, _counts
 
     told = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", None), ("blue", "blue")]
     rows = pd.DataFrame([map(json.dumps, pair) for pair in told], columns=["truth", "said"])
