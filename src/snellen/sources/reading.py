@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box
@@ -16,6 +16,8 @@ EXAMPLES = 10
 """So many places are named for each kind of note; a damaged download may have a million of them."""
 
 Kind: TypeAlias = Literal["missing", "unreadable", "odd", "left out"]
+State: TypeAlias = Literal["absent", "broken", "whole"]
+Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,49 @@ class Noted:
     where: tuple[str, ...]
 
 
+class Notes:
+    """Notes as they come, put together by kind and wording."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[Kind, str], Noted] = {}
+
+    def add(self, one: Note) -> None:
+        """One note more."""
+        key = (one.kind, one.what)
+        held = self._held.get(key, Noted(one.kind, one.what, 0, ()))
+        where = (*held.where, one.where) if held.count < EXAMPLES else held.where
+        self._held[key] = Noted(one.kind, one.what, held.count + 1, where)
+
+    def apart(self, read: Iterable[Thing | Note]) -> Iterator[Thing]:
+        """What is no note. Notes are kept here, and so is what a reader's SnellenError says: a library is not there."""
+        try:
+            for one in read:
+                if isinstance(one, Note):
+                    self.add(one)
+                else:
+                    yield one
+        except SnellenError as error:
+            self.add(Note("missing", "what the reader needs", str(error)))
+
+    def promised(self, names: Iterable[str], found: Container[str], what: str) -> None:
+        """A note for each of the names of a card that was not found."""
+        for name in names:
+            if name not in found:
+                self.add(Note("missing", what, name))
+
+    def told(self) -> tuple[Noted, ...]:
+        """All of them, in the order in which the first of each kind and wording came."""
+        return tuple(self._held.values())
+
+
+def state_of(there: bool, count: int, notes: Iterable[Noted]) -> State:
+    """`absent`: no such folder; `broken`: nothing found, or something missing or unreadable."""
+    if not there:
+        return "absent"
+    bad = any(note.kind in ("missing", "unreadable") for note in notes)
+    return "broken" if bad or not count else "whole"
+
+
 @dataclass(frozen=True)
 class Inventory:
     """What a folder holds. `found` leads from object to label to the number of records."""
@@ -107,12 +152,9 @@ class Inventory:
         return sum(sum(labels.values()) for labels in self.found.values())
 
     @property
-    def state(self) -> Literal["absent", "broken", "whole"]:
-        """`absent`: no such folder; `broken`: nothing found, or something missing or unreadable."""
-        if not self.there:
-            return "absent"
-        bad = any(note.kind in ("missing", "unreadable") for note in self.notes)
-        return "broken" if bad or not self.records else "whole"
+    def state(self) -> State:
+        """See `state_of`."""
+        return state_of(self.there, self.records, self.notes)
 
 
 @dataclass(frozen=True)
@@ -127,8 +169,7 @@ class Source:
 
         What cannot be used is left out; `check` says what that is. Raises SnellenError where there is no folder.
         """
-        if not root.is_dir():
-            raise SnellenError(f"{self.card.name}: {root} is no folder; put there: {self.card.layout}")
+        need_folder(root, self.card.name, self.card.layout)
         for one in self.reader.scan(root):
             if isinstance(one, Found):
                 yield self._record(one)
@@ -138,24 +179,17 @@ class Source:
 
         `counted` is called once a record. Damage is told, never raised.
         """
-        name = self.card.name
+        card, notes = self.card, Notes()
         if not root.is_dir():
-            return Inventory(name, str(root), there=False)
+            return Inventory(card.name, str(root), there=False)
         found: dict[str, dict[str, int]] = {}
-        notes: dict[tuple[Kind, str], Noted] = {}
-        try:
-            for one in self._looked_at(root):
-                if isinstance(one, Found):
-                    labels = found.setdefault(one.object, {})
-                    labels[one.label] = labels.get(one.label, 0) + 1
-                    counted()
-                else:
-                    collect(notes, one)
-        except SnellenError as error:  # a library that a reader needs is not there
-            collect(notes, Note("missing", "what the reader needs", str(error)))
-        for thing in self._promised(found):
-            collect(notes, thing)
-        return Inventory(name, str(root), found, tuple(notes.values()))
+        for one in notes.apart(self._looked_at(root)):
+            labels = found.setdefault(one.object, {})
+            labels[one.label] = labels.get(one.label, 0) + 1
+            counted()
+        notes.promised(card.objects, found, "no picture of this object")
+        notes.promised(card.labels, set[str]().union(*found.values()), "no picture of this class")
+        return Inventory(card.name, str(root), found, notes.told())
 
     def _looked_at(self, root: Path) -> Iterator[Found | Note]:
         for one in self.reader.scan(root):
@@ -171,15 +205,6 @@ class Source:
             if isinstance(one.mask, InFile) and isinstance(one.picture, InFile):
                 yield from _compare(one.id, one.picture.path, one.mask.path)
 
-    def _promised(self, found: Mapping[str, Mapping[str, int]]) -> Iterator[Note]:
-        labels = {label for held in found.values() for label in held}
-        for name in self.card.objects:
-            if name not in found:
-                yield Note("missing", "no picture of this object", name)
-        for name in self.card.labels:
-            if name not in labels:
-                yield Note("missing", "no picture of this class", name)
-
     def _record(self, one: Found) -> Record:
         card = self.card
         return Record(
@@ -188,12 +213,10 @@ class Source:
         )  # fmt: skip
 
 
-def collect(notes: dict[tuple[Kind, str], Noted], one: Note) -> None:
-    """Add a note to those of its kind and wording."""
-    key = (one.kind, one.what)
-    held = notes.get(key, Noted(one.kind, one.what, 0, ()))
-    where = (*held.where, one.where) if held.count < EXAMPLES else held.where
-    notes[key] = Noted(one.kind, one.what, held.count + 1, where)
+def need_folder(root: Path, name: str, layout: str) -> None:
+    """Raise SnellenError where the folder of a source is not there."""
+    if not root.is_dir():
+        raise SnellenError(f"{name}: {root} is no folder; put there: {layout}")
 
 
 def look_at_file(path: Path) -> tuple[int, int]:

@@ -6,11 +6,10 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box
-from snellen.sources.reading import Kind, Note, Noted, Reader, collect, look_at_file
+from snellen.sources.reading import Note, Noted, Notes, Reader, State, look_at_file, need_folder, state_of
 from snellen.sources.records import InFile
 from snellen.sources.scenes import InDepthPng, InVideo, Marked, Scene, Seen
 
@@ -65,12 +64,9 @@ class SceneInventory:
     there: bool = True
 
     @property
-    def state(self) -> Literal["absent", "broken", "whole"]:
-        """`absent`: no such folder; `broken`: no scene found, or something missing or unreadable."""
-        if not self.there:
-            return "absent"
-        bad = any(note.kind in ("missing", "unreadable") for note in self.notes)
-        return "broken" if bad or not self.scenes else "whole"
+    def state(self) -> State:
+        """See `state_of`."""
+        return state_of(self.there, self.scenes, self.notes)
 
 
 @dataclass(frozen=True)
@@ -89,8 +85,7 @@ class SceneSource:
 
     def scenes_and_notes(self, root: Path) -> Iterator[Scene | Note]:
         """As `scenes`, and between them what a person should know of what is left out."""
-        if not root.is_dir():
-            raise SnellenError(f"{self.card.name}: {root} is no folder; put there: {self.card.layout}")
+        need_folder(root, self.card.name, self.card.layout)
         for one in self.reader.scan(root):
             if isinstance(one, Note):
                 yield one
@@ -102,26 +97,18 @@ class SceneSource:
 
         `counted` is called once a scene. Damage is told, never raised.
         """
+        card, notes = self.card, Notes()
         if not root.is_dir():
-            return SceneInventory(self.card.name, str(root), there=False)
-        notes: dict[tuple[Kind, str], Noted] = {}
+            return SceneInventory(card.name, str(root), there=False)
         labels: dict[str, int] = {}
         scenes = asked = 0
-        try:
-            for one in self._looked_at(root):
-                if isinstance(one, Note):
-                    collect(notes, one)
-                    continue
-                scenes, asked = scenes + 1, asked + len(one.asked)
-                for thing in one.marked:
-                    labels[thing.label] = labels.get(thing.label, 0) + 1
-                counted()
-        except SnellenError as error:  # a library that a reader needs is not there
-            collect(notes, Note("missing", "what the reader needs", str(error)))
-        for name in self.card.labels:
-            if name not in labels:
-                collect(notes, Note("missing", "nothing of this class", name))
-        return SceneInventory(self.card.name, str(root), scenes, asked, labels, tuple(notes.values()))
+        for one in notes.apart(self._looked_at(root)):
+            scenes, asked = scenes + 1, asked + len(one.asked)
+            for thing in one.marked:
+                labels[thing.label] = labels.get(thing.label, 0) + 1
+            counted()
+        notes.promised(card.labels, labels, "nothing of this class")
+        return SceneInventory(card.name, str(root), scenes, asked, labels, notes.told())
 
     def _looked_at(self, root: Path) -> Iterator[Seen | Note]:
         seen = set[str]()
