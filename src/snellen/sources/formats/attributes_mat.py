@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snellen.sources.formats.matlab import read_variable
 from snellen.sources.formats.walking import folders_holding, name_below, pictures
 from snellen.sources.reading import Found, Note
 from snellen.sources.records import InFile
@@ -73,19 +74,10 @@ class AttributesMat:
 
 
 def read_column(path: Path, variable: str) -> NDArray[np.float64] | str:
-    """The variable of a MATLAB file (version 4 to 7.2) as one column of numbers, or what is wrong with the file."""
+    """The variable of a MATLAB file as one column of numbers, or what is wrong with the file."""
     import numpy as np
-    import scipy.io
 
-    try:
-        held = scipy.io.loadmat(path, variable_names=[variable])
-        return np.asarray(held[variable], dtype=np.float64).reshape(-1)
-    except NotImplementedError:
-        return "MATLAB 7.3 file, which is not read here; save it again in MATLAB with -v7"
-    except KeyError:
-        return f"MATLAB file without the variable {variable}"
-    except Exception as error:  # noqa: BLE001  # loadmat raises whatever a damaged file leads it to
-        return f"not a readable MATLAB file ({type(error).__name__}); copy it again"
+    return read_variable(path, variable, lambda held: np.asarray(held, dtype=np.float64))
 
 
 def _attribute(

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from snellen.sources.formats.json_stream import stream_json
+from snellen.sources.formats.matlab import read_variable
 from snellen.sources.formats.walking import folders_holding, name_below
 from snellen.sources.reading import Note
 from snellen.sources.scene_reading import scene_in_file
@@ -130,17 +131,8 @@ class Iiit5k:
 def read_struct(path: Path, variable: str, fields: tuple[str, ...]) -> list[tuple[str, ...]] | str:
     """Rows of a MATLAB struct array (version 5 to 7.2) as texts, or what is wrong with the file."""
     import numpy as np
-    import scipy.io
 
-    try:
-        with path.open("rb") as file:
-            held = scipy.io.loadmat(file, variable_names=[variable])[variable].reshape(-1)  # type: ignore[arg-type]
+    def texts(held: Any) -> list[tuple[str, ...]]:
         return [tuple("".join(str(one) for one in np.ravel(row[field])) for field in fields) for row in held]
-    except FileNotFoundError:
-        return "file of the layout is not there"
-    except NotImplementedError:
-        return "MATLAB 7.3 file, which is not read here; save it again in MATLAB with -v7"
-    except KeyError:
-        return f"MATLAB file without the variable {variable}"
-    except Exception as error:  # noqa: BLE001  # loadmat raises whatever a damaged file leads it to
-        return f"not a readable MATLAB file ({type(error).__name__}); copy it again"
+
+    return read_variable(path, variable, texts)
