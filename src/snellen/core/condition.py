@@ -20,6 +20,13 @@ def near(word: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}"
 
 
+def refuse_unknown(given: Iterable[str], known: Iterable[str], where: str) -> None:
+    """Raise SnellenError for the first word that is not known: `where`, the word, and the nearest one there is."""
+    known = list(known)
+    if unknown := next((word for word in given if word not in known), None):
+        raise SnellenError(f"{where} {unknown!r}; {near(unknown, known)}")
+
+
 @dataclass(frozen=True)
 class Axis:
     """One thing that may be varied. `values` are all it may take; the first is the default, the paper's main setting.

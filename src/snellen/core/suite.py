@@ -172,10 +172,13 @@ class BuildOptions:
 
         Raises SnellenError for less than one.
         """
-        n = self.n if self.n is not None else quick if self.quick else checkup
-        if n < 1:
-            raise SnellenError(f"{suite}: --n {n} makes no items; give 1 or more")
-        return n
+        self.need_items(suite)
+        return self.n if self.n is not None else quick if self.quick else checkup
+
+    def need_items(self, suite: str) -> None:
+        """Raise SnellenError where less than one item is wanted."""
+        if self.n is not None and self.n < 1:
+            raise SnellenError(f"{suite}: --n {self.n} makes no items; give 1 or more")
 
 
 class Recipe(typing.Protocol):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import yaml
 
-from snellen.core.condition import near
+from snellen.core.condition import near, refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.sources import SCENES, SOURCES
 
 FILE = "sources.yaml"
+ALL = "data"
+"""What recipes call a source that is a folder of sources, one folder each."""
 
 
 def find_folders(root: Path, names: Iterable[str] = SOURCES) -> dict[str, Path]:
@@ -38,3 +40,25 @@ def find_folders(root: Path, names: Iterable[str] = SOURCES) -> dict[str, Path]:
         if name in folders:
             folders[name] = root / Path(place).expanduser()
     return folders
+
+
+def given_folders(
+    given: Mapping[str, Path], names: Iterable[str], suite: str, others: Sequence[str] = ()
+) -> dict[str, Path]:
+    """The folder of every dataset that a recipe `curated` is given, by the name of its source, in the order of `names`.
+
+    `names` are those of `SOURCES` or of `SCENES`, `others` may be given besides. Raises SnellenError for names that are
+    neither, and where there is no dataset at all.
+    """
+    names = list(names)
+    refuse_unknown(given, [*names, ALL, *others], f"{suite} --from curated: no source")
+    folders: dict[str, Path] = {}
+    if ALL in given:
+        folders = {name: path for name, path in find_folders(given[ALL], names).items() if path.is_dir()}
+    folders |= {name: path for name, path in given.items() if name not in (ALL, *others)}
+    if not folders:
+        raise SnellenError(
+            f"{suite} --from curated: no dataset to build from; give --source NAME=DIR, or --source {ALL}=ROOT with "
+            "one folder a dataset (`snellen sources list` names them all, and says how their folders look)"
+        )
+    return {name: folders[name] for name in names if name in folders}

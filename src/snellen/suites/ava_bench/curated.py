@@ -17,7 +17,7 @@ from typing import Any
 
 from snellen.compute import Progress
 from snellen.core import files
-from snellen.core.condition import near
+from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Media, Split
@@ -25,7 +25,7 @@ from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_it
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.sources import SCENES
-from snellen.sources.folders import find_folders
+from snellen.sources.folders import ALL, given_folders
 from snellen.sources.reading import Note
 from snellen.suites.ava_bench.curation import (
     absolute_depth,
@@ -69,8 +69,8 @@ ABILITIES: tuple[Ability, ...] = (
     scene.ABILITY,
     nearer.ABILITY,
 )
-ALL, CHOICES = "data", "choices"
-"""Names of sources that are a folder of datasets, and the user's own reviewed files."""
+CHOICES = "choices"
+"""What a source of the user's own reviewed files is called."""
 TRAIN = 4
 """With `n`, training items for each test item."""
 ONE_SIDE = "class or bin with too few pictures to have some for training and some for testing"
@@ -131,7 +131,7 @@ class Curated:
         refuse_existing(options.out)
         at = self._begin(options)
         if step := proposals.step_of(options):
-            return proposals.build_step(step, options, lambda: source_folders(options.sources), at)
+            return proposals.build_step(step, options, lambda: _folders(options), at)
         chosen = choose(options, at)
         pictures = Pictures(MediaFolder(options.out / "media"))
         ready = split_up(list(opened(chosen, pictures, options, at)), at)
@@ -159,31 +159,13 @@ class Curated:
         )
 
     def _begin(self, options: BuildOptions) -> Curating:
-        if options.n is not None and options.n < 1:
-            raise SnellenError(f"{SUITE}: --n {options.n} makes no items; give 1 or more")
-        if unknown := next((name for name in options.inputs if name not in proposals.INPUTS), None):
-            raise SnellenError(f"{SUITE} --from curated: no --input {unknown!r}; {near(unknown, proposals.INPUTS)}")
+        options.need_items(SUITE)
+        refuse_unknown(options.inputs, proposals.INPUTS, f"{SUITE} --from curated: no --input")
         return Curating(self.rules, read_choices(options.sources.get(CHOICES)), options.seed)
 
 
-def source_folders(given: Mapping[str, Path]) -> dict[str, Path]:
-    """The folder of every dataset that is given, in the order of the registry.
-
-    Raises SnellenError for names that are no dataset, and where there is none at all.
-    """
-    known = [*SCENES, ALL, CHOICES]
-    if unknown := next((name for name in given if name not in known), None):
-        raise SnellenError(f"{SUITE} --from curated: no source {unknown!r}; {near(unknown, known)}")
-    folders: dict[str, Path] = {}
-    if ALL in given:
-        folders = {name: path for name, path in find_folders(given[ALL], SCENES).items() if path.is_dir()}
-    folders |= {name: path for name, path in given.items() if name not in (ALL, CHOICES)}
-    if not folders:
-        raise SnellenError(
-            f"{SUITE} --from curated: no dataset to build from; give --source NAME=DIR, or --source {ALL}=ROOT with "
-            "one folder a dataset (`snellen sources list` names them all, and says how their folders look)"
-        )
-    return {name: folders[name] for name in SCENES if name in folders}
+def _folders(options: BuildOptions) -> dict[str, Path]:
+    return given_folders(options.sources, SCENES, SUITE, (CHOICES,))
 
 
 def wanted(options: BuildOptions, folders: Iterable[str] | None) -> list[Ability]:
@@ -192,8 +174,7 @@ def wanted(options: BuildOptions, folders: Iterable[str] | None) -> list[Ability
     Raises SnellenError for unknown tasks, and for named ones without a dataset.
     """
     known = [*(task for ability in ABILITIES for task in ability.tasks), *proposals.TASKS]
-    if unknown := next((task for task in options.tasks if task not in known), None):
-        raise SnellenError(f"{SUITE} --from curated: no task {unknown!r}; {near(unknown, known)}")
+    refuse_unknown(options.tasks, known, f"{SUITE} --from curated: no task")
     found = []
     for ability in ABILITIES:
         named = [task for task in ability.tasks if task in options.tasks]
@@ -210,7 +191,7 @@ def wanted(options: BuildOptions, folders: Iterable[str] | None) -> list[Ability
 
 def choose(options: BuildOptions, at: Curating) -> list[tuple[Ability, list[Candidate]]]:
     """What every ability chooses of all scenes of its datasets. No picture is opened."""
-    folders = source_folders(options.sources)
+    folders = _folders(options)
     abilities = wanted(options, folders)
     found = look_through(folders, abilities, at, options.show_progress)
     chosen = []

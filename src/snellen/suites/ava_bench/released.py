@@ -121,8 +121,7 @@ def _check(options: BuildOptions) -> None:
         raise SnellenError(f"{SUITE} knows no source {unknown[0]!r} here; {HOW}")
     if unknown := [task for task in options.tasks if task not in TASKS]:
         raise SnellenError(f"{SUITE} --from released: no task {unknown[0]!r}; there are {', '.join(TASKS)}")
-    if options.n is not None and options.n < 1:
-        raise SnellenError(f"{SUITE}: --n {options.n} makes no items; give 1 or more")
+    options.need_items(SUITE)
 
 
 def _shelves(options: BuildOptions) -> tuple[Path, list[Shelf]]:

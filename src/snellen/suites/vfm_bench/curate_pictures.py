@@ -12,22 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.sources import SOURCES
 from snellen.sources.declarations.agriculture import OPEN
-from snellen.sources.folders import find_folders
 from snellen.sources.records import Industry, Level, Record, find_box, read_picture
 from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION
 
 FEWEST_PICTURES, FEWEST_CLASSES = SHOTS + 1, 2
 """Pictures a class needs (five to show beside the one asked about), and classes a task needs."""
 EXAMPLES_TOLD = 3
-ALL = "data"
-"""Name of a source that is a folder of sources, one folder each."""
 LENT: Mapping[tuple[str, str], tuple[str, ...]] = {("COD10K", OPEN): ("CAMO", "NC4K")}
 """(source, class) -> sources that have only the opposite class and take this one in (Table 7 has two classes there)."""
 
@@ -100,26 +96,6 @@ class Draw:
 
 Drawn = Mapping[tuple[str, str], Mapping[str, Draw]]
 """(source, object) -> class -> records."""
-
-
-def source_folders(given: Mapping[str, Path]) -> dict[str, Path]:
-    """The folder of every dataset that is given, by the name of its source, in the order of the registry.
-
-    Raises SnellenError for names that are no source, and where there is none at all.
-    """
-    known = [*SOURCES, ALL]
-    if unknown := next((name for name in given if name not in known), None):
-        raise SnellenError(f"{SUITE} --from curated: no source {unknown!r}; {near(unknown, known)}")
-    folders: dict[str, Path] = {}
-    if ALL in given:
-        folders = {name: path for name, path in find_folders(given[ALL]).items() if path.is_dir()}
-    folders |= {name: path for name, path in given.items() if name != ALL}
-    if not folders:
-        raise SnellenError(
-            f"{SUITE}/candidates: no dataset to build from; give --source NAME=DIR, or --source {ALL}=ROOT with one "
-            "folder a dataset (`snellen sources list` names them all, and says how their folders look)"
-        )
-    return {name: folders[name] for name in SOURCES if name in folders}
 
 
 def read_records(folders: Mapping[str, Path]) -> Iterator[Record]:

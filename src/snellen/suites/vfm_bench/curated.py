@@ -20,13 +20,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from snellen.compute import Progress
-from snellen.core.condition import near
+from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, prune_media, read_itemset, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
+from snellen.sources import SOURCES
+from snellen.sources.folders import given_folders
 from snellen.suites.vfm_bench import curate_choice, curate_votes, curate_work
 from snellen.suites.vfm_bench.changes import with_mean_regions
 from snellen.suites.vfm_bench.curate_counts import counted
@@ -38,7 +40,6 @@ from snellen.suites.vfm_bench.curate_pictures import (
     keep_classes,
     read_records,
     read_tasks,
-    source_folders,
 )
 from snellen.suites.vfm_bench.items import SUITE, TASK
 
@@ -113,7 +114,7 @@ class Curated:
         return self._reviewed(options) if ITEMS in options.sources else self._chosen(options)
 
     def _drawn(self, options: BuildOptions, dropped: Dropped) -> Drawn:
-        folders = source_folders(options.sources)
+        folders = given_folders(options.sources, SOURCES, SUITE)
         drawn = draw_records(read_records(folders), tuple(folders), self.pictures_a_class, options.seed)
         return keep_classes(drawn, self.classes_a_task, options.seed, dropped)
 
@@ -137,7 +138,7 @@ class Curated:
             source="curated",
             recipe={
                 **self.parameters(options),
-                "sources": sorted(source_folders(options.sources)),
+                "sources": sorted(given_folders(options.sources, SOURCES, SUITE)),
                 "media": digest(sorted({one.sha256 for item in items for one in item.media()}), 16),
             },
             notes=[
@@ -225,12 +226,10 @@ def step_of(options: BuildOptions) -> str:
     Raises SnellenError for unknown steps, several, sources and inputs that the step has no use for, and `--n` below 1.
     """
     step = options.tasks[0] if options.tasks else TASK
-    if step not in STEPS:
-        raise SnellenError(f"{SUITE} --from curated: no step {step!r}; {near(step, STEPS)}")
+    refuse_unknown([step], STEPS, f"{SUITE} --from curated: no step")
     if len(options.tasks) > 1:
         raise SnellenError(f"{SUITE} --from curated: one step at a time, {', '.join(options.tasks)} are several")
-    if options.n is not None and options.n < 1:
-        raise SnellenError(f"{SUITE}: --n {options.n} makes no items; give 1 or more")
+    options.need_items(SUITE)
     if step == TASK and REVIEW in options.inputs and ITEMS not in options.sources:
         choosing = f"`snellen build {SUITE}/{SELECT} --from curated --input {VOTES}=VOTES --out CHOSEN`"
         raise SnellenError(

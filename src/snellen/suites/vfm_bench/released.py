@@ -106,8 +106,7 @@ def _check(options: BuildOptions) -> None:
         raise SnellenError(f"the released files of {SUITE} have no task {unknown[0]!r}; there is {TASK}")
     if unknown := [name for name in options.sources if name != SOURCE]:
         raise SnellenError(f"{SUITE} knows no source {unknown[0]!r} here; {HOW}")
-    if options.n is not None and options.n < 1:
-        raise SnellenError(f"{SUITE}: --n {options.n} makes no items; give 1 or more")
+    options.need_items(SUITE)
 
 
 def _source(options: BuildOptions) -> Path:

@@ -9,11 +9,11 @@ back as an input. design/vlm2-bench.md lists the folders that are read, the step
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from snellen.core.condition import near
+from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
@@ -118,9 +118,9 @@ def wanted_tasks(options: BuildOptions) -> dict[str, list[str]]:
     inputs, and for no source.
     """
     names = [*FAMILIES, *(task for tasks in FAMILIES.values() for task in tasks), *STEPS, ZOOM]
-    _known("task", dict.fromkeys(options.tasks), names)
-    _known("--source", options.sources, [*FAMILIES, "items"])
-    _known("--input", options.inputs, INPUTS)
+    refuse_unknown(options.tasks, names, f"{SUITE} --from curated: no task")
+    refuse_unknown(options.sources, [*FAMILIES, "items"], f"{SUITE} --from curated: no --source")
+    refuse_unknown(options.inputs, INPUTS, f"{SUITE} --from curated: no --input")
     if steps := [task for task in options.tasks if task in STEPS]:
         if len(options.tasks) > 1:
             raise SnellenError(f"{SUITE}/{steps[0]}: a step of work is built alone; leave out the other tasks")
@@ -135,17 +135,11 @@ def wanted_tasks(options: BuildOptions) -> dict[str, list[str]]:
     return {family: tasks for family, tasks in chosen.items() if tasks}
 
 
-def _known(what: str, given: Iterable[str], known: Sequence[str]) -> None:
-    if unknown := next((name for name in given if name not in known), None):
-        raise SnellenError(f"{SUITE} --from curated: no {what} {unknown!r}; {near(unknown, known)}")
-
-
 def _at_most(items: list[Item], options: BuildOptions) -> list[Item]:
     """With --n, so many groups a task (pairs of Mat, Trk and Cpr count as one), drawn by the seed, in their order."""
     if options.n is None or not items or items[0].suite != SUITE:
         return items
-    if options.n < 1:
-        raise SnellenError(f"{SUITE}: --n {options.n} makes no items; give 1 or more")
+    options.need_items(SUITE)
     kept: set[str] = set()
     for task in dict.fromkeys(item.task for item in items):
         groups = list(dict.fromkeys(item.group_id for item in items if item.task == task))

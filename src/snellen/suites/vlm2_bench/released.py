@@ -145,8 +145,7 @@ def _drawn(records: Sequence[Record], options: BuildOptions) -> list[Record]:
     """With `n`, the records of so many groups a task (VID, Cnt and Grp: so many records), drawn by the seed."""
     if options.n is None:
         return list(records)
-    if options.n < 1:
-        raise SnellenError(f"vlm2-bench: --n {options.n} makes no items; give 1 or more")
+    options.need_items("vlm2-bench")
     kept: set[str] = set()
     for task in dict.fromkeys(record.task for record in records):
         places = list(dict.fromkeys(_unit(record) for record in records if record.task == task))
