@@ -20,9 +20,9 @@ def test_every_task_is_one_question_with_its_answer() -> None:
     items = one_of_each()
     assert tuple(items) == make.TASKS
     assert {task: item.answer for task, item in items.items()} == {
-        "localization": [10.0, 20.0, 50.0, 60.0], "counting": 7, "spatial": "Left above", "orientation": "front left",
+        "localization": (10.0, 20.0, 50.0, 60.0), "counting": 7, "spatial": "Left above", "orientation": "front left",
         "absolute-depth": "4-5", "relative-depth": "blue", "object": "airport", "fine-grained": "Agarica",
-        "colour": [232, 9, 10], "texture": "veined", "ocr": "STOP", "action": "boxing", "emotion": "sad",
+        "colour": (232, 9, 10), "texture": "veined", "ocr": "STOP", "action": "boxing", "emotion": "sad",
         "scene": "Lawn",
     }  # fmt: skip
     for task, item in items.items():
@@ -64,7 +64,7 @@ def test_ideal_observers_are_told_two_answers_or_more() -> None:
     for task, item in one_of_each(known=True).items():
         worlds = item.latent["worlds"]
         assert item.requires == (make.NEEDS[task],)
-        assert worlds[0]["answer"] == item.answer
+        assert worlds[0]["answer"] == (list(item.answer) if isinstance(item.answer, tuple) else item.answer)
         assert all(world["answer"] != item.answer for world in worlds[1:])
         assert len(worlds) == max(2, len(item.options))
         assert {dimension for world in worlds for dimension in world["look"]} == {make.NEEDS[task]}

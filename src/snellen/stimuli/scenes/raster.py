@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,7 @@ class Hits:
     weights: Array
 
 
+@functools.lru_cache(maxsize=64)
 def frame(camera: Camera) -> Frame:
     """The axes of a camera; square pixels, the picture's centre on the axis."""
     position = np.array(camera.position_m)

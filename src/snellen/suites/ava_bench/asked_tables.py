@@ -6,7 +6,8 @@ few of them together is true of each among all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
@@ -18,10 +19,10 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.stimuli.scenes import Material, truth
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.items import LEAST_DEPTH_GAP_M, NEARER, POSITIONS, Shown, depth_bin, position
+from snellen.suites.ava_bench.items import LEAST_DEPTH_GAP_M, NEARER, POSITIONS, Shown, depth_bin
 from snellen.suites.ava_bench.sampling import offered
-from snellen.suites.ava_bench.scenes import Rect, apart, seen_box
-from snellen.suites.ava_bench.tables import BINS, COLOURS_ASKED, KINDS, Table, plural
+from snellen.suites.ava_bench.scenes import Rect, apart, clear, levelled, seen_box
+from snellen.suites.ava_bench.tables import BINS, KINDS, Table, plural
 
 CANDIDATES = 12
 """Of things that are not alone in their kind, how many may be asked about."""
@@ -32,18 +33,10 @@ BIN_EDGE_M = 0.1
 PATCH_SHARE, LEAST_PATCH_PX, PATCHES = 0.38, 4, 80
 """Side of a patch of colour as a share of the thing's; how many places are tried for one of little variance."""
 FLOOR_PATCH_SHARE = 0.06
-LEAST_COLOURED_SIDE = 0.055
+LEAST_COLOURED_SIDE = 0.04
 """Of a thing whose colour is asked about, as a share of the picture's width."""
-WANTED: dict[str, Sequence[Any]] = {
-    "localization": ("",),
-    "counting": ("",),
-    "spatial": POSITIONS,
-    "absolute-depth": BINS,
-    "relative-depth": NEARER,
-    "object": tuple(KINDS),
-    "colour": COLOURS_ASKED,
-}
-"""What is dealt to the items of a task, so that each comes as often as any other where the pictures have it."""
+SLOTS = 3
+"""How many items of a task a table serves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,101 +87,147 @@ def look_at(table: Table, pixels: NDArray[np.uint8]) -> TableAsked:
     return TableAsked(table, tuple(seen), pixels)
 
 
-def slots(task: str, table: Table) -> int:
-    """How many items of a task a table serves."""
-    return len(table.counted) if task == "counting" else 3
+Turn = tuple[TableAsked, int, Shown]
+"""An item to be: a table, which of its slots, and what the item is to be called."""
 
 
-def table_item(task: str, asked: TableAsked, slot: int, want: Any, of: Shown, rng: np.random.Generator) -> Item:
-    """The item of a task in a slot of a table; `want` is met where the picture allows."""
-    return _MAKERS[task](asked, slot, want, of, rng)
+def table_items(task: str, turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:
+    """The items of a task about tables of one split.
+
+    Where a table has more to ask about than slots, what is asked is chosen so that answers and kinds come up evenly
+    over all tables. Raises SnellenError where it has less.
+    """
+    if task not in _CHOSEN:
+        for asked, slot, of in turns:
+            yield _MAKERS[task](asked, slot, of, rng)
+        return
+    candidates, item, sizes = _CHOSEN[task]
+    held = {id(asked): candidates(asked) for asked, _, _ in turns}
+    places = {key: place for place, key in enumerate(held)}
+    slots = Counter(id(asked) for asked, _, _ in turns)
+    if any(len(held[key]) < count for key, count in slots.items()):
+        raise SnellenError(f"ava-bench: too little in a picture can be asked about in {task}; give another --seed")
+    able = [held[id(asked)] for asked, _, _ in turns]
+    chosen = levelled(
+        [[levels for _, levels in one] for one in able], [places[id(asked)] for asked, _, _ in turns], sizes, rng
+    )
+    for (_, _, of), one, number in zip(turns, able, chosen, strict=True):
+        yield item(of, one[number][0])
 
 
-def _localization(asked: TableAsked, slot: int, want: Any, of: Shown, rng: np.random.Generator) -> Item:
-    one = asked.seen[slot]
-    return make.localization_item(of, one.kind, one.box)
+Candidate = tuple[tuple[Seen, ...], Mapping[str, Hashable]]
+"""Things that may be asked about, and the levels of what is to be even."""
 
 
-def _counting(asked: TableAsked, slot: int, want: Any, of: Shown, rng: np.random.Generator) -> Item:
-    kind = asked.table.counted[slot]
-    return make.counting_item(of, plural(kind), asked.table.count(kind))
+def _pairs(asked: TableAsked) -> list[Candidate]:
+    """For spatial: single things alone (appendix A.2), so that the question can be asked without boxes too."""
+    singles = asked.seen[: len(asked.table.singles)]
+    return [
+        ((red, blue), {"position": place_of(red.box, blue.box), "red": red.kind, "blue": blue.kind})
+        for red, blue in permutations(singles, 2)
+        if clear(red.box, blue.box)
+    ]
 
 
-def _spatial(asked: TableAsked, slot: int, want: Any, of: Shown, rng: np.random.Generator) -> Item:
-    def clear(red: Seen, blue: Seen) -> bool:
-        (a, b), (c, d) = (red.box[::2], red.box[1::2]), (blue.box[::2], blue.box[1::2])
-        return (a[1] <= c[0] or c[1] <= a[0]) and (b[1] <= d[0] or d[1] <= b[0])
+def place_of(red: Rect, blue: Rect) -> str:
+    """Where the red box lies as seen from the blue one, which shares neither rows nor columns with it."""
+    return f"{'Left' if red[2] <= blue[0] else 'Right'} {'above' if red[3] <= blue[1] else 'below'}"
 
-    pairs = [(a, b) for a, b in permutations(asked.framed, 2) if a.kind != b.kind and clear(a, b)]
-    red, blue = _choose(asked, "spatial", pairs, lambda pair: position(of, pair[0].box, pair[1].box) == want, rng)
+
+def _spatial(of: Shown, things: tuple[Seen, ...]) -> Item:
+    red, blue = things
     return make.spatial_item(of, red.kind, blue.kind, red.box, blue.box)
 
 
-def _absolute_depth(asked: TableAsked, slot: int, want: Any, of: Shown, rng: np.random.Generator) -> Item:
-    able = [one for one in asked.framed if depth_bin(one.nearest_m) in BINS]
-    clear = [one for one in able if BIN_EDGE_M <= one.nearest_m % 1 <= 1 - BIN_EDGE_M]
-    one = _choose(asked, "absolute-depth", clear or able, lambda thing: depth_bin(thing.nearest_m) == want, rng)
+def _depths(asked: TableAsked) -> list[Candidate]:
+    """For absolute depth: things whose depth is far from the ends of its bin."""
+    return [
+        ((one,), {"bin": found, "kind": one.kind, "bin of kind": (one.kind, found)})
+        for one in asked.framed
+        if (found := depth_bin(one.nearest_m)) in BINS and BIN_EDGE_M <= one.nearest_m % 1 <= 1 - BIN_EDGE_M
+    ]
+
+
+def _absolute_depth(of: Shown, things: tuple[Seen, ...]) -> Item:
+    (one,) = things
     return make.absolute_depth_item(of, one.kind, one.box, one.nearest_m, BINS, "indoor")
 
 
-def _relative_depth(asked: TableAsked, slot: int, want: Any, of: Shown, rng: np.random.Generator) -> Item:
-    pairs = [
-        (a, b)
-        for a, b in permutations(asked.framed, 2)
-        if a.kind != b.kind and abs(a.nearest_m - b.nearest_m) >= LEAST_DEPTH_GAP_M
-    ]
-    red, blue = _choose(
-        asked, "relative-depth", pairs, lambda pair: NEARER[pair[1].nearest_m < pair[0].nearest_m] == want, rng
-    )
+def _nearer(asked: TableAsked) -> list[Candidate]:
+    """For relative depth: two things of different kinds, half a metre or more apart."""
+    found = list[Candidate]()
+    for red, blue in permutations(asked.framed, 2):
+        near, far = sorted((red, blue), key=lambda one: one.nearest_m)
+        if red.kind != blue.kind and far.nearest_m - near.nearest_m >= LEAST_DEPTH_GAP_M:
+            levels = {"answer": NEARER[near is blue], "nearer": near.kind, "farther": far.kind, "red": red.kind}
+            found.append(((red, blue), levels))
+    return found
+
+
+def _relative_depth(of: Shown, things: tuple[Seen, ...]) -> Item:
+    red, blue = things
     return make.relative_depth_item(
         of, (red.kind, blue.kind), (red.box, blue.box), (red.nearest_m, blue.nearest_m), "indoor"
     )
 
 
-def _object(asked: TableAsked, slot: int, want: Any, of: Shown, rng: np.random.Generator) -> Item:
-    one = _choose(asked, "object", asked.framed, lambda thing: thing.kind == want, rng)
+_CHOSEN: Mapping[
+    str,
+    tuple[Callable[[TableAsked], list[Candidate]], Callable[[Shown, tuple[Seen, ...]], Item], Mapping[str, int]],
+] = {
+    "spatial": (_pairs, _spatial, {"position": len(POSITIONS), "red": len(KINDS), "blue": len(KINDS)}),
+    "absolute-depth": (
+        _depths,
+        _absolute_depth,
+        {"bin": len(BINS), "kind": len(KINDS), "bin of kind": len(BINS) * len(KINDS)},
+    ),
+    "relative-depth": (
+        _nearer,
+        _relative_depth,
+        {"answer": len(NEARER), "nearer": len(KINDS), "farther": len(KINDS), "red": len(KINDS)},
+    ),
+}
+"""Tasks about things that are chosen: what may be asked, the item of it, and how many levels what is even has."""
+
+
+def _localization(asked: TableAsked, slot: int, of: Shown, rng: np.random.Generator) -> Item:
+    one = asked.seen[slot]
+    return make.localization_item(of, one.kind, one.box)
+
+
+def _counting(asked: TableAsked, slot: int, of: Shown, rng: np.random.Generator) -> Item:
+    kind = asked.table.counted[slot]
+    return make.counting_item(of, plural(kind), asked.table.count(kind))
+
+
+def _object(asked: TableAsked, slot: int, of: Shown, rng: np.random.Generator) -> Item:
+    one = asked.seen[slot]  # as in localization: the paper has the same pictures for both
     return make.object_item(of, one.kind, one.box, offered(one.kind, KINDS, len(KINDS), rng))
 
 
-def _colour(asked: TableAsked, slot: int, want: Any, of: Shown, rng: np.random.Generator) -> Item:
+def _colour(asked: TableAsked, slot: int, of: Shown, rng: np.random.Generator) -> Item:
+    want = asked.table.wanted.colours[slot]
     able = [
         one
         for one in asked.larger_than(LEAST_COLOURED_SIDE)
         if one.stuff.kind == "rubber" and one.stuff.colour == want and ("colour", one.number) not in asked.used
     ]
-    one = _choose(asked, "colour", able, lambda thing: True, rng) if able else None
-    box = None if one is None else _patch(asked.pixels, one.mask, one.box, PATCH_SHARE, rng)
-    if box is None:
-        box = _floor_patch(asked, rng)
+    box = None
+    while able and box is None:
+        one = able.pop(int(rng.integers(len(able))))
+        asked.used.add(("colour", one.number))
+        box = _patch(asked.pixels, one.mask, one.box, PATCH_SHARE, rng)
+    box = _floor_patch(asked, rng) if box is None else box
     return make.colour_item(of, box, patch_colour(asked.pixels, box))
 
 
-_MAKERS: dict[str, Callable[[TableAsked, int, Any, Shown, np.random.Generator], Item]] = {
+_MAKERS: Mapping[str, Callable[[TableAsked, int, Shown, np.random.Generator], Item]] = {
     "localization": _localization,
     "counting": _counting,
-    "spatial": _spatial,
-    "absolute-depth": _absolute_depth,
-    "relative-depth": _relative_depth,
     "object": _object,
     "colour": _colour,
 }
-
-
-def _choose(
-    asked: TableAsked, task: str, able: Sequence[Any], fits: Callable[[Any], bool], rng: np.random.Generator
-) -> Any:
-    """One of what is able that fits and was not asked about in this task yet; what fits goes before what is new."""
-
-    def key(one: Any) -> Any:
-        return (task, one.number if isinstance(one, Seen) else tuple(thing.number for thing in one))
-
-    new = [one for one in able if key(one) not in asked.used]
-    for held in ([one for one in new if fits(one)], new):
-        if held:
-            chosen = held[int(rng.integers(len(held)))]
-            asked.used.add(key(chosen))
-            return chosen
-    raise SnellenError(f"ava-bench: nothing in a picture can be asked about in {task}; give another --seed")
+"""Tasks whose items are settled by the table and the slot."""
 
 
 def patch_colour(pixels: NDArray[np.uint8], box: Rect) -> list[int]:

@@ -20,7 +20,20 @@ from snellen.stimuli.scenes.model import COLOURED, COLOURS, Colour, Matrix3, Sha
 from snellen.stimuli.scenes.shapes import bounds
 from snellen.suites.ava_bench import lettering
 from snellen.suites.ava_bench.items import ORIENTATIONS, SUITE, VERSION
-from snellen.suites.ava_bench.scenes import Rect, apart, dealt, inside, lit, piece, round_all, seen_box, towards
+from snellen.suites.ava_bench.scenes import (
+    Rect,
+    T,
+    Tally,
+    apart,
+    dealt,
+    evenly,
+    inside,
+    lit,
+    piece,
+    round_all,
+    seen_box,
+    towards,
+)
 
 TOYS = ("toy train", "toy bird", "toy rocket")
 """Each has a front that is told by its form: chimney, beak, tip."""
@@ -91,12 +104,34 @@ def things() -> tuple[str, ...]:
 
 
 def wanted(count: int, rng: np.random.Generator) -> list[Wanted]:
-    """What so many displays show, every direction, species, material and length of word as often as any other."""
-    each = 3 * count
-    lengths = dealt(range(lettering.SHORTEST, lettering.LONGEST + 1), each, rng)
-    words = [lettering.made_up(length, rng) for length in lengths]
-    columns = (dealt(DIRECTIONS, each, rng), dealt(tuple(SPECIES), each, rng), dealt(TEXTURES, each, rng), words)
-    return [Wanted(*(tuple(column[3 * n : 3 * n + 3]) for column in columns)) for n in range(count)]
+    """What so many displays show.
+
+    Every direction, species, material and length of word comes as often as any other, in all and on each toy, tower
+    and plate.
+    """
+    tally, found = Tally(), []
+    lengths = range(lettering.SHORTEST, lettering.LONGEST + 1)
+    for _ in range(count):
+        directions = [_level(DIRECTIONS, "direction", toy, tally, rng) for toy in TOYS]
+        species = [_level(tuple(SPECIES), "species", tower, tally, rng) for tower in TOWERS]
+        textures = [
+            _level(TEXTURES, "texture", tower, tally, rng, kind) for tower, kind in zip(TOWERS, species, strict=True)
+        ]
+        words = [lettering.made_up(_level(lengths, "length", str(n), tally, rng), rng) for n in range(3)]
+        found.append(Wanted(tuple(directions), tuple(species), tuple(textures), tuple(words)))
+    return found
+
+
+def _level(values: Sequence[T], factor: str, thing: str, tally: Tally, rng: np.random.Generator, other: str = "") -> T:
+    """A value that was seldom, on this thing and together with the `other` thing's level too."""
+    of_thing, with_other = f"{factor} of {thing}", f"{factor} with another"
+    return evenly(
+        values,
+        lambda value: {factor: value, of_thing: value, with_other: (other, value)},
+        {factor: 9 * len(values), of_thing: 3 * len(values), with_other: len(values)},
+        tally,
+        rng,
+    )
 
 
 def draw_display(told: Wanted, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Display:

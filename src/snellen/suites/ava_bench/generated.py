@@ -1,9 +1,10 @@
 """The `generated` recipe: pictures rendered here, each of which serves several abilities.
 
 Tables of up to forty solids serve localization, counting, spatial, both depths, object and colour; displays of toys,
-towers and plates serve orientation, fine-grained, texture and ocr. For `n` test items a task there are enough test
-pictures for `n`, and four times as many to train on with 4 `n` items; no picture serves both. Emotion, action and scene
-need real pictures.
+towers and plates serve orientation, fine-grained, texture and ocr. Each picture serves three items of a task. For `n`
+test items a task there are `n` tables and `n` displays in all, a third of them to test on and the others to train on:
+two training items for each test item, where the paper's curated sets have four. No picture serves both. Emotion, action
+and scene need real pictures.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import shoot_for
-from snellen.suites.ava_bench import asked_displays, asked_tables
-from snellen.suites.ava_bench.displays import Display, draw_display, wanted
+from snellen.suites.ava_bench import asked_displays, asked_tables, displays, tables
+from snellen.suites.ava_bench.balance import imbalance
+from snellen.suites.ava_bench.displays import Display, draw_display
 from snellen.suites.ava_bench.items import SUITE, VERSION, Shown
-from snellen.suites.ava_bench.scenes import dealt
 from snellen.suites.ava_bench.scoring import with_chance
 from snellen.suites.ava_bench.tables import Table, draw_table
 
@@ -34,10 +35,8 @@ TASKS = (*ON_TABLES, *ON_DISPLAYS)
 CHECKUP_N, QUICK_N, FULL_N = 12, 4, 1600
 """Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
 SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
-TRAIN = 4
-"""Training items for each test item: 80 percent."""
-A_TABLE, A_DISPLAY = 2.5, 3.0
-"""Items of a task that a picture serves, on average; of counting there are two and three by turns."""
+SLOTS = 3
+"""Items of a task that a picture serves."""
 SECONDS_A_PICTURE, BYTES_A_PICTURE = 2.4, 110_000
 """CPU time and disk of one picture, for plans."""
 
@@ -49,6 +48,11 @@ class Design:
     counts: Mapping[str, int]
     tables: Mapping[Split, int]
     displays: Mapping[Split, int]
+
+    def items(self, task: str, split: Split) -> int:
+        """How many items of a task a split has: to train on, all that its pictures serve."""
+        pictures = self.tables if task in ON_TABLES else self.displays
+        return self.counts[task] if split == "test" or not self.counts[task] else SLOTS * pictures[split]
 
     def pictures(self) -> int:
         """How many pictures are drawn."""
@@ -69,13 +73,13 @@ def counts_of(options: BuildOptions) -> dict[str, int]:
 def design(options: BuildOptions) -> Design:
     """Decide how many pictures are needed."""
     counts = counts_of(options)
-    tables = _enough(max(counts[task] for task in ON_TABLES), A_TABLE)
-    displays = _enough(max(counts[task] for task in ON_DISPLAYS), A_DISPLAY)
-    return Design(counts, {"test": tables, "train": TRAIN * tables}, {"test": displays, "train": TRAIN * displays})
+    return Design(counts, *(_pictures(max(counts[task] for task in tasks)) for tasks in (ON_TABLES, ON_DISPLAYS)))
 
 
-def _enough(n: int, each: float) -> int:
-    return int(-(-n // each))
+def _pictures(n: int) -> Mapping[Split, int]:
+    """As many as test items: a third to test on, the others to train on, and one of these at least."""
+    test = -(-n // SLOTS)
+    return {"test": test, "train": max(1, n - test) if n else 0}
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class Generated:
         """Counts, seed, size, renderer."""
         return {
             "counts": counts_of(options),
+            "train_counts": {task: design(options).items(task, "train") for task in TASKS},
             "seed": options.seed,
             "full": options.full,
             "quick": options.quick,
@@ -94,7 +99,7 @@ class Generated:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Pictures, seconds and bytes. `items` are for testing; there are four times as many to train on."""
+        """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
         made = design(options)
         return {
             "suite": SUITE,
@@ -102,7 +107,7 @@ class Generated:
             "displays": sum(made.displays.values()),
             "pictures": made.pictures(),
             "items": dict(made.counts),
-            "train_items": {task: TRAIN * count for task, count in made.counts.items()},
+            "train_items": {task: made.items(task, "train") for task in TASKS},
             "seconds": round(made.pictures() * SECONDS_A_PICTURE / options.workers),
             "bytes": made.pictures() * BYTES_A_PICTURE,
             "workers": options.workers,
@@ -113,13 +118,13 @@ class Generated:
         refuse_existing(options.out)
         made = design(options)
         media = MediaFolder(options.out / "media")
-        tables, displays = draw_tables(made, options), draw_displays(made, options)
-        shots = [*(table.shot for _, table in tables), *(display.shot for _, display in displays)]
+        of_solids, of_toys = draw_tables(made, options), draw_displays(made, options)
+        shots = [*(table.shot for _, table in of_solids), *(display.shot for _, display in of_toys)]
         paths, drawn_by = shoot_for(shots, options)
         pictures = [media.add_file(path) for path in paths]
         items = [
-            *_table_items(made, options, tables, pictures[: len(tables)], media),
-            *_display_items(made, options, displays, pictures[len(tables) :], media),
+            *_table_items(made, options, of_solids, pictures[: len(of_solids)], media),
+            *_display_items(made, options, of_toys, pictures[len(of_solids) :], media),
         ]
         return write_itemset(
             options.out,
@@ -127,7 +132,10 @@ class Generated:
             source="generated",
             recipe=self.parameters(options),
             made_with=drawn_by,
-            notes=["no faces, people or kinds of places are rendered, so that emotion, action and scene are absent"],
+            notes=[
+                "no faces, people or kinds of places are rendered, so that emotion, action and scene are absent",
+                *imbalance(items),
+            ],
         )
 
 
@@ -141,67 +149,57 @@ Displays = list[tuple[Split, Display]]
 
 def draw_tables(made: Design, options: BuildOptions) -> Tables:
     """All tables with their splits."""
-    return [
-        (split, draw_table(n, n, options.seed, split, _size(options)))
-        for split, count in made.tables.items()
-        for n in range(count)
-    ]
+    found: Tables = []
+    for split, count in made.tables.items():
+        told = tables.wanted(count, stream(SUITE, VERSION, options.seed, "wanted tables", split))
+        found += [(split, draw_table(one, n, options.seed, split, _size(options))) for n, one in enumerate(told)]
+    return found
 
 
 def draw_displays(made: Design, options: BuildOptions) -> Displays:
     """All displays with their splits."""
     found: Displays = []
     for split, count in made.displays.items():
-        told = wanted(count, stream(SUITE, VERSION, options.seed, "wanted", split))
+        told = displays.wanted(count, stream(SUITE, VERSION, options.seed, "wanted", split))
         found += [(split, draw_display(one, n, options.seed, split, _size(options))) for n, one in enumerate(told)]
     return found
 
 
-def _turns(caps: Sequence[int], count: int) -> Iterator[tuple[int, int]]:
-    """(place, slot) of `count` items over pictures that serve so many each: every picture once, then again."""
-    places = [(place, slot) for slot in range(max(caps, default=0)) for place, cap in enumerate(caps) if slot < cap]
-    yield from places[:count]
-
-
-def _asked(split: Split, n: int) -> int:
-    return n if split == "test" else TRAIN * n
+def _turns(pictures: int, count: int) -> list[tuple[int, int]]:
+    """(place, slot) of `count` items: every picture once, then again."""
+    return [(place, slot) for slot in range(SLOTS) for place in range(pictures)][:count]
 
 
 def _table_items(
-    made: Design, options: BuildOptions, tables: Tables, pictures: Sequence[Media], media: MediaFolder
+    made: Design, options: BuildOptions, held: Tables, pictures: Sequence[Media], media: MediaFolder
 ) -> Iterator[Item]:
     seen = [
-        asked_tables.look_at(table, _pixels(media, picture))
-        for (_, table), picture in zip(tables, pictures, strict=True)
+        asked_tables.look_at(table, _pixels(media, picture)) for (_, table), picture in zip(held, pictures, strict=True)
     ]
     for split in made.tables:
-        mine = [n for n, (held, _) in enumerate(tables) if held == split]
+        mine = [n for n, (one, _) in enumerate(held) if one == split]
         for task in ON_TABLES:
-            rng = stream(SUITE, VERSION, options.seed, "asked", split, task)
-            turns = list(
-                _turns([asked_tables.slots(task, tables[n][1]) for n in mine], _asked(split, made.counts[task]))
-            )
-            deck = dealt(asked_tables.WANTED[task], len(turns), rng)
-            for (place, slot), want in zip(turns, deck, strict=True):
+            turns = []
+            for place, slot in _turns(len(mine), made.items(task, split)):
                 number = mine[place]
-                of = _of("table", number, pictures[number], split, options.seed, slot)
-                yield asked_tables.table_item(task, seen[number], slot, want, of, rng)
+                turns.append((seen[number], slot, _of("table", number, pictures[number], split, options.seed, slot)))
+            yield from asked_tables.table_items(task, turns, stream(SUITE, VERSION, options.seed, "asked", split, task))
 
 
 def _display_items(
-    made: Design, options: BuildOptions, displays: Displays, pictures: Sequence[Media], media: MediaFolder
+    made: Design, options: BuildOptions, held: Displays, pictures: Sequence[Media], media: MediaFolder
 ) -> Iterator[Item]:
     cut = any(made.counts[task] for task in asked_displays.ON_CUTS)
     seen = [
         asked_displays.look_at(display, media.open(picture), media, cut)
-        for (_, display), picture in zip(displays, pictures, strict=True)
+        for (_, display), picture in zip(held, pictures, strict=True)
     ]
     for split in made.displays:
-        mine = [n for n, (held, _) in enumerate(displays) if held == split]
+        mine = [n for n, (one, _) in enumerate(held) if one == split]
         for task in ON_DISPLAYS:
             rng = stream(SUITE, VERSION, options.seed, "asked", split, task)
-            for place, turn in _turns([asked_displays.SLOTS] * len(mine), _asked(split, made.counts[task])):
-                number, slot = mine[place], (turn + place) % asked_displays.SLOTS
+            for place, turn in _turns(len(mine), made.items(task, split)):
+                number, slot = mine[place], (turn + place) % SLOTS
                 of = _of("display", number, pictures[number], split, options.seed, slot)
                 if task in asked_displays.ON_CUTS:
                     of = replace(of, stimulus=f"{of.stimulus}-cut-{slot:02d}")
@@ -226,11 +224,10 @@ def _numbered(items: Sequence[Item], seed: int) -> list[Item]:
     found = []
     for task in TASKS:
         mine = [item for item in items if item.task == task]
-        numbers = stream(SUITE, VERSION, seed, "numbers", task).permutation(len(mine))
+        numbers = stream(SUITE, VERSION, seed, "drawn numbers", task).permutation(len(mine))
         for item, number in zip(mine, numbers, strict=True):
             name = f"{task}-{int(number):04d}"
-            answer = tuple(item.answer) if isinstance(item.answer, list) else item.answer  # as it is read back
-            found.append(replace(item, item_id=name, group_id=name, answer=answer))
+            found.append(replace(item, item_id=name, group_id=name))
     return sorted(found, key=lambda item: (TASKS.index(item.task), item.item_id))
 
 

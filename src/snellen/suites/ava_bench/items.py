@@ -129,7 +129,7 @@ def localization_item(of: Shown, thing: str, box: Sequence[float]) -> Item:
         of,
         "localization",
         prompts.question("localization", thing=thing),
-        list(held),
+        held,
         regions={"box": list(held)},
         factors={"thing": thing, "box_size": _range(share, BOX_SIZES)},
         measures={"area_share": share},
@@ -237,7 +237,7 @@ def colour_item(of: Shown, box: Sequence[float], rgb: Sequence[int]) -> Item:
     """The colour in the red box: the most frequent sRGB value of the region, three whole numbers 0..255."""
     if len(rgb) != 3 or not all(0 <= level <= 255 for level in rgb):
         raise SnellenError(f"ava-bench item {of.handle}: {list(rgb)} is no sRGB colour; give three numbers 0..255")
-    answer = [int(level) for level in rgb]
+    answer = tuple(int(level) for level in rgb)
     return _item(
         of,
         "colour",
@@ -331,7 +331,7 @@ def nearer_localization_item(
         of,
         "nearer-localization",
         prompts.question("nearer-localization", one=things[0], other=things[1]),
-        list(nearer),
+        nearer,
         regions={"box": list(nearer), "farther": list(other)},
         factors={
             "scene_type": place,
@@ -404,7 +404,8 @@ def _latent(answer: Any, others: Mapping[str, Sequence[Any]]) -> Mapping[str, An
         for dimension, answers in others.items()
         for n, wrong in enumerate(answers, 1)
     ]
-    return {"worlds": [{"look": actual, "answer": answer}, *differing]}
+    told = list(answer) if isinstance(answer, tuple) else answer  # as what is kept as JSON is read back
+    return {"worlds": [{"look": actual, "answer": told}, *differing]}
 
 
 def _depth_gap(of: Shown, depths_m: tuple[float, float]) -> float:

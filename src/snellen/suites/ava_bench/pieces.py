@@ -15,7 +15,7 @@ import pandas as pd
 from snellen.core.piece import Piece, Run
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
-from snellen.suites.ava_bench import composite, figures, recommendation
+from snellen.suites.ava_bench import balance, composite, figures, recommendation
 from snellen.suites.ava_bench.heard import (
     DASH,
     ability_of,
@@ -80,6 +80,8 @@ def pieces(run: Run) -> Iterator[Piece]:
     yield from composite.pieces(run, arms)
     for task in (*tasks, *composites):
         yield from subgroup(run, task, arms)
+    if tasks or composites:
+        yield from balance.pieces(run)
 
 
 # Scores and ranks

@@ -6,7 +6,8 @@ Sizes, lights and cameras are ours; the paper takes photographs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -21,6 +22,8 @@ from snellen.stimuli.scenes.shapes import Box as Cube
 T = TypeVar("T")
 Rect = tuple[float, float, float, float]
 """[x1, y1, x2, y2] in pixels."""
+ROUNDS = 4
+"""How often `levelled` makes every choice again; beyond, hardly one changes."""
 FARTHER = 3.0
 """Factor on distance and size of the panels, so that light falls evenly on a wide floor."""
 FLOOR_RGB = (0.34, 0.62)
@@ -35,6 +38,65 @@ def dealt(values: Sequence[T], count: int, rng: np.random.Generator) -> list[T]:
     while len(found) < count:
         found += [values[int(n)] for n in rng.permutation(len(values))]
     return found[:count]
+
+
+Tally = Counter[tuple[str, Hashable]]
+"""How often each level of each factor came up so far: counts by (factor, level)."""
+
+
+def evenly(
+    able: Sequence[T],
+    levels: Callable[[T], Mapping[str, Hashable]],
+    sizes: Mapping[str, int],
+    tally: Tally,
+    rng: np.random.Generator,
+) -> T:
+    """The one of what is able that leaves its factors most level, entered into `tally`; of equal ones any.
+
+    `levels` tells a candidate's level of each factor, `sizes` how many levels a factor has: a level that should come up
+    once in nine weighs nine times one. Raises ValueError for nothing to choose from.
+    """
+    told = [levels(one) for one in able]
+    chosen = _least(told, range(len(able)), sizes, tally, rng)
+    tally.update(told[chosen].items())
+    return able[chosen]
+
+
+def _least(
+    told: Sequence[Mapping[str, Hashable]],
+    among: Sequence[int],
+    sizes: Mapping[str, int],
+    tally: Tally,
+    rng: np.random.Generator,
+) -> int:
+    costs = [sum(sizes[factor] * tally[factor, level] for factor, level in told[n].items()) for n in among]
+    least = [n for n, cost in zip(among, costs, strict=True) if cost == min(costs)]
+    return least[int(rng.integers(len(least)))]
+
+
+def levelled(
+    able: Sequence[Sequence[Mapping[str, Hashable]]],
+    pictures: Sequence[int],
+    sizes: Mapping[str, int],
+    rng: np.random.Generator,
+) -> list[int]:
+    """For each item the number of one of its candidates, such that their levels come up as evenly as can be had.
+
+    Chosen as by `evenly`, then each choice is `ROUNDS` times taken back and made again, now that all others are known.
+    Items about one picture (`pictures`: one number an item) have the same candidates and never choose the same one.
+    Raises ValueError where a picture has fewer candidates than items.
+    """
+    tally, chosen, taken = Tally(), dict[int, int](), set[tuple[int, int]]()
+    for _ in range(1 + ROUNDS):
+        for item, (told, picture) in enumerate(zip(able, pictures, strict=True)):
+            if item in chosen:
+                tally.subtract(told[chosen[item]].items())
+                taken.remove((picture, chosen[item]))
+            free = [n for n in range(len(told)) if (picture, n) not in taken]
+            chosen[item] = _least(told, free, sizes, tally, rng)
+            tally.update(told[chosen[item]].items())
+            taken.add((picture, chosen[item]))
+    return [chosen[item] for item in range(len(able))]
 
 
 def extent(shape: Shape) -> Vec3:
@@ -105,6 +167,18 @@ def apart(one: Rect, other: Rect, gap_px: float = 0.0) -> bool:
         or one[3] + gap_px <= other[1]
         or other[3] + gap_px <= one[1]
     )
+
+
+def clear(one: Rect, other: Rect, gap_px: float = 0.0) -> bool:
+    """Whether two boxes share neither rows nor columns of pixels, with at least that gap both ways."""
+    across = one[2] + gap_px <= other[0] or other[2] + gap_px <= one[0]
+    along = one[3] + gap_px <= other[1] or other[3] + gap_px <= one[1]
+    return across and along
+
+
+def share_of(box: Rect, camera: Camera) -> float:
+    """The area of a box as a share of the picture's."""
+    return (box[2] - box[0]) * (box[3] - box[1]) / (camera.width_px * camera.height_px)
 
 
 def inside(box: Rect, camera: Camera, border_px: float) -> bool:

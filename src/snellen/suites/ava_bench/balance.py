@@ -1,0 +1,175 @@
+"""Whether training and testing have the same classes and bins in the same proportions (section 3.3), counted."""
+
+from __future__ import annotations
+
+import colorsys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import pandas as pd
+
+from snellen.core.item import Item
+from snellen.core.piece import Piece, Run
+from snellen.suites.ava_bench.heard import DASH
+from snellen.suites.ava_bench.items import KINDS
+
+MOST_APART = 0.1
+"""Above this difference of a level's shares of training and testing an item set says so on its card."""
+ENOUGH = 12
+"""Of fewer test items no more can be expected than that some levels are missing."""
+PALE = 0.3
+"""Saturation (HSV) below which a colour has no hue worth the name."""
+HUES: tuple[tuple[float, str], ...] = (
+    (20, "red"), (75, "yellow"), (160, "green"), (195, "cyan"), (255, "blue"), (345, "purple"), (360, "red"),
+)  # fmt: skip
+"""Families of colours by the degrees (HSV) up to which they reach; ours, for counting alone."""
+FACTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "localization": ("thing", "box_size"),
+        "counting": ("thing", "count_range"),
+        "spatial": ("thing", "reference", "answer"),
+        "orientation": ("thing", "answer"),
+        "absolute-depth": ("thing", "answer"),
+        "relative-depth": ("answer", "nearer", "farther"),
+        "object": ("answer", "box_size"),
+        "fine-grained": ("group", "answer"),
+        "colour": ("hue",),
+        "texture": ("answer",),
+        "ocr": ("length",),
+        "action": ("answer",),
+        "emotion": ("answer",),
+        "scene": ("answer",),
+        "counting-by-colour": ("thing", "count_range"),
+        "nearer-localization": ("thing", "box_size", "named"),
+    }
+)
+"""What is balanced in a task beside its source: factors of its items, answers, and what `level` knows of them."""
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One factor of a task: how many items of each split have each of its levels."""
+
+    task: str
+    factor: str
+    train: Mapping[str, int]
+    test: Mapping[str, int]
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """All levels of either split."""
+        return tuple(sorted({*self.train, *self.test}))
+
+    @property
+    def both(self) -> bool:
+        """Whether there is anything to compare."""
+        return bool(self.train and self.test)
+
+    def only_in(self, split: str) -> tuple[str, ...]:
+        """Levels that the other split lacks."""
+        mine, other = (self.train, self.test) if split == "train" else (self.test, self.train)
+        return tuple(sorted(set(mine) - set(other)))
+
+    def apart(self) -> float:
+        """The greatest difference between a level's share of the training items and that of the test items, 0 to 1."""
+        train, test = sum(self.train.values()), sum(self.test.values())
+        return max(abs(self.train.get(one, 0) / train - self.test.get(one, 0) / test) for one in self.levels)
+
+
+def level(item: Item, factor: str) -> str:
+    """The level of a factor that an item has; empty where it has none."""
+    return _DERIVED[factor](item) if factor in _DERIVED else item.factors.get(factor, "")
+
+
+def hue(rgb: Sequence[float]) -> str:
+    """The family of an sRGB colour 0..255, `pale` for what is nearly grey."""
+    turned, saturation, _ = colorsys.rgb_to_hsv(*(one / 255 for one in rgb))
+    return "pale" if saturation < PALE else next(name for most, name in HUES if 360 * turned <= most)
+
+
+def _by_depth(item: Item, nearer: bool) -> str:
+    return item.factors.get("thing" if (item.answer == "red") == nearer else "reference", "")
+
+
+_DERIVED: Mapping[str, Callable[[Item], str]] = MappingProxyType(
+    {
+        "answer": lambda item: str(item.answer),
+        "hue": lambda item: hue(item.answer),
+        "length": lambda item: f"{len(item.answer)} characters",
+        "nearer": lambda item: _by_depth(item, True),
+        "farther": lambda item: _by_depth(item, False),
+    }
+)
+
+
+def balances(items: Iterable[Item]) -> list[Balance]:
+    """Every factor of every task with more than one level, in the order of tasks."""
+    by_task: dict[str, list[Item]] = {}
+    for item in items:
+        by_task.setdefault(item.task, []).append(item)
+    found = []
+    for task in (one for one in KINDS if one in by_task):
+        for factor in ("source", *FACTORS[task]):
+            counts = {
+                split: Counter(told for one in by_task[task] if one.split == split and (told := level(one, factor)))
+                for split in ("train", "test")
+            }
+            one = Balance(task, factor, counts["train"], counts["test"])
+            found += [one] if len(one.levels) > 1 else []
+    return found
+
+
+def imbalance(items: Iterable[Item]) -> list[str]:
+    """What is not matched between training and testing, a sentence each, for an item set's card.
+
+    A level that one split lacks, or shares that differ by more than `MOST_APART`; of tasks with `ENOUGH` test items.
+    """
+    told = []
+    for one in balances(items):
+        if not one.both or sum(one.test.values()) < ENOUGH:
+            continue
+        for split in ("train", "test"):
+            if lone := one.only_in(split):
+                told.append(f"{one.task}: {one.factor} {', '.join(lone)} only in split={split}")
+        if one.apart() > MOST_APART:
+            told.append(f"{one.task}: shares of {one.factor} differ by {100 * one.apart():.0f} points between splits")
+    return told
+
+
+def pieces(run: Run) -> Iterator[Piece]:
+    """The balance of the item set that was asked, training items included."""
+    lines = [
+        [
+            one.task,
+            one.factor.replace("_", " "),
+            str(len(one.levels)),
+            *(_span(counts, one.levels) for counts in (one.train, one.test)),
+            _same(one),
+            f"{100 * one.apart():.1f}" if one.both else DASH,
+        ]
+        for one in balances(run.items.items)
+    ]
+    if not lines:
+        return
+    note = (
+        "Of each factor by which the items of an ability are balanced: how many levels there are, the fewest and the "
+        "most items that a level has to train on and to test on (0 where a split lacks one), whether both splits have "
+        "the same levels, and the greatest difference, in points, between a level's shares of the two (section 3.3: "
+        "what is trained is mirrored in testing). Factors with one level are left out."
+    )
+    names = ["ability", "factor", "levels", "train items a level", "test items a level", "same levels", "apart"]
+    yield Piece("Balance of the items", note, pd.DataFrame(lines, columns=names), None, "balance", detail=True)
+
+
+def _span(counts: Mapping[str, int], levels: Sequence[str]) -> str:
+    held = [counts.get(one, 0) for one in levels]
+    return f"{min(held)} to {max(held)}" if sum(held) else DASH
+
+
+def _same(one: Balance) -> str:
+    if not one.both:
+        return DASH
+    lone = [f"{len(found)} only in {split}" for split in ("train", "test") if (found := one.only_in(split))]
+    return ", ".join(lone) or "yes"
