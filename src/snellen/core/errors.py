@@ -1,5 +1,13 @@
 """The two ways things go wrong that a user must tell apart."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+MOST_TOLD = 50
+"""Problems that an error lists."""
+
 
 class SnellenError(ValueError):
     """Bad input: a wrong name, a damaged folder, a setting that does not exist.
@@ -10,3 +18,11 @@ class SnellenError(ValueError):
 
 class CallFailed(Exception):
     """A subject could not be reached, or broke off: not an answer, never scored, to be asked again."""
+
+
+def refuse_problems(where: Path, problems: Sequence[str], what: str, mend: str) -> None:
+    """Raise SnellenError if there are problems: of what, how to mend it, and below it the first of them, one a line."""
+    if problems:
+        more = len(problems) - MOST_TOLD
+        told = [*problems[:MOST_TOLD], *([f"… and {more} more"] if more > 0 else [])]
+        raise SnellenError(f"{where}: {len(problems)} of {what}; {mend}:\n" + "\n".join(told))

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from snellen.core.condition import parse_conditions
-from snellen.core.errors import SnellenError
+from snellen.core.errors import MOST_TOLD, SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
@@ -25,7 +25,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions, Showing
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.items import TASKS
-from snellen.suites.ava_bench.released import HELD_OUT, MOST_TOLD, Released
+from snellen.suites.ava_bench.released import HELD_OUT, Released
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, presented
 from snellen.suites.ava_bench.transforms import Padded, UnitFrame
 from tests.suites.ava_bench.made_released import ANSWERS, CUT, SAID, hub, one_each, picture, record, shard, tree

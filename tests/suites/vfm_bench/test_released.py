@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen.core.errors import SnellenError
+from snellen.core.errors import MOST_TOLD, SnellenError
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.suite import BuildOptions
 from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.items import TASK
-from snellen.suites.vfm_bench.released import MOST_TOLD, Released
+from snellen.suites.vfm_bench.released import Released
 from snellen.suites.vfm_bench.released_files import Tree, scene_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*the paper has:UserWarning")

@@ -23,7 +23,7 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.results import results
-from snellen.core.errors import SnellenError
+from snellen.core.errors import MOST_TOLD, SnellenError
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.media import MediaFolder
@@ -34,7 +34,7 @@ from snellen.showing.controls import Lettered
 from snellen.stimuli.video import write_video
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.records import listed, option_key, parse_choices
-from snellen.suites.vlm2_bench.released import MOST_TOLD, Released
+from snellen.suites.vlm2_bench.released import Released
 from snellen.suites.vlm2_bench.scoring import protocols
 from tests.helpers.journey import suite_of, task
 

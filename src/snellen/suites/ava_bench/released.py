@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.compute import Progress
-from snellen.core.errors import SnellenError
+from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media, Option, Split
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
@@ -48,8 +48,8 @@ HELD_OUT_SHARE = 0.1
 """Share of pictures that are tested on where no test file is at hand."""
 TRAIN = 4
 """With `n`, training items for each test item, as in the other recipes."""
-MOST_TOLD, FIRST_TOLD = 50, 3
-"""Problems that an error lists, and examples of each reason why records were left out."""
+FIRST_TOLD = 3
+"""Examples of each reason why records were left out."""
 
 Kept = tuple[str, Record, Asked]
 """A record with its handle and what it says."""
@@ -152,13 +152,8 @@ def _none_in(shelves: Sequence[Shelf], records: Sequence[Record], problems: Sequ
 
 
 def _refuse(base: Path, problems: Sequence[str]) -> None:
-    if problems:
-        more = len(problems) - MOST_TOLD
-        told = [*problems[:MOST_TOLD], *([f"… and {more} more"] if more > 0 else [])]
-        raise SnellenError(
-            f"{base}: {len(problems)} of the released files or pictures are missing or broken; get them again, or "
-            f"build the other tasks alone ({SUITE}/TASK):\n" + "\n".join(told)
-        )
+    mend = f"get them again, or build the other tasks alone ({SUITE}/TASK)"
+    refuse_problems(base, problems, "the released files or pictures are missing or broken", mend)
 
 
 def _told_apart(path: Path) -> str:

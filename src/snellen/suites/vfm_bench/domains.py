@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -116,6 +116,11 @@ def _chances(scores: Sequence[pd.DataFrame], levels: Sequence[str]) -> dict[str,
     return {level: chance_of(heard[heard["level"] == level]) for level in levels}
 
 
+def _at_random(chances: Mapping[str, float]) -> list[str]:
+    """The last row of a table."""
+    return ["(random policy)", "", *(f"{100 * chance:.1f}" for chance in chances.values())]
+
+
 def _shown(lines: Sequence[Line], groups: Sequence[figures.Group]) -> list[figures.Group]:
     names = {line.name for line in examined(lines)}
     return [group for group in groups if group[0] in names]
@@ -132,9 +137,7 @@ def by_industry(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
         line += _apart(spread(parts, stream("vfm-bench", "spread", line[0])))
     chances = _chances(scores, levels)
     random = float(np.std([value for value in chances.values() if not math.isnan(value)], ddof=1))
-    cells.append(
-        ["(random policy)", "", *(f"{100 * chances[level]:.1f}" for level in levels), f"{100 * random:.1f}", DASH]
-    )
+    cells.append([*_at_random(chances), f"{100 * random:.1f}", DASH])
     note = (
         "Percent right with 95 % interval at the largest number of shots a subject was asked at, and how far the "
         "industries lie apart: the standard deviation of their accuracies in points, and what is left of it without "
@@ -161,7 +164,7 @@ def by_level(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
     if len(levels) < 2 or not cells:
         return
     chances = _chances(scores, levels)
-    cells.append(["(random policy)", "", *(f"{100 * chances[level]:.1f}" for level in levels)])
+    cells.append(_at_random(chances))
     note = (
         "Percent right with 95 % interval at the largest number of shots a subject was asked at, by what the names "
         "stand for (Table 6): whole objects, parts of them, textures and arrangements, or the look of the picture."
@@ -179,7 +182,7 @@ def by_ways(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
     if len(levels) < 2 or not cells:
         return
     chances = _chances(scores, levels)
-    cells.append(["(random policy)", "", *(f"{100 * chances[level]:.1f}" for level in levels)])
+    cells.append(_at_random(chances))
     note = (
         "Percent right with 95 % interval at the largest number of shots a subject was asked at, by the number of "
         "classes to choose from. Chance is one over it."

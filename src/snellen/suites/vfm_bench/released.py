@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from snellen.core.errors import SnellenError
+from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.hashing import sha256
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
@@ -45,8 +45,6 @@ from snellen.suites.vfm_bench.released_files import (
 SOURCE = "vfm"
 HOW = f"give --source {SOURCE}=FOLDER with {FILE} and the unpacked VisualFastMappingBenchmark.zip beside it"
 LICENCE = "CC BY-NC-SA 4.0"
-MOST_TOLD = 50
-"""Problems that an error lists."""
 
 
 @dataclass(frozen=True)
@@ -119,13 +117,8 @@ def _source(options: BuildOptions) -> Path:
 
 
 def _refuse(source: Path, problems: Sequence[str]) -> None:
-    if problems:
-        more = len(problems) - MOST_TOLD
-        told = [*problems[:MOST_TOLD], *([f"… and {more} more"] if more > 0 else [])]
-        raise SnellenError(
-            f"{source}: {len(problems)} of the released records or pictures are missing or wrong; get them again, or "
-            f"take their lines out of {FILE}:\n" + "\n".join(told)
-        )
+    mend = f"get them again, or take their lines out of {FILE}"
+    refuse_problems(source, problems, "the released records or pictures are missing or wrong", mend)
 
 
 def _drawn(held: Sequence[tuple[str, Record]], options: BuildOptions) -> list[tuple[str, Record]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from snellen.core.errors import SnellenError
+from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
@@ -35,8 +35,6 @@ HOW = (
     f"--source {SOURCE}=FILE.tsv (VLM2Bench_img.tsv)"
 )
 LICENCE = "CC BY-NC 4.0"
-MOST_TOLD = 50
-"""Problems that an error lists."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +104,8 @@ def _tasks(options: BuildOptions) -> tuple[str, ...]:
 
 
 def _refuse(source: Path, problems: Sequence[str]) -> None:
-    if problems:
-        more = len(problems) - MOST_TOLD
-        told = [*problems[:MOST_TOLD], *([f"… and {more} more"] if more > 0 else [])]
-        raise SnellenError(
-            f"{source}: {len(problems)} of the released files or lines are missing or wrong; get them again, or build "
-            "the other tasks alone (vlm2-bench/TASK):\n" + "\n".join(told)
-        )
+    mend = "get them again, or build the other tasks alone (vlm2-bench/TASK)"
+    refuse_problems(source, problems, "the released files or lines are missing or wrong", mend)
 
 
 def _notes(records: Sequence[Record], tasks: Sequence[str], tsv: str | None) -> list[str]:
