@@ -70,6 +70,21 @@ def test_a_small_set_that_has_room_takes_more_of_every_bin() -> None:
     assert len(thinned(found, 27, "t", curating())) == 27
 
 
+def test_classes_of_a_small_set_have_all_their_bins_so_that_no_class_tells_the_answer() -> None:
+    found = [one for n in range(9) for bin in "1234" for one in candidates(20, f"l{n}", bin)]
+    kept = strata_of(thinned(found, 55, "t", curating()))
+    # Room for eleven bins of five: two classes of four, whose bins then share the fifteen items that are left.
+    assert len({label for _, label, _ in kept}) == 2
+    assert sorted(kept.values()) == [6, 7, 7, 7, 7, 7, 7, 7]
+
+
+def test_a_class_of_many_bins_leaves_room_for_other_sources() -> None:
+    found = [one for bin in "123456789" for one in candidates(20, "a", bin)]
+    found += [one for bin in "123" for one in candidates(20, "d", bin, source="DIOR")]
+    kept = strata_of(thinned(found, 30, "t", curating()))
+    assert Counter(source for source, _, _ in kept) == {"LVIS": 3, "DIOR": 3}
+
+
 def test_every_rule_says_what_it_bounds_and_whence() -> None:
     rows = told(Rules())
     assert {origin for _, _, _, origin in rows} == {"A.2", "3.3", "ours"}

@@ -116,6 +116,18 @@ def test_a_class_in_a_position_has_so_many_references_and_pictures_or_none() -> 
     }
 
 
+def test_references_that_serve_several_positions_come_first_so_that_no_pair_of_names_tells_the_answer() -> None:
+    there = [
+        *(one for position in POSITIONS for name in ("cup", "dog") for one in pictures("ant", position, name, 1)),
+        # Five more references of each position, which no other position has.
+        *(one for n, position in enumerate(POSITIONS) for k in range(5)
+          for one in pictures("ant", position, f"odd {n} {k}", 1)),
+    ]  # fmt: skip
+    at = curating(spatial_references=2, spatial_rows=1, spatial_classes=1)
+    kept = spatial.ABILITY.choose(looked_at(spatial.ABILITY, at, *there), at)
+    assert Counter(one.label for one in kept) == {"ant / cup": 4, "ant / dog": 4}
+
+
 def test_a_class_needs_several_positions_and_those_in_most_come_first() -> None:
     at = curating(spatial_references=1, spatial_rows=1, spatial_classes=1)
     there = [one for position in POSITIONS[:3] for one in pictures("ant", position, "cup", 1)]

@@ -182,20 +182,28 @@ def drawn(found: Sequence[Candidate], most: int, task: str, at: Curating, *place
 def thinned(chosen: Sequence[Candidate], most: int, task: str, at: Curating) -> list[Candidate]:
     """At most so many, whole strata of `rules.fewest` first, so that a small set still has both sides of each.
 
-    Sources take turns, their classes and bins come in an order drawn by the seed. Nothing is told to the ledger: this
-    is no rule of the curation, but the user's wish for a small set.
+    Sources take turns, their classes come in an order drawn by the seed. A class comes with all its bins, or with as
+    many of them as leave room for a class of every source: in a set of classes with one bin each, the name of the class
+    would tell the answer. Nothing is told to the ledger: this is no rule of the curation, but the user's wish for a
+    small set.
     """
     if len(chosen) <= most:
         return list(chosen)
     fewest = at.rules.fewest
     strata = grouped(chosen, lambda one: one.stratum)
     by_source = grouped(strata, lambda stratum: stratum[0])
-    turns = [shuffled(held, at.rng(task, "thinned", source)) for source, held in by_source.items()]
-    order = [held[n] for n in range(max(map(len, turns))) for held in turns if n < len(held)]
-    mine = {stratum: shuffled(strata[stratum], at.rng(task, "thinned", *stratum)) for stratum in order}
-    kept: list[Candidate] = []
-    for start in range(0, max(map(len, mine.values())), fewest):
-        for stratum in order:
-            more = mine[stratum][start : start + fewest]
-            kept += more[: most - len(kept)] if start else more if len(kept) + len(more) <= most else []
-    return kept
+    bins_most = max(1, most // fewest // len(by_source))
+    turns = [
+        shuffled(list(grouped(held, lambda stratum: stratum[1]).values()), at.rng(task, "thinned", source))
+        for source, held in by_source.items()
+    ]
+    kept: list[list[Candidate]] = []
+    left = most
+    for bins in (held[n] for n in range(max(map(len, turns))) for held in turns if n < len(held)):
+        mine = shuffled(bins, at.rng(task, "thinned", *bins[0][:2], "bins"))[:bins_most]
+        if (count := sum(min(fewest, len(strata[one])) for one in mine)) <= left:
+            kept += [shuffled(strata[one], at.rng(task, "thinned", *one)) for one in mine]
+            left -= count
+    first = [one for held in kept for one in held[:fewest]]
+    more = [one for n in range(fewest, max(map(len, strata.values()))) for held in kept for one in held[n : n + 1]]
+    return first + more[:left]

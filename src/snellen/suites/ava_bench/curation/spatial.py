@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -156,9 +156,28 @@ def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
     for source, pictures in grouped(found, lambda one: one.origin.source).items():
         pairs = pairs_of(pictures, at)
         used = Counter[Hashable]()
-        for cell in cells_of(pairs, source, at):
-            kept += _drawn(cell, pairs, pictures, used, at)
+        for target, cells in grouped(cells_of(pairs, source, at), lambda cell: cell // len(POSITIONS)).items():
+            there = {cell: _enough(pairs.in_cell(cell), at) for cell in cells}
+            order = _references(list(there.values()), at.rng(NAME, "references", source, pairs.labels[target]))
+            for cell, held in there.items():
+                references = {one: held[one] for one in order if one in held}
+                kept += _drawn(cell, references, pairs, pictures, used, at)
     return kept
+
+
+def _enough(held: Mapping[int, list[int]], at: Curating) -> dict[int, list[int]]:
+    """The reference classes with as many pictures as are drawn."""
+    return {one: pictures for one, pictures in held.items() if len(pictures) >= at.rules.spatial_rows}
+
+
+def _references(there: Sequence[Mapping[int, list[int]]], rng: np.random.Generator) -> list[int]:
+    """Reference classes of a target, those in most of its positions first, else in a random order.
+
+    The paper's eight a position may be any. Were they drawn position by position, most pairs of classes would be in one
+    position alone, and their names would tell the answer.
+    """
+    positions = Counter(one for held in there for one in held)
+    return sorted(shuffled(sorted(positions), rng), key=lambda one: -positions[one])
 
 
 def cells_of(pairs: Pairs, source: str, at: Curating) -> list[int]:
@@ -194,13 +213,17 @@ def cells_of(pairs: Pairs, source: str, at: Curating) -> list[int]:
 
 
 def _drawn(
-    cell: int, pairs: Pairs, pictures: Sequence[Candidate], used: Counter[Hashable], at: Curating
+    cell: int,
+    there: Mapping[int, list[int]],
+    pairs: Pairs,
+    pictures: Sequence[Candidate],
+    used: Counter[Hashable],
+    at: Curating,
 ) -> Iterator[Candidate]:
-    """References and pictures of a target class in a position."""
+    """Pictures of a target class in a position, with the first of the reference classes in `there`."""
     rules, (target, position) = at.rules, pairs.name(cell)
     rng = at.rng(NAME, "drawn", pictures[0].origin.source, target, position)
-    there = {one: held for one, held in pairs.in_cell(cell).items() if len(held) >= rules.spatial_rows}
-    for number in shuffled(list(there), rng)[: rules.spatial_references]:
+    for number in list(there)[: rules.spatial_references]:
         reference = pairs.labels[number]
         for picture in least_used(there[number], rules.spatial_rows, lambda n: n, used, rng):
             one = pictures[picture]
