@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import pytest
 
 from snellen.analysis.results import results
@@ -25,6 +22,7 @@ from snellen.suites.ava_bench.pieces import pieces
 from snellen.suites.ava_bench.scoring import with_chance
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, resolve
 from tests.helpers.journey import suite_of
+from tests.helpers.pieces import UNHASHED, MadeRun, by_name
 from tests.suites.ava_bench.made import shown
 
 SUITE = suite_of(*AXES, tasks=tuple(TASK_BY_NAME.values()), resolve=resolve)
@@ -35,19 +33,6 @@ COUNTS, WORDS = (2, 4, 8, 10), ("STOP", "GO", "EXIT", "OPEN")
 SIZES = ((0.0, 0.0, 20.0, 40.0), (10.0, 10.0, 50.0, 60.0))
 """800 and 2000 of 20000 pixels: 0.04 and 0.1, both in the first bin; see `BIG` for the last."""
 BIG = (0.0, 0.0, 100.0, 80.0)
-
-
-@dataclass(frozen=True)
-class Made:
-    """A run as a report hands it over."""
-
-    card: RunCard
-    items: ItemSet
-    scores: Mapping[str, pd.DataFrame]
-    results: pd.DataFrame
-    roots: tuple[Path, ...] = ()
-    inputs: Mapping[str, Path] = field(default_factory=dict)
-    responses: tuple[Response, ...] = ()
 
 
 def made_items() -> list[Item]:
@@ -92,7 +77,7 @@ def run(
     said: Mapping[tuple[str, str], Says],
     attributes: Mapping[str, dict[str, str]] | None = None,
     made: Sequence[Item] | None = None,
-) -> Made:
+) -> MadeRun:
     items, arms, responses = itemset(made_items() if made is None else made), [], list[Response]()
     for (subject, told), says in said.items():
         (condition,) = parse_conditions(AXES, told)
@@ -110,21 +95,12 @@ def run(
             cells = (item.item_id, item.task, str(condition), 0, status, text, "", item.view().reply, ())
             responses.append(Response(name, subject, subject, *cells))  # type: ignore[arg-type]
     scores = score(responses, items, SUITE, "strict", {})
-    hashes: dict[str, Any] = {"itemset": "", "recipe_hash": "", "content_hash": ""}
-    card = RunCard(suite="ava-bench", version="1", seed=0, limit=None, arms=arms, **hashes)
-    return Made(card, items, {"strict": scores}, results(scores, items, SUITE, arms))
+    card = RunCard(suite="ava-bench", version="1", seed=0, limit=None, arms=arms, **UNHASHED)
+    return MadeRun(card, items, {"strict": scores}, results(scores, items, SUITE, arms))
 
 
-def found(made: Made) -> dict[str, Piece]:
-    """The pieces by name, every figure drawn once."""
-    held = list(pieces(made))
-    assert len({piece.name for piece in held}) == len(held)
-    for piece in held:
-        assert piece.note.endswith(".")
-        assert not piece.table.isna().any().any()
-        if piece.figure is not None:
-            piece.figure().draw_without_rendering()
-    return {piece.name: piece for piece in held}
+def found(made: MadeRun) -> dict[str, Piece]:
+    return by_name(pieces(made))
 
 
 def line(piece: Piece, name: str, column: str = "subject") -> dict[str, str]:
@@ -223,7 +199,7 @@ def test_subgroups(three: dict[str, Piece]) -> None:
     assert "subgroups-spatial" not in three  # one place, one source: nothing to split
 
 
-def composite_run() -> Made:
+def composite_run() -> MadeRun:
     """Localization puts a, b, c, d in this order; without boxes so does spatial, with boxes all are right."""
     said: dict[tuple[str, str], Says] = {}
     for name, held in {"d": (3,), "a": (0, 1, 2, 3), "b": (1, 2, 3), "c": (2, 3)}.items():

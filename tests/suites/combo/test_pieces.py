@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,8 +15,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.piece import Piece
 from snellen.core.prompt import Prompt, Reply
-from snellen.core.response import Response
-from snellen.core.runfolder import RunCard, read_responses, read_run_card
+from snellen.core.runfolder import read_responses, read_run_card
 from snellen.core.subject import Subject
 from snellen.exam import run
 from snellen.runs.score import read_scores
@@ -28,21 +25,9 @@ from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE
 from snellen.suites.combo.perceived import deciding, read_look, seen
 from snellen.suites.combo.pieces import pieces
+from tests.helpers.pieces import MadeRun, row_of
 
 CONDITIONS = ("vanilla", "pivot=on", "demos=in-context", "method=perceive-then-classify")
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A run as a report hands it over."""
-
-    roots: tuple[Path, ...]
-    card: RunCard
-    items: ItemSet
-    responses: tuple[Response, ...]
-    scores: Mapping[str, pd.DataFrame]
-    results: pd.DataFrame
-    inputs: Mapping[str, Path] = field(default_factory=dict)
 
 
 class Misled(IdealObserver):
@@ -60,12 +45,13 @@ class Misled(IdealObserver):
         return Reply(json.dumps({**json.loads(reply.text), "colour/primary": "mauve"}))
 
 
-def _load(root: Path, toy: ItemSet, results: pd.DataFrame) -> Loaded:
-    return Loaded((root,), read_run_card(root), toy, tuple(read_responses(root)), read_scores(root), results)
+def _load(root: Path, toy: ItemSet, results: pd.DataFrame) -> MadeRun:
+    responses = tuple(read_responses(root))
+    return MadeRun(read_run_card(root), toy, read_scores(root), results, (root,), responses=responses)
 
 
 @pytest.fixture(scope="module")
-def loaded(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+def loaded(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> MadeRun:
     root = tmp_path_factory.mktemp("pieces")
     oracle = make_fake("oracle", {}, toy.items)
     assert isinstance(oracle, IdealObserver)
@@ -76,18 +62,10 @@ def loaded(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
 
 
 @pytest.fixture(scope="module")
-def found(loaded: Loaded) -> dict[str, Piece]:
+def found(loaded: MadeRun) -> dict[str, Piece]:
     held = {piece.name: piece for piece in pieces(loaded)}
     assert len(held) == len(list(pieces(loaded)))
     return held
-
-
-def _line(piece: Piece, **where: Any) -> dict[str, Any]:
-    table = piece.table
-    for name, value in where.items():
-        table = table[table[name.replace("_", " ")] == value]
-    (line,) = table.to_dict("records")
-    return dict(line)
 
 
 def test_every_piece_is_there_once_with_a_note(found: dict[str, Piece]) -> None:
@@ -110,18 +88,18 @@ def test_table_2_has_a_row_an_arm_the_pivot_where_asked_and_chance(found: dict[s
     table = found["table-2"].table
     assert table["subject"].iloc[0] == "own:misled"  # simulated observers come last
     assert "pivot" in table.columns
-    line = _line(found["table-2"], subject="fake:oracle", condition="vanilla")
+    line = row_of(found["table-2"], subject="fake:oracle", condition="vanilla")
     assert line["anchor"].startswith("100 [")
     assert line["pivot"] == "–"
     assert line["mean of seven"] == "100.0"
-    assert _line(found["table-2"], subject="fake:oracle", condition="pivot=on")["pivot"].startswith("100 [")
-    chance = _line(found["table-2"], subject="(chance)")
+    assert row_of(found["table-2"], subject="fake:oracle", condition="pivot=on")["pivot"].startswith("100 [")
+    chance = row_of(found["table-2"], subject="(chance)")
     assert (chance["primary shape"], chance["primary material"], chance["primary colour"]) == ("20", "25", "16.7")
     assert not (table["condition"] == "demos=in-context").any()  # asks three questions only
 
 
 def test_table_2_shows_blindness_where_it_lies(found: dict[str, Piece]) -> None:
-    line = _line(found["table-2"], subject="fake:blind-to=colour", condition="vanilla")
+    line = row_of(found["table-2"], subject="fake:blind-to=colour", condition="vanilla")
     assert line["primary shape"].startswith("100 [")
     assert not line["primary colour"].startswith("100")
     # A colour-blind observer tells rubber from glass by nothing but the material, which it sees.
@@ -131,8 +109,8 @@ def test_table_2_shows_blindness_where_it_lies(found: dict[str, Piece]) -> None:
 def test_table_3_averages_both_directions(found: dict[str, Piece]) -> None:
     table = found["table-3"].table
     assert list(table.columns) == ["subject", "condition", "Img2Text", "Text2Img", "mean"]
-    assert _line(found["table-3"], subject="(chance)")["mean"] == "25"
-    line = _line(found["table-3"], subject="fake:first-option")
+    assert row_of(found["table-3"], subject="(chance)")["mean"] == "25"
+    line = row_of(found["table-3"], subject="fake:first-option")
     first, second, mean = (float(line[name].split()[0]) for name in ("Img2Text", "Text2Img", "mean"))
     assert mean == pytest.approx((first + second) / 2, abs=1)
 
@@ -152,22 +130,22 @@ def test_figure_6_pairs_arms_that_differ_in_the_examples_alone(found: dict[str, 
     table = found["figure-6"].table
     assert set(table["condition"]) == {"vanilla"}
     assert len(table) == 4 * 3
-    line = _line(found["figure-6"], subject="fake:oracle", question="primary material")
+    line = row_of(found["figure-6"], subject="fake:oracle", question="primary material")
     assert (line["items"], line["none"], line["in context"]) == (16, "100", "100")
     assert line["difference"].startswith("+0.0 [")
     tested = [item for item in toy.task("pattern-perception") if item.split == "test"]
     spheres = sum(item.factors["primary shape"] == "sphere" for item in tested) // 8
-    assert _line(found["figure-6"], subject="fake:oracle", question="anchor")["items"] == 16 - spheres
+    assert row_of(found["figure-6"], subject="fake:oracle", question="anchor")["items"] == 16 - spheres
     assert found["figure-6"].figure is not None
 
 
 def test_figure_7_goes_from_easy_to_expert(found: dict[str, Piece]) -> None:
     table = found["figure-7"].table
     assert list(table.columns[3:]) == ["easy", "medium", "hard", "expert", "all", "all of a pair"]
-    line = _line(found["figure-7"], subject="fake:first-option", condition="vanilla")
+    line = row_of(found["figure-7"], subject="fake:first-option", condition="vanilla")
     assert [line[level].split()[0] for level in ("easy", "medium", "hard", "expert", "all")] == ["50"] * 5
     assert line["all of a pair"].startswith("0 [")
-    chance = _line(found["figure-7"], subject="(chance)")
+    chance = row_of(found["figure-7"], subject="(chance)")
     assert (chance["easy"], chance["all"], chance["all of a pair"]) == ("50", "50", "25")
 
 
@@ -179,26 +157,26 @@ def test_clustering_and_retrieval_is_what_encoders_do() -> None:
     assert _how("chat:openai/x", None) == "question answering"
 
 
-def test_perception_is_read_from_the_record(loaded: Loaded, found: dict[str, Piece]) -> None:
+def test_perception_is_read_from_the_record(loaded: MadeRun, found: dict[str, Piece]) -> None:
     described = seen(loaded)
     assert len(described) == 4 * 16 * 9
-    line = _line(found["perceived"], subject="fake:blind-to=colour")
+    line = row_of(found["perceived"], subject="fake:blind-to=colour")
     assert line["pictures"] == 16 * 9
     assert line["colour, primary"].startswith("0 [")
     assert line["shape, secondary"].startswith("100 [")
-    misled = _line(found["perceived"], subject="own:misled")
+    misled = row_of(found["perceived"], subject="own:misled")
     assert misled["colour, primary"].split()[0] == "89"  # eight of nine
     assert misled["colour, secondary"].split()[0] == "100"
 
 
-def test_accuracy_given_perception_splits_by_what_decides(loaded: Loaded, found: dict[str, Piece]) -> None:
-    oracle = _line(found["given-perception"], subject="fake:oracle")
+def test_accuracy_given_perception_splits_by_what_decides(loaded: MadeRun, found: dict[str, Piece]) -> None:
+    oracle = row_of(found["given-perception"], subject="fake:oracle")
     assert (oracle["items"], oracle["items seen right"], oracle["other items"]) == (16, 16, 0)
     assert oracle["right there"] == "–"
     by_colour = sum("colour/primary" in deciding(item) for item in loaded.items.task("category-building"))
-    misled = _line(found["given-perception"], subject="own:misled")
+    misled = row_of(found["given-perception"], subject="own:misled")
     assert (misled["items seen right"], misled["other items"]) == (16 - by_colour, by_colour)
-    nothing = _line(found["given-perception"], subject="fake:first-option")
+    nothing = row_of(found["given-perception"], subject="fake:first-option")
     assert nothing["items seen right"] == 0
     assert nothing["right there"].startswith("50 [")
 
@@ -254,21 +232,21 @@ def test_a_perfect_description_of_any_object_is_read_whole() -> None:
 
 
 def test_letters_are_counted_whatever_is_right(found: dict[str, Piece]) -> None:
-    line = _line(found["letters"], subject="fake:first-option", task="category-building", condition="vanilla")
+    line = row_of(found["letters"], subject="fake:first-option", task="category-building", condition="vanilla")
     assert line["A"].startswith("100 [")
     assert line["A"].endswith("(50)")
     assert line["B"].startswith("0 [")
     assert (line["C"], line["D"]) == ("", "")
-    four = _line(found["letters"], subject="fake:first-option", task="img2text")
+    four = row_of(found["letters"], subject="fake:first-option", task="img2text")
     assert four["D"].startswith("0 [")
-    oracle = _line(found["letters"], subject="fake:oracle", task="category-building", condition="vanilla")
+    oracle = row_of(found["letters"], subject="fake:oracle", task="category-building", condition="vanilla")
     assert oracle["A"].startswith("50 [")
 
 
 def test_letters_are_those_shown_when_options_are_shuffled(toy: ItemSet, tmp_path: Path) -> None:
     done = run(toy, ["fake:first-option"], tmp_path / "run", conditions=["order=shuffled"], show_progress=False)
     held = {piece.name: piece for piece in pieces(_load(tmp_path / "run", toy, done.results()))}
-    assert _line(held["letters"], task="img2text")["A"].startswith("100 [")
+    assert row_of(held["letters"], task="img2text")["A"].startswith("100 [")
 
 
 def test_confusions_name_the_commonest_mistakes_of_examined_subjects(found: dict[str, Piece], toy: ItemSet) -> None:
@@ -293,9 +271,9 @@ def test_a_run_without_a_task_has_no_piece_of_it(toy: ItemSet, tmp_path: Path) -
 def test_somebody_who_never_answers_is_shown_as_such(toy: ItemSet, tmp_path: Path) -> None:
     done = run(toy, ["fake:constant=teapot"], tmp_path / "run", conditions=CONDITIONS, show_progress=False)
     held = {piece.name: piece for piece in pieces(_load(tmp_path / "run", toy, done.results()))}
-    assert "no answer 100 %" in _line(held["table-2"], subject="fake:constant=teapot", condition="vanilla")["anchor"]
+    assert "no answer 100 %" in row_of(held["table-2"], subject="fake:constant=teapot", condition="vanilla")["anchor"]
     assert "letters" not in held
-    assert _line(held["given-perception"])["items seen right"] == 0
+    assert row_of(held["given-perception"])["items seen right"] == 0
 
 
 def test_the_figures_can_be_drawn(found: dict[str, Piece], tmp_path: Path) -> None:
@@ -308,6 +286,6 @@ def test_confusions_are_details(found: dict[str, Piece]) -> None:
     assert [name for name, piece in found.items() if piece.detail] == [n for n in found if n.startswith("confusions")]
 
 
-def test_misled_is_a_subject_like_any_other(loaded: Loaded) -> None:
+def test_misled_is_a_subject_like_any_other(loaded: MadeRun) -> None:
     assert asyncio.iscoroutinefunction(Misled.answer)
     assert "own:misled" in {arm.subject for arm in loaded.card.arms}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,24 +29,11 @@ from snellen.suites.vfm_bench.items import Episode, Shown, episode_item
 from snellen.suites.vfm_bench.pieces import pieces
 from snellen.suites.vfm_bench.published import REASONING, TABLE_1, TRADITIONAL
 from snellen.suites.vfm_bench.reasoning import mean_gap, pairs
+from tests.helpers.pieces import UNHASHED, MadeRun, by_name, row_of
 
 Says = Callable[[Item], str | None]
 """What somebody replies to an episode; None is a failed call."""
 DECLINES = object()
-UNKNOWN: Mapping[str, Any] = {"itemset": "", "recipe_hash": "", "content_hash": ""}
-
-
-@dataclass(frozen=True)
-class Made:
-    """A run as a report hands it over."""
-
-    card: RunCard
-    items: ItemSet
-    scores: Mapping[str, pd.DataFrame]
-    results: pd.DataFrame
-    roots: tuple[Path, ...] = ()
-    inputs: Mapping[str, Path] = field(default_factory=dict)
-    responses: tuple[Response, ...] = ()
 
 
 def _episode(number: int, ways: int, media: MediaFolder, **told: Any) -> Item:
@@ -92,7 +79,7 @@ def _right_on(*numbers: int) -> Says:
     return says
 
 
-def _run(items: ItemSet, said: Mapping[tuple[str, str], Any], attributes: Mapping[str, Any] | None = None) -> Made:
+def _run(items: ItemSet, said: Mapping[tuple[str, str], Any], attributes: Mapping[str, Any] | None = None) -> MadeRun:
     """Score what every arm says. Conditions are read, so that their names are those of a real run."""
     arms, responses = [], list[Response]()
     for (subject, told), says in said.items():
@@ -113,27 +100,12 @@ def _run(items: ItemSet, said: Mapping[tuple[str, str], Any], attributes: Mappin
             cells = (item.item_id, item.task, name, 0, status, text, "", item.view().reply, ())
             responses.append(Response(f"{subject}/{name}/{item.item_id}", subject, subject, *cells))  # type: ignore[arg-type]
     scores = score(responses, items, SUITE, "strict", {})
-    card = RunCard(suite="vfm-bench", version="1", seed=0, limit=None, arms=arms, **UNKNOWN)
-    return Made(card, items, {"strict": scores}, results(scores, items, SUITE, arms))
+    card = RunCard(suite="vfm-bench", version="1", seed=0, limit=None, arms=arms, **UNHASHED)
+    return MadeRun(card, items, {"strict": scores}, results(scores, items, SUITE, arms))
 
 
-def _found(run: Made) -> dict[str, Piece]:
-    """The pieces by name, every figure drawn once."""
-    held = {piece.name: piece for piece in pieces(run)}
-    for piece in held.values():
-        assert piece.note.endswith(".")
-        assert not piece.table.isna().any().any()
-        if piece.figure is not None:
-            piece.figure().draw_without_rendering()
-    return held
-
-
-def _line(piece: Piece, **where: Any) -> dict[str, Any]:
-    table = piece.table
-    for name, value in where.items():
-        table = table[table[name] == value]
-    (line,) = table.to_dict("records")
-    return dict(line)
+def _found(run: MadeRun) -> dict[str, Piece]:
+    return by_name(pieces(run))
 
 
 def _start(cell: str) -> str:
@@ -164,20 +136,20 @@ def test_table_1_and_chance_in_the_place_of_zero_shots(items: ItemSet) -> None:
     found = _found(run)
     table = found["table-1"]
     assert list(table.table.columns)[2:5] == ["0 shots", "1 shot", "5 shots"]
-    learner = _line(table, subject="own:learner")
+    learner = row_of(table, subject="own:learner")
     assert [_start(learner[name]) for name in ("0 shots", "1 shot", "5 shots")] == ["25", "50", "75"]
     assert (_start(learner["efficiency"]), _start(learner["effectiveness"])) == ("75", "50")
-    forgetter = _line(table, subject="own:forgetter")
+    forgetter = row_of(table, subject="own:forgetter")
     assert forgetter["efficiency"] == "undefined: no gain"
     assert _start(forgetter["effectiveness"]) == "-50"
     assert forgetter["5 shots"] == "–"
-    encoder = _line(table, subject="encoder:e")
+    encoder = row_of(table, subject="encoder:e")
     assert encoder["0 shots"] == "declined"
     assert encoder["efficiency"] == encoder["effectiveness"] == "undefined: no 0 shots"
-    assert _line(table, subject="fake:oracle")["effectiveness"] == "undefined: perfect at 0 shots"
+    assert row_of(table, subject="fake:oracle")["effectiveness"] == "undefined: perfect at 0 shots"
     assert list(table.table["subject"])[-2:] == ["fake:oracle", "(random policy)"]
-    assert _line(table, subject="(random policy)")["1 shot"] == "37.5"
-    above = _line(found["table-1-above-chance"], subject="encoder:e")
+    assert row_of(table, subject="(random policy)")["1 shot"] == "37.5"
+    above = row_of(found["table-1-above-chance"], subject="encoder:e")
     assert above["chance"] == "37.5"
     assert (_start(above["efficiency above chance"]), _start(above["effectiveness above chance"])) == ("67", "40")
 
@@ -209,17 +181,17 @@ def test_changes_are_told_on_the_items_that_both_arms_have(items: ItemSet) -> No
         },
     )
     found = _found(run)
-    causes = _line(found["table-4-causes"], subject="own:m")
+    causes = row_of(found["table-4-causes"], subject="own:m")
     assert _start(causes["base (0 shots)"]) == "25"
     assert _start(causes["one shot (φ vdpi)"]) == "+200"
     assert _start(causes["region enhanced (φ hkfi)"]) == "+100"
     assert _start(causes["detailed instruction (φ dipi)"]) == "-100"
-    strategies = _line(found["table-4-strategies"], subject="own:m")
+    strategies = row_of(found["table-4-strategies"], subject="own:m")
     assert _start(strategies["average"]) == "50"  # of all four items: 1/4 and 3/4
     assert strategies["average"].endswith("over 0, 1")
     assert strategies["fabricated names (φ fdli)"].startswith("-67")
     assert strategies["replicated demos (φ ichi)"] == "–"
-    line = _line(found["changes"], change="labels=fabricated")
+    line = row_of(found["changes"], change="labels=fabricated")
     assert (line["shots"], line["items"], line["unchanged"], line["changed"]) == ("0, 1", 3, "50", "17")
     assert line["difference"].startswith("-33.3")
 
@@ -238,23 +210,23 @@ def test_a_change_is_compared_with_what_was_shown_alike(items: ItemSet) -> None:
     )
     changes = _found(run)["changes"]
     assert len(changes.table) == 2  # nobody was shown another order without a change
-    assert _line(changes, subject="own:m [sheet=single]")["φ"] == "-100"
-    assert _line(changes, subject="own:m")["φ"] == "undefined: nothing right unchanged"
+    assert row_of(changes, subject="own:m [sheet=single]")["φ"] == "-100"
+    assert row_of(changes, subject="own:m")["φ"] == "undefined: nothing right unchanged"
 
 
 def test_industries_with_their_spread_and_chance(items: ItemSet) -> None:
     """Medicine both right, farming both wrong: standard deviation of 1 and 0 is .707, and no noise to take off."""
     run = _run(items, {("own:m", "shots=1"): _right_on(0, 2), ("own:m", "shots=0"): _right_on(1, 3)})
     found = _found(run)
-    line = _line(found["by-industry"], subject="own:m")
+    line = row_of(found["by-industry"], subject="own:m")
     assert list(found["by-industry"].table.columns)[2:4] == ["Agriculture", "Medical"]
     assert (line["shots"], _start(line["Agriculture"]), _start(line["Medical"])) == ("1", "0", "100")
     assert (line["spread"], line["beyond chance of the draw"]) == ("70.7", "70.7")
-    random = _line(found["by-industry"], subject="(random policy)")
+    random = row_of(found["by-industry"], subject="(random policy)")
     assert (random["Medical"], random["spread"]) == ("37.5", "0.0")
-    ways = _line(found["by-ways"], subject="(random policy)")
+    ways = row_of(found["by-ways"], subject="(random policy)")
     assert (ways["2 classes"], ways["4 classes"]) == ("50.0", "25.0")
-    assert _start(_line(found["by-level"], subject="own:m")["object"]) == "0"
+    assert _start(row_of(found["by-level"], subject="own:m")["object"]) == "0"
     one = [replace(item, factors={**item.factors, "industry": "Generated"}) for item in items.items]
     same = replace(items, items=tuple(one))
     assert "by-industry" not in _found(_run(same, {("own:m", "shots=1"): _right_on(0)}))
@@ -307,10 +279,10 @@ def test_pairs_of_who_reasons_and_who_does_not(items: ItemSet) -> None:
     run = _run(items, said, told)
     assert pairs(run.card.arms) == [("own:thinker", "own:plain"), ("chat:m-high", "chat:m")]
     piece = _found(run)["reasoning"]
-    line = _line(piece, reasons="own:thinker")
+    line = row_of(piece, reasons="own:thinker")
     assert (line["efficiency"], line["its"], line["effectiveness"], line["its "]) == ("75.0", "75.0", "75.0", "37.5")
     assert _start(line["difference "]) == "+37.5"
-    assert _start(_line(piece, reasons="(mean of 2 pairs)")["difference "]) == "+18.8"  # halves of 37.5 and 0
+    assert _start(row_of(piece, reasons="(mean of 2 pairs)")["difference "]) == "+18.8"  # halves of 37.5 and 0
     assert "reasoning" not in [piece.name for piece in pieces(_run(items, said))]
 
 

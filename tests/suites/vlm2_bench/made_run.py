@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
-
-import pandas as pd
 
 from snellen.analysis.results import results
 from snellen.core.item import Item, Media, ReplySpec
@@ -29,6 +26,7 @@ from snellen.suites.vlm2_bench.items import (
     sorted_pattern,
     video_item,
 )
+from tests.helpers.pieces import UNHASHED, MadeRun
 
 ORDERS, GROUPED = ("AA", "AB", "AAB", "ABC"), ("AAB", "ABA", "AABC", "ABC")
 CUES = ("add/remove", "swap", "add/remove", "swap")
@@ -36,19 +34,6 @@ FAMILIES: tuple[Family, ...] = ("oc", "pc")
 CUE_TASKS: tuple[Literal["gc-mat", "gc-trk"], ...] = ("gc-mat", "gc-trk")
 Says = Callable[[Item, ReplySpec], str | None]
 """What somebody replies to an item; None is a failed call."""
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A run as a report hands it over."""
-
-    card: RunCard
-    items: ItemSet
-    responses: tuple[Response, ...]
-    scores: Mapping[str, pd.DataFrame]
-    results: pd.DataFrame
-    roots: tuple[Path, ...] = ()
-    inputs: Mapping[str, Path] = field(default_factory=dict)
 
 
 def media(name: str, kind: Any = "picture") -> Media:
@@ -96,7 +81,7 @@ def _itemset(items: Sequence[Item]) -> ItemSet:
 
 def made_run(
     said: Mapping[tuple[str, str], Says], items: Sequence[Item], verdicts: Mapping[str, str] | None = None
-) -> Loaded:
+) -> MadeRun:
     """Score what every arm says of every item it is asked; `verdicts` lead from the pattern to the judge's reply."""
     held = _itemset(items)
     arms, responses = [], list[Response]()
@@ -124,6 +109,6 @@ def made_run(
         if r.text and (text := (verdicts or {}).get(held.by_id[r.item_id].factors.get("pattern", "")))
     }  # fmt: skip
     scores = score(responses, held, SUITE, "strict", judged)
-    hashes = {"itemset": "", "recipe_hash": "", "content_hash": ""}
-    card = RunCard(suite="vlm2-bench", version="1", seed=0, limit=None, arms=arms, **hashes)
-    return Loaded(card, held, tuple(responses), {"strict": scores}, results(scores, held, SUITE, arms))
+    card = RunCard(suite="vlm2-bench", version="1", seed=0, limit=None, arms=arms, **UNHASHED)
+    found = results(scores, held, SUITE, arms)
+    return MadeRun(card, held, {"strict": scores}, found, responses=tuple(responses))

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,8 @@ from snellen.suites.vlm2_bench.items import (
 )
 from snellen.suites.vlm2_bench.pieces import as_printed, hardest, mean_of_tasks, pieces
 from snellen.suites.vlm2_bench.published import CAMERA_READY_AVERAGES, COLUMNS, TABLE_1
-from tests.suites.vlm2_bench.made_run import Loaded, Says, made_items, made_run, media
+from tests.helpers.pieces import MadeRun, by_name, row_of
+from tests.suites.vlm2_bench.made_run import Says, made_items, made_run, media
 
 
 def _knows(item: Item, spec: ReplySpec) -> str:
@@ -35,21 +35,8 @@ def _says_yes(item: Item, spec: ReplySpec) -> str:
     return {"true_false": "T", "choice": "A", "integer": "1"}.get(item.answer_kind, "one person")
 
 
-def _found(run: Loaded) -> dict[str, Piece]:
-    held = {piece.name: piece for piece in pieces(run)}
-    for piece in held.values():
-        assert piece.note.endswith(".")
-        assert not piece.table.isna().any().any()
-        assert len(piece.table)
-    return held
-
-
-def _line(piece: Piece, **where: Any) -> dict[str, Any]:
-    table = piece.table
-    for name, value in where.items():
-        table = table[table[name] == value]
-    (line,) = table.to_dict("records")
-    return dict(line)
+def _found(run: MadeRun) -> dict[str, Piece]:
+    return by_name(pieces(run), drawn=False)
 
 
 @pytest.fixture(scope="module")
@@ -93,18 +80,18 @@ def test_table_1_has_both_means_only_where_all_of_their_tasks_were_answered(foun
     table = found["table-1"].table
     assert list(table["subject"][:2]) == ["own:model"] * 2  # simulated observers come last
     assert list(table.columns[4:]) == list(COLUMNS)
-    oracle = _line(found["table-1"], subject="fake:oracle")
+    oracle = row_of(found["table-1"], subject="fake:oracle")
     assert oracle["mean of the eight"].startswith("100 [")
     # VID: the judge gives 1 of 1 to PQ, and nothing readable to PQP, so 0.5; the mean of nine is 8.5 / 9.
     assert oracle["mean of all nine"].split()[0] == "94"
-    steps = _line(found["table-1"], subject="own:model", condition="method=cot")
+    steps = row_of(found["table-1"], subject="own:model", condition="method=cot")
     assert (steps["gc-trk"], steps["pc-vid"]) == ("–", "–")  # all calls failed; never asked
     assert (steps["mean of the eight"], steps["mean of all nine"]) == ("–", "–")
 
 
 def test_chance_is_there_twice_and_differs_where_the_paper_lets_one_guess_decide(found: dict[str, Piece]) -> None:
-    printed = _line(found["table-1"], subject="(chance as printed)")
-    computed = _line(found["table-1"], subject="(chance of guesses)")
+    printed = row_of(found["table-1"], subject="(chance as printed)")
+    computed = row_of(found["table-1"], subject="(chance of guesses)")
     assert (printed["oc-cpr"], printed["oc-cnt"], printed["mean of the eight"]) == (
         "50.00",
         "34.88",
@@ -119,8 +106,8 @@ def test_our_twin_enters_no_mean() -> None:
     items = [item for item in made_items() if item.task.startswith("gc")]
     items.append(video_item("oc", "v", media("v", "video"), "PQ", answer="", cluster="c"))
     table = _found(made_run({("own:model", "vanilla"): _knows}, items, {"PQ": "Score: 1"}))["table-1"]
-    assert _line(table, subject="own:model")["oc-vid"].startswith("100")
-    assert _line(table, subject="own:model")["mean of all nine"] == "–"
+    assert row_of(table, subject="own:model")["oc-vid"].startswith("100")
+    assert row_of(table, subject="own:model")["mean of all nine"] == "–"
     assert "oc-vid is our twin" in table.note
     assert "Nobody answered oc-cpr, oc-cnt, oc-grp, pc-cpr, pc-cnt, pc-grp and pc-vid here" in table.note
 
@@ -161,11 +148,11 @@ def test_a_mean_of_units_all_alike_has_an_interval_all_the_same() -> None:
 def test_the_printed_averages_of_the_preprint_are_means_of_nine_those_of_the_camera_ready_of_eight() -> None:
     piece = as_printed()
     for name in TABLE_1:
-        line = _line(piece, **{"": name})
+        line = row_of(piece, **{"": name})
         assert line["mean of nine"] == line["printed average"]
         assert line["mean of eight"] == line["average in the camera-ready"] == f"{CAMERA_READY_AVERAGES[name]:.2f}"
-    assert _line(piece, **{"": "Qwen2.5-VL-7B"})["mean of eight"] == "55.86"
-    chance = _line(piece, **{"": "Chance"})
+    assert row_of(piece, **{"": "Qwen2.5-VL-7B"})["mean of eight"] == "55.86"
+    chance = row_of(piece, **{"": "Chance"})
     assert (chance["printed average"], chance["mean of eight"], chance["mean of nine"]) == ("33.72", "33.72", "–")
 
 
@@ -173,7 +160,7 @@ def test_the_printed_averages_of_the_preprint_are_means_of_nine_those_of_the_cam
 
 
 def test_cues_are_told_apart_by_pairs(found: dict[str, Piece]) -> None:
-    line = _line(found["cues"], task="gc-mat", subject="own:model", condition="vanilla")
+    line = row_of(found["cues"], task="gc-mat", subject="own:model", condition="vanilla")
     assert (line["add/remove"].split()[0], line["swap"].split()[0]) == ("100", "0")
     assert line["swap"].endswith("n 2")
     assert (line["attribute"], line["hardest"]) == ("–", "–")  # two pairs against two are too few to say
@@ -199,7 +186,7 @@ def test_the_interval_of_two_independent_shares_is_newcombes() -> None:
 
 def test_people_are_compared_with_objects_where_both_were_asked(found: dict[str, Piece]) -> None:
     # Plainly own:model is right on one of four counts of either family: "1" for a truth of 1; one off earns nothing.
-    line = _line(found["people-objects"], task="cnt", subject="own:model", condition="vanilla")
+    line = row_of(found["people-objects"], task="cnt", subject="own:model", condition="vanilla")
     assert (line["people (pc)"].split()[0], line["objects (oc)"].split()[0]) == ("25", "25")
     assert line["difference"].startswith("+0.0 [-")
     assert set(found["people-objects"].table["task"]) == {"cpr", "cnt", "grp"}
@@ -210,13 +197,13 @@ def test_people_are_compared_with_objects_where_both_were_asked(found: dict[str,
 
 def test_what_a_method_changes_is_counted_by_pairs(found: dict[str, Piece]) -> None:
     # Plainly pairs 0 and 2 are right (things added or removed); with steps all but pair 0: 50, 75, one lost, two won.
-    line = _line(found["methods"], subject="own:model", task="gc-mat")
+    line = row_of(found["methods"], subject="own:model", task="gc-mat")
     assert (line["method"], line["units"], line["plain"], line["with it"]) == ("cot", 4, "50", "75")
     assert line["difference"].startswith("+25.0 [")
     assert (line["wrong to right"], line["right to wrong"]) == (2, 1)
     assert line["McNemar p"] == "1.00"  # 2 against 1
     # Four questions without a readable answer, then all right: p = 2 / 2^4.
-    assert _line(found["methods"], subject="own:model", task="pc-cpr")["McNemar p"] == "0.12"
+    assert row_of(found["methods"], subject="own:model", task="pc-cpr")["McNemar p"] == "0.12"
     assert "gc-trk" not in set(found["methods"].table["task"])  # its calls failed, so that no unit has both
 
 
@@ -258,11 +245,11 @@ def test_who_always_says_yes_is_flagged_and_who_knows_is_not(found: dict[str, Pi
     flags = table.groupby("subject")["flag"].agg(set)
     assert flags["fake:oracle"] == {""}
     assert (
-        _line(found["yes-bias"], subject="own:model", task="gc-mat", condition="vanilla")["flag"] == ""
+        row_of(found["yes-bias"], subject="own:model", task="gc-mat", condition="vanilla")["flag"] == ""
     )  # solves half
-    always = _line(found["yes-bias"], subject="fake:always-true", task="gc-mat")
+    always = row_of(found["yes-bias"], subject="fake:always-true", task="gc-mat")
     assert (always["said true"].split()[0], always["true"], always["T-T"]) == ("100", "50", "100")
-    oracle = _line(found["yes-bias"], subject="fake:oracle", task="oc-cpr")
+    oracle = row_of(found["yes-bias"], subject="fake:oracle", task="oc-cpr")
     # One sequence shows the same twice, three do not.
     assert (oracle["T-T"], oracle["F-F"], oracle["T-F"], oracle["F-T"]) == ("0", "0", "25", "75")
 
@@ -290,9 +277,9 @@ def test_guessing_is_no_bias_leaning_is_one() -> None:
 
 
 def test_letters_and_none_are_counted_against_how_often_they_are_right(found: dict[str, Piece]) -> None:
-    line = _line(found["letters"], subject="fake:always-true", task="oc-grp")
+    line = row_of(found["letters"], subject="fake:always-true", task="oc-grp")
     assert line["A"].startswith("100 [")
-    oracle = _line(found["letters"], subject="fake:oracle", task="oc-grp")
+    oracle = row_of(found["letters"], subject="fake:oracle", task="oc-grp")
     assert all(oracle[letter].split()[0] == oracle[letter].split("(")[1].rstrip(")") for letter in "ABCD")
     assert oracle["None"].split()[0] == "25"  # ABC alone
     assert line["None"].endswith("(25)")
@@ -300,20 +287,20 @@ def test_letters_and_none_are_counted_against_how_often_they_are_right(found: di
 
 def test_counts_are_told_by_the_number_of_pictures(found: dict[str, Piece]) -> None:
     # The truths are 1 and 2 of two pictures, 2 and 3 of three; fake:always-true says 1.
-    two = _line(found["counts"], subject="fake:always-true", task="oc-cnt", pictures=2)
-    three = _line(found["counts"], subject="fake:always-true", task="oc-cnt", pictures=3)
+    two = row_of(found["counts"], subject="fake:always-true", task="oc-cnt", pictures=2)
+    three = row_of(found["counts"], subject="fake:always-true", task="oc-cnt", pictures=3)
     assert (two["mean error"].split()[0], three["mean error"].split()[0]) == ("-0.50", "-1.50")
     assert (two["said 1"], two["said 2"], two["said 3"], two["other"]) == ("100 (50)", "0 (50)", "", "0")
     assert (three["said 1"], three["said 3"], three["other"]) == ("100 (0)", "0 (50)", "0")
-    assert _line(found["counts"], subject="fake:oracle", task="oc-cnt", pictures=3)["mean error"] == "+0.00"
+    assert row_of(found["counts"], subject="fake:oracle", task="oc-cnt", pictures=3)["mean error"] == "+0.00"
 
 
 # People
 
 
 def test_refusals_and_names_stand_beside_vanilla(found: dict[str, Piece]) -> None:
-    plain = _line(found["people-named"], subject="own:model", task="pc-cpr", condition="vanilla")
-    steps = _line(found["people-named"], subject="own:model", task="pc-cpr", condition="method=cot")
+    plain = row_of(found["people-named"], subject="own:model", task="pc-cpr", condition="vanilla")
+    steps = row_of(found["people-named"], subject="own:model", task="pc-cpr", condition="method=cot")
     assert (plain["declines"].split()[0], plain["names somebody"].split()[0]) == ("100", "0")
     assert (steps["declines"].split()[0], steps["names somebody"].split()[0]) == ("0", "100")
     assert "no answer 100 %" in plain["score"]
@@ -324,7 +311,7 @@ def test_refusals_and_names_stand_beside_vanilla(found: dict[str, Piece]) -> Non
 
 
 def test_the_judge_is_told_by_pattern_and_by_what_it_left_open(found: dict[str, Piece]) -> None:
-    line = _line(found["judge"], subject="own:model")
+    line = row_of(found["judge"], subject="own:model")
     assert (line["judge"], line["descriptions"], line["verdicts not readable"], line["failed"]) == ("judge", 2, 1, 0)
     assert line["mean PQ"].startswith("100")
     assert line["mean PQP"].startswith("0")
