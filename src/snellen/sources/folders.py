@@ -48,13 +48,18 @@ def given_folders(
     """The folder of every dataset that a recipe `curated` is given, by the name of its source, in the order of `names`.
 
     `names` are those of `SOURCES` or of `SCENES`, `others` may be given besides. Raises SnellenError for names that are
-    neither, and where there is no dataset at all.
+    neither, for folders that `sources.yaml` names in vain, and where there is no dataset at all.
     """
     names = list(names)
     refuse_unknown(given, [*names, ALL, *others], f"{suite} --from curated: no source")
     folders: dict[str, Path] = {}
     if ALL in given:
-        folders = {name: path for name, path in find_folders(given[ALL], names).items() if path.is_dir()}
+        root, folders = given[ALL], find_folders(given[ALL], names)
+        if lost := next((name for name, path in folders.items() if path != root / name and not path.is_dir()), None):
+            raise SnellenError(
+                f"{root / FILE}: {lost}: {folders[lost]} is no folder; mend the path, or delete the line"
+            )
+        folders = {name: path for name, path in folders.items() if path.is_dir()}
     folders |= {name: path for name, path in given.items() if name not in (ALL, *others)}
     if not folders:
         raise SnellenError(

@@ -163,6 +163,13 @@ def test_what_cannot_be_built_is_said(
         FEW.build(BuildOptions(tmp_path / "set", sources=given, tasks=tasks, show_progress=False))
 
 
+def test_a_folder_that_is_named_in_vain_is_said(tmp_path: Path) -> None:
+    lvis(tmp_path, whole())
+    (tmp_path / "sources.yaml").write_text("CARPK: elsewhere\n")
+    with pytest.raises(SnellenError, match=r"sources\.yaml: CARPK: .*elsewhere is no folder; mend the path"):
+        build(tmp_path)
+
+
 def test_damage_is_reported_and_nothing_else_is_lost(tmp_path: Path) -> None:
     things_of = whole()
     things_of[100] = [(1, [60.0, 40.0, -5.0, 4.0])]  # inverted

@@ -201,14 +201,19 @@ def read_files(folder: Path | None) -> Mapping[str, ChoiceFile]:
     """The files of the package, with those of a folder of the user's in place of them or on top (`extends: true`).
 
     Raises SnellenError, naming file and row, for files that are no choices, rows that are only proposed, two rows about
-    one thing, and YAML files of other names.
+    one thing, and YAML files of other names; and for a folder without YAML files, lest choices be lost unnoticed.
     """
     if folder is None:
         return packaged()
     if not folder.is_dir():
         raise SnellenError(f"{folder}: no such folder of choices; it holds one or more of {', '.join(FILES)}")
     held = dict(packaged())
-    for path in sorted(one for one in folder.iterdir() if one.suffix in (".yaml", ".yml")):
+    paths = sorted(one for one in folder.iterdir() if one.suffix in (".yaml", ".yml"))
+    if not paths:
+        raise SnellenError(
+            f"{folder}: holds no file of choices; give the folder with one or more of {', '.join(FILES)}"
+        )
+    for path in paths:
         if path.name not in FILES:
             raise SnellenError(f"{path}: no file of choices is called so; {near(path.name, FILES)}")
         try:
