@@ -25,7 +25,7 @@ from snellen.suites.ava_bench import asked_tables, displays, generated, letterin
 from snellen.suites.ava_bench.displays import DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS
 from snellen.suites.ava_bench.generated import ON_DISPLAYS, ON_TABLES, SLOTS, TASKS, Design
 from snellen.suites.ava_bench.items import COUNT_RANGES, NEEDS, POSITIONS, depth_bin
-from snellen.suites.ava_bench.scenes import apart, dealt, seen_box
+from snellen.suites.ava_bench.scenes import apart, dealt, levelled, seen_box
 from snellen.suites.ava_bench.tables import Table
 
 NOWHERE = Path("unused")
@@ -134,6 +134,20 @@ def test_answers_are_spread(built: ItemSet) -> None:
 def test_cards_are_dealt_evenly() -> None:
     drawn = Counter(dealt("abc", 10, np.random.default_rng(0)))
     assert sorted(drawn.values()) == [3, 3, 4]
+
+
+def test_choices_are_taken_back_until_all_are_even() -> None:
+    """Whoever may choose first leaves what others cannot do without; two items of a picture never choose the same."""
+    either, only = [{"answer": "a"}, {"answer": "b"}], [{"answer": "a"}]
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        assert levelled([either, only], [0, 1], {"answer": 2}, rng) == [1, 0]
+        assert sorted(levelled([either, either, only], [0, 0, 1], {"answer": 2}, rng)[:2]) == [0, 1]
+    # A kind that is one of nine weighs more than an answer that is one of two: b comes up once more, x never twice.
+    told = [[{"answer": "b", "kind": "y"}, {"answer": "a", "kind": "x"}], [{"answer": "b", "kind": "x"}]]
+    assert levelled(told, [0, 1], {"answer": 2, "kind": 9}, np.random.default_rng(0)) == [0, 0]
+    with pytest.raises(ValueError, match="high <= 0"):
+        levelled([only, only], [0, 0], {"answer": 2}, np.random.default_rng(0))
 
 
 def test_nothing_covers_anything_on_tables(drawn_tables: list[Table]) -> None:
