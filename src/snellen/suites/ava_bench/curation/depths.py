@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from snellen.core.item import Box
+import numpy as np
+
+from snellen.core.item import Box, Item
 from snellen.sources.scenes import Marked, Scene
-from snellen.suites.ava_bench.curation.candidates import Curating
+from snellen.suites.ava_bench.curation.candidates import Asker, Candidate, Curating
 from snellen.suites.ava_bench.curation.choices import bare_name
-from snellen.suites.ava_bench.items import Place
+from snellen.suites.ava_bench.items import Place, Shown
 
 ROOMS, ROADS = "NYU-Depth-V2", "KITTI"
 SOURCES = (ROOMS, ROADS)
@@ -22,6 +24,10 @@ ROAD_CLASSES: Mapping[str, str] = MappingProxyType(
 """Label of KITTI -> class, as appendix A.2 merges them for relative depth; absolute depth has the same ones."""
 FARTHEST_M = 10_000.0
 """No bin has a name beyond (`items.depth_bin`)."""
+PairWriter: TypeAlias = Callable[
+    [Shown, tuple[str, str], tuple[Sequence[float], Sequence[float]], tuple[float, float], Place], Item
+]
+"""Makes a question of the picture shown, two names, their boxes and depths, and the kind of place."""
 
 EXCLUDED = "class that is left out by hand"
 NOT_CHOSEN = "thing of a class that is not asked about"
@@ -126,6 +132,16 @@ def pair_truth(things: tuple[Measured, Measured], source: str, crop: Box | None,
         "boxes": tuple(within(one.box, crop) if crop else one.box for one in things),
         "depths_m": tuple(one.nearest_m for one in things),
     }
+
+
+def pair_asker(write: PairWriter) -> Asker:
+    """Questions on two things, by names, boxes and depths as in `pair_truth`."""
+
+    def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
+        told = one.truth
+        return write(of, told["names"], told["boxes"], told["depths_m"], PLACES[one.origin.source])
+
+    return item
 
 
 def within(box: Box, crop: Box) -> Box:

@@ -12,15 +12,12 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TypeAlias
 
-import numpy as np
-
-from snellen.core.item import Box, Item
+from snellen.core.item import Box
 from snellen.sources.scenes import Marked, Scene
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curation.candidates import Ability, Asker, Candidate, Curating, grouped, origin_of
 from snellen.suites.ava_bench.curation.depths import (
     NO_CROP,
-    PLACES,
     ROAD_CLASSES,
     ROADS,
     ROOMS,
@@ -30,13 +27,22 @@ from snellen.suites.ava_bench.curation.depths import (
     measured,
     meet,
     name_of,
+    pair_asker,
     pair_truth,
     recording,
 )
 from snellen.suites.ava_bench.curation.levels import least_used, level_shares
-from snellen.suites.ava_bench.curation.relative_depth import ALONE, BEYOND, GAP, OCCLUDED, OVERLAP, UNEVEN, Pair
+from snellen.suites.ava_bench.curation.relative_depth import (
+    ALONE,
+    BEYOND,
+    GAP,
+    OCCLUDED,
+    OVERLAP,
+    TOO_FEW,
+    UNEVEN,
+    Pair,
+)
 from snellen.suites.ava_bench.curation.things import AREA, LOST, SEVERAL
-from snellen.suites.ava_bench.items import Shown
 
 NAME = "nearer-localization"
 UNMARKED = "pair whose crop has a region in which nothing was marked"
@@ -156,8 +162,7 @@ def _orders(pairs: Sequence[Pair], source: str, at: Curating) -> Orders:
         first, second = ([pair for pair in held if pair.near.kind == kind] for kind in classes)
         where = " / ".join(classes)
         if min(len(first), len(second)) < at.rules.fewest:
-            rule = f"fewer than {at.rules.fewest} pairs of two classes with either nearer"
-            at.ledger.drop(NAME, source, rule, where, len(held))
+            at.ledger.drop(NAME, source, TOO_FEW.format(at.rules.fewest), where, len(held))
             continue
         kept[classes] = first, second
         if uneven := abs(len(first) - len(second)):
@@ -173,13 +178,7 @@ def _asked(pair: Pair, near_first: bool, at: Curating) -> Candidate:
 
 def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """The box of whichever is nearer."""
-
-    def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
-        told = one.truth
-        place = PLACES[one.origin.source]
-        return make.nearer_localization_item(of, told["names"], told["boxes"], told["depths_m"], place)
-
-    return item
+    return pair_asker(make.nearer_localization_item)
 
 
 ABILITY = Ability((NAME,), SOURCES, look, choose, ask)

@@ -14,9 +14,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
-from snellen.core.item import Item
 from snellen.sources.scenes import Scene
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curation.candidates import (
@@ -30,7 +27,6 @@ from snellen.suites.ava_bench.curation.candidates import (
 )
 from snellen.suites.ava_bench.curation.depths import (
     NO_CROP,
-    PLACES,
     ROADS,
     ROOMS,
     SOURCES,
@@ -38,11 +34,11 @@ from snellen.suites.ava_bench.curation.depths import (
     crop_round_both,
     measured,
     meet,
+    pair_asker,
     pair_truth,
     recording,
 )
 from snellen.suites.ava_bench.curation.levels import least_used, level_shares
-from snellen.suites.ava_bench.items import Shown
 
 NAME = "relative-depth"
 OCCLUDED = "thing that something else hides in part"
@@ -51,6 +47,7 @@ OVERLAP = "pair whose boxes overlap"
 SAME_CLASS = "pair of one class, indoors"
 GAP = "pair of too little difference in depth"
 UNEVEN = "pair for which there is none with the other class nearer"
+TOO_FEW = "fewer than {} pairs of two classes with either nearer"
 BEYOND = "pair beyond as many as are taken of two classes"
 
 
@@ -133,8 +130,7 @@ def levelled(pairs: Sequence[Pair], source: str, at: Curating) -> dict[tuple[str
     for classes, held in grouped(pairs, lambda pair: pair.classes).items():
         bins, where = binned(held, (rules.depth_gap_m, *edges), rules.fewest), " / ".join(classes)
         if not bins:
-            rule = f"fewer than {rules.fewest} pairs of two classes with either nearer"
-            at.ledger.drop(NAME, source, rule, where, len(held))
+            at.ledger.drop(NAME, source, TOO_FEW.format(rules.fewest), where, len(held))
             continue
         kept[classes] = bins
         if uneven := len(held) - sum(len(orders) * min(map(len, orders)) for orders in bins.values()):
@@ -184,8 +180,7 @@ def _most_indoors(bins: Mapping[tuple[str, str], Bins], source: str, at: Curatin
         if there >= least and len(taken) < classes_most:
             taken[classes] = min(there, most)
             continue
-        few = f"fewer than {least} pairs of two classes with either nearer"
-        rule = few if there < least else f"more than {classes_most} pairs of classes"
+        rule = TOO_FEW.format(least) if there < least else f"more than {classes_most} pairs of classes"
         at.ledger.drop(NAME, source, rule, " / ".join(classes), 2 * there)
     return dict(sorted(taken.items()))
 
@@ -223,13 +218,7 @@ def _asked(pair: Pair, gap: str, near_is_red: bool, at: Curating) -> Candidate:
 
 def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`red` or `blue`, whichever is closer."""
-
-    def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
-        told = one.truth
-        place = PLACES[one.origin.source]
-        return make.relative_depth_item(of, told["names"], told["boxes"], told["depths_m"], place)
-
-    return item
+    return pair_asker(make.relative_depth_item)
 
 
 ABILITY = Ability((NAME,), SOURCES, look, choose, ask)
