@@ -7,12 +7,13 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.errors import CallFailed
 from snellen.core.item import Media, Option, ReplySpec, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
@@ -22,6 +23,7 @@ from snellen.scoring.answers import read_answer
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
 from tests.helpers.journey import patch
+from tests.helpers.refusals import assert_refused
 from tests.helpers.stub_server import Answer, Asked, Body, Status, StubServer
 
 NEED = "needs the extra 'models'"
@@ -214,10 +216,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.M
         f"hf/{folder}?temperature=0": "no setting 'temperature'",
     }
     for name, told in wanted.items():
-        with pytest.raises(SnellenError) as caught:
-            make_subject(f"logprob:{name}")
-        assert told in str(caught.value)
-        assert "\n" not in str(caught.value)
+        assert_refused(partial(make_subject, f"logprob:{name}"), told)
 
 
 # From a server
