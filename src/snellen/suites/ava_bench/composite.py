@@ -12,6 +12,7 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
+from snellen.core.cells import DASH, listed
 from snellen.core.item import Item
 from snellen.core.piece import Piece, Run
 from snellen.core.runfolder import ArmCard
@@ -20,14 +21,12 @@ from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.ava_bench import figures
 from snellen.suites.ava_bench.heard import (
-    DASH,
     ability_of,
     cell,
     chance_of,
     complete,
     examined,
     headed,
-    listed,
     metric_of,
     number,
     protocol_of,

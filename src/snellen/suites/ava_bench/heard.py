@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from snellen.core.cells import unheard
+from snellen.core.cells import DASH, percent, unheard
 from snellen.core.piece import Run
 from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric
@@ -28,7 +28,6 @@ from snellen.suites.ava_bench.published import COLUMNS
 from snellen.suites.ava_bench.rankings import Ability, Ranked
 from snellen.suites.ava_bench.scoring import protocols
 
-DASH = "–"
 LEVELS: Mapping[str, tuple[str, ...]] = {
     "box_size": tuple(name for _, name in BOX_SIZES),
     "count_range": tuple(name for _, name in COUNT_RANGES),
@@ -164,7 +163,7 @@ def number(value: float, metric: Metric, n: int) -> str:
     if math.isnan(value):
         return DASH
     if metric.share:
-        return f"{100 * value:.{int(n >= 200)}f}"
+        return percent(value, n)
     return f"{value:.1f}" if metric.name == "ciede2000" else f"{value:.3f}"
 
 
@@ -191,9 +190,3 @@ def headed(run: Run, task: str) -> str:
     metric = metric_of(run, task)
     unit = "" if metric.name == "accuracy" else f" {metric.name}"
     return f"{task}{unit} {'↑' if metric.higher_is_better else '↓'}"
-
-
-def listed(names: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    held = list(names)
-    return held[0] if len(held) == 1 else f"{', '.join(held[:-1])} and {held[-1]}"

@@ -12,12 +12,12 @@ from itertools import combinations
 
 import pandas as pd
 
+from snellen.core.cells import DASH, listed
 from snellen.core.piece import Piece, Run
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
 from snellen.suites.ava_bench import balance, composite, figures, recommendation
 from snellen.suites.ava_bench.heard import (
-    DASH,
     ability_of,
     cell,
     chance_of,
@@ -25,7 +25,6 @@ from snellen.suites.ava_bench.heard import (
     examined,
     headed,
     levels_of,
-    listed,
     main_arms,
     metric_of,
     number,

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from snellen.core.cells import DASH, listed
 from snellen.core.errors import SnellenError
 from snellen.core.piece import Piece, Run
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
-from snellen.suites.ava_bench.heard import DASH, ability_of, complete, listed, span, tasks_of
+from snellen.suites.ava_bench.heard import ability_of, complete, span, tasks_of
 from snellen.suites.ava_bench.questions import (
     CHECK_COMMANDS,
     TAG_CHECK,
