@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from snellen.reports import Report
     from snellen.subjects.own import AskMe
 
-CHECKUP_SUITES = ("combo", "vlm2-bench", "vfm-bench")
+CHECKUP_SUITES = ("combo", "vlm2-bench", "vfm-bench", "ava-bench")
 CHECKUP_SUBJECTS = (
     "encoder:efficientnet-lite0",
     "encoder:conse",
