@@ -45,6 +45,19 @@ def test_pictures_of_several_items_stay_near_the_share(units: list[list[int]], s
             assert 0.1 <= counts[stratum, "test"] / total <= 0.3
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_where_every_picture_serves_many_strata_all_are_on_both_sides_and_near_the_share(seed: int) -> None:
+    rng = stream("t", seed)
+    units: dict[int, list[int]] = {}
+    for stratum in range(80):  # of ten items each, in a hundred pictures: eight strata a picture
+        for _ in range(10):
+            units.setdefault(int(rng.integers(100)), []).append(stratum)
+    side = divided(units, 0.2, stream("t"))
+    tests = Counter(stratum for n, held in units.items() if side[n] == "test" for stratum in held)
+    assert {tests[stratum] for stratum in range(80)} <= {1, 2, 3, 4}  # dealt and not moved, 0 to 5 are tests
+    assert tests.total() == pytest.approx(160, abs=10)  # dealt and not moved, some 205 are
+
+
 def test_the_draw_hangs_on_the_seed_alone() -> None:
     units = {n: [n % 4, n % 3] for n in range(50)}
     assert divided(units, 0.2, stream("t", 1)) == divided(units, 0.2, stream("t", 1))
