@@ -66,7 +66,7 @@ def display_item(task: str, asked: DisplayAsked, slot: int, of: Shown, rng: np.r
     if task == "orientation":
         return make.orientation_item(of, TOYS[slot], told.directions[slot])
     if task == "ocr":
-        return make.ocr_item(of, asked.plates[slot], told.words[slot])
+        return make.ocr_item(replace(of, factors={"face": told.faces[slot]}), asked.plates[slot], told.words[slot])
     of = replace(of, picture=asked.cuts[slot], provenance={**of.provenance, "cut_px": list(asked.cut_boxes[slot])})
     if task == "texture":
         return make.texture_item(of, told.textures[slot], offered(told.textures[slot], TEXTURES, len(TEXTURES), rng))

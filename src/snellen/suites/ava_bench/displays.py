@@ -82,12 +82,16 @@ _LYING: Matrix3 = turn((0.0, 1.0, 0.0), 90.0)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What one display shows: three directions, species, materials and words, for toys, towers and plates in order."""
+    """What one display shows, three of each in order.
+
+    Of toys the directions, of towers species and materials, of plates words and the faces they are set in.
+    """
 
     directions: tuple[str, ...]
     species: tuple[str, ...]
     textures: tuple[str, ...]
     words: tuple[str, ...]
+    faces: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,8 @@ def wanted(count: int, rng: np.random.Generator) -> list[Wanted]:
             _level(TEXTURES, "texture", tower, tally, rng, kind) for tower, kind in zip(TOWERS, species, strict=True)
         ]
         words = [lettering.made_up(_level(lengths, "length", str(n), tally, rng), rng) for n in range(3)]
-        found.append(Wanted(tuple(directions), tuple(species), tuple(textures), tuple(words)))
+        faces = [_level(tuple(lettering.FACES), "face", str(n), tally, rng) for n in range(3)]
+        found.append(Wanted(tuple(directions), tuple(species), tuple(textures), tuple(words), tuple(faces)))
     return found
 
 
@@ -230,12 +235,15 @@ def _towers(told: Wanted, places: Places, view: Camera, rng: np.random.Generator
 
 def _plates(told: Wanted, places: Places, view: Camera, rng: np.random.Generator) -> list[Solid]:
     made: list[Solid] = []
-    for n, (word, place) in enumerate(zip(told.words, places, strict=True)):
+    for n, (word, face, place) in enumerate(zip(told.words, told.faces, places, strict=True)):
         plate, ink = INKS[int(rng.integers(len(INKS)))]
         facing = towards(view, *place) + float(rng.uniform(-PLATE_SWAY_DEG, PLATE_SWAY_DEG))
         # Own axes: x to the reader's right, z up, y away from the reader; leaning back, then turned.
         frame = chain(turn((0.0, 0.0, 1.0), facing + 90.0), turn((1.0, 0.0, 0.0), -LEAN_DEG))
-        whole = [piece("plate", "cube", Material("rubber", plate), (0.0, 0.0, 0.0), PLATE_M), *_letters(word, ink)]
+        whole = [
+            piece("plate", "cube", Material("rubber", plate), (0.0, 0.0, 0.0), PLATE_M),
+            *_letters(word, face, ink),
+        ]
         turned = [moved(part, frame) for part in whole]
         low, _ = bounds(tuple(turned))
         shift = (*place, FLOOR_GAP_M - float(low[2]))
@@ -244,24 +252,15 @@ def _plates(told: Wanted, places: Places, view: Camera, rng: np.random.Generator
     return made
 
 
-def _letters(word: str, ink: Colour) -> list[Solid]:
-    """The strokes of a word on the front of an upright plate about the origin."""
-    wide = len(word) * (lettering.WIDTH + lettering.GAP) - lettering.GAP
-    unit = min(0.90 * PLATE_M[0] / (wide + lettering.STROKE), 0.72 * PLATE_M[2] / (lettering.HEIGHT + lettering.STROKE))
-    deep = 0.03
+def _letters(word: str, face: str, ink: Colour) -> list[Solid]:
+    """The bars of a word on the front of an upright plate about the origin."""
+    bars, width = lettering.word_bars(word, face)
+    high = min(0.88 * PLATE_M[0] / width, 0.72 * PLATE_M[2])
+    deep, stuff = 0.03, Material("rubber", ink)
     made = []
-    for place, letter in enumerate(word):
-        left = place * (lettering.WIDTH + lettering.GAP) - wide / 2
-        for (x1, z1), (x2, z2) in lettering.strokes(letter):
-            angle, length = math.degrees(math.atan2(z2 - z1, x2 - x1)), math.hypot(x2 - x1, z2 - z1)
-            centre = (
-                unit * (left + (x1 + x2) / 2),
-                -(PLATE_M[1] + deep) / 2 + 0.005,
-                unit * ((z1 + z2 - lettering.HEIGHT) / 2),
-            )
-            size = (unit * (length + lettering.STROKE), deep, unit * lettering.STROKE)
-            # About y the turn from x to z is a negative one.
-            made.append(piece("", "cube", Material("rubber", ink), centre, size, turn((0.0, 1.0, 0.0), -angle)))
+    for left, low, right, top in bars:
+        centre = high * (left + right - width) / 2, 0.005 - (PLATE_M[1] + deep) / 2, high * (low + top - 1) / 2
+        made.append(piece("", "cube", stuff, centre, (high * (right - left), deep, high * (top - low))))
     return made
 
 

@@ -1,55 +1,84 @@
-"""Made-up words in straight strokes: text that can be built of solids, and that no language helps to guess."""
+"""Made-up words in faces that come with matplotlib: text that is built of solids, and that no language helps to guess.
+
+A capital is filled with bars, rectangles side by side and one above the other, as a coarse printer would: what is
+rendered has no textures to print letters on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
-WIDTH, HEIGHT, GAP = 4.0, 6.0, 1.7
-"""Of a capital and of the room between two, in units of its grid; y points up."""
-STROKE = 0.85
-"""Width of a stroke in the same units."""
+FACES: Mapping[str, str] = MappingProxyType(
+    {"sans": "DejaVuSans-Bold.ttf", "serif": "DejaVuSerif-Bold.ttf", "mono": "DejaVuSansMono-Bold.ttf"}
+)
+"""Faces of words and their files; bold ones, since thin strokes would vanish at the size of a picture."""
+ROWS = 14
+"""Rows of bars in a capital, about as many as it has pixels from top to bottom in a picture."""
+GAP = 0.16
+"""Between two letters, in heights of a capital."""
 SHORTEST, LONGEST = 3, 7
 """Letters of a word: longer ones would be too small to read at the size of a picture."""
-_PATHS: Mapping[str, str] = MappingProxyType(
-    {
-        "B": "00-06-35-34-03 03-42-41-00",
-        "D": "00-06-26-44-42-20-00",
-        "E": "40-00-06-46 03-33",
-        "F": "00-06-46 03-33",
-        "G": "46-06-00-40-43-23",
-        "H": "00-06 40-46 03-43",
-        "I": "20-26 10-30 16-36",
-        "K": "00-06 46-03-40",
-        "L": "06-00-40",
-        "M": "00-06-23-46-40",
-        "N": "00-06-40-46",
-        "O": "00-06-46-40-00",
-        "P": "00-06-46-43-03",
-        "R": "00-06-46-43-03 23-40",
-        "S": "46-06-03-43-40-00",
-        "T": "06-46 20-26",
-        "U": "06-00-40-46",
-        "V": "06-20-46",
-        "Z": "06-46-00-40",
-    }
-)
 CONSONANTS, VOWELS = "BDFGHKLMNPRSTVZ", "AEIOU"
 """Letters whose shapes are not mistaken for each other."""
+Bar = tuple[float, float, float, float]
+"""Left, bottom, right and top in heights of a capital; y points up."""
 
 
-def strokes(letter: str) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """The strokes of a capital, each from point to point of its grid. Raises KeyError for a letter there is not."""
-    if letter == "A":
-        return [((0, 0), (2, 6)), ((2, 6), (4, 0)), ((0.75, 2.2), (3.25, 2.2))]
-    found: list[tuple[tuple[float, float], tuple[float, float]]] = []
-    for path in _PATHS[letter].split():
-        points = [(float(point[0]), float(point[1])) for point in path.split("-")]
-        found += pairwise(points)
-    return found
+@cache
+def outlines(letter: str, face: str) -> tuple[NDArray[np.float64], ...]:
+    """The closed outlines of a capital, [points, 2], its left edge and its foot at 0, in heights of a capital H."""
+    from matplotlib import get_data_path
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    font = FontProperties(fname=f"{get_data_path()}/fonts/ttf/{FACES[face]}")
+    height = TextPath((0, 0), "H", size=100, prop=font).get_extents().y1
+    path = TextPath((0, 0), letter, size=100, prop=font)
+    left = path.get_extents().x0
+    return tuple((np.asarray(one) - (left, 0.0)) / height for one in path.to_polygons())
+
+
+@cache
+def bars(letter: str, face: str) -> tuple[Bar, ...]:
+    """What fills a capital: in each row what lies within its outlines there, rows that are alike made one bar."""
+    found: list[Bar] = []
+    begun: dict[tuple[float, float], int] = {}
+    for row in range(ROWS + 1):
+        spans = list(_within(outlines(letter, face), (row + 0.5) / ROWS)) if row < ROWS else []
+        for span in [one for one in begun if one not in spans]:
+            found.append((span[0], begun.pop(span) / ROWS, span[1], row / ROWS))
+        for span in spans:
+            begun.setdefault(span, row)
+    return tuple(found)
+
+
+def _within(shapes: tuple[NDArray[np.float64], ...], y: float) -> Iterator[tuple[float, float]]:
+    """From where to where a line at this height lies within the outlines, to a thousandth."""
+    crossed: list[float] = []
+    for points in shapes:
+        begin, end = points[:-1], points[1:]
+        hit = (begin[:, 1] <= y) != (end[:, 1] <= y)
+        share = (y - begin[hit, 1]) / (end[hit, 1] - begin[hit, 1])
+        crossed += (begin[hit, 0] + share * (end[hit, 0] - begin[hit, 0])).tolist()
+    crossed.sort()
+    for left, right in zip(crossed[::2], crossed[1::2], strict=True):
+        yield round(left, 3), round(right, 3)
+
+
+def word_bars(word: str, face: str) -> tuple[tuple[Bar, ...], float]:
+    """The bars of a word from its left end, and how wide it is, in heights of a capital."""
+    found: list[Bar] = []
+    at = 0.0
+    for letter in word:
+        mine = bars(letter, face)
+        found += [(at + left, low, at + right, high) for left, low, right, high in mine]
+        at += max(right for _, _, right, _ in mine) + GAP
+    return tuple(found), at - GAP
 
 
 def made_up(length: int, rng: np.random.Generator) -> str:
