@@ -62,8 +62,9 @@ def given_folders(
         folders = {name: path for name, path in folders.items() if path.is_dir()}
     folders |= {name: path for name, path in given.items() if name not in (ALL, *others)}
     if not folders:
+        where = f" in {given[ALL]}" if ALL in given else ""
         raise SnellenError(
-            f"{suite} --from curated: no dataset to build from; give --source NAME=DIR, or --source {ALL}=ROOT with "
+            f"{suite} --from curated: no dataset to build from{where}; give --source NAME=DIR, or --source {ALL}=ROOT with "
             "one folder a dataset (`snellen sources list` names them all, and says how their folders look)"
         )
     return {name: folders[name] for name in names if name in folders}

@@ -150,6 +150,7 @@ def test_one_dataset_and_one_task_can_be_named(tmp_path: Path) -> None:
     ("sources", "tasks", "told"),
     [
         ({}, (), "--source data=ROOT"),
+        ({"data": "."}, (), r"no dataset to build from in .*; give --source"),
         ({"LVYS": "."}, (), "no source 'LVYS'"),
         ({"LVIS": "."}, ("colours",), "no task 'colours'"),
         ({"CARPK": "."}, ("object",), "none of them is given"),
