@@ -64,7 +64,7 @@ def given_folders(
     if not folders:
         where = f" in {given[ALL]}" if ALL in given else ""
         raise SnellenError(
-            f"{suite} --from curated: no dataset to build from{where}; give --source NAME=DIR, or --source {ALL}=ROOT with "
-            "one folder a dataset (`snellen sources list` names them all, and says how their folders look)"
+            f"{suite} --from curated: no dataset to build from{where}; give --source NAME=DIR, or --source {ALL}=ROOT "
+            "with one folder a dataset (`snellen sources list` names them all, and says how their folders look)"
         )
     return {name: folders[name] for name in names if name in folders}
