@@ -11,10 +11,11 @@ from string import ascii_uppercase
 import numpy as np
 from PIL import Image
 
-from snellen.core.condition import Axis, Value
+from snellen.core.condition import Axis, Condition, Value
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media, View
 from snellen.core.media import MediaFolder
+from snellen.core.subject import SubjectCard
 from snellen.core.suite import Showing, Transform
 from snellen.stimuli.transforms.frames import Frames
 
@@ -22,6 +23,9 @@ PICTURES = Axis("pictures", ("original", "none", "grey", "shuffled"), "what is s
 PROMPT = Axis("prompt", ("full", "short", "minimal"), "how much of the wording is said")
 LAYOUT = Axis("layout", ("interleaved", "pictures-first"), "pictures where they are spoken of, or all before the words")
 ORDER = Axis("order", ("stored", "shuffled"), "the order of options and solved examples")
+SHEET = Axis(
+    "sheet", ("auto", "separate", "single"), "pictures apart, or laid out as one for subjects that take one picture"
+)
 
 
 def control(value: Value, showing: Showing) -> tuple[Transform, ...]:
@@ -33,6 +37,13 @@ def control(value: Value, showing: Showing) -> tuple[Transform, ...]:
     if value == "shuffled":
         return (Shuffled(showing.by_stimulus, showing.pool),)
     return ()
+
+
+def resolve_sheet(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
+    """`sheet=auto` means one laid-out picture for subjects that take only one."""
+    if condition["sheet"] != "auto":
+        return {}
+    return {"sheet": "single" if card.max_pictures == 1 else "separate"}
 
 
 def each_picture(view: View, change: Callable[[Media], Sequence[Media]]) -> View:

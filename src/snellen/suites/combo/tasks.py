@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from snellen.core.condition import Axis, Condition, Value
+from snellen.core.condition import Axis, Condition
 from snellen.core.item import Item
-from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Showing, Task, Transform
-from snellen.showing.controls import LAYOUT, ORDER, PICTURES, PROMPT, Lettered, control, ordered
+from snellen.showing.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, Lettered, control, ordered
 from snellen.showing.methods import OneByOne, PerceiveThenClassify, Sheet
 from snellen.showing.presenters import arranged
 from snellen.suites.combo import alignment, categories, perception, prompts
@@ -18,22 +15,12 @@ SAMPLES = Axis("samples", (10, 1), "objects a call in pattern-perception (paper:
 QUESTIONS = Axis("questions", ("all", "one"), "all questions about an object in one call, or one a call")
 PIVOT = Axis("pivot", ("off", "on"), "ask the eighth question too")
 DEMOS = Axis("demos", ("none", "in-context"), "solved examples for contact point and materials (Figure 6)")
-SHEET = Axis(
-    "sheet", ("auto", "separate", "single"), "pictures apart, or laid out as one for subjects that take one picture"
-)
 METHOD = Axis(
     "method",
     ("vanilla", "cot", "perceive-then-classify", "caption-then-classify"),
     "how category-building is asked (Figures 22-26)",
 )
 AXES = (SAMPLES, QUESTIONS, PIVOT, DEMOS, SHEET, METHOD, LAYOUT, ORDER, PROMPT, PICTURES)
-
-
-def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    """`sheet=auto` means one laid-out picture for subjects that take only one."""
-    if condition["sheet"] != "auto":
-        return {}
-    return {"sheet": "single" if card.max_pictures == 1 else "separate"}
 
 
 def _perception_shown(item: Item, showing: Showing) -> tuple[Transform, ...]:

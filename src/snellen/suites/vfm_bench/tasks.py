@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Demo, Item, Montage, Part, View
-from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Showing, Task, Transform
-from snellen.showing.controls import ORDER, PICTURES, PROMPT, control, ordered
+from snellen.showing.controls import ORDER, PICTURES, PROMPT, SHEET, control, ordered
 from snellen.showing.methods import OneByOne
 from snellen.suites.vfm_bench import changes, prompts
 from snellen.suites.vfm_bench.items import SHOTS, TASK
@@ -30,18 +29,8 @@ EPISODE_PICTURES = Axis(
     ("original", "total-noise", "negative-noise", "replicated", *PICTURES.values[1:]),
     "demo pictures under noise (all, or all but the true class's), one picture for all shots; controls",
 )
-SHEET = Axis(
-    "sheet", ("auto", "separate", "single"), "pictures apart, or laid out as one for subjects that take one picture"
-)
 AXES = (SHOTS_AXIS, INSTRUCTION, QUERY, DEMOS, LABELS, SHEET, ORDER, PROMPT, EPISODE_PICTURES)
 NOISE_SHARES: Mapping[Value, float] = {"noise-100": 1.0, "noise-50": 0.5, "noise-33": 0.33}
-
-
-def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    """`sheet=auto` means one laid-out picture for subjects that take only one."""
-    if condition["sheet"] != "auto":
-        return {}
-    return {"sheet": "single" if card.max_pictures == 1 else "separate"}
 
 
 def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:

@@ -8,7 +8,7 @@ from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import AnswerKind, Item, Montage, Part, View
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Showing, Task, Transform
-from snellen.showing.controls import ORDER, PICTURES, PROMPT, Lettered, control, ordered
+from snellen.showing.controls import ORDER, PICTURES, PROMPT, SHEET, Lettered, control, ordered, resolve_sheet
 from snellen.showing.methods import OneByOne
 from snellen.stimuli.transforms.frames import Frames
 from snellen.suites.vlm2_bench import prompts, scoring
@@ -24,9 +24,6 @@ VISUAL_PROMPT = Axis(
     "dots with coordinates (GC, Figure 9), crops of the object (OC, Figure 10) or of the face (PC, Figure 11)",
 )
 FRAMES = Axis("frames", ("auto", "8", "16", "1fps", "native"), "which frames of a video are shown (Table 9)")
-SHEET = Axis(
-    "sheet", ("auto", "separate", "single"), "pictures apart, or laid out as one for subjects that take one picture"
-)
 AXES = (METHOD, VISUAL_PROMPT, FRAMES, SHEET, ORDER, PROMPT, PICTURES)
 
 FAMILY_OF: Mapping[Value, str] = {"vp-grid": "gc", "vp-zoom-o": "oc", "vp-zoom-p": "pc", "cot-special": "gc"}
@@ -52,9 +49,7 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
     A subject may say so itself (attribute `frames`); of the others, models of the Qwen family see one frame a second,
     who takes fewer than sixteen pictures sees eight, everybody else sixteen.
     """
-    told: dict[str, Value] = {}
-    if condition["sheet"] == "auto":
-        told["sheet"] = "single" if card.max_pictures == 1 else "separate"
+    told = dict(resolve_sheet(condition, card))
     if condition["frames"] == "auto":
         said = card.attributes.get("frames", "")
         few = card.max_pictures is not None and 1 < card.max_pictures < 16
