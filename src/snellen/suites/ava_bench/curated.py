@@ -116,7 +116,10 @@ class Curated:
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """How many items there will be at most, both sides together. Annotations are read, pictures are not opened."""
-        if not options.sources or proposals.step_of(options):
+        if proposals.step_of(options):
+            (step,) = options.tasks
+            return {"suite": SUITE, "step": step, "items": "as many as there are labels, pictures or proposals"}
+        if not options.sources:
             return {"suite": SUITE, "needs": f"--source {ALL}=ROOT, or --source NAME=DIR", "items": {}}
         at = self._begin(options)
         chosen = choose(options, at)

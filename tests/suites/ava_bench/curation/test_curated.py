@@ -144,6 +144,8 @@ def test_one_dataset_and_one_task_can_be_named(tmp_path: Path) -> None:
     assert {item.task for item in items.items} == {"object"}
     plan = FEW.plan(BuildOptions(tmp_path / "p", sources={"LVIS": folder}, tasks=("object",), show_progress=False))
     assert plan["items"] == {"object": 30}
+    step = FEW.plan(BuildOptions(tmp_path / "p", sources={"LVIS": folder}, tasks=("scene-merges",)))
+    assert step["step"] == "scene-merges" and "needs" not in step
 
 
 @pytest.mark.parametrize(
