@@ -70,3 +70,16 @@ class Run(typing.Protocol):
     def inputs(self) -> Mapping[str, Path]:
         """What the report was given for the suite (`Suite.report_inputs`): runs and files by name."""
         ...
+
+
+def protocol_of(run: Run) -> str:
+    """The protocol whose scores pieces show: `strict`; where a run was not scored so, the first there is."""
+    return "strict" if "strict" in run.scores else next(iter(run.scores))
+
+
+def fakes_last(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of examined subjects before those of simulated observers, else in their order."""
+    import pandas as pd
+
+    fake = rows["subject"].str.startswith("fake:").to_numpy(bool)
+    return pd.concat([rows[~fake], rows[fake]])

@@ -14,7 +14,7 @@ import pandas as pd
 
 from snellen.core.cells import DASH, listed
 from snellen.core.item import Item
-from snellen.core.piece import Piece, Run
+from snellen.core.piece import Piece, Run, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
@@ -29,7 +29,6 @@ from snellen.suites.ava_bench.heard import (
     headed,
     metric_of,
     number,
-    protocol_of,
     result_rows,
     row_of,
     span,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.core.cells import DASH, percent, unheard
-from snellen.core.piece import Run
+from snellen.core.piece import Run, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric
 from snellen.suites.ava_bench.items import (
@@ -88,11 +88,6 @@ def tower_of(arm: ArmCard) -> str:
 
 
 # Rows and scores
-
-
-def protocol_of(run: Run) -> str:
-    """`strict`; where a run was not scored so, the first there is."""
-    return "strict" if "strict" in run.scores else next(iter(run.scores))
 
 
 def metric_of(run: Run, task: str) -> Metric:

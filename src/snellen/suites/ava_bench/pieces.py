@@ -13,7 +13,7 @@ from itertools import combinations
 import pandas as pd
 
 from snellen.core.cells import DASH, listed
-from snellen.core.piece import Piece, Run
+from snellen.core.piece import Piece, Run, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
 from snellen.suites.ava_bench import balance, composite, figures, recommendation
@@ -29,7 +29,6 @@ from snellen.suites.ava_bench.heard import (
     metric_of,
     number,
     of_the_way,
-    protocol_of,
     result_rows,
     row_of,
     span,

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.core.cells import DASH, cell, percent, spanned
-from snellen.core.piece import Piece, Run
+from snellen.core.piece import Piece, Run, fakes_last, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, cluster_wilson, paired_difference
@@ -49,12 +49,7 @@ def _results(run: Run, task: str, factor: str = "", metric: str = "accuracy") ->
     rows = rows[(rows["task"] == task) & (rows["metric"] == metric) & (rows["factor"] == factor) & (rows["n"] > 0)]
     protocols = list(dict.fromkeys(rows["protocol"]))
     rows = rows[rows["protocol"] == ("strict" if "strict" in protocols or not protocols else protocols[0])]
-    return _fakes_last(rows)
-
-
-def _fakes_last(rows: pd.DataFrame) -> pd.DataFrame:
-    fake = rows["subject"].str.startswith("fake:")
-    return pd.concat([rows[~fake], rows[fake]])
+    return fakes_last(rows)
 
 
 def _arms(rows: pd.DataFrame) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -196,8 +191,8 @@ def _compare(run: Run, without: ArmCard, shown: ArmCard, question: str) -> tuple
 
 
 def _scores(run: Run, task: str, metric: str = "accuracy") -> pd.DataFrame:
-    scores = run.scores["strict" if "strict" in run.scores else next(iter(run.scores))]
-    return _fakes_last(scores[(scores["task"] == task) & (scores["metric"] == metric)])
+    scores = run.scores[protocol_of(run)]
+    return fakes_last(scores[(scores["task"] == task) & (scores["metric"] == metric)])
 
 
 # Figure 7 and Table 4: difficulty

@@ -12,7 +12,7 @@ import pandas as pd
 
 from snellen.core import cells
 from snellen.core.cells import DASH, percent
-from snellen.core.piece import Run
+from snellen.core.piece import Run, protocol_of
 from snellen.core.seeds import stream
 from snellen.suites.vfm_bench.curves import Curve, Interval, curve_of, interval
 from snellen.suites.vfm_bench.items import SHOTS, TASK
@@ -73,11 +73,6 @@ def setting_of(condition: str) -> Setting:
         return ()
     moved = (term.partition("=") for term in condition.split(","))
     return tuple((name, value) for name, _, value in moved if name != "shots")
-
-
-def protocol_of(run: Run) -> str:
-    """`strict`; where a run was not scored so, the first there is."""
-    return "strict" if "strict" in run.scores else next(iter(run.scores))
 
 
 def lines_of(run: Run) -> dict[tuple[str, Setting], Line]:

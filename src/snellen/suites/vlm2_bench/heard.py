@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.core.cells import DASH, spanned
-from snellen.core.piece import Run
+from snellen.core.piece import Run, fakes_last, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.scoring.uncertainty import cluster_wilson
 from snellen.suites.vlm2_bench.published import COLUMNS
@@ -28,11 +28,6 @@ Units: TypeAlias = Mapping[str, Mapping[Arm, pd.DataFrame]]
 
 
 # Rows and units
-
-
-def protocol_of(run: Run) -> str:
-    """`strict`; where a run was not scored so, the first there is."""
-    return "strict" if "strict" in run.scores else next(iter(run.scores))
 
 
 def metric_of(run: Run, task: str) -> str:
@@ -52,12 +47,6 @@ def result_rows(run: Run, task: str, factor: str = "") -> pd.DataFrame:
     rows = rows[rows["metric"] == metric_of(run, task)]
     judged = set(rows.loc[rows["judge"] != "", "subject"])
     return fakes_last(rows[(rows["judge"] != "") | ~rows["subject"].isin(judged)])
-
-
-def fakes_last(rows: pd.DataFrame) -> pd.DataFrame:
-    """Examined subjects before simulated observers, else in the order of the run."""
-    fake = rows["subject"].str.startswith("fake:").to_numpy(bool)
-    return pd.concat([rows[~fake], rows[fake]])
 
 
 def examined(arms: Sequence[Arm]) -> list[Arm]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from snellen.core.cells import cell
-from snellen.core.piece import Piece, Run
-from snellen.suites.vlm2_bench.heard import fakes_last, metric_of, result_rows, score_rows
+from snellen.core.piece import Piece, Run, fakes_last
+from snellen.suites.vlm2_bench.heard import metric_of, result_rows, score_rows
 from snellen.suites.vlm2_bench.items import VIDEOS
 from snellen.suites.vlm2_bench.scoring import TOP
 
