@@ -19,7 +19,7 @@ from snellen.suites import SUITES
 NAMES = [name for name in SUITES if SUITES.get(name).recipes]
 """Work on benchmarks is no benchmark: its items come from other recipes."""
 NEAR_CHANCE = 0.75
-"""An error may be so much of that of a guess: over five items in two pictures intervals are narrow."""
+"""What a guess lacks of a perfect score may be so much less: over five items in two pictures intervals are narrow."""
 ROUNDED = 1e-4
 """What a perfect score may lose where answers are written with few decimals: of boxes in shares of the picture."""
 
@@ -106,16 +106,16 @@ def test_seeing_is_perfect_and_blindness_is_not(suite: Suite, built: ItemSet, tm
     rows = done.results()
     judged = {task.id for task in suite.tasks.values() if task.protocols["strict"].judge}
     whole = rows[(rows.factor == "") & ~rows.task.isin(judged)].set_index("condition")
-    upward = {
-        (task.id, metric.name): metric.higher_is_better
-        for task in suite.tasks.values()
-        for metric in task.protocols["strict"].metrics
+    metrics = {
+        (task.id, metric.name): metric for task in suite.tasks.values() for metric in task.protocols["strict"].metrics
     }
-    whole["best"] = [float(upward[told]) for told in zip(whole.task, whole.metric, strict=True)]  # of errors: none
+    told = [metrics[place] for place in zip(whole.task, whole.metric, strict=True)]
+    whole["best"] = [float(metric.higher_is_better) for metric in told]  # of errors: none
+    whole["near"] = [1.0 if metric.share else NEAR_CHANCE for metric in told]
     seeing, blind = whole.loc[["vanilla", "prompt=minimal"]], whole.loc[["pictures=none"]]
     assert ((seeing.value - seeing.best).abs() < ROUNDED).all()
-    assert ((blind.best == 0) | (blind.low <= blind.chance)).all()
-    assert ((blind.best == 1) | (blind.high >= NEAR_CHANCE * blind.chance)).all()
+    assert ((blind.best == 0) | (blind.best - blind.low >= blind.near * (blind.best - blind.chance))).all()
+    assert ((blind.best == 1) | (blind.high >= blind.near * blind.chance)).all()
     assert (blind.value != blind.best).any()
     assert set(rows.task) == set(suite.tasks) - set(suite.card.needs_real)
     assert not pd.isna(whole.chance).any()

@@ -23,8 +23,8 @@ from snellen.stimuli.scenes import COLOURS, Shot, truth
 from snellen.stimuli.scenes.raster import project
 from snellen.suites.ava_bench import asked_tables, displays, generated, lettering, tables
 from snellen.suites.ava_bench.displays import DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS
-from snellen.suites.ava_bench.generated import ON_DISPLAYS, ON_TABLES, SLOTS, TASKS, Design
-from snellen.suites.ava_bench.items import COUNT_RANGES, NEEDS, POSITIONS, depth_bin
+from snellen.suites.ava_bench.generated import SLOTS, TASKS, Design
+from snellen.suites.ava_bench.items import COMPOSITES, COUNT_RANGES, NEEDS, POSITIONS, depth_bin, needs
 from snellen.suites.ava_bench.scenes import apart, dealt, levelled, seen_box
 from snellen.suites.ava_bench.tables import Table
 
@@ -261,11 +261,11 @@ def test_displays_keep_things_apart(drawn_displays: list[displays.Display]) -> N
 def test_words_are_written_from_left_to_right(drawn_displays: list[displays.Display]) -> None:
     for display in drawn_displays:
         solids, camera = display.shot.scene.solids, display.shot.camera
-        for n, word in enumerate(display.wanted.words):
+        for n, (word, face) in enumerate(zip(display.wanted.words, display.wanted.faces, strict=True)):
             plate = next(solid for solid in solids if solid.name == f"plate {n}")
             x1, y1, x2, y2 = seen_box(plate, camera)
             drawn = [solid for solid in solids if solid.name.startswith(f"letter {n}/")]
-            counts = [len(lettering.strokes(letter)) for letter in word]
+            counts = [len(lettering.bars(letter, face)) for letter in word]
             assert len(drawn) == sum(counts)
             centres, depth = project(camera, np.array([solid.pose.position_m for solid in drawn]))
             assert ((centres > [x1, y1]) & (centres < [x2, y2])).all()
@@ -276,7 +276,9 @@ def test_words_are_written_from_left_to_right(drawn_displays: list[displays.Disp
     seen = truth(
         display.shot.scene, replace(camera, width_px=2 * camera.width_px, height_px=2 * camera.height_px), detail=1
     )
-    assert all(one.visible_fraction > 0.4 for one in seen.solids if one.name.startswith("letter"))
+    for n in range(3):  # a bar of a pixel or two may vanish between its neighbours, a word may not
+        bars = [one.visible_fraction for one in seen.solids if one.name.startswith(f"letter {n}/")]
+        assert np.mean(bars) > 0.7
 
 
 def test_cuts_show_one_tower(built: ItemSet, drawn_displays: list[displays.Display], made: Design) -> None:
@@ -291,12 +293,6 @@ def test_cuts_show_one_tower(built: ItemSet, drawn_displays: list[displays.Displ
     assert {i.factors["group"] for i in of(built, "fine-grained")} == set(TOWERS)
 
 
-def test_made_up_words_can_be_told_apart() -> None:
-    drawn = {tuple(sorted(lettering.strokes(letter))) for letter in lettering.CONSONANTS + lettering.VOWELS}
-    assert len(drawn) == len(lettering.CONSONANTS + lettering.VOWELS)
-    assert len(lettering.made_up(5, np.random.default_rng(1))) == 5
-
-
 def test_chance_is_known_for_free_answers(built: ItemSet) -> None:
     for task in ("localization", "counting", "colour", "ocr"):
         assert all(
@@ -309,8 +305,8 @@ def test_every_item_says_what_it_needs(built: ItemSet) -> None:
         worlds = item.latent["worlds"]
         assert str(worlds[0]["answer"]).strip("[]") == str(item.answer).strip("()")
         assert {dimension for world in worlds for dimension in world["look"]} == set(item.requires)
-        assert len(item.requires) == 1
-    assert {item.task for item in built.items} == {*ON_TABLES, *ON_DISPLAYS}
+        assert item.requires == needs(item.task)
+    assert {item.task for item in built.items} == set(TASKS)
 
 
 def test_same_seed_same_items(built: ItemSet, tmp_path: Path) -> None:
@@ -331,6 +327,8 @@ def test_observers(built: ItemSet, tmp_path: Path) -> None:
     blind_rows: list[dict[str, Any]] = []
     for row in whole.to_dict("records"):
         perfect = abs(row["value"] - best.get(row["metric"], 1.0)) < 1e-4
+        if row["task"] in COMPOSITES:
+            continue
         if str(row["subject"]).partition("=")[2] == NEEDS[str(row["task"])]:
             blind_rows.append({str(name): value for name, value in row.items()})
         else:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from snellen.core.suite import SuiteCard
-from snellen.suites.ava_bench.items import COMPOSITES, KINDS, TASKS
+from snellen.suites.ava_bench.items import KINDS, TASKS
 from snellen.suites.ava_bench.published import (
     AVERAGES_THAT_DO_NOT_FOLLOW,
     COLUMNS,
@@ -110,7 +110,7 @@ def test_published_rows_are_the_first_metric_of_each_task() -> None:
 
 
 def test_the_card_and_the_run_settings_name_tasks_there_are() -> None:
-    assert set(CARD.needs_real) == {"emotion", "action", "scene", *COMPOSITES}
+    assert set(CARD.needs_real) == {"emotion", "action", "scene"}
     assert set(SPLIT_BY) == set(KINDS)
     groups = {group: held for group, held in told("paper.yaml").items() if group != "not_said"}
     entries = [entry for held in groups.values() for entry in held]  # type: ignore[attr-defined]

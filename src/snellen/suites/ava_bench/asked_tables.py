@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from snellen.suites.ava_bench.sampling import offered
 from snellen.suites.ava_bench.scenes import Rect, apart, clear, levelled, seen_box
 from snellen.suites.ava_bench.tables import BINS, KINDS, Table, plural
 
+T = TypeVar("T")
 CANDIDATES = 12
 """Of things that are not alone in their kind, how many may be asked about."""
 LEAST_SIDE = 0.03
@@ -102,17 +103,33 @@ def table_items(task: str, turns: Sequence[Turn], rng: np.random.Generator) -> I
             yield _MAKERS[task](asked, slot, of, rng)
         return
     candidates, item, sizes = _CHOSEN[task]
+    chosen = evenly_chosen(task, turns, candidates, lambda one: one[1], sizes, rng)
+    for (_, _, of), (things, _) in zip(turns, chosen, strict=True):
+        yield item(of, things)
+
+
+def evenly_chosen(
+    task: str,
+    turns: Sequence[Turn],
+    candidates: Callable[[TableAsked], Sequence[T]],
+    levels: Callable[[T], Mapping[str, Hashable]],
+    sizes: Mapping[str, int],
+    rng: np.random.Generator,
+) -> list[T]:
+    """For each turn one of its table's candidates, no table the same one twice, with their levels as even as can be.
+
+    `sizes` tells how many levels each factor has. Raises SnellenError where a table has fewer candidates than turns.
+    """
     held = {id(asked): candidates(asked) for asked, _, _ in turns}
     places = {key: place for place, key in enumerate(held)}
     slots = Counter(id(asked) for asked, _, _ in turns)
     if any(len(held[key]) < count for key, count in slots.items()):
         raise SnellenError(f"ava-bench: too little in a picture can be asked about in {task}; give another --seed")
     able = [held[id(asked)] for asked, _, _ in turns]
-    chosen = levelled(
-        [[levels for _, levels in one] for one in able], [places[id(asked)] for asked, _, _ in turns], sizes, rng
-    )
-    for (_, _, of), one, number in zip(turns, able, chosen, strict=True):
-        yield item(of, one[number][0])
+    told = {key: [levels(one) for one in found] for key, found in held.items()}
+    pictures = [places[id(asked)] for asked, _, _ in turns]
+    chosen = levelled([told[id(asked)] for asked, _, _ in turns], pictures, sizes, rng)
+    return [one[number] for one, number in zip(able, chosen, strict=True)]
 
 
 Candidate = tuple[tuple[Seen, ...], Mapping[str, Hashable]]

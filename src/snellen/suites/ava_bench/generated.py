@@ -3,8 +3,8 @@
 Tables of up to forty solids serve localization, counting, spatial, both depths, object and colour; displays of toys,
 towers and plates serve orientation, fine-grained, texture and ocr. Each picture serves three items of a task. For `n`
 test items a task there are `n` tables and `n` displays in all, a third of them to test on and the others to train on:
-two training items for each test item, where the paper's curated sets have four. No picture serves both. Emotion, action
-and scene need real pictures.
+two training items for each test item, where the paper's curated sets have four. No picture serves both. Composite tasks
+ask about the same tables and need no picture more. Emotion, action and scene need real pictures.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import shoot_for
-from snellen.suites.ava_bench import asked_displays, asked_tables, displays, tables
+from snellen.suites.ava_bench import asked_composites, asked_displays, asked_tables, displays, tables
 from snellen.suites.ava_bench.balance import imbalance
 from snellen.suites.ava_bench.displays import Display, draw_display
-from snellen.suites.ava_bench.items import SUITE, VERSION, Shown
+from snellen.suites.ava_bench.items import COMPOSITES, SUITE, VERSION, Shown
 from snellen.suites.ava_bench.scoring import with_chance
 from snellen.suites.ava_bench.tables import Table, draw_table
 
 ON_TABLES = ("localization", "counting", "spatial", "absolute-depth", "relative-depth", "object", "colour")
 ON_DISPLAYS = ("orientation", "fine-grained", "texture", "ocr")
-TASKS = (*ON_TABLES, *ON_DISPLAYS)
+TASKS = (*ON_TABLES, *ON_DISPLAYS, *COMPOSITES)
 CHECKUP_N, QUICK_N, FULL_N = 12, 4, 1600
 """Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
 SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
@@ -51,7 +51,7 @@ class Design:
 
     def items(self, task: str, split: Split) -> int:
         """How many items of a task a split has: to train on, all that its pictures serve."""
-        pictures = self.tables if task in ON_TABLES else self.displays
+        pictures = self.displays if task in ON_DISPLAYS else self.tables
         return self.counts[task] if split == "test" or not self.counts[task] else SLOTS * pictures[split]
 
     def pictures(self) -> int:
@@ -73,7 +73,8 @@ def counts_of(options: BuildOptions) -> dict[str, int]:
 def design(options: BuildOptions) -> Design:
     """Decide how many pictures are needed."""
     counts = counts_of(options)
-    return Design(counts, *(_pictures(max(counts[task] for task in tasks)) for tasks in (ON_TABLES, ON_DISPLAYS)))
+    both = (*ON_TABLES, *COMPOSITES), ON_DISPLAYS
+    return Design(counts, *(_pictures(max(counts[task] for task in tasks)) for tasks in both))
 
 
 def _pictures(n: int) -> Mapping[Split, int]:
@@ -165,9 +166,10 @@ def draw_displays(made: Design, options: BuildOptions) -> Displays:
     return found
 
 
-def _turns(pictures: int, count: int) -> list[tuple[int, int]]:
-    """(place, slot) of `count` items: every picture once, then again."""
-    return [(place, slot) for slot in range(SLOTS) for place in range(pictures)][:count]
+def _turns(capacities: Sequence[int], count: int) -> list[tuple[int, int]]:
+    """(place, slot) of `count` items over pictures that serve so many each: every picture once, then again."""
+    slots = range(max(capacities, default=0))
+    return [(place, slot) for slot in slots for place, most in enumerate(capacities) if slot < most][:count]
 
 
 def _table_items(
@@ -178,12 +180,15 @@ def _table_items(
     ]
     for split in made.tables:
         mine = [n for n, (one, _) in enumerate(held) if one == split]
-        for task in ON_TABLES:
+        for task in (*ON_TABLES, *COMPOSITES):
+            own = task in COMPOSITES
+            capacities = [asked_composites.capacity(task, seen[number]) if own else SLOTS for number in mine]
             turns = []
-            for place, slot in _turns(len(mine), made.items(task, split)):
+            for place, slot in _turns(capacities, made.items(task, split)):
                 number = mine[place]
                 turns.append((seen[number], slot, _of("table", number, pictures[number], split, options.seed, slot)))
-            yield from asked_tables.table_items(task, turns, stream(SUITE, VERSION, options.seed, "asked", split, task))
+            items = asked_composites.composite_items if own else asked_tables.table_items
+            yield from items(task, turns, stream(SUITE, VERSION, options.seed, "asked", split, task))
 
 
 def _display_items(
@@ -198,7 +203,7 @@ def _display_items(
         mine = [n for n, (one, _) in enumerate(held) if one == split]
         for task in ON_DISPLAYS:
             rng = stream(SUITE, VERSION, options.seed, "asked", split, task)
-            for place, turn in _turns(len(mine), made.items(task, split)):
+            for place, turn in _turns([SLOTS] * len(mine), made.items(task, split)):
                 number, slot = mine[place], (turn + place) % SLOTS
                 of = _of("display", number, pictures[number], split, options.seed, slot)
                 if task in asked_displays.ON_CUTS:

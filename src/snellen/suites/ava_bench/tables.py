@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from types import MappingProxyType
 
@@ -18,7 +18,6 @@ from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import COLOURS, Camera, Material, Shot, Solid, turn
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M
-from snellen.stimuli.scenes.composites import MATERIAL_LOOKS
 from snellen.stimuli.scenes.model import Shape, Vec3
 from snellen.stimuli.scenes.raster import project
 from snellen.suites.ava_bench.items import SUITE, VERSION
@@ -36,6 +35,7 @@ from snellen.suites.ava_bench.scenes import (
     seen_box,
     share_of,
 )
+from snellen.suites.ava_bench.stuffs import STUFFS, group_stuffs
 
 KINDS: Mapping[str, tuple[Shape, Vec3]] = MappingProxyType(
     {
@@ -55,8 +55,6 @@ KINDS: Mapping[str, tuple[Shape, Vec3]] = MappingProxyType(
 Everyday names, none of which another kind could claim: a disk is no drum, while both are cylinders. All of them can
 fill a third of the picture, so that size tells nothing of the kind.
 """
-STUFFS: tuple[Material, ...] = tuple(one for one in MATERIAL_LOOKS if one.kind != "glass")
-"""What things are made of; little things of glass could not be counted."""
 COUNTS: Mapping[str, tuple[int, int]] = MappingProxyType(
     {"1-5": (1, 5), "6-10": (6, 10), "11-20": (11, 20), "21-40": (21, 40)}
 )
@@ -114,7 +112,8 @@ class Wanted:
     """What a table is to hold.
 
     Kinds of which there is one thing, with the range of its size ("" for little ones); kinds to be counted, with their
-    numbers; and where the three patches of colour are to be taken from (`COLOURS_ASKED`).
+    numbers; where the three patches of colour are to be taken from (`COLOURS_ASKED`); and the colour that most things
+    of each counted kind have.
     """
 
     alone: tuple[str, ...]
@@ -122,6 +121,7 @@ class Wanted:
     counted: tuple[str, ...]
     counts: tuple[int, ...]
     colours: tuple[str, ...]
+    shades: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,8 @@ def wanted(count: int, rng: np.random.Generator) -> list[Wanted]:
         alone = [_kind(free, "sizes" if n < COUNTED else "spare", one, tally, rng) for n, one in enumerate(sizes)]
         mine = tuple(colours[COUNTED * place : COUNTED * (place + 1)])
         found.append(Wanted(tuple(alone), sizes, tuple(counted), _counts(ranges, rng), mine))
-    return found
+    shades = dealt(COLOURS, COUNTED * count, rng)
+    return [replace(one, shades=tuple(shades[COUNTED * n : COUNTED * (n + 1)])) for n, one in enumerate(found)]
 
 
 def _ranges(place: int, count: int) -> tuple[str, ...]:
@@ -206,10 +207,11 @@ def _counts(ranges: Sequence[str], rng: np.random.Generator) -> tuple[int, ...]:
 def draw_table(told: Wanted, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Table:
     """Table `number` of a split. Raises SnellenError where things find no room, which has not been seen."""
     view = camera(size_px)
+    groups = _of_groups(told, stream(SUITE, VERSION, seed, "groups", split, number))
     for start in range(_STARTS):
         rng = stream(SUITE, VERSION, seed, "table", split, number, start)
         bands = [int(n) for n in rng.permutation(SINGLES)]
-        stuffs = _stuffs(told, bands, rng)
+        stuffs = _stuffs(told, bands, groups, rng)
         singles = _singles(told, bands, stuffs, rng, view)
         if singles and (solids := _with_groups(told, singles, stuffs, rng, view)):
             noise = seed_of(SUITE, VERSION, seed, "table noise", split, number)
@@ -267,9 +269,15 @@ def _with_groups(
     return tuple(solids)
 
 
-def _stuffs(told: Wanted, bands: Sequence[int], rng: np.random.Generator) -> list[Material]:
-    """What things are made of: the nearest single ones of matt stuff in the colours wanted."""
+def _of_groups(told: Wanted, rng: np.random.Generator) -> list[Material]:
+    """What the things to be counted are made of, in order: of each kind most in one colour."""
+    return [one for n, shade in zip(told.counts, told.shades, strict=True) for one in group_stuffs(n, shade, rng)]
+
+
+def _stuffs(told: Wanted, bands: Sequence[int], groups: Sequence[Material], rng: np.random.Generator) -> list[Material]:
+    """What things are made of: the nearest single ones of matt stuff in the colours wanted, then the groups."""
     found = dealt(STUFFS, len(_kinds(told)), rng)
+    found[SINGLES:] = groups
     nearest = sorted(range(SINGLES), key=lambda n: (not told.sizes[n], bands[n]))
     for number, colour in zip(nearest, told.colours, strict=False):
         if matt := [one for one in STUFFS if one.kind == "rubber" and one.colour == colour]:
