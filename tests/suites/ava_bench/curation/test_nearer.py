@@ -104,14 +104,14 @@ def test_either_class_is_nearer_and_is_named_first_as_often() -> None:
     first = Counter((one.bin, one.truth["names"][0]) for one in found)
     assert set(first.values()) == {2}
     assert len(first) == 4
-    assert dropped(at) == {nearer.UNEVEN: 3}
+    assert dropped(at) == {relative_depth.UNEVEN: 3}
     assert {one.label for one in found} == {"bag / bed"}
 
 
 def test_how_many_are_taken() -> None:
     at = curating(fewest=2, pairs_indoor=Caps(1, 3))
     assert len(chosen(at, 5, 5)) == 6
-    assert dropped(at) == {nearer.BEYOND: 4}
+    assert dropped(at) == {relative_depth.BEYOND: 4}
     at = curating(fewest=5)
     assert not chosen(at, 9, 4)
     assert dropped(at) == {"fewer than 5 pairs of two classes with either nearer": 13}
