@@ -175,6 +175,16 @@ class BuildOptions:
         self.need_items(suite)
         return self.n if self.n is not None else quick if self.quick else checkup
 
+    def rendering(self, size_px: tuple[int, int]) -> dict[str, Any]:
+        """What decides how pictures of this size are rendered, as the card of a recipe `generated` keeps it."""
+        return {
+            "seed": self.seed,
+            "full": self.full,
+            "quick": self.quick,
+            "size_px": list(size_px),
+            "renderer": self.renderer,
+        }
+
     def need_items(self, suite: str) -> None:
         """Raise SnellenError where less than one item is wanted."""
         if self.n is not None and self.n < 1:

@@ -155,11 +155,7 @@ class Generated:
         """Counts, seed, size, renderer, the natural categories, and the features that set the levels."""
         return {
             "counts": _counts(options),
-            "seed": options.seed,
-            "full": options.full,
-            "quick": options.quick,
-            "size_px": list(_size(options)),
-            "renderer": options.renderer,
+            **options.rendering(_size(options)),
             "natural_categories": digest(alignment.natural_categories().model_dump(mode="json"), 16),
             "difficulty": [packaged_features().about["features_digest"], *packaged_features().thresholds],
         }

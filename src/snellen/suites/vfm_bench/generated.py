@@ -225,11 +225,7 @@ class Generated:
         """Count, seed, size, renderer."""
         return {
             "counts": {TASK: count_of(options)},
-            "seed": options.seed,
-            "full": options.full,
-            "quick": options.quick,
-            "size_px": list(_size(options)),
-            "renderer": options.renderer,
+            **options.rendering(_size(options)),
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:

@@ -128,12 +128,8 @@ class Generated:
         """Counts, seed, sizes, renderer."""
         return {
             "counts": counts_of(options),
-            "seed": options.seed,
-            "full": options.full,
-            "quick": options.quick,
-            "size_px": list(_size(options)),
+            **options.rendering(_size(options)),
             "clip_px": list(clips.SIZE_PX),
-            "renderer": options.renderer,
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
