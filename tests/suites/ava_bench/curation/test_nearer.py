@@ -112,6 +112,9 @@ def test_how_many_are_taken() -> None:
     at = curating(fewest=2, pairs_indoor=Caps(1, 3))
     assert len(chosen(at, 5, 5)) == 6
     assert dropped(at) == {relative_depth.BEYOND: 4}
+    at = curating(fewest=2, pairs_indoor_classes=0)
+    assert not chosen(at, 3, 2)
+    assert dropped(at) == {relative_depth.UNEVEN: 1, nearer.MANY_CLASSES.format(0): 4}
     at = curating(fewest=5)
     assert not chosen(at, 9, 4)
     assert dropped(at) == {"fewer than 5 pairs of two classes with either nearer": 13}

@@ -15,7 +15,15 @@ from typing import TypeAlias
 from snellen.core.item import Box
 from snellen.sources.scenes import Marked, Scene
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curation.candidates import Ability, Asker, Candidate, Curating, grouped, origin_of
+from snellen.suites.ava_bench.curation.candidates import (
+    Ability,
+    Asker,
+    Candidate,
+    Curating,
+    grouped,
+    origin_of,
+    shuffled,
+)
 from snellen.suites.ava_bench.curation.depths import (
     NO_CROP,
     ROAD_CLASSES,
@@ -45,6 +53,7 @@ from snellen.suites.ava_bench.curation.relative_depth import (
 from snellen.suites.ava_bench.curation.things import AREA, LOST, SEVERAL
 
 NAME = "nearer-localization"
+MANY_CLASSES = "more than {} pairs of classes"
 UNMARKED = "pair whose crop has a region in which nothing was marked"
 Orders: TypeAlias = Mapping[tuple[str, str], tuple[Sequence[Pair], Sequence[Pair]]]
 """By classes: pairs with the first one nearer, and those with the second."""
@@ -135,13 +144,13 @@ def _area(box: Box) -> float:
 
 
 def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
-    """As many pairs with one class nearer as with the other; of two classes as many as in relative depth at most."""
+    """As many pairs with one class nearer as with the other; as many in all as in relative depth at most."""
     kept: list[Candidate] = []
     for source, pictures in grouped(found, lambda one: one.origin.source).items():
         there = _orders([pair for picture in pictures for pair in pairs_of(picture, at)], source, at)
         counts = {classes: min(map(len, held)) for classes, held in there.items()}
         if source == ROOMS:
-            most = {classes: min(count, at.rules.pairs_indoor.most) for classes, count in counts.items()}
+            most = _most_indoors(counts, source, at)
         else:
             most = level_shares(counts, at.rules.pairs_outdoor // 2)
         used = Counter[Hashable]()
@@ -153,6 +162,16 @@ def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
                 taken = least_used(held, count, lambda pair: pair.picture.origin.record_id, used, rng)
                 kept += [_asked(pair, turn % 2 == 0, at) for turn, pair in enumerate(taken, order)]
     return kept
+
+
+def _most_indoors(counts: Mapping[tuple[str, str], int], source: str, at: Curating) -> dict[tuple[str, str], int]:
+    """How many pairs of two classes to take with either nearer; of too many pairs of classes it is drawn which."""
+    rules, order = at.rules, shuffled(list(counts), at.rng(NAME, "classes", source))
+    for classes in order[rules.pairs_indoor_classes :]:
+        rule = MANY_CLASSES.format(rules.pairs_indoor_classes)
+        at.ledger.drop(NAME, source, rule, " / ".join(classes), 2 * counts[classes])
+    taken = sorted(order[: rules.pairs_indoor_classes])
+    return {classes: min(counts[classes], rules.pairs_indoor.most) for classes in taken}
 
 
 def _orders(pairs: Sequence[Pair], source: str, at: Curating) -> Orders:
