@@ -229,7 +229,7 @@ def _numbered(items: Sequence[Item], seed: int) -> list[Item]:
     found = []
     for task in TASKS:
         mine = [item for item in items if item.task == task]
-        numbers = stream(SUITE, VERSION, seed, "drawn numbers", task).permutation(len(mine))
+        numbers = stream(SUITE, VERSION, seed, "numbers", task).permutation(len(mine))
         for item, number in zip(mine, numbers, strict=True):
             name = f"{task}-{int(number):04d}"
             found.append(replace(item, item_id=name, group_id=name))
