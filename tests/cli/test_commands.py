@@ -70,6 +70,24 @@ def test_build_says_what_it_made(snellen: Command, tmp_path: Path) -> None:
     assert "never edited" in err
 
 
+def test_a_build_prints_the_notes_of_the_card(snellen: Command, tmp_path: Path) -> None:
+    words = (
+        "build",
+        "vlm2-bench/oc-cnt",
+        "--from",
+        "generated",
+        "--n",
+        2,
+        "--renderer",
+        "toy",
+        "--out",
+        tmp_path / "x",
+    )
+    code, out, _ = snellen(*words)
+    assert code == 0
+    assert "notes: no people are rendered, so that the tasks about persons are absent\n" in out
+
+
 def test_the_full_plan_is_that_of_the_paper(snellen: Command) -> None:
     code, out, _ = snellen("build", "combo", "--from", "generated", "--full", "--plan", "--json")
     told = json.loads(out)
@@ -86,6 +104,10 @@ def test_the_full_plan_is_that_of_the_paper(snellen: Command) -> None:
         (("build", "combo/img2txt", "--from", "generated", "--plan"), "img2text"),
         (("build", "combo", "--from", "generated"), "--out FOLDER is needed"),
         (("build", "combo", "--from", "generated", "--source", "x", "--plan"), "NAME=PATH"),
+        (
+            ("build", "combo", "--from", "generated", "--source", "x=.", "--source", "x=..", "--plan"),
+            "give each name once",
+        ),
         (("list", "suits"), "did you mean 'suites'"),
         (("report", "nowhere", "--out", "r"), "nowhere"),
         (("verify", "nowhere"), "nowhere"),

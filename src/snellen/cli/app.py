@@ -159,7 +159,8 @@ def build(
         return
     items = do(found, how, options)
     told = {"itemset": str(items.root), "items": items.card.items, "counts": items.card.counts}
-    _told({**told, "recipe_hash": items.card.recipe_hash, "content_hash": items.card.content_hash}, as_json)
+    hashes = {"recipe_hash": items.card.recipe_hash, "content_hash": items.card.content_hash}
+    _told({**told, **hashes, "notes": items.card.notes}, as_json)
 
 
 def _pairs(option: str, told: list[str]) -> dict[str, Path]:
@@ -172,6 +173,8 @@ def _pairs(option: str, told: list[str]) -> dict[str, Path]:
             raise SnellenError(f"{option} {one!r}: write NAME=PATH")
         if not Path(path).exists():
             raise SnellenError(f"{option} {one!r}: {path} does not exist")
+        if name in pairs:
+            raise SnellenError(f"{option} {one!r}: {name} is {pairs[name]} already; give each name once")
         pairs[name] = Path(path)
     return pairs
 
@@ -181,7 +184,8 @@ def _told(told: dict[str, Any], as_json: bool) -> None:
         _print_json(told)
         return
     for name, value in told.items():
-        print(f"{name}: {json.dumps(value) if isinstance(value, dict) else value}")
+        for one in value if isinstance(value, list) else [value]:
+            print(f"{name}: {json.dumps(one) if isinstance(one, dict) else one}")
 
 
 @app.command()
