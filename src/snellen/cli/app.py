@@ -166,7 +166,7 @@ def build(
 def _pairs(option: str, told: list[str]) -> dict[str, Path]:
     from snellen.core.errors import SnellenError
 
-    pairs = {}
+    pairs: dict[str, Path] = {}
     for one in told:
         name, equals, path = one.partition("=")
         if not equals or not name or not path:
