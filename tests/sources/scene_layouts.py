@@ -128,6 +128,15 @@ def crowd_human() -> Files:
     }
 
 
+def vs_crowd() -> Files:
+    # README of HopLee6/VSCrowd-Dataset (frames of four digits); files of six digits by users of it
+    return {
+        **pictures(*(f"videos/{name}.jpg" for name in ("train_001/000001", "train_001/000010", "test_001/000001"))),
+        "annotations/train_001.txt": b"0001 68 1.5 0.25 3.5 2.75 2.5 1.5 52 5 1 7 3 6 2\n0010 68 2 1 4 3 3 2\n",
+        "annotations/test_001.txt": b"000001 3 1 1 3 3 2 2\n",
+    }
+
+
 def fsc_147() -> Files:
     # annotation_FSC147_384.json as the authors' code reads it: H, W, box_examples_coordinates, points, …
     about = {"H": 6, "W": 8, "box_examples_coordinates": [[[0, 0], [0, 2], [2, 2], [2, 0]]], "ratio_h": 1.0,
@@ -321,6 +330,7 @@ SCENE_LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "DIOR": dior,
     "CARPK": carpk,
     "CrowdHuman": crowd_human,
+    "VSCrowd": vs_crowd,
     "FSC-147": fsc_147,
     "KITTI": kitti,
     "NYU-Depth-V2": nyu,

@@ -15,7 +15,7 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.sources import SCENES
 from snellen.sources.scenes import InVideo, Scene, read_depth, read_scene
-from tests.sources.layouts import write
+from tests.sources.layouts import pictures, write
 from tests.sources.scene_layouts import SCENE_LAYOUTS
 
 
@@ -58,6 +58,38 @@ def test_crowd_human_shows_what_is_visible(tmp_path: Path) -> None:
     assert (person.label, person.box) == ("person", (0, 1, 3, 5))
     assert person.extra == {"full_box": (0, 1, 3, 10), "head_box": (1, 1, 2, 2)}
     assert (mask.label, mask.extra["ignore"]) == ("mask", True)
+
+
+def test_heads_of_vs_crowd(tmp_path: Path) -> None:
+    held = scenes("VSCrowd", tmp_path)
+    first = held["videos/train_001/000001.jpg"]
+    assert list(held) == [f"videos/{name}.jpg" for name in ("test_001/000001", "train_001/000001", "train_001/000010")]
+    assert [(one.label, one.box, one.area, one.extra) for one in first.marked] == [
+        ("person", (1.5, 0.25, 3.5, 2.75), 5, {"head": "68", "point": (2.5, 1.5)}),
+        ("person", (5, 1, 7, 3), 4, {"head": "52", "point": (6, 2)}),
+    ]
+    assert first.attributes == {"video": "train_001", "split": "train"}
+    assert held["videos/test_001/000001.jpg"].attributes == {"video": "test_001", "split": "test"}
+
+
+def test_lines_of_no_use_in_vs_crowd_are_told(tmp_path: Path) -> None:
+    root = write(tmp_path, SCENE_LAYOUTS["VSCrowd"]() | pictures("videos/train_001/11.jpg", "videos/train_002/1.jpg"))
+    lines = ["1 68 1 1 3 3 2 2 68 4 1 6 3 5 2 9 7 7 5 5 6 6", "01 68 1 1 3 3 2 2", "10 68 1 1 3 3 2",
+             "3 68 1 1 x 3 2 2", "../test_001/1 7 1 1 3 3 2 2", "4"]  # fmt: skip
+    (root / "annotations/train_001.txt").write_text("\n".join(lines))
+    where = "annotations/train_001.txt line"
+    assert told("VSCrowd", root) == {
+        "odd: head twice in a frame; the first counts": (f"{where} 1",),
+        "odd: inverted box": ("videos/train_001/000001.jpg: person [7.0, 7.0, 5.0, 5.0]",),
+        "odd: frame twice; the first counts": (f"{where} 2",),
+        "unreadable: line that is not seven numbers a head": (f"{where} 3", f"{where} 4"),
+        "unreadable: line without the number of a frame": (f"{where} 5",),
+        "missing: picture of an annotation": ("videos/train_001/4.jpg",),
+        "odd: picture without annotation": ("videos/train_001/11.jpg",),
+        "odd: video without annotations": ("videos/train_002",),
+    }
+    [_, frame] = SCENES.get("VSCrowd").scenes(root)
+    assert ([one.extra["head"] for one in frame.marked], frame.lost) == (["68"], 2)
 
 
 def test_points_are_the_things_of_fsc(tmp_path: Path) -> None:

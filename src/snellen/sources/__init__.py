@@ -53,6 +53,7 @@ SCENES: Registry[SceneSource] = Registry(
         "DIOR": f"{_HERE}.things:DIOR",
         "CARPK": f"{_HERE}.things:CARPK",
         "CrowdHuman": f"{_HERE}.things:CROWD_HUMAN",
+        "VSCrowd": f"{_HERE}.things:VS_CROWD",
         "FSC-147": f"{_HERE}.things:FSC_147",
         "KITTI": f"{_HERE}.things:KITTI",
         "NYU-Depth-V2": f"{_HERE}.questions:NYU_DEPTH",
@@ -75,4 +76,4 @@ SCENES: Registry[SceneSource] = Registry(
         "Moments-in-Time": f"{_HERE}.classes:MOMENTS",
     },
 )
-"""The datasets of AVA-Bench, Table 2 and appendix A.2."""
+"""The datasets of AVA-Bench: the 26 of Table 2 and appendix A.2, and VSCrowd, which it cites for crowds."""

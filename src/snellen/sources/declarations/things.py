@@ -3,7 +3,7 @@
 from snellen.sources.declarations import UNKNOWN
 from snellen.sources.formats.box_files import CrowdHuman, Kitti, TextBoxes, VocScenes
 from snellen.sources.formats.coco_json import CocoFile, CocoJson
-from snellen.sources.formats.counts import Fsc147
+from snellen.sources.formats.counts import Fsc147, VsCrowd
 from snellen.sources.scene_reading import SceneCard, SceneSource
 
 LVIS = SceneSource(
@@ -118,11 +118,32 @@ CROWD_HUMAN = SceneSource(
         extras="of a thing: full_box and head_box as [x1, y1, x2, y2], not cut; ignore, where it is set; of a picture: "
         "split",
         notes="AVA-Bench names the Crowd Surveillance Dataset in its main text and CrowdHuman in its appendix, with "
-        "the citation of a third one, VSCrowd (Li et al. 2022). Read is CrowdHuman: no page that we know describes "
-        "the files of the two others. Persons with ignore, and `mask`, are no single persons: do not count pictures "
-        "that have them.",
+        "the citation of a third one, VSCrowd. CrowdHuman and VSCrowd are read; of the Crowd Surveillance Dataset "
+        "(Yan et al. 2019) no page that we know describes the files. Persons with ignore, and `mask`, are no single "
+        "persons: do not count pictures that have them.",
     ),
     CrowdHuman(),
+)
+
+VS_CROWD = SceneSource(
+    SceneCard(
+        name="VSCrowd",
+        title="VSCrowd",
+        tasks=("counting",),
+        licence=UNKNOWN,
+        citation="Li et al., Video Crowd Localization With Multifocus Gaussian Neighborhood Attention and a "
+        "Large-Scale Benchmark, IEEE Transactions on Image Processing 31, 2022",
+        homepage="https://github.com/HopLee6/VSCrowd-Dataset",
+        layout="annotations/VIDEO.txt (VIDEO is train_NNN or test_NNN; a line a frame: FrameID, then HeadID x1 y1 x2 "
+        "y2 p1 p2 for every head; homepage), videos/VIDEO/FrameID.jpg (by users of it)",
+        labels=("person",),
+        extras="of a thing: head, its id in the video; point, x and y of its centre in pixels; of a picture: video; "
+        "split",
+        notes="What AVA-Bench cites for crowds, under the names of two other datasets (see CrowdHuman). Boxes are "
+        "those of heads. Five frames a second are nearly the same picture: keep those of a video on one side of a "
+        "split. The page counts 634 videos, 479 to train and 137 to test, which are 616.",
+    ),
+    VsCrowd(),
 )
 
 FSC_147 = SceneSource(

@@ -1,4 +1,8 @@
-"""Points on every thing of one class: FSC-147 (Ranjan et al., "Learning To Count Everything", CVPR 2021)."""
+"""Points on every thing of one class: FSC-147, and heads in the frames of VSCrowd.
+
+Ranjan et al., "Learning To Count Everything", CVPR 2021; Li et al., "Video Crowd Localization With Multifocus Gaussian
+Neighborhood Attention and a Large-Scale Benchmark", IEEE Transactions on Image Processing 31, 2022.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from snellen.sources.formats.lists import rows
-from snellen.sources.formats.walking import folders_holding, name_below
+from snellen.sources.formats.walking import entries, folders_holding, name_below, pictures, subfolders
 from snellen.sources.reading import Note
 from snellen.sources.scene_reading import scene_in_file
 from snellen.sources.scenes import Marked, Seen
@@ -73,3 +77,70 @@ class Fsc147:
         path = base / self.folder / name
         attributes = {"split": split} if split else {}
         yield from scene_in_file(name_below(path, root), path, things, attributes=attributes)
+
+
+@dataclass(frozen=True)
+class VsCrowd:
+    """Settings of the layout: `annotations/VIDEO.txt` of one line a frame, `videos/VIDEO/FRAME.jpg`.
+
+    Homepage of VSCrowd: a line is the number of its frame, and for every head its id in the video, its box (left, top,
+    right, bottom) and its centre. The page writes frames with four digits, users of the files with six: a frame and
+    its picture have the same number, however it is written. The name of a video begins with its split.
+    """
+
+    label: str = "person"
+
+    def scan(self, root: Path) -> Iterator[Seen | Note]:
+        """See `SceneReader`. Videos by name, frames as their lines stand."""
+        base = next(folders_holding(root, ("annotations",)), None)
+        if base is None:
+            yield Note("missing", "no folder annotations", str(root))
+            return
+        videos = [text for text in entries(base / "annotations") if text.suffix == ".txt"]
+        for text in videos:
+            yield from self._video(root, text, base / "videos" / text.stem)
+        for folder in subfolders(base / "videos"):
+            if folder.name not in {text.stem for text in videos}:
+                yield Note("odd", "video without annotations", name_below(folder, root))
+
+    def _video(self, root: Path, text: Path, folder: Path) -> Iterator[Seen | Note]:
+        shown = {path.stem.lstrip("0"): path for path in pictures(folder)}
+        split = text.stem.split("_")[0]
+        attributes = {"video": text.stem, **({"split": split} if split in ("train", "test") else {})}
+        seen = set[str]()
+        for row in rows(text, root):
+            if isinstance(row, Note):
+                yield row
+                continue
+            frame, *numbers = row[1]
+            name = frame.lstrip("0")
+            if not (frame.isascii() and frame.isdigit()):
+                yield Note("unreadable", "line without the number of a frame", row[0])
+                continue
+            if name in seen:
+                yield Note("odd", "frame twice; the first counts", row[0])
+                continue
+            seen.add(name)
+            path = shown.pop(name, folder / f"{frame}.jpg")
+            if (heads := self._heads(numbers)) is None:
+                yield Note("unreadable", "line that is not seven numbers a head", row[0])
+                continue
+            if lost := len(numbers) // 7 - len(heads):
+                yield Note("odd", "head twice in a frame; the first counts", row[0])
+            yield from scene_in_file(name_below(path, root), path, heads, lost=lost, attributes=attributes)
+        for path in shown.values():
+            yield Note("odd", "picture without annotation", name_below(path, root))
+
+    def _heads(self, cells: list[str]) -> list[Marked] | None:
+        """The heads of a frame, the first of every id; None where the cells are none."""
+        held: dict[str, Marked] = {}
+        if len(cells) % 7:
+            return None
+        for place in range(0, len(cells), 7):
+            try:
+                _, x1, y1, x2, y2, x, y = (float(cell) for cell in cells[place : place + 7])
+            except ValueError:
+                return None
+            head = cells[place]
+            held.setdefault(head, Marked(self.label, (x1, y1, x2, y2), None, {"head": head, "point": (x, y)}))
+        return list(held.values())

@@ -49,7 +49,7 @@ from snellen.suites.ava_bench.curation.choices import read_choices
 from snellen.suites.ava_bench.curation.ledger import ANY_TASK
 from snellen.suites.ava_bench.curation.pictures import Pictures, Unusable
 from snellen.suites.ava_bench.curation.rules import Rules
-from snellen.suites.ava_bench.curation.splitting import balance, check_splits, divided
+from snellen.suites.ava_bench.curation.splitting import balance, bound, check_splits, divided
 from snellen.suites.ava_bench.items import COMPOSITES, SUITE, TASKS, Shown
 from snellen.suites.ava_bench.scoring import with_chance
 
@@ -78,6 +78,7 @@ TWICE = "second picture of one id"
 DOMAINS: Mapping[str, str] = {
     "CARPK": "Car",
     "CrowdHuman": "People",
+    "VSCrowd": "People",
     "DIOR": "Remote-Sensing",
     "AID": "Remote-Sensing",
     "CUB-200-2011": "Bird",
@@ -254,19 +255,21 @@ def opened(
 def split_up(ready: Sequence[Chosen], at: Curating) -> list[tuple[Chosen, Split]]:
     """The side of every item; a picture is on one side whatever is asked about it, in whatever dataset it stands.
 
-    Classes and bins that would be on one side alone are left out.
+    So is a video of which frames are asked about (`Origin.one_side`). Classes and bins that would be on one side alone
+    are left out.
     """
+    unit = bound((one.unit, one.candidate.origin.undivided) for one in ready)
     units: dict[Any, list[Any]] = {}
     for one in ready:
-        units.setdefault(one.unit, []).append(_stratum(one))
+        units.setdefault(unit[one.unit], []).append(_stratum(one))
     side = divided(units, at.rules.test_share, at.rng("splits"))
     sides: dict[Any, set[Split]] = {}
     for one in ready:
-        sides.setdefault(_stratum(one), set()).add(side[one.unit])
+        sides.setdefault(_stratum(one), set()).add(side[unit[one.unit]])
     kept = []
     for one in ready:
         if len(sides[_stratum(one)]) == 2:
-            kept.append((one, side[one.unit]))
+            kept.append((one, side[unit[one.unit]]))
             at.ledger.keep(one.ability.name, one.candidate.origin.source)
         else:
             where = " ".join(one.candidate.stratum[1:]).strip()

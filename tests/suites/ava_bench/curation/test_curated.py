@@ -224,6 +224,31 @@ def test_a_copy_of_a_picture_does_not_stand_on_the_other_side(tmp_path: Path) ->
     assert tests.isdisjoint(item.query[0].sha256 for item in items.items if item.split == "train")
 
 
+def test_frames_of_a_video_stand_on_one_side(tmp_path: Path) -> None:
+    folder = tmp_path / "VSCrowd"
+    (folder / "annotations").mkdir(parents=True)
+    for video in range(20):  # four frames each, of two, two, three and four people
+        frames = folder / "videos" / f"train_{video:03}"
+        frames.mkdir(parents=True)
+        lines = []
+        for frame, count in enumerate((2, 2, 3, 4), 1):
+            (frames / f"{frame:06}.jpg").write_bytes(jpeg(4 * min(video, 18) + frame))  # the last is there twice
+            lines.append(f"{frame:06}" + "".join(f" {n} {8 * n} 1 {8 * n + 6} 7 {8 * n + 3} 4" for n in range(count)))
+        (folder / "annotations" / f"{frames.name}.txt").write_text("\n".join(lines))
+    items = build(tmp_path, Curated(Rules(counted_crowds=Caps(20, 20), crowd_frames=1)))
+    assert Counter((item.question, item.answer, item.split) for item in items.items) == {
+        ("How many people are in the image?", count, side): share
+        for count in (2, 3, 4)
+        for side, share in (("train", 16), ("test", 4))
+    }
+    sides: dict[str, set[str]] = {}
+    for item in items.items:
+        sides.setdefault(item.cluster_id, set()).add(item.split)
+    assert len(sides) == 20
+    assert all(len(held) == 1 for held in sides.values())
+    assert sides["VSCrowd/train_018"] == sides["VSCrowd/train_019"]
+
+
 def test_a_bin_that_only_one_picture_serves_is_left_out(tmp_path: Path) -> None:
     things_of = {n: [(1, [8.0, 8.0, 20.0, 16.0])] for n in range(6)}
     lvis(tmp_path, things_of, **{f"p{n}": jpeg(0) for n in range(6)})

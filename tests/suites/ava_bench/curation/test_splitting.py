@@ -12,7 +12,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.seeds import stream
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curation.splitting import balance, check_splits, divided
+from snellen.suites.ava_bench.curation.splitting import balance, bound, check_splits, divided
 from snellen.suites.ava_bench.items import Shown
 
 
@@ -67,6 +67,14 @@ def test_the_draw_hangs_on_the_seed_alone() -> None:
 def test_balance_tells_the_shares_of_the_worst_classes() -> None:
     told = balance(["a"] * 5 + ["b"] * 4, [*["train"] * 4, "test", *["train"] * 2, *["test"] * 2])  # type: ignore[list-item]
     assert (told.strata, told.train, told.test, told.lowest, told.highest) == (2, 6, 3, 0.2, 0.5)
+
+
+def test_what_must_not_be_divided_is_one_unit_with_all_that_shares_a_picture() -> None:
+    unit = bound([("a", "film"), ("b", "film"), ("c", ""), ("d", "other"), ("e", "third"), ("d", "third"), ("c", "")])
+    assert unit["a"] == unit["b"]
+    assert unit["d"] == unit["e"]  # a picture of one video is in another, too
+    assert len({unit[name] for name in "acd"}) == 3
+    assert unit["c"] == "c"
 
 
 def test_a_picture_on_both_sides_is_refused() -> None:

@@ -94,6 +94,27 @@ def test_crowds_with_people_that_are_not_told_apart_cannot_be_counted() -> None:
     assert at.ledger.dropped == {("counting", "CrowdHuman", counting.IGNORED): 1}
 
 
+def test_of_a_video_one_frame_is_taken_for_a_number_of_people() -> None:
+    at = curating(Rules(counted_crowds=Caps(2, 3)), read_choices())
+    frames = [
+        scene(*[Marked("person", BOX)] * count, source="VSCrowd", record=f"{video}/{n}", attributes={"video": video})
+        for video, counts in {"train_001": (2, 2, 2, 4), "test_001": (2, 4)}.items()
+        for n, count in enumerate(counts)
+    ]
+    found = [one for frame in frames for one in counting.look(frame, at)]
+    kept = counting.choose(found, at)
+    assert sorted((one.bin, one.origin.cluster) for one in kept) == [
+        (count, video) for count in ("02", "04") for video in ("test_001", "train_001")
+    ]
+    assert {one.origin.undivided for one in kept} == {"VSCrowd/train_001", "VSCrowd/test_001"}
+    rule = counting.SAME_VIDEO.format(1)
+    assert at.ledger.dropped == {("counting", "VSCrowd", rule): 2}
+    assert at.ledger.examples["counting", "VSCrowd", rule] == ["train_001: 2"]
+    of = Shown("h", Media("a" * 64, "picture", "jpg", 100, 100), "c", "VSCrowd")
+    asked = counting.ask("counting", kept, at)(kept[0], of, at.rng("t"))
+    assert asked.question == "How many people are in the image?"
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "wanted"),
     [

@@ -26,7 +26,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A picture that something may be asked about. `cluster`: what was recorded together, else the picture itself."""
+    """A picture that something may be asked about. `cluster`: what was recorded together, else the picture itself.
+
+    With `one_side` all pictures of the cluster are on one side of the split: frames of a video, nearly the same.
+    """
 
     source: str
     record_id: str
@@ -34,16 +37,22 @@ class Origin:
     licence: str
     size: tuple[int, int] | None = None
     cluster: str = ""
+    one_side: bool = False
 
     @property
     def handle(self) -> str:
         """Names the picture and tells nothing of what it shows."""
         return digest([self.source, self.record_id], 12)
 
+    @property
+    def undivided(self) -> str:
+        """Names what must be on one side of the split, beyond the picture itself; "" for nothing."""
+        return f"{self.source}/{self.cluster}" if self.one_side else ""
 
-def origin_of(scene: Scene, cluster: str = "") -> Origin:
+
+def origin_of(scene: Scene, cluster: str = "", *, one_side: bool = False) -> Origin:
     """The picture of a scene."""
-    return Origin(scene.source, scene.record_id, scene.picture, scene.licence, scene.size, cluster)
+    return Origin(scene.source, scene.record_id, scene.picture, scene.licence, scene.size, cluster, one_side)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,9 @@
-"""Counting: how many things of a category, 1 to 40, several counts of each (appendix A.2)."""
+"""Counting: how many things of a category, 1 to 40, several counts of each (appendix A.2).
+
+Crowds are those of CrowdHuman, which the appendix names, and of VSCrowd, which the paper cites. The latter is made of
+videos: frames that follow each other are nearly the same picture. So one frame of a video is taken for a number of
+people, and all frames of a video are on one side of the split.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +22,14 @@ from snellen.suites.ava_bench.curation.candidates import (
     Candidate,
     Curating,
     capped_by_source,
+    grouped,
     origin_of,
+    shuffled,
 )
 from snellen.suites.ava_bench.items import Shown
 
 NAME = "counting"
-SOURCES = ("VQAv2", "FSC-147", "CARPK", "CrowdHuman", "LVIS")
+SOURCES = ("VQAv2", "FSC-147", "CARPK", "CrowdHuman", "VSCrowd", "LVIS")
 LOST = "annotations of the picture were of no use, so that its things cannot be counted"
 NOT_ALL = "category of which not all things are marked"
 UNCOUNTED = "category that is not counted by the piece"
@@ -31,6 +38,7 @@ RANGE = "count of 0 or above the greatest"
 OTHER_QUESTION = "question that is more than how many there are"
 ASKED_TWICE = "second question about the same things in a picture"
 NO_NUMBER = "answer that is no number"
+SAME_VIDEO = "more than {} of a video with as many people"
 UNEXHAUSTED = "not_exhaustive_category_ids"
 TOLD_APART = (
     *("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray", "grey"),
@@ -72,7 +80,8 @@ def _marked(scene: Scene, at: Curating) -> Iterator[Candidate]:
         elif count > at.rules.most_counted:
             at.ledger.drop(NAME, scene.source, RANGE, where)
         else:
-            origin = origin or origin_of(scene)
+            video = scene.attributes.get("video", "")
+            origin = origin or origin_of(scene, str(video), one_side=bool(video))
             truth = {"things": at.choices.plural(scene.source, label), "count": count}
             yield Candidate(origin, label, f"{count:02}", truth)
 
@@ -115,8 +124,22 @@ def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
         "FSC-147": rules.counted_fsc,
         "CARPK": rules.counted_cars,
         "CrowdHuman": rules.counted_crowds,
+        "VSCrowd": rules.counted_crowds,
     }
-    return capped_by_source(found, caps, NAME, at)
+    return capped_by_source(_frames_apart(found, at), caps, NAME, at)
+
+
+def _frames_apart(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
+    """Of frames of a video with as many people `crowd_frames` at most, drawn by the seed."""
+    most = at.rules.crowd_frames
+    kept = [one for one in found if not one.origin.one_side]
+    frames = [one for one in found if one.origin.one_side]
+    for place, held in grouped(frames, lambda one: (*one.stratum, one.origin.cluster)).items():
+        kept += shuffled(held, at.rng(NAME, "frames", *place))[:most]
+        if len(held) > most:
+            where = f"{held[0].origin.cluster}: {held[0].truth['count']}"
+            at.ledger.drop(NAME, held[0].origin.source, SAME_VIDEO.format(most), where, len(held) - most)
+    return kept
 
 
 def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:

@@ -44,7 +44,12 @@ class Rules:
         default=Caps(6, 12, 4), metadata=_said("counting, FSC-147: pictures a count; counts a category")
     )
     counted_cars: Caps = field(default=Caps(10, 20, 5), metadata=_said("counting, CARPK: pictures a count; counts"))
-    counted_crowds: Caps = field(default=Caps(25, 50, 1), metadata=_said("counting, CrowdHuman: pictures a count"))
+    counted_crowds: Caps = field(
+        default=Caps(25, 50, 1), metadata=_said("counting, CrowdHuman and VSCrowd, each: pictures a count")
+    )
+    crowd_frames: int = field(
+        default=1, metadata=_said("counting, VSCrowd: frames of a video that show as many people, at most", OURS)
+    )
 
     spatial_indoor_area: float = field(
         default=0.02, metadata=_said("spatial, NYU-Depth V2: least share of the picture that a box fills")

@@ -1,4 +1,4 @@
-"""Train and test: 80 to 20 within every class and bin, no picture on both sides.
+"""Train and test: 80 to 20 within every class and bin, no picture on both sides, nor any video of frames.
 
 A picture may serve several strata, and several abilities: then no exact 80 to 20 need exist. Iterative stratification
 comes near it (Sechidis, Tsoumakas, Vlahavas, On the Stratification of Multi-label Data, ECML PKDD 2011): pictures of
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -28,6 +28,24 @@ MOST_PARTNERS = 50
 """Largest stratum of which all members are tried in place of one that moves."""
 LEAST_GAIN = 1e-9
 """What moving a picture must gain, so that no rounding moves any."""
+
+
+def bound(pictures: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The unit of every picture: its own name, or that of all that must be on one side with it.
+
+    Each picture comes with the name of what must not be divided, a video, or "". Videos that share a picture are one
+    unit.
+    """
+    leads: dict[str, str] = {}
+
+    def first(name: str) -> str:
+        while (lead := leads.setdefault(name, name)) != name:
+            name = lead
+        return name
+
+    for picture, whole in pictures:
+        leads[first(picture)] = first(whole or picture)
+    return {name: first(name) for name in leads}
 
 
 def divided(units: Mapping[U, Sequence[S]], test_share: float, rng: np.random.Generator) -> dict[U, Split]:
