@@ -24,6 +24,7 @@ from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import shoot_for
 from snellen.suites.ava_bench import asked_composites, asked_displays, asked_tables, displays, tables
 from snellen.suites.ava_bench.balance import imbalance
+from snellen.suites.ava_bench.blind import blind
 from snellen.suites.ava_bench.displays import Display, draw_display
 from snellen.suites.ava_bench.items import COMPOSITES, SUITE, VERSION, Shown
 from snellen.suites.ava_bench.scoring import with_chance
@@ -123,16 +124,17 @@ class Generated:
         shots = [*(table.shot for _, table in of_solids), *(display.shot for _, display in of_toys)]
         paths, drawn_by = shoot_for(shots, options)
         pictures = [media.add_file(path) for path in paths]
-        items = [
+        asked = [
             *_table_items(made, options, of_solids, pictures[: len(of_solids)], media),
             *_display_items(made, options, of_toys, pictures[len(of_solids) :], media),
         ]
+        items = with_chance(_numbered(asked, options.seed))
         return write_itemset(
             options.out,
-            with_chance(_numbered(items, options.seed)),
+            items,
             source="generated",
             recipe=self.parameters(options),
-            made_with=drawn_by,
+            made_with={**drawn_by, "blind": blind(items)},
             notes=[
                 "no faces, people or kinds of places are rendered, so that emotion, action and scene are absent",
                 *imbalance(items),

@@ -17,6 +17,7 @@ from snellen.core.piece import Piece, Run, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
 from snellen.suites.ava_bench import balance, composite, figures, recommendation
+from snellen.suites.ava_bench.blind import blind
 from snellen.suites.ava_bench.heard import (
     ability_of,
     cell,
@@ -86,19 +87,39 @@ def pieces(run: Run) -> Iterator[Piece]:
 
 
 def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Piece:
-    """Every ability with interval and chance."""
+    """Every ability with interval and chance, and what is had without any picture where the run's items tell it."""
     rows = {task: result_rows(run, task) for task in tasks}
     lines = [[arm.subject, *(cell(row_of(rows[task], arm), metric_of(run, task)) for task in tasks)] for arm in arms]
     chances = [number(chance_of(rows[task]), metric_of(run, task), 200) for task in tasks]
-    lines.append(["(chance of guesses)", *chances])
+    lines += [["(chance of guesses)", *chances], *(sightless := _without_pictures(run, tasks))]
     note = (
         "Scores with 95 % interval: percent right, or what the head of the column names (giou from -1 to 1; "
         "mae_over_gt, the error as a share of the truth; ciede2000, a difference of colours; anls, the likeness of "
         f"texts in percent). Scored {protocol_of(run)}. Chance of a choice comes from its options, that of a free "
         "answer from the truths of other items. Arrows show where better is."
     )
+    if sightless:
+        note += (
+            " Two lines tell what is had without any picture, learnt on the training items: by one and the same answer "
+            "to every test item, and by who goes by the words of each question alone. A subject that is better than "
+            "chance and no better than these need not have seen anything."
+        )
     frame = pd.DataFrame(lines, columns=["subject", *(headed(run, task) for task in tasks)])
     return Piece("The abilities one by one", note, frame, None, "abilities")
+
+
+def _without_pictures(run: Run, tasks: Sequence[str]) -> list[list[str]]:
+    """A line each for the best single answer and for words alone; none without training items, or under `published`."""
+    if protocol_of(run) != "strict":
+        return []
+    asked = set(run.scores["strict"]["item_id"])
+    known = blind(item for item in run.items.items if item.split == "train" or item.item_id in asked)
+    names = {"best_single": "(best single answer)", "words_alone": "(words alone)"}
+    return [
+        [told, *(number(known[task][name], metric_of(run, task), 200) if task in known else DASH for task in tasks)]
+        for name, told in names.items()
+        if any(task in known for task in tasks)
+    ]
 
 
 def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[Ability]) -> Piece:

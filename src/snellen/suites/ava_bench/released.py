@@ -22,6 +22,7 @@ from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
+from snellen.suites.ava_bench.blind import blind
 from snellen.suites.ava_bench.items import BOX_SIZES, KINDS, SUITE, TASKS, VERSION, area_share
 from snellen.suites.ava_bench.released_answers import Asked, LeftOut, read_record, stored_box
 from snellen.suites.ava_bench.released_files import (
@@ -102,16 +103,17 @@ class Released:
         if options.n is not None:
             kept = _drawn(base, kept, split_of, options.n, options.seed)
         media = _stored(base, kept, MediaFolder(options.out / "media"), options.show_progress)
-        items = list(_items(kept, media, split_of, left))
+        items = with_chance(list(_items(kept, media, split_of, left)))
         if not items:
             raise SnellenError(f"{base}: no record could be read\n" + "\n".join(_left_notes(left)))
         for note in (told := _left_notes(left)):
             warnings.warn(note, stacklevel=2)
         return write_itemset(
             options.out,
-            with_chance(items),
+            items,
             source="released",
             recipe=self.parameters(options),
+            made_with={"blind": blind(items)},
             notes=[*_notes(items, split_of, options), *told],
         )
 

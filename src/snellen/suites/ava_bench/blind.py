@@ -1,0 +1,179 @@
+"""What is had without any picture: by one and the same answer to everything, and by the words of the questions alone.
+
+Chance says what guesses are worth. Two who see nothing can do better, and whoever is no better than they are need not
+have seen anything: one gives the answer that is worth most on average, the other has learnt which answers go with which
+words. Both learn on training items alone, and are scored on test items by a task's first metric under `strict`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import fmean
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.item import Affine, Item
+from snellen.core.score import Metric
+from snellen.core.seeds import stream
+from snellen.suites.ava_bench.items import KINDS, SUITE
+from snellen.suites.ava_bench.scoring import protocols
+from snellen.suites.ava_bench.transforms import padding
+
+DRAWN, DRAWN_A_QUESTION = 200, 40
+"""How many training items of a task, or of one question, are drawn where each truth is tried on each item."""
+ENOUGH = 8
+"""Training items of a question below which it is not known which free answer, or which depth, suits it best."""
+PLACES = 4
+Answers: TypeAlias = tuple[Any, ...]
+"""Answers, the one that is worth most first."""
+
+
+def blind(items: Iterable[Item]) -> dict[str, dict[str, float]]:
+    """By task `best_single`, `words_alone` and `chance`: means over the test items, rounded to `PLACES`.
+
+    `best_single` is the answer that is worth most on the training items, given to every test item. `words_alone` gives
+    each test item what is worth most on the training items with its question and its options, else on those with its
+    question, else on all; where options are offered, the best of these. For accuracy that is the most frequent answer.
+    For other metrics it is the best of at most `DRAWN` truths (`DRAWN_A_QUESTION` a question) by their mean score on
+    the items that they were drawn from, and a question with fewer than `ENOUGH` training items is not gone by. Boxes
+    are shares of the padded square, as they are answered. Items must have been given chances
+    (`scoring.with_chance`); a task without any, as with a single test item, has no `chance`. A task without training
+    items or without test items is left out.
+    """
+    held: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        held.setdefault((item.task, item.split), []).append(item)
+    tasks = [task for task in KINDS if (task, "train") in held and (task, "test") in held]
+    return {task: _told(task, held[task, "train"], held[task, "test"]) for task in tasks}
+
+
+def _told(task: str, train: Sequence[Item], test: Sequence[Item]) -> dict[str, float]:
+    metric = protocols(task)["strict"].metrics[0]
+    learnt = _Learnt(task, metric, [_as_answered(item) for item in train])
+    asked = [_as_answered(item) for item in test]
+    one = learnt.overall[0]
+    found = {
+        "best_single": _mean(metric, [(item, one) for item in asked]),
+        "words_alone": _mean(metric, [(item, learnt.answer(item)) for item in asked]),
+        "chance": fmean(metric.chance(item) for item in test),
+    }
+    return {name: round(value, PLACES) for name, value in found.items() if not np.isnan(value)}
+
+
+def _as_answered(item: Item) -> Item:
+    """The item with its answer as it is given: boxes in shares of the padded square."""
+    if item.answer_kind != "box":
+        return item
+    width, height = item.query[0].width, item.query[0].height
+    share = 1 / max(width, height)
+    return replace(item, answer=padding(width, height).then(Affine(share, 0, 0, 0, share, 0)).box(item.answer))
+
+
+@dataclass(frozen=True)
+class _Learnt:
+    """What training items tell whoever does not see them."""
+
+    task: str
+    metric: Metric
+    train: Sequence[Item]
+
+    @cached_property
+    def overall(self) -> Answers:
+        return self._best(self.train)
+
+    @cached_property
+    def _groups(self) -> Mapping[Hashable, Sequence[Item]]:
+        found: dict[Hashable, list[Item]] = {}
+        for item in self.train:
+            for words in _words(item):
+                found.setdefault(words, []).append(item)
+        return found
+
+    @cached_property
+    def _by_words(self) -> dict[Hashable, Answers]:
+        return {}
+
+    def answer(self, item: Item) -> Any:
+        """What the words of an item make one say; None where none of its options was ever right."""
+        offered = _offered(item)
+        for answers in (*map(self._of, _words(item)), self.overall):
+            for one in answers:
+                if not offered or one in offered:
+                    return one
+        return None
+
+    def _of(self, words: Hashable) -> Answers:
+        if words not in self._by_words:
+            group = self._groups.get(words, ())
+            few = len(group) < (1 if self.metric.name == "accuracy" else ENOUGH)
+            whole = len(group) == len(self.train)
+            self._by_words[words] = self.overall if whole else () if few else self._best(group, group[0].question)
+        return self._by_words[words]
+
+    def _best(self, items: Sequence[Item], *question: str) -> Answers:
+        """The answers of some items, of all or of one question, best first; of equally frequent ones the task's."""
+        if self.metric.name == "accuracy":
+            often = Counter(item.answer for item in items)
+            return tuple(sorted(often, key=lambda one: (-often[one], -self._often[one], one)))
+        most = DRAWN_A_QUESTION if question else DRAWN
+        if len(items) > most:
+            rng = stream(SUITE, "blind", self.task, *question)
+            items = [items[n] for n in np.sort(rng.choice(len(items), most, replace=False))]
+        truths = list({_hashed(item.answer): item.answer for item in items}.values())
+        mean = _worth(self.metric, items, truths).mean(axis=0)
+        order = np.argsort(-mean if self.metric.higher_is_better else mean, kind="stable")
+        return tuple(truths[n] for n in order)
+
+    @cached_property
+    def _often(self) -> Mapping[str, int]:
+        return Counter(item.answer for item in self.train)
+
+
+def _words(item: Item) -> Iterator[Hashable]:
+    """What may be known of an item's words: question and options, then the question alone."""
+    if offered := _offered(item):
+        yield item.question, offered
+    yield item.question
+
+
+def _offered(item: Item) -> frozenset[str]:
+    return frozenset(option.key for option in item.options)
+
+
+def _hashed(answer: Any) -> Hashable:
+    return tuple(answer) if isinstance(answer, list | tuple) else answer
+
+
+def _mean(metric: Metric, said: Sequence[tuple[Item, Any]]) -> float:
+    """The mean score of answers to items, each worth a guess where it is None."""
+    alike: dict[Hashable, list[Item]] = {}
+    for item, answer in said:
+        alike.setdefault(_hashed(answer), []).append(item)
+    total = 0.0
+    for answer, items in alike.items():
+        total += sum(map(metric.chance, items)) if answer is None else float(_worth(metric, items, [answer]).sum())
+    return total / len(said)
+
+
+def _worth(metric: Metric, items: Sequence[Item], said: Sequence[Any]) -> NDArray[np.float64]:
+    """What each answer is worth for each item, shape (items, answers); the worst where it is not offered."""
+    if metric.name == "ciede2000":
+        return np.minimum(_colours_apart([item.answer for item in items], said), metric.worst)
+    found = np.empty((len(items), len(said)))
+    for row, item in zip(found, items, strict=True):
+        offered = _offered(item)
+        row[:] = [metric.score(item, one) if not offered or one in offered else metric.worst for one in said]
+    return found
+
+
+def _colours_apart(answers: Sequence[Any], said: Sequence[Any]) -> NDArray[np.float64]:
+    """`metrics.ciede2000` of every pair at once: one by one, hundreds of thousands of them take minutes."""
+    from skimage.color import deltaE_ciede2000, rgb2lab
+
+    true, told = (rgb2lab(np.array(one, np.float64) / 255.0) for one in (answers, said))
+    return np.asarray(deltaE_ciede2000(true[:, None], told[None]), np.float64)  # type: ignore[no-untyped-call]
