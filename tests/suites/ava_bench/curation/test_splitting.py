@@ -70,9 +70,10 @@ def test_balance_tells_the_shares_of_the_worst_classes() -> None:
 
 
 def test_what_must_not_be_divided_is_one_unit_with_all_that_shares_a_picture() -> None:
-    unit = bound([("a", "film"), ("b", "film"), ("c", ""), ("d", "other"), ("e", "third"), ("d", "third"), ("c", "")])
+    of_videos = [("a", "first"), ("b", "first"), ("d", "second"), ("e", "second"), ("f", "third"), ("e", "third")]
+    unit = bound([*of_videos, ("c", ""), ("c", "")])
     assert unit["a"] == unit["b"]
-    assert unit["d"] == unit["e"]  # a picture of one video is in another, too
+    assert unit["d"] == unit["e"] == unit["f"]  # a picture of the second video is in the third, too
     assert len({unit[name] for name in "acd"}) == 3
     assert unit["c"] == "c"
 
