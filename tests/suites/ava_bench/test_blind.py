@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,8 +18,11 @@ from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.blind import DRAWN_A_QUESTION, ENOUGH, blind
 from snellen.suites.ava_bench.generated import Generated
 from snellen.suites.ava_bench.items import CHOICES, POSITIONS
+from snellen.suites.ava_bench.released import Released
 from snellen.suites.ava_bench.scoring import protocols, with_chance
+from tests.suites.ava_bench.curation.test_curated import build, lvis, whole
 from tests.suites.ava_bench.made import shown
+from tests.suites.ava_bench.made_released import record, tree
 from tests.suites.ava_bench.test_pieces import ALL, found, line, made_items, run
 
 BOX = (10.0, 20.0, 50.0, 60.0)
@@ -189,5 +193,12 @@ def test_words_tell_next_to_nothing_of_generated_items(built: ItemSet) -> None:
     assert abs(above.sum()) < 2 * math.hypot(*errors)
 
 
-def test_the_card_keeps_what_the_items_say(built: ItemSet) -> None:
-    assert blind(read_itemset(built.root).items) == built.card.made_with["blind"]
+def test_the_cards_of_all_recipes_keep_what_the_items_say(built: ItemSet, tmp_path: Path) -> None:
+    lvis(tmp_path, whole())
+    curated = build(tmp_path)
+    released = tree(tmp_path / "ava", {"scene": [record("scene", n) for n in range(6)]})
+    tree(released, {"scene": [record("scene", n) for n in range(6, 9)]}, "test")
+    options = BuildOptions(tmp_path / "released", sources={"ava": released}, show_progress=False)
+    for made in (built, curated, Released().build(options)):
+        told = read_itemset(made.root).card.made_with["blind"]
+        assert told == blind(read_itemset(made.root).items) != {}

@@ -27,6 +27,7 @@ from snellen.core.suite import BuildOptions
 from snellen.sources import SCENES
 from snellen.sources.folders import ALL, given_folders
 from snellen.sources.reading import Note
+from snellen.suites.ava_bench.blind import blind
 from snellen.suites.ava_bench.curation import (
     absolute_depth,
     action,
@@ -139,7 +140,7 @@ class Curated:
         chosen = choose(options, at)
         pictures = Pictures(MediaFolder(options.out / "media"))
         ready = split_up(list(opened(chosen, pictures, options, at)), at)
-        items = list(made(ready, at))
+        items = with_chance(list(made(ready, at)))
         if not items:
             raise SnellenError(
                 f"{SUITE} --from curated: nothing is left to ask about\n{at.ledger.table().to_string(index=False)}\n"
@@ -150,7 +151,7 @@ class Curated:
         files.write_text(options.out / "curation.csv", at.ledger.table().to_csv(index=False))
         return write_itemset(
             options.out,
-            with_chance(items),
+            items,
             source="curated",
             recipe={
                 **self.parameters(options),
@@ -158,7 +159,7 @@ class Curated:
                 "choices": at.choices.hash,
                 "media": digest(sorted({one.picture.sha256 for one, _ in ready}), 16),
             },
-            made_with={"curation": at.ledger.told(), "balance": balances(ready)},
+            made_with={"curation": at.ledger.told(), "balance": balances(ready), "blind": blind(items)},
             notes=_notes(options, at, items),
         )
 
