@@ -21,9 +21,10 @@ from snellen.runs.ask import Plan, ask
 from snellen.runs.score import score, score_one
 from snellen.subjects.fakes import make_fake
 from snellen.suites.ava_bench import items as make
+from snellen.suites.ava_bench.blind import with_chance
 from snellen.suites.ava_bench.items import COMPOSITES, NEEDS, PARTS, TASKS
 from snellen.suites.ava_bench.published import COLUMNS, TABLE_2, published
-from snellen.suites.ava_bench.scoring import protocols, with_chance
+from snellen.suites.ava_bench.scoring import protocols
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME
 from snellen.suites.ava_bench.weights import MEANINGS
 from tests.helpers.journey import arm
@@ -231,7 +232,7 @@ def test_the_table_of_composites_tells_what_one_part_is_worth() -> None:
     assert list(told.table.columns) == ["subject", counting, locating]
     assert [start(cell) for cell in told.table[counting][:4]] == [0.75, 0.5, 0.25, 0]
     assert [start(cell) for cell in told.table[locating][:4]] == [0.5, 0, -0.5, 1]
-    assert line(told, "(chance of guesses)")[counting] == "0.000"  # the others' truth is 10 as well
+    assert line(told, "(chance)")[counting] == "0.000"  # the others' truth is 10 as well
     # Errors of 0.1, 0.4, 1.5 and 3 in counting all cubes, the last two held to 1.
     assert line(told, "(counts things of all colours)") == {
         "subject": "(counts things of all colours)", counting: "0.625", locating: "–",

@@ -17,9 +17,9 @@ from snellen.core.response import Response
 from snellen.core.runfolder import ArmCard, RunCard
 from snellen.runs.score import score
 from snellen.suites.ava_bench import items as make
+from snellen.suites.ava_bench.blind import with_chance
 from snellen.suites.ava_bench.heard import main_arms, tower_of
 from snellen.suites.ava_bench.pieces import pieces
-from snellen.suites.ava_bench.scoring import with_chance
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, resolve
 from tests.helpers.journey import suite_of
 from tests.helpers.pieces import UNHASHED, MadeRun, by_name
@@ -122,7 +122,7 @@ def three() -> dict[str, Piece]:
 
 def test_scores_with_chance(three: dict[str, Piece]) -> None:
     told = three["abilities"]
-    assert list(told.table["subject"]) == ["best", "half", "none", "fake:oracle", "(chance of guesses)"]
+    assert list(told.table["subject"]) == ["best", "half", "none", "fake:oracle", "(chance)"]
     assert list(told.table.columns) == [
         "subject",
         "ocr anls ↑",
@@ -135,7 +135,7 @@ def test_scores_with_chance(three: dict[str, Piece]) -> None:
     assert half["counting mae_over_gt ↓"].startswith("0.500 [")
     assert half["localization giou ↑"].startswith("0.700 [")
     assert half["spatial ↑"] == "50 [15, 85]"  # Wilson's interval of 2 of 4
-    assert line(told, "(chance of guesses)")["spatial ↑"] == "25.0"
+    assert line(told, "(chance)")["spatial ↑"] == "25.0"
 
 
 def test_ranks_leave_out_simulated_observers(three: dict[str, Piece]) -> None:

@@ -12,15 +12,16 @@ import pytest
 
 from snellen.analysis.results import results
 from snellen.core.errors import SnellenError
-from snellen.core.item import Affine, Item
+from snellen.core.item import Affine, Item, Media
 from snellen.core.itemset import write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.response import Response
 from snellen.runs.score import score, score_one
 from snellen.suites.ava_bench import items as make
+from snellen.suites.ava_bench.blind import with_chance
 from snellen.suites.ava_bench.items import CHOICES, FREE, KINDS, TASKS
 from snellen.suites.ava_bench.released_scorers import NO_SCORER, as_action, as_vqa
-from snellen.suites.ava_bench.scoring import WORST, protocols, with_chance
+from snellen.suites.ava_bench.scoring import WORST, protocols
 from snellen.suites.ava_bench.transforms import Labelled
 from tests.helpers.journey import suite_of, task
 from tests.suites.ava_bench.made import one_of_each, shown
@@ -177,17 +178,34 @@ def test_texts_have_both_similarities(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_chance_of_a_free_answer_is_that_of_other_truths() -> None:
-    counts = [make.counting_item(shown(str(n)), "cups", count) for n, count in enumerate((2, 3, 10))]
-    lesson = make.counting_item(shown("9", split="train"), "cups", 40)
-    *told, kept = with_chance([*counts, lesson])
+def test_without_training_items_the_chance_of_a_free_answer_is_that_of_other_truths() -> None:
+    told = with_chance([make.counting_item(shown(str(n)), "cups", count) for n, count in enumerate((2, 3, 10))])
     # strict: for 2 said 3 and 10 -> 1/2 and 4, held to 1; for 3 said 2 and 10 -> 1/3 and 7/3; for 10 -> .8 and .7.
     strict = [item.measures["chance_strict_mae_over_gt"] for item in told]
     assert strict == pytest.approx([0.75, (1 / 3 + 1) / 2, 0.75])
     published = [item.measures["chance_published_mae_over_gt"] for item in told]
     assert published == pytest.approx([2.25, (1 / 3 + 7 / 3) / 2, 0.75])
-    assert kept == lesson
     assert [protocols("counting")["strict"].metrics[0].chance(item) for item in told] == strict
+
+
+def test_the_chance_of_a_free_answer_is_what_the_best_single_one_gets() -> None:
+    counts = [make.counting_item(shown(str(n)), "cups", count) for n, count in enumerate((4, 12))]
+    lessons = [make.counting_item(shown(f"9{n}", split="train"), "cups", c) for n, c in enumerate((1, 1, 9, 9, 9, 10))]
+    *told, kept = with_chance([*counts, *lessons])[:3]
+    # Nine misses the lessons least: by 8 of 1, twice, held to 1, and by 0.1 of 10. It misses 4 by 5/4 and 12 by 3/12.
+    assert [item.measures["chance_strict_mae_over_gt"] for item in told] == [1, 0.25]
+    assert [item.measures["chance_published_mae_over_gt"] for item in told] == [1.25, 0.25]
+    assert [item.measures["chance_strict_accuracy"] for item in told] == [0, 0]
+    assert kept == lessons[0]
+
+
+def test_the_chance_of_boxes_goes_by_shares_of_the_padded_square() -> None:
+    """A thing in the middle quarter of a small picture is there in a large one too, whatever its pixels are."""
+    small, large = (Media(name * 64, "picture", "png", side, side) for name, side in (("a", 100), ("b", 400)))
+    lesson = make.localization_item(replace(shown("1", split="train"), picture=small), "cup", (25.0, 25.0, 75.0, 75.0))
+    test = make.localization_item(replace(shown("2"), picture=large), "cup", (100.0, 100.0, 300.0, 300.0))
+    told, _ = with_chance([test, lesson])
+    assert told.measures["chance_strict_giou"] == 1
 
 
 def test_every_test_item_has_a_chance_under_every_protocol() -> None:

@@ -12,7 +12,7 @@ from snellen.core.item import Item, Media
 from snellen.core.media import MediaFolder
 from snellen.stimuli.scenes import truth
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.displays import CUT_SHARE, SPECIES, TEXTURES, TOWERS, TOYS, Display, thing_of
+from snellen.suites.ava_bench.displays import CUT_SHARE, DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS, Display, thing_of
 from snellen.suites.ava_bench.items import Shown
 from snellen.suites.ava_bench.sampling import offered
 from snellen.suites.ava_bench.scenes import Rect, round_all
@@ -64,7 +64,7 @@ def display_item(task: str, asked: DisplayAsked, slot: int, of: Shown, rng: np.r
     """The item of a task about the toy, tower or plate in a slot."""
     told = asked.display.wanted
     if task == "orientation":
-        return make.orientation_item(of, TOYS[slot], told.directions[slot])
+        return make.orientation_item(of, TOYS[slot], told.directions[slot], DIRECTIONS)
     if task == "ocr":
         return make.ocr_item(replace(of, factors={"face": told.faces[slot]}), asked.plates[slot], told.words[slot])
     of = replace(of, picture=asked.cuts[slot], provenance={**of.provenance, "cut_px": list(asked.cut_boxes[slot])})

@@ -1,8 +1,8 @@
 """What is had without any picture: by one and the same answer to everything, and by the words of the questions alone.
 
-Chance says what guesses are worth. Two who see nothing can do better, and whoever is no better than they are need not
-have seen anything: one gives the answer that is worth most on average, the other has learnt which answers go with which
-words. Both learn on training items alone, and are scored on test items by a task's first metric under `strict`.
+Whoever is no better than two who see nothing need not have seen anything: one gives the answer that is worth most on
+average, the other has learnt which answers go with which words. Both learn on training items alone, and are scored on
+test items by a task's first metric under `strict`. The former is the chance of answers that no options are offered for.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from snellen.core.item import Affine, Item
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
-from snellen.suites.ava_bench.items import KINDS, SUITE
-from snellen.suites.ava_bench.scoring import protocols
+from snellen.suites.ava_bench.items import FREE, KINDS, SUITE
+from snellen.suites.ava_bench.scoring import measured, protocols
 from snellen.suites.ava_bench.transforms import padding
 
 DRAWN, DRAWN_A_QUESTION = 200, 40
 """How many training items of a task, or of one question, are drawn where each truth is tried on each item."""
+PEERS = 24
+"""How many other items' truths the chance of a free answer is taken over, where there are no training items."""
 ENOUGH = 8
 """Training items of a question below which it is not known which free answer, or which depth, suits it best."""
 PLACES = 4
@@ -42,7 +44,7 @@ def blind(items: Iterable[Item]) -> dict[str, dict[str, float]]:
     For other metrics it is the best of at most `DRAWN` truths (`DRAWN_A_QUESTION` a question) by their mean score on
     the items that they were drawn from, and a question with fewer than `ENOUGH` training items is not gone by. Boxes
     are shares of the padded square, as they are answered. Items must have been given chances
-    (`scoring.with_chance`); a task without any, as with a single test item, has no `chance`. A task without training
+    (`with_chance`); a task without any, as with a single test item, has no `chance`. A task without training
     items or without test items is left out.
     """
     held: dict[tuple[str, str], list[Item]] = {}
@@ -69,9 +71,61 @@ def _as_answered(item: Item) -> Item:
     """The item with its answer as it is given: boxes in shares of the padded square."""
     if item.answer_kind != "box":
         return item
+    return replace(item, answer=_to_shares(item).box(item.answer))
+
+
+def _to_shares(item: Item) -> Affine:
+    """From pixels of the stored picture to shares of the padded square."""
     width, height = item.query[0].width, item.query[0].height
     share = 1 / max(width, height)
-    return replace(item, answer=padding(width, height).then(Affine(share, 0, 0, 0, share, 0)).box(item.answer))
+    return padding(width, height).then(Affine(share, 0, 0, 0, share, 0))
+
+
+def with_chance(items: Sequence[Item]) -> list[Item]:
+    """The items; test items of tasks without options with what is had there without seeing. Recipes call it once.
+
+    That is the best single answer (`blind`) where there are training items: a subject that has learnt nothing but what
+    answers are like says it, and a mere guess is worth less. Without training items it is a guess: the truth of another
+    test item of the task, the mean over up to `PEERS` of them, evenly spread in the order given; an only child has no
+    chance. Answers are read under each protocol; what they are worth becomes a measure (`scoring.measured`).
+    """
+    held: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        if item.task in FREE:
+            held.setdefault((item.task, item.split), []).append(item)
+    told: dict[str, Item] = {}
+    for (task, split), alike in held.items():
+        if split != "test":
+            continue
+        train = [_as_answered(item) for item in held.get((task, "train"), ())]
+        single = _Learnt(task, protocols(task)["strict"].metrics[0], train).overall[:1] if train else ()
+        truths = [_as_answered(item).answer for item in alike]
+        for place, item in enumerate(alike):
+            answers = single or [truths[n] for n in _others(place, len(alike))]
+            if answers:
+                told[item.item_id] = replace(item, measures={**item.measures, **_chances(item, answers)})
+    return [told.get(item.item_id, item) for item in items]
+
+
+def _others(place: int, count: int) -> list[int]:
+    """The places of up to `PEERS` others, evenly spread."""
+    some = min(PEERS, count - 1)
+    return [(place + 1 + n * (count - 1) // some) % count for n in range(some)]
+
+
+def _chances(item: Item, answers: Sequence[Any]) -> dict[str, float]:
+    """The mean score of some answers, boxes in shares of the padded square, under every protocol and metric."""
+    spec = item.view().reply
+    if item.answer_kind == "box":
+        back = _to_shares(item).inverse()
+        answers = [back.box(answer) for answer in answers]
+    found: dict[str, float] = {}
+    for name, protocol in protocols(item.task).items():
+        said = [protocol.read(spec.write(answer), spec) for answer in answers]
+        for metric in protocol.metrics:
+            each = [metric.worst if one is None else metric.score(item, one) for one in said]
+            found[measured(metric.name, name)] = sum(each) / len(each)
+    return found
 
 
 @dataclass(frozen=True)

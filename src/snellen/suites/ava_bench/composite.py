@@ -78,7 +78,7 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Piece:
     heard = [arm for arm in arms if any(row_of(one, arm) is not None for one in rows.values())]
     lines = [[arm.subject, *(cell(row_of(rows[task], arm), metric_of(run, task)) for task in tasks)] for arm in heard]
     chances = [number(chance_of(rows[task]), metric_of(run, task), 200) for task in tasks]
-    lines.append(["(chance of guesses)", *chances])
+    lines.append(["(chance)", *chances])
     for task in tasks:
         told, worth = f"({ONE_PART[task][0]})", with_one_part(run, task)
         lines.append([told, *(number(worth, metric_of(run, one), 200) if one == task else DASH for one in tasks)])

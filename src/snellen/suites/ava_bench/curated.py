@@ -27,7 +27,7 @@ from snellen.core.suite import BuildOptions
 from snellen.sources import SCENES
 from snellen.sources.folders import ALL, given_folders
 from snellen.sources.reading import Note
-from snellen.suites.ava_bench.blind import blind
+from snellen.suites.ava_bench.blind import blind, with_chance
 from snellen.suites.ava_bench.curation import (
     absolute_depth,
     action,
@@ -52,7 +52,6 @@ from snellen.suites.ava_bench.curation.pictures import Pictures, Unusable
 from snellen.suites.ava_bench.curation.rules import Rules
 from snellen.suites.ava_bench.curation.splitting import balance, bound, check_splits, divided
 from snellen.suites.ava_bench.items import COMPOSITES, SUITE, TASKS, Shown
-from snellen.suites.ava_bench.scoring import with_chance
 
 ABILITIES: tuple[Ability, ...] = (
     things.ABILITY,

@@ -24,10 +24,9 @@ from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import shoot_for
 from snellen.suites.ava_bench import asked_composites, asked_displays, asked_tables, displays, tables
 from snellen.suites.ava_bench.balance import imbalance
-from snellen.suites.ava_bench.blind import blind
+from snellen.suites.ava_bench.blind import blind, with_chance
 from snellen.suites.ava_bench.displays import Display, draw_display
 from snellen.suites.ava_bench.items import COMPOSITES, SUITE, VERSION, Shown
-from snellen.suites.ava_bench.scoring import with_chance
 from snellen.suites.ava_bench.tables import Table, draw_table
 
 ON_TABLES = ("localization", "counting", "spatial", "absolute-depth", "relative-depth", "object", "colour")

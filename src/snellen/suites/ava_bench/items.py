@@ -44,7 +44,7 @@ TASKS = tuple(task for task in KINDS if task not in COMPOSITES)
 """The fourteen atomic abilities: what the paper ranks by. No composite task counts among them."""
 CHOICES = tuple(task for task, kind in KINDS.items() if kind == "choice")
 FREE = tuple(task for task, kind in KINDS.items() if kind != "choice")
-"""Tasks without options: what guessing is worth there hangs on the other items (`scoring.with_chance`)."""
+"""Tasks without options: what guessing is worth there hangs on the other items (`blind.with_chance`)."""
 BOXED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "spatial": ("red", "blue"),
@@ -166,14 +166,14 @@ def spatial_item(of: Shown, red: str, blue: str, red_box: Sequence[float], blue_
     )
 
 
-def orientation_item(of: Shown, thing: str, orientation: str) -> Item:
-    """Which way `thing` faces, one of the nine."""
+def orientation_item(of: Shown, thing: str, orientation: str, offered: Sequence[str] = ORIENTATIONS) -> Item:
+    """Which way `thing` faces, one of the nine, or of those that the set has."""
     return _item(
         of,
         "orientation",
         prompts.question("orientation", thing=thing),
         orientation,
-        ORIENTATIONS,
+        offered,
         factors={"thing": thing, "orientation": orientation},
     )
 

@@ -91,12 +91,12 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Piece:
     rows = {task: result_rows(run, task) for task in tasks}
     lines = [[arm.subject, *(cell(row_of(rows[task], arm), metric_of(run, task)) for task in tasks)] for arm in arms]
     chances = [number(chance_of(rows[task]), metric_of(run, task), 200) for task in tasks]
-    lines += [["(chance of guesses)", *chances], *(sightless := _without_pictures(run, tasks))]
+    lines += [["(chance)", *chances], *(sightless := _without_pictures(run, tasks))]
     note = (
         "Scores with 95 % interval: percent right, or what the head of the column names (giou from -1 to 1; "
         "mae_over_gt, the error as a share of the truth; ciede2000, a difference of colours; anls, the likeness of "
-        f"texts in percent). Scored {protocol_of(run)}. Chance of a choice comes from its options, that of a free "
-        "answer from the truths of other items. Arrows show where better is."
+        f"texts in percent). Scored {protocol_of(run)}. Chance of a choice comes from its options, that of any "
+        "other answer is what the best single answer gets. Arrows show where better is."
     )
     if sightless:
         note += (
@@ -277,7 +277,7 @@ def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[Piece]:
         for arm in heard
     ]
     chances = [chance_of(whole), *(chance for one in found for chance in one.chances)]
-    lines.append(["(chance of guesses)", *(number(chance, metric, 200) for chance in chances)])
+    lines.append(["(chance)", *(number(chance, metric, 200) for chance in chances)])
     heads = [f"{one.factor.replace('_', ' ')} {level}" for one in found for level in one.levels]
     where = FIGURE_OF.get(task, "")
     factors = listed(one.factor.replace("_", " ") for one in found)

@@ -22,7 +22,7 @@ from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.suites.ava_bench.blind import blind
+from snellen.suites.ava_bench.blind import blind, with_chance
 from snellen.suites.ava_bench.items import BOX_SIZES, KINDS, SUITE, TASKS, VERSION, area_share
 from snellen.suites.ava_bench.released_answers import Asked, LeftOut, read_record, stored_box
 from snellen.suites.ava_bench.released_files import (
@@ -37,7 +37,6 @@ from snellen.suites.ava_bench.released_files import (
     read_shelf,
     used_twice,
 )
-from snellen.suites.ava_bench.scoring import with_chance
 
 SOURCE = "ava"
 HOW = (

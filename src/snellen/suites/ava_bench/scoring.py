@@ -10,7 +10,7 @@ and have the metrics of that part which says how to answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +21,7 @@ from snellen.core.score import Metric, Protocol
 from snellen.scoring.metrics import anls, anls_05, ciede2000, giou, mae_over_gt
 from snellen.scoring.protocols import ACCURACY, by_item, correct, guess, strict
 from snellen.suites.ava_bench import released_scorers as released
-from snellen.suites.ava_bench.items import FREE, KINDS, bin_middle
+from snellen.suites.ava_bench.items import KINDS, bin_middle
 
 WORST: Mapping[str, float] = MappingProxyType(
     {
@@ -38,14 +38,12 @@ WORST: Mapping[str, float] = MappingProxyType(
 An answered MAE/GT above 1 counts as 1 (the error of who says nothing, or 0) and an answered CIEDE2000 above 100 (black
 for white) as 100. The other three end there by themselves.
 """
-PEERS = 24
-"""How many other items' truths the chance of a free answer is taken over."""
 
 # Metrics
 
 
 def measured(metric: str, protocol: str) -> str:
-    """The measure of an item that holds the chance of a metric of a free answer (`with_chance`)."""
+    """The measure of an item that holds the chance of a metric of a free answer (`blind.with_chance`)."""
     return f"chance_{protocol}_{metric}"
 
 
@@ -203,38 +201,3 @@ def protocols(task: str) -> Mapping[str, Protocol]:
     if task not in PROTOCOLS:
         raise SnellenError(f"ava-bench has no task {task!r}; there are {', '.join(KINDS)}")
     return PROTOCOLS[task]
-
-
-def with_chance(items: Sequence[Item]) -> list[Item]:
-    """The items, those of tasks without options with what a blind guess is worth: recipes call it once, at the end.
-
-    A guess is the truth of another item of the task and split, read under each protocol; the mean over up to `PEERS` of
-    them, evenly spread in the order given, becomes a measure (`measured`). Only test items get one; an only child has
-    no chance.
-    """
-    peers: dict[tuple[str, str], list[Item]] = {}
-    for item in items:
-        peers.setdefault((item.task, item.split), []).append(item)
-    places = {one.item_id: n for alike in peers.values() for n, one in enumerate(alike)}
-
-    def told(item: Item) -> Item:
-        alike = peers[item.task, item.split]
-        if item.task not in FREE or item.split != "test" or len(alike) < 2:
-            return item
-        count = min(PEERS, len(alike) - 1)
-        steps = (1 + (n * (len(alike) - 1)) // count for n in range(count))
-        others = [alike[(places[item.item_id] + step) % len(alike)] for step in steps]
-        return replace(item, measures={**item.measures, **_chances(item, others)})
-
-    return [told(item) for item in items]
-
-
-def _chances(item: Item, others: Sequence[Item]) -> dict[str, float]:
-    spec = item.view().reply
-    found: dict[str, float] = {}
-    for name, protocol in PROTOCOLS[item.task].items():
-        said = [protocol.read(spec.write(other.answer), spec) for other in others]
-        for metric in protocol.metrics:
-            each = [metric.worst if one is None else metric.score(item, one) for one in said]
-            found[measured(metric.name, name)] = sum(each) / len(each)
-    return found
