@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from importlib.resources import files
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from snellen.suites.ava_bench.curation import colour
 from snellen.suites.ava_bench.curation.candidates import Candidate, capped, drawn, thinned
 from snellen.suites.ava_bench.curation.rules import Caps, Rules, told
-from tests.suites.ava_bench.curation.made import candidates, curating
+from tests.suites.ava_bench.curation.made import candidates, curating, scene
 
 
 def test_bins_are_capped_and_classes_of_few_bins_go() -> None:
@@ -103,3 +105,17 @@ def test_the_readme_shows_every_rule() -> None:
     readme = files("snellen.suites.ava_bench").joinpath("README.md").read_text("utf-8")
     for name, value, what, origin in told(Rules()):
         assert f"| `{name}` | {value} | {what} | {origin} |" in readme
+
+
+def test_colour_draws_all_pictures_alike_and_holds_few_of_many() -> None:
+    rules, counts = Rules(coloured_pictures=20), Counter[int]()
+    for seed in range(60):
+        at = curating(rules, seed=seed)
+        found = [one for n in range(400) for one in colour.look(scene(record=f"{n}"), at)]
+        assert len(found) < 40 * (2 + np.log(400 / 40))  # as many as are wanted, twice, and a few more on the way
+        kept = colour.choose(found, at)
+        assert len(kept) == 20
+        assert at.ledger.dropped == {("colour", "LVIS", "more than 20 drawn"): 380}
+        counts.update(int(one.origin.record_id) // 100 for one in kept)
+    # Of 1200 draws 300 fall to every hundred, with a standard deviation of 15.
+    assert all(abs(count - 300) < 60 for count in counts.values())

@@ -62,8 +62,11 @@ def test_scene_labels_of_one_name_are_proposed_as_one_class(tmp_path: Path) -> N
 
 def test_texture_pictures_that_show_scenes_are_left_out_once_confirmed(tmp_path: Path) -> None:
     folders(tmp_path / "data" / "DTD" / "images", {"dotted": 6, "woven": 6})
+    torn = tmp_path / "data" / "DTD" / "images" / "woven" / "torn.png"
+    torn.write_bytes((torn.parent / "0.png").read_bytes()[:60])
     work = build("texture-clutter", tmp_path, "work")
     assert len(work.items) == 12
+    assert "torn.png" in (tmp_path / "work" / "curation.csv").read_text()
     cluttered = work.items[0]
     asked = answered(work, {item.item_id: "part" if item is cluttered else "fills" for item in work.items}, tmp_path)
     build("texture-discards", tmp_path, "review", inputs={"texture-clutter": asked})

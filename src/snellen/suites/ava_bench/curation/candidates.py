@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -79,12 +80,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Curating:
-    """What every step of a build shares."""
+    """What every step of a build shares. `met` counts what an ability has met in a source, where it must know."""
 
     rules: Rules
     choices: Choices
     seed: int
     ledger: Ledger = field(default_factory=Ledger)
+    met: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def rng(self, *place: str | int) -> np.random.Generator:
         """The random stream of one step."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.sources.scenes import Scene
 from snellen.suites.ava_bench import items as make
@@ -21,7 +22,6 @@ from snellen.suites.ava_bench.curation.candidates import (
     Candidate,
     Curating,
     Pixels,
-    drawn,
     grouped,
     origin_of,
 )
@@ -32,19 +32,32 @@ NAME = "colour"
 SOURCES = ("Objects365", "LVIS")
 GREYS = ((40.0, "dark"), (70.0, "grey"), (100.0, "light"))
 HUES = ("red", "orange", "green", "cyan", "blue", "purple")
+DIGITS = 12
 LEAST_CHROMA = 12.0
 """In Lab: below it a colour counts as grey, and goes by its lightness; above it by its hue, in six parts of 60°."""
 
 
 def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
-    """Every picture."""
-    yield Candidate(origin_of(scene), "", "", {})
+    """Pictures that may be among those drawn: datasets have millions, and memory must not.
+
+    Every picture has a number of its own from 0 to 1, and those with the least are drawn. The n-th one met comes into
+    question where its number is below twice the wanted share of n pictures: none of those with the least is above.
+    """
+    at.met[NAME, scene.source] += 1
+    number = int(digest([at.seed, NAME, scene.source, scene.record_id], DIGITS), 16) / 16**DIGITS
+    if number * at.met[NAME, scene.source] < 2 * at.rules.coloured_pictures:
+        yield Candidate(origin_of(scene), "", "", {}, number)
 
 
 def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
-    """So many pictures of each dataset."""
-    by_source = grouped(found, lambda one: one.origin.source)
-    return [one for name, held in by_source.items() for one in drawn(held, at.rules.coloured_pictures, NAME, at, name)]
+    """So many pictures of each dataset, all equally likely."""
+    kept: list[Candidate] = []
+    for source, held in grouped(found, lambda one: one.origin.source).items():
+        mine = sorted(held, key=lambda one: one.size)[: at.rules.coloured_pictures]
+        if gone := at.met[NAME, source] - len(mine):
+            at.ledger.drop(NAME, source, f"more than {at.rules.coloured_pictures} drawn", source, gone)
+        kept += mine
+    return kept
 
 
 def see(candidate: Candidate, pixels: Callable[[], Pixels], at: Curating) -> Candidate | str:

@@ -86,7 +86,7 @@ class Pictures:
         try:
             media = self._kept(origin)
         except (SnellenError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            return Unusable(UNREADABLE, str(error))
+            return Unusable(UNREADABLE, f"{origin.record_id}: {error}")
         if origin.size is not None and (media.width, media.height) != tuple(origin.size):
             told = f"{origin.record_id}: {media.width} x {media.height}, not {origin.size[0]} x {origin.size[1]}"
             return Unusable(OTHER_SIZE, told)

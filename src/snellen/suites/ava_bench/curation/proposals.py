@@ -11,7 +11,7 @@ row, and until then no set is built with it. The item set beside it shows the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -24,8 +24,10 @@ from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.sources import SCENES
+from snellen.sources.scenes import Scene
 from snellen.suites.ava_bench.curation import action, merge_work, scene, texture
 from snellen.suites.ava_bench.curation.candidates import Candidate, Curating
+from snellen.suites.ava_bench.curation.ledger import ANY_TASK
 from snellen.suites.ava_bench.curation.pictures import Pictures, Unusable
 
 CHECK_REQUEST = "A subject proposes:\n{row}\nReply keep where that is right, drop where it is not."
@@ -74,10 +76,10 @@ def build_step(step: Step, options: BuildOptions, folders: Callable[[], Mapping[
         given = {name: path for name, path in folders().items() if name in step.sources}
         if not given:
             raise SnellenError(f"ava-bench/{step.task}: give one of {', '.join(step.sources)} as --source NAME=DIR")
-        items = _clutter(given, options, at) if step.section == "discarded" else _names(step, given)
+        items = _clutter(given, options, at) if step.section == "discarded" else _names(step, given, at)
         if not items:
             raise SnellenError(f"ava-bench/{step.task}: nothing to ask about in {', '.join(given)}")
-        return _written(options, items, {"sources": sorted(given)}, step.task)
+        return _written(options, items, {"sources": sorted(given)}, step.task, at)
     if step.task not in options.inputs:
         raise SnellenError(
             f"ava-bench/{step.proposals}: --input {step.task}=RUN is missing; make it with {step.commands}"
@@ -87,30 +89,36 @@ def build_step(step: Step, options: BuildOptions, folders: Callable[[], Mapping[
     if not rows:
         raise SnellenError(f"{told.items.root}: {told.author} proposes nothing, so that there is nothing to review")
     files.write_text(options.out / "choices" / step.file, merge_work.written(step.section, rows))
-    return _written(options, _shown(step, rows), {"proposed_by": told.author}, step.proposals)
+    return _written(options, _shown(step, rows), {"proposed_by": told.author}, step.proposals, at)
 
 
-def _names(step: Step, folders: Mapping[str, Path]) -> list[Item]:
-    labels = {
-        name: dict.fromkeys(thing.label for one in SCENES.get(name).scenes(path) for thing in one.marked)
-        for name, path in folders.items()
-    }
+def _scenes(folders: Mapping[str, Path], at: Curating) -> Iterator[Scene]:
+    """The scenes of all datasets; the ledger is told what their readers leave out."""
+    for name, path in folders.items():
+        for one in SCENES.get(name).scenes_and_notes(path):
+            if isinstance(one, Scene):
+                yield one
+            else:
+                at.ledger.drop(ANY_TASK, name, f"{one.kind}: {one.what}", one.where)
+
+
+def _names(step: Step, folders: Mapping[str, Path], at: Curating) -> list[Item]:
+    labels: dict[str, dict[str, None]] = {}
+    for one in _scenes(folders, at):
+        labels.setdefault(one.source, {}).update((thing.label, None) for thing in one.marked)
     return merge_work.label_items(labels, "scene" if step.task == "scene-names" else "action")
 
 
 def _clutter(folders: Mapping[str, Path], options: BuildOptions, at: Curating) -> list[Item]:
-    found: list[Candidate] = [
-        held
-        for name, path in folders.items()
-        for one in SCENES.get(name).scenes(path)
-        for held in texture.look(one, at)
-    ]
+    found: list[Candidate] = [held for one in _scenes(folders, at) for held in texture.look(one, at)]
     pictures = Pictures(MediaFolder(options.out / "media"))
     pictures.load((one.origin for one in found), options.workers)
     textured = []
     for one in found:
         whole = pictures.of(one.origin)
-        if not isinstance(whole, Unusable):
+        if isinstance(whole, Unusable):
+            at.ledger.drop(texture.NAME, one.origin.source, whole.rule, whole.where)
+        else:
             origin = one.origin
             textured.append(merge_work.Textured(origin.source, origin.record_id, one.label, whole.media))
     return merge_work.clutter_items(textured)
@@ -136,5 +144,11 @@ def _shown(step: Step, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     ]
 
 
-def _written(options: BuildOptions, items: Sequence[Item], recipe: Mapping[str, Any], task: str) -> ItemSet:
-    return write_itemset(options.out, items, source="curated", recipe={"step": task, **recipe}, notes=[f"work: {task}"])
+def _written(
+    options: BuildOptions, items: Sequence[Item], recipe: Mapping[str, Any], task: str, at: Curating
+) -> ItemSet:
+    notes = [f"work: {task}"]
+    if dropped := sum(at.ledger.dropped.values()):
+        files.write_text(options.out / "curation.csv", at.ledger.table().to_csv(index=False))
+        notes.append(f"{dropped} pictures or annotations were left out: curation.csv says why")
+    return write_itemset(options.out, items, source="curated", recipe={"step": task, **recipe}, notes=notes)
