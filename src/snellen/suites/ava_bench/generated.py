@@ -89,15 +89,7 @@ class Generated:
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Counts, seed, size, renderer."""
-        return {
-            "counts": counts_of(options),
-            "train_counts": {task: design(options).items(task, "train") for task in TASKS},
-            "seed": options.seed,
-            "full": options.full,
-            "quick": options.quick,
-            "size_px": list(_size(options)),
-            "renderer": options.renderer,
-        }
+        return {"counts": counts_of(options), **options.rendering(_size(options))}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
