@@ -89,7 +89,9 @@ class Generated:
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Counts, seed, size, renderer."""
-        return {"counts": counts_of(options), **options.rendering(_size(options))}
+        made = design(options)
+        train = {task: made.items(task, "train") for task in TASKS}
+        return {"counts": counts_of(options), "train_counts": train, **options.rendering(_size(options))}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
