@@ -53,8 +53,9 @@ def test_no_workers_is_refused() -> None:
 def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
     script = tmp_path / "long.py"
     script.write_text(
-        "import time\nfrom snellen.compute import Shard, map_shards\n"
+        "import signal, time\nfrom snellen.compute import Shard, map_shards\n"
         "if __name__ == '__main__':\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which a shell's background jobs ignore
         "    print('ready', flush=True)\n"
         "    map_shards(time.sleep, [Shard('a', 60), Shard('b', 60)], workers=2)\n"
     )
