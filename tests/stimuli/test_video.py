@@ -78,7 +78,8 @@ class Clip:
     def make(self) -> bytes:
         held = io.BytesIO()
         with av.open(held, "w", format=self.format, options=dict(self.muxing)) as file:
-            options = {"crf": "10", "sc_threshold": "0", "threads": "1", **self.options}
+            same = {"x264-params": "mbtree=0"} if self.codec == "libx264" else {}  # else not the same from call to call
+            options = {"crf": "10", "sc_threshold": "0", "threads": "1", **same, **self.options}
             track = file.add_stream(self.codec, rate=self.fps, options=options)
             track.width, track.height, track.pix_fmt = *SIZE, "yuv420p"
             track.codec_context.gop_size = self.gop
