@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,20 +109,24 @@ class Scene(Seen):
 
 
 def read_scene(scene: Scene) -> tuple[bytes, str]:
-    """The picture's bytes and their format (`png`, `jpg` …).
+    """The picture's bytes and their format, as `read_shown` gives them."""
+    return read_shown(scene.picture, f"{scene.source}/{scene.record_id}")
+
+
+def read_shown(place: Shown, where: str) -> tuple[bytes, str]:
+    """A picture's bytes and their format (`png`, `jpg` …); errors call it `where`.
 
     Bytes of a picture file are the file's own; of an array in HDF5 a PNG is made, always the same. Raises SnellenError
     where the file is missing or is no picture, and for a frame of a video: `snellen.stimuli.video` decodes those.
     """
-    where, place = f"{scene.source}/{scene.record_id}", scene.picture
     if isinstance(place, InVideo):
-        raise SnellenError(f"{where}: is a frame of a video; take it with snellen.stimuli.video.frames_at")
+        raise SnellenError(f"{where}: is a frame of a video; take it with snellen.stimuli.video.frame_at_share")
     if isinstance(place, InHdf5):
         from PIL import Image
 
-        held = io.BytesIO()
-        Image.fromarray(read_hdf5(place).transpose(2, 1, 0)).save(held, "PNG", compress_level=3)
-        return held.getvalue(), "png"
+        from snellen.core import png
+
+        return png.encode(Image.fromarray(read_hdf5(place).transpose(2, 1, 0))), "png"
     try:
         raw = place.path.read_bytes()
     except OSError as error:

@@ -10,7 +10,7 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench import prompts
-from snellen.suites.ava_bench.sampling import offered, splits
+from snellen.suites.ava_bench.sampling import offered
 from tests.suites.ava_bench.made import HEIGHT, WIDTH, one_of_each, shown
 
 BOX = (10, 20, 50, 60)
@@ -102,16 +102,6 @@ def test_options_are_drawn_with_the_truth_among_them_anywhere() -> None:
     places = Counter(one.index("n7") for one in drawn)
     assert set(places) == set(range(10))
     assert set(offered("n7", names, 100, np.random.default_rng(0))) == set(names)
-
-
-def test_every_stratum_is_split_eighty_to_twenty() -> None:
-    strata = [("cup", n % 3) for n in range(90)] + [("mug", 0)] * 2
-    told = splits(strata, np.random.default_rng(0))
-    found = Counter(zip(strata, told, strict=True))
-    assert [found[("cup", n), "test"] for n in range(3)] == [6, 6, 6]
-    assert [found[("cup", n), "train"] for n in range(3)] == [24, 24, 24]
-    assert found[("mug", 0), "test"] == 0
-    assert splits(strata, np.random.default_rng(1)) != told
 
 
 def test_questions_are_those_of_table_1() -> None:

@@ -249,7 +249,7 @@ def opened(
             if isinstance(complete, str):
                 at.ledger.drop(ability.name, one.origin.source, complete, one.origin.record_id)
             else:
-                yield Chosen(ability, complete, pictures.shown(complete, whole), whole.unit)
+                yield Chosen(ability, complete, pictures.shown(complete, whole), whole.sha256)
 
 
 def split_up(ready: Sequence[Chosen], at: Curating) -> list[tuple[Chosen, Split]]:

@@ -91,7 +91,7 @@ class Generated:
         """Counts, seed, size, renderer."""
         made = design(options)
         train = {task: made.items(task, "train") for task in TASKS}
-        return {"counts": counts_of(options), "train_counts": train, **options.rendering(_size(options))}
+        return {"counts": dict(made.counts), "train_counts": train, **options.rendering(_size(options))}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""

@@ -435,9 +435,14 @@ def _range(value: float, ranges: Sequence[tuple[float, str]]) -> str:
     return next((name for most, name in ranges if value <= most), ranges[-1][1])
 
 
+def box_area(box: Box) -> float:
+    """In square pixels, or whatever the sides are in."""
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
 def area_share(box: Box, picture: Media) -> float:
     """The area of a box as a share of its stored, unpadded picture: 0 to 1."""
-    return (box[2] - box[0]) * (box[3] - box[1]) / (picture.width * picture.height)
+    return box_area(box) / (picture.width * picture.height)
 
 
 def position(of: Shown, red: Sequence[float], blue: Sequence[float]) -> str:

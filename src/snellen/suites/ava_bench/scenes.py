@@ -18,6 +18,7 @@ from snellen.stimuli.scenes.model import IDENTITY, Matrix3, Shape, Vec3
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import UNIT, Ball, placed, unit_mesh
 from snellen.stimuli.scenes.shapes import Box as Cube
+from snellen.suites.ava_bench.items import box_area
 
 T = TypeVar("T")
 Rect = tuple[float, float, float, float]
@@ -178,7 +179,7 @@ def clear(one: Rect, other: Rect, gap_px: float = 0.0) -> bool:
 
 def share_of(box: Rect, camera: Camera) -> float:
     """The area of a box as a share of the picture's."""
-    return (box[2] - box[0]) * (box[3] - box[1]) / (camera.width_px * camera.height_px)
+    return box_area(box) / (camera.width_px * camera.height_px)
 
 
 def inside(box: Rect, camera: Camera, border_px: float) -> bool:

@@ -64,8 +64,7 @@ def _drawn(scene: Scene, face: Marked, at: Curating) -> Box | None:
     """The box, unless it is the picture itself."""
     if face.box is None or scene.size is None:
         return None
-    x1, y1, x2, y2 = face.box
-    share = (x2 - x1) * (y2 - y1) / (scene.size[0] * scene.size[1])
+    share = make.box_area(face.box) / (scene.size[0] * scene.size[1])
     alone = len(scene.marked) == 1 and not scene.lost
     return None if alone and share >= at.rules.face_share else face.box
 

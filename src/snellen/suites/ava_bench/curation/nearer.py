@@ -121,8 +121,8 @@ def _left_out(pair: Pair, at: Curating) -> str:
     shown = _shown(pair, at)
     if shown is None:
         return NO_CROP
-    area, (least, most) = _area(shown), at.rules.thing_area
-    if not all(least < _area(box) / area < most for box in boxes):
+    area, (least, most) = make.box_area(shown), at.rules.thing_area
+    if not all(least < make.box_area(box) / area < most for box in boxes):
         return AREA
     if any(meet(region, shown) for region in pair.picture.truth["unmarked"]):
         return UNMARKED
@@ -137,10 +137,6 @@ def _shown(pair: Pair, at: Curating) -> Box | None:
         width, height = pair.near.size
         return 0.0, 0.0, float(width), float(height)
     return crop_round_both(pair.near, pair.far, at)
-
-
-def _area(box: Box) -> float:
-    return (box[2] - box[0]) * (box[3] - box[1])
 
 
 def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:

@@ -81,8 +81,7 @@ def _no_box(scene: Scene, word: Marked, at: Curating) -> str | None:
     if not (isinstance(turned, int | float) and abs((turned + 180) % 360 - 180) <= at.rules.word_turn):
         return TURNED
     least = {COCO_TEXT: at.rules.word_area_coco_text, TEXT_VQA: at.rules.word_area_text_vqa}.get(scene.source)
-    x1, y1, x2, y2 = word.box
-    return SMALL if least is not None and (x2 - x1) * (y2 - y1) <= least else None
+    return SMALL if least is not None and make.box_area(word.box) <= least else None
 
 
 def _told_before(word: Marked, said: Said, seen: set[Box | None]) -> str | None:

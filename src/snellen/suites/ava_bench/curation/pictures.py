@@ -13,22 +13,12 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media
 from snellen.core.media import MediaFolder
-from snellen.sources.records import InFile, picture_format
-from snellen.sources.scenes import InHdf5, InVideo, read_hdf5
+from snellen.sources.scenes import InVideo, read_shown
 from snellen.stimuli.video import frame_at_share
 from snellen.suites.ava_bench.curation.candidates import Candidate, Origin, Pixels
 
 UNREADABLE = "picture that cannot be read"
 OTHER_SIZE = "picture that is not of the size its annotations tell"
-SMALL = "picture of fewer pixels than its boxes need"
-
-
-@dataclass(frozen=True)
-class Whole:
-    """A picture in the folder. `unit` names its pixels wherever they come from, so that no side shares them."""
-
-    media: Media
-    unit: str
 
 
 @dataclass(frozen=True)
@@ -44,7 +34,7 @@ class Pictures:
 
     def __init__(self, media: MediaFolder) -> None:
         self.media = media
-        self._held: dict[tuple[str, str], Whole | Unusable] = {}
+        self._held: dict[tuple[str, str], Media | Unusable] = {}
         self._cut: dict[tuple[str, Box], Media] = {}
 
     def load(self, origins: Iterable[Origin], workers: int, counted: Callable[[], None] = lambda: None) -> None:
@@ -55,34 +45,31 @@ class Pictures:
                 self._held[key] = held
                 counted()
 
-    def of(self, origin: Origin) -> Whole | Unusable:
-        """The picture, or why there is none."""
-        key = origin.source, origin.record_id
-        if key not in self._held:
-            self._held[key] = self._read(origin)
-        return self._held[key]
+    def of(self, origin: Origin) -> Media | Unusable:
+        """A picture that was loaded, or why there is none."""
+        return self._held[origin.source, origin.record_id]
 
-    def pixels(self, whole: Whole) -> Callable[[], Pixels]:
+    def pixels(self, whole: Media) -> Callable[[], Pixels]:
         """Gives the pixels [h, w, 3], sRGB, when asked."""
 
         def read() -> Pixels:
-            with self.media.open(whole.media) as picture:
+            with self.media.open(whole) as picture:
                 return np.asarray(picture.convert("RGB"))
 
         return read
 
-    def shown(self, candidate: Candidate, whole: Whole) -> Media:
+    def shown(self, candidate: Candidate, whole: Media) -> Media:
         """What is kept for a candidate: the picture, or its crop as PNG."""
         if candidate.crop is None:
-            return whole.media
-        key = whole.media.sha256, candidate.crop
+            return whole
+        key = whole.sha256, candidate.crop
         if key not in self._cut:
             x1, y1, x2, y2 = (round(side) for side in candidate.crop)
-            with self.media.open(whole.media) as picture:
+            with self.media.open(whole) as picture:
                 self._cut[key] = self.media.add_picture(picture.convert("RGB").crop((x1, y1, x2, y2)))
         return self._cut[key]
 
-    def _read(self, origin: Origin) -> Whole | Unusable:
+    def _read(self, origin: Origin) -> Media | Unusable:
         try:
             media = self._kept(origin)
         except (SnellenError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
@@ -90,17 +77,14 @@ class Pictures:
         if origin.size is not None and (media.width, media.height) != tuple(origin.size):
             told = f"{origin.record_id}: {media.width} x {media.height}, not {origin.size[0]} x {origin.size[1]}"
             return Unusable(OTHER_SIZE, told)
-        return Whole(media, media.sha256)
+        return media
 
     def _kept(self, origin: Origin) -> Media:
         place = origin.picture
         if isinstance(place, InVideo):
             return self.media.add_picture(frame_at_share(place.path, place.share))
-        if isinstance(place, InHdf5):
-            return self.media.add_picture(Image.fromarray(read_hdf5(place).transpose(2, 1, 0)))
-        assert isinstance(place, InFile)
-        raw = place.path.read_bytes()
+        raw, format = read_shown(place, f"{origin.source}/{origin.record_id}")
         with Image.open(io.BytesIO(raw)) as picture:
             picture.load()  # a file cut short shows here, and not when a subject is asked
             size = picture.size
-        return self.media.add(raw, "picture", picture_format(raw, origin.record_id), size)
+        return self.media.add(raw, "picture", format, size)

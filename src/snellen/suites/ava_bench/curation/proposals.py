@@ -42,21 +42,20 @@ class Step:
     sources: tuple[str, ...]
     file: str
     section: Literal["names", "discarded"]
-    subject: str
 
     @property
     def commands(self) -> str:
         """How to make the run."""
         return (
             f"`snellen build ava-bench/{self.task} --from curated --source data=ROOT --out WORK`, then "
-            f"`snellen run WORK --subject {self.subject} --out RUN`"
+            f"`snellen run WORK --subject chat:openai/gpt-4o --out RUN`"
         )
 
 
 STEPS: tuple[Step, ...] = (
-    Step("scene-names", "scene-merges", scene.SOURCES, "scenes.yaml", "names", "chat:openai/gpt-4o"),
-    Step("action-names", "action-merges", action.SOURCES, "actions.yaml", "names", "chat:openai/gpt-4o"),
-    Step("texture-clutter", "texture-discards", texture.SOURCES, "textures.yaml", "discarded", "chat:openai/gpt-4o"),
+    Step("scene-names", "scene-merges", scene.SOURCES, "scenes.yaml", "names"),
+    Step("action-names", "action-merges", action.SOURCES, "actions.yaml", "names"),
+    Step("texture-clutter", "texture-discards", texture.SOURCES, "textures.yaml", "discarded"),
 )
 TASKS = tuple(name for step in STEPS for name in (step.task, step.proposals))
 INPUTS = tuple(step.task for step in STEPS)
@@ -120,7 +119,7 @@ def _clutter(folders: Mapping[str, Path], options: BuildOptions, at: Curating) -
             at.ledger.drop(texture.NAME, one.origin.source, whole.rule, whole.where)
         else:
             origin = one.origin
-            textured.append(merge_work.Textured(origin.source, origin.record_id, one.label, whole.media))
+            textured.append(merge_work.Textured(origin.source, origin.record_id, one.label, whole))
     return merge_work.clutter_items(textured)
 
 

@@ -72,7 +72,7 @@ def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
             rule = GROUP
         elif box is None or scene.size is None:
             rule = NO_BOX
-        elif (box[2] - box[0]) * (box[3] - box[1]) < least:
+        elif make.box_area(box) < least:
             rule = SMALL
         else:
             labels.append(label)

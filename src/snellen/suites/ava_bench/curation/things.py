@@ -58,17 +58,13 @@ def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
             drop(NAME, scene.source, GROUP, where)
         elif thing.box is None or scene.size is None:
             drop(NAME, scene.source, NO_BOX, where)
-        elif not least < (share := _share(thing.box, scene.size)) < most:
+        elif not least < (share := make.box_area(thing.box) / (scene.size[0] * scene.size[1])) < most:
             drop(NAME, scene.source, AREA, f"{where}, {share:.4f} of the picture")
         else:
             origin = origin or origin_of(scene)
             told = chosen[thing.label]
             truth = {"name": told.name, "box": thing.box, "domain": told.domain}
             yield Candidate(origin, thing.label, "", truth, share)
-
-
-def _share(box: Sequence[float], size: tuple[int, int]) -> float:
-    return (box[2] - box[0]) * (box[3] - box[1]) / (size[0] * size[1])
 
 
 def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
