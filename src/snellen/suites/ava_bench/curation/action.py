@@ -16,9 +16,8 @@ from snellen.sources.scenes import Scene
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curation.candidates import Ability, Asker, Candidate, Curating, capped, origin_of
 from snellen.suites.ava_bench.curation.rules import Caps
-from snellen.suites.ava_bench.curation.whole import NOTHING, only_class, source_of, with_names
+from snellen.suites.ava_bench.curation.whole import NOTHING, offered_names, only_class, source_of, with_names
 from snellen.suites.ava_bench.items import Shown
-from snellen.suites.ava_bench.sampling import offered
 
 NAME = "action"
 SOURCES = ("Moments-in-Time",)
@@ -41,8 +40,7 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`Which action or activity is shown in the image?`, with a hundred options."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
-        name = one.truth["name"]
-        return make.action_item(of, name, offered(name, one.truth["among"], make.ACTIONS_OFFERED, rng))
+        return make.action_item(of, *offered_names(one, rng, make.ACTIONS_OFFERED))
 
     return item
 

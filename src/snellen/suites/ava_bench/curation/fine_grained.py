@@ -33,9 +33,8 @@ from snellen.suites.ava_bench.curation.candidates import (
 )
 from snellen.suites.ava_bench.curation.choices import species_name
 from snellen.suites.ava_bench.curation.rules import Caps
-from snellen.suites.ava_bench.curation.whole import NOTHING, only_class, with_names
+from snellen.suites.ava_bench.curation.whole import NOTHING, offered_names, only_class, with_names
 from snellen.suites.ava_bench.items import Shown
-from snellen.suites.ava_bench.sampling import offered
 
 NAME = "fine-grained"
 BIRDS = "CUB-200-2011"
@@ -96,8 +95,7 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`What species of bird is in the image?`, with all classes of the group in an order drawn for the item."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
-        name, among = one.truth["name"], one.truth["among"]
-        return make.fine_grained_item(of, one.truth["group"], name, offered(name, among, len(among), rng))
+        return make.fine_grained_item(of, one.truth["group"], *offered_names(one, rng))
 
     return item
 

@@ -15,9 +15,8 @@ from snellen.sources.scenes import Scene
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curation.candidates import Ability, Asker, Candidate, Curating, capped, origin_of
 from snellen.suites.ava_bench.curation.rules import Caps
-from snellen.suites.ava_bench.curation.whole import NOTHING, only_class, source_of, with_names
+from snellen.suites.ava_bench.curation.whole import NOTHING, offered_names, only_class, source_of, with_names
 from snellen.suites.ava_bench.items import Shown
-from snellen.suites.ava_bench.sampling import offered
 
 NAME = "scene"
 SOURCES = ("Places434", "AID")
@@ -40,8 +39,7 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`What is the scene class of the image?`, with thirty options."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
-        name = one.truth["name"]
-        return make.scene_item(of, name, offered(name, one.truth["among"], make.SCENES_OFFERED, rng))
+        return make.scene_item(of, *offered_names(one, rng, make.SCENES_OFFERED))
 
     return item
 

@@ -24,9 +24,8 @@ from snellen.suites.ava_bench.curation.candidates import (
     origin_of,
     shuffled,
 )
-from snellen.suites.ava_bench.curation.whole import NOTHING, only_class, with_names
+from snellen.suites.ava_bench.curation.whole import NOTHING, offered_names, only_class, with_names
 from snellen.suites.ava_bench.items import Shown
-from snellen.suites.ava_bench.sampling import offered
 
 NAME = "texture"
 SOURCES = ("DTD", "Kylberg", "KTH-TIPS", "KTH-TIPS2-b")
@@ -70,8 +69,7 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`What is the texture attribute of image?`, with all textures of the pool in an order drawn for the item."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
-        name, among = one.truth["name"], one.truth["among"]
-        return make.texture_item(of, name, offered(name, among, len(among), rng))
+        return make.texture_item(of, *offered_names(one, rng))
 
     return item
 

@@ -23,8 +23,8 @@ from snellen.suites.ava_bench.curation.candidates import (
     origin_of,
 )
 from snellen.suites.ava_bench.curation.rules import Caps
+from snellen.suites.ava_bench.curation.whole import offered_names
 from snellen.suites.ava_bench.items import Shown
-from snellen.suites.ava_bench.sampling import offered
 
 TASKS = ("localization", "object")
 SOURCES = ("Objects365", "LVIS", "iNaturalist-2021", "DIOR")
@@ -80,8 +80,8 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
         if task == "localization":
             return make.localization_item(of, one.truth["name"], one.truth["box"])
-        name, among = one.truth["name"], one.truth["among"]
-        return make.object_item(of, name, one.truth["box"], offered(name, among, len(among), rng))
+        name, names = offered_names(one, rng)
+        return make.object_item(of, name, one.truth["box"], names)
 
     return item
 

@@ -7,9 +7,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from snellen.core.item import Box
 from snellen.sources.scenes import Scene
 from snellen.suites.ava_bench.curation.candidates import Candidate, Curating
+from snellen.suites.ava_bench.sampling import offered
 
 NO_CLASS = "picture without a class"
 SEVERAL = "picture of several classes"
@@ -58,6 +61,12 @@ def with_names(
         else:
             found.append(replace(one, truth={"name": one.label, **one.truth, "among": offered}))
     return found
+
+
+def offered_names(one: Candidate, rng: np.random.Generator, most: int | None = None) -> tuple[str, tuple[str, ...]]:
+    """The name of a candidate's class, and the names offered: all of its pool (`with_names`), or `most` of them."""
+    name, among = one.truth["name"], one.truth["among"]
+    return name, offered(name, among, len(among) if most is None else most, rng)
 
 
 def source_of(one: Candidate) -> str:
