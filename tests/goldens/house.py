@@ -1,0 +1,89 @@
+"""What every suite made before the house was rebuilt: hashes of items, tables of results, text of reports.
+
+`python -m tests.goldens.house --write` writes the goldens anew; do so only where numbers are meant to change, and say why
+in the commit. The test beside this module compares.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+from snellen.core.suite import BuildOptions
+from snellen.exam import build, run
+from snellen.suites import SUITES
+
+FOLDER = Path(__file__).parent / "house"
+SEED, TEST_ITEMS = 3, 5
+SUBJECTS = {
+    "combo": "fake:blind-to=colour",
+    "vlm2-bench": "fake:blind-to=colour",
+    "vfm-bench": "fake:blind-to=colour",
+    "ava-bench": "fake:blind-to=colour",
+}
+"""The blind observer asked in each suite, beside the others."""
+
+
+class _Text(HTMLParser):
+    """The words of a page, a line for every run of text; styles and scripts left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self.hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.hidden += tag in ("style", "script")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.hidden -= tag in ("style", "script")
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden and (line := " ".join(data.split())):
+            self.lines.append(line)
+
+
+def page_text(path: Path) -> str:
+    """The text of a report's page, without hashes (some hold names) and versions of libraries."""
+    parser = _Text()
+    parser.feed(path.read_text("utf-8"))
+    lines = (re.sub(r"\b[0-9a-f]{12,}\b", "HASH", line) for line in parser.lines)
+    return "".join(f"{line}\n" for line in lines if not line.startswith("python 3."))
+
+
+def outputs(suite_name: str, folder: Path) -> dict[str, str]:
+    """File name to text: what the suite's generated set, its results and its report are."""
+    options = BuildOptions(folder / "items", seed=SEED, n=TEST_ITEMS, renderer="toy", show_progress=False)
+    items = build(SUITES.get(suite_name), "generated", options)
+    subjects = ["fake:oracle", SUBJECTS[suite_name], "fake:chance", "encoder:colour-histogram"]
+    examination = run(items, subjects, folder / "run", seed=SEED, show_progress=False)
+    report = examination.report(folder / "report")
+    return {
+        "content_hash.txt": items.card.content_hash + "\n",
+        "results.csv": (report.root / "results.csv").read_text("utf-8"),
+        "report.txt": page_text(report.page),
+    }
+
+
+def main() -> None:
+    """Write or compare the goldens of the suites named, or of all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("suites", nargs="*", default=list(SUBJECTS))
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    for name in options.suites:
+        with tempfile.TemporaryDirectory() as folder:
+            for file, text in outputs(name, Path(folder)).items():
+                golden = FOLDER / name / file
+                if options.write:
+                    golden.parent.mkdir(parents=True, exist_ok=True)
+                    golden.write_text(text, "utf-8")
+                else:
+                    print(name, file, "equal" if golden.read_text("utf-8") == text else "DIFFERENT")
+
+
+if __name__ == "__main__":
+    main()
