@@ -103,9 +103,9 @@ def snellen_run(paths: Sequence[Path], url: str, items: int, pictures: int) -> d
     from snellen.core.itemset import write_itemset
     from snellen.core.media import MediaFolder
     from snellen.core.suite import Suite, SuiteCard, Task
+    from snellen.presentation.methods import OneByOne
     from snellen.runs.ask import Arm, Plan, ask
     from snellen.scoring.protocols import strict
-    from snellen.showing.methods import OneByOne
 
     root = Path(tempfile.mkdtemp(dir=paths[0].parent.parent))
     folder = MediaFolder(root / "set" / "media")

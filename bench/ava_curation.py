@@ -31,11 +31,11 @@ from large_annotations import write
 
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.suites.ava_bench.curated import choose
-from snellen.suites.ava_bench.curation.candidates import Curating
-from snellen.suites.ava_bench.curation.choices import read_choices
-from snellen.suites.ava_bench.curation.rules import Rules
-from snellen.suites.ava_bench.curation.splitting import divided
+from snellen.curation.splitting import divided
+from snellen.suites.ava_bench.curated.candidates import Curating
+from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.recipe import choose
+from snellen.suites.ava_bench.curated.rules import Rules
 
 PICTURES, THINGS = 100_170, 1_270_141
 MOST_S, MOST_GB = 60, 3

@@ -52,7 +52,7 @@ from snellen.runs.score import score
 from snellen.scoring.metrics import ciede2000
 from snellen.suites.ava_bench import SUITE
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curation.regions import best_region
+from snellen.suites.ava_bench.curated.regions import best_region
 from snellen.suites.ava_bench.items import ORIENTATIONS, TASKS, Shown
 from snellen.suites.ava_bench.transforms import Labelled, UnitFrame, draw_boxes
 

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from snellen.core.seeds import stream
-from snellen.sources import SCENES
+from snellen.datasets import SCENES
 
 PICTURES, THINGS = 100_170, 1_270_141
 MOST_S, MOST_GB = 60, 3

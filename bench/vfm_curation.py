@@ -25,11 +25,10 @@ from snellen.core.item import Item, Media
 from snellen.core.itemset import write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
-from snellen.sources.records import Industry, InFile, Record
-from snellen.suites.vfm_bench.changes import Shots, with_mean_regions
-from snellen.suites.vfm_bench.curate_choice import Floats, choose
-from snellen.suites.vfm_bench.curate_episodes import episode_items
-from snellen.suites.vfm_bench.curate_pictures import (
+from snellen.datasets.records import Industry, InFile, Record
+from snellen.suites.vfm_bench.curated.diversity import Floats, choose
+from snellen.suites.vfm_bench.curated.episodes import episode_items
+from snellen.suites.vfm_bench.curated.pictures import (
     Concept,
     ConceptTask,
     Drawn,
@@ -39,6 +38,7 @@ from snellen.suites.vfm_bench.curate_pictures import (
     keep_classes,
 )
 from snellen.suites.vfm_bench.items import SHOTS
+from snellen.suites.vfm_bench.transforms import Shots, with_mean_regions
 
 INDUSTRIES: tuple[Industry, ...] = ("Manufacture", "E-commerce", "Agriculture", "Medical")
 TASKS_AN_INDUSTRY, CLASSES_A_TASK, DIMENSIONS = 43, 3, 512

@@ -24,7 +24,7 @@ from PIL import Image, ImageFile
 from snellen.core.itemset import ItemSet
 from snellen.core.suite import BuildOptions
 from snellen.exam import run
-from snellen.suites.vlm2_bench.curated import Curated
+from snellen.suites.vlm2_bench.curated.recipe import Curated
 
 MOST_S = 20.0
 TYPES, OBJECTS, GROUPS, PEOPLE = 8, 5, 6, 5

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from snellen.reports import Report
-    from snellen.subjects.own import AskMe
+    from snellen.subjects.from_callable import AskMe
 
 CHECKUP_SUITES = ("combo", "vlm2-bench", "vfm-bench", "ava-bench")
 CHECKUP_SUBJECTS = (
@@ -250,7 +250,7 @@ def examine(
 
     >>> examine(lambda parts: "A", "combo").report()  # doctest: +SKIP
     """
-    from snellen.subjects.own import wrap
+    from snellen.subjects.from_callable import wrap
 
     items = find_items(where, show_progress=show_progress)
     own = callable(subject) and not hasattr(subject, "answer")

@@ -13,7 +13,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
 from snellen.core.subject import Lesson, Subject, SubjectCard
-from snellen.showing.presenters import plain
+from snellen.presentation.presenters import plain
 
 
 def check_subject(

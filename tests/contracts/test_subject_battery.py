@@ -15,7 +15,7 @@ from snellen.core.item import Demo, Item, Media, Option, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.subject import Base, Lesson, Subject, SubjectCard, with_lessons
-from snellen.subjects.own import wrap
+from snellen.subjects.from_callable import wrap
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
 from tests.helpers.journey import NAMED, RGB, item, patch

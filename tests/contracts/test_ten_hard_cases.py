@@ -25,11 +25,11 @@ from snellen.core.score import Metric
 from snellen.core.sheet import write_sheet
 from snellen.core.subject import Base, Lesson, Subject, SubjectCard, with_lessons
 from snellen.core.suite import Showing, Transform, Trial
+from snellen.presentation.controls import PICTURES, control
+from snellen.presentation.methods import OneByOne, PerceiveThenClassify, Sheet
 from snellen.scoring.answers import read_answer
 from snellen.scoring.metrics import iou
 from snellen.scoring.protocols import all_right
-from snellen.showing.controls import PICTURES, control
-from snellen.showing.methods import OneByOne, PerceiveThenClassify, Sheet
 from snellen.subjects.fakes import make_fake
 from tests.helpers.journey import PUBLISHED, STRICT, arm, item, journey, patch, row, says, suite_of, tabulate, value
 

@@ -1,7 +1,7 @@
 """What every suite made before the house was rebuilt: hashes of items, tables of results, text of reports.
 
-`python -m tests.goldens.house --write` writes the goldens anew; do so only where numbers are meant to change, and say why
-in the commit. The test beside this module compares.
+`python -m tests.goldens.house --write` writes the goldens anew; do so only where numbers are meant to change, and say
+why in the commit. The test beside this module compares.
 """
 
 from __future__ import annotations

@@ -24,10 +24,10 @@ from snellen.core.response import Response
 from snellen.core.runfolder import read_responses, read_run_card
 from snellen.core.subject import Base, Lesson, Subject, SubjectCard
 from snellen.core.suite import Schedule, Suite, SuiteCard, Task, everything
+from snellen.presentation.methods import OneByOne
 from snellen.runs.ask import Arm, Plan, ask
 from snellen.runs.score import score
 from snellen.scoring.protocols import strict
-from snellen.showing.methods import OneByOne
 
 STRICT = strict()
 PUBLISHED = replace(STRICT, name="published", unreadable="left out")

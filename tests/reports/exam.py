@@ -22,11 +22,11 @@ from snellen.core.seeds import stream
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Ceiling, Showing, Suite, SuiteCard, Task, Transform
+from snellen.presentation.controls import PICTURES, control
+from snellen.presentation.methods import OneByOne
 from snellen.runs.ask import Arm, Plan, ask
 from snellen.runs.score import score, write_scores
 from snellen.scoring.protocols import ACCURACY, strict
-from snellen.showing.controls import PICTURES, control
-from snellen.showing.methods import OneByOne
 from snellen.subjects.fakes.make import make_fake
 
 COLOURS = {"red": "#c43c2e", "green": "#3b8f4e", "blue": "#3563b0", "yellow": "#d8a723"}

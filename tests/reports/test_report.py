@@ -16,9 +16,9 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.results import result_columns, results
+from snellen.analysis.section import Piece
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
-from snellen.core.piece import Piece
 from snellen.core.runfolder import read_run_card
 from snellen.reports import LoadedRun, Report, load_run, print_table, write_report
 from snellen.scoring.protocols import all_right, strict

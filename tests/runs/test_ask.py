@@ -21,9 +21,9 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.runfolder import read_exchanges, read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Showing, Suite, Transform
+from snellen.presentation.methods import OneByOne, PerceiveThenClassify
 from snellen.runs.ask import Arm, BudgetSpent, Plan, ask
 from snellen.runs.score import read_scores, score, write_scores
-from snellen.showing.methods import OneByOne, PerceiveThenClassify
 from tests.helpers.journey import arm, colour_set, looker, says, suite_of, tabulate, value, watched
 
 

@@ -24,9 +24,9 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
 from snellen.core.subject import Subject, SubjectCard
 from snellen.scoring.answers import read_answer
+from snellen.subjects.construction_models import zero_shot
+from snellen.subjects.construction_models.boxes import DetectorSubject, Found
 from snellen.subjects.registry import make_subject
-from snellen.subjects.tools import zero_shot
-from snellen.subjects.tools.boxes import DetectorSubject, Found
 from tests.contracts.subject_battery import check_subject
 from tests.helpers.journey import item, patch
 from tests.helpers.refusals import assert_refused

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from snellen.sources.reading import Inventory, SourceCard
-    from snellen.sources.scene_reading import SceneCard, SceneInventory
+    from snellen.datasets.reading import Inventory, SourceCard
+    from snellen.datasets.scene_reading import SceneCard, SceneInventory
 
 app = typer.Typer(help="Real datasets: what is known of them, and what lies on this machine.", no_args_is_help=True)
 
@@ -22,7 +22,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 @app.command("list")
 def list_(as_json: Json = False) -> None:
     """List the datasets: industry, level, licence, layout, and whether real files were ever read."""
-    from snellen.sources import SCENES, SOURCES
+    from snellen.datasets import SCENES, SOURCES
 
     cards = [SOURCES.get(name).card for name in SOURCES]
     scenes = [SCENES.get(name).card for name in SCENES]
@@ -46,8 +46,8 @@ def check(
 ) -> None:
     """Say what was found, what is missing and where it belongs. Exit code 2 where a named source is not whole."""
     from snellen.compute.progress import Progress
-    from snellen.sources import SCENES, SOURCES
-    from snellen.sources.folders import find_folders
+    from snellen.datasets import SCENES, SOURCES
+    from snellen.datasets.folders import find_folders
 
     wanted = name or [*SOURCES, *SCENES]
     folders = find_folders(root, [*SOURCES, *SCENES])
@@ -77,8 +77,8 @@ def _plain(inventory: Inventory | SceneInventory) -> dict[str, object]:
 
 
 def _say(inventory: Inventory | SceneInventory) -> None:
-    from snellen.sources import SCENES, SOURCES
-    from snellen.sources.scene_reading import SceneInventory
+    from snellen.datasets import SCENES, SOURCES
+    from snellen.datasets.scene_reading import SceneInventory
 
     name = inventory.source
     card = SCENES.get(name).card if isinstance(inventory, SceneInventory) else SOURCES.get(name).card

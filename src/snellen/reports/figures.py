@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from snellen.analysis.plots import FAINT, INK, MUTED, two_lines
 from snellen.core import files
-from snellen.core.drawing import FAINT, INK, MUTED, two_lines
 from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import arm_order, level_order, lines_of, metric_in, standing, subgroups, whole_tasks
 from snellen.reports.words import foreign

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from snellen.core.drawing import without_middle
+from snellen.analysis.plots import without_middle
 from snellen.core.item import Item
 from snellen.core.score import Metric
 

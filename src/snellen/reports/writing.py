@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from snellen.analysis.section import Piece
 from snellen.core import files
 from snellen.core.errors import SnellenError
-from snellen.core.piece import Piece
 from snellen.reports import figures
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.annotations import Annotations, read_annotations, read_review
-from snellen.core.answered import Answered, read_one_answered
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet
+from snellen.curation.steps import Answered, read_one_answered
 
 
 def read_input(name: str, path: Path, items: ItemSet) -> Annotations:

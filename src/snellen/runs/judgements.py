@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from snellen.core.answered import read_answered
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
@@ -22,6 +21,7 @@ from snellen.core.response import Response
 from snellen.core.runfolder import is_run
 from snellen.core.seeds import stream
 from snellen.core.suite import Suite
+from snellen.curation.steps import read_answered
 from snellen.runs.score import score
 from snellen.scoring.uncertainty import wilson
 

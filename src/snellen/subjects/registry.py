@@ -15,11 +15,11 @@ SUBJECTS: Registry[SubjectFactory] = Registry(
     "kind of subject",
     {
         "chat": "snellen.subjects.chat:make_chat",
-        "detector": "snellen.subjects.tools.factory:make_detector",
+        "detector": "snellen.subjects.construction_models.factory:make_detector",
         "encoder": "snellen.subjects.encoders:make_encoder",
         "fake": "snellen.subjects.fakes:make_fake",
-        "logprob": "snellen.subjects.tools.factory:make_logprob",
-        "py": "snellen.subjects.own:make_own",
+        "logprob": "snellen.subjects.construction_models.factory:make_logprob",
+        "py": "snellen.subjects.from_callable:make_own",
     },
 )
 

@@ -18,10 +18,10 @@ from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
 from snellen.core.subject import Subject
 from snellen.core.suite import Method, Showing
+from snellen.presentation.controls import Grey, Lettered, Shuffled, Without
+from snellen.presentation.methods import OneByOne, PerceiveThenClassify
 from snellen.scoring.answers import read_answer
 from snellen.scoring.uncertainty import wilson
-from snellen.showing.controls import Grey, Lettered, Shuffled, Without
-from snellen.showing.methods import OneByOne, PerceiveThenClassify
 from snellen.subjects.fakes import make_fake
 from tests.helpers.journey import item
 

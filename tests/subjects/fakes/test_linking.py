@@ -20,8 +20,8 @@ from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
 from snellen.core.subject import Subject
 from snellen.core.suite import Showing
+from snellen.presentation.controls import Grey, Shuffled, Without
 from snellen.scoring.answers import read_answer
-from snellen.showing.controls import Grey, Shuffled, Without
 from snellen.subjects.fakes import make_fake
 from snellen.subjects.fakes.linking import known_same, partitions
 from tests.helpers.journey import item

@@ -12,7 +12,7 @@ from snellen.core.item import Demo, Item, Media, Option, ReplySpec, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
-from snellen.showing.controls import Lettered, Without
+from snellen.presentation.controls import Lettered, Without
 from snellen.subjects.fakes import make_fake
 from tests.helpers.journey import item
 

@@ -13,7 +13,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
 from snellen.core.subject import Subject
-from snellen.showing.controls import Lettered
+from snellen.presentation.controls import Lettered
 from snellen.subjects.registry import make_subject
 from tests.helpers.journey import item
 

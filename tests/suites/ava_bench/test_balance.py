@@ -12,11 +12,11 @@ from snellen.core.item import Item, Split
 from snellen.core.itemset import ItemSet, ItemSetCard
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
-from snellen.suites.ava_bench import generated
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.balance import balances, hue, imbalance, level, pieces
+from snellen.suites.ava_bench.generated import recipe
 from snellen.suites.ava_bench.items import COMPOSITES, COUNT_RANGES
-from tests.suites.ava_bench.made import shown
+from tests.suites.ava_bench.fixtures import shown
 
 BOX, FAR = (10.0, 20.0, 50.0, 60.0), (100.0, 70.0, 120.0, 90.0)
 
@@ -84,7 +84,7 @@ def test_a_card_tells_what_is_not_matched() -> None:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     out = tmp_path_factory.mktemp("ava") / "items"
-    return generated.Generated().build(BuildOptions(out, n=12, quick=True, renderer="toy", show_progress=False))
+    return recipe.Generated().build(BuildOptions(out, n=12, quick=True, renderer="toy", show_progress=False))
 
 
 def test_generated_items_are_level_and_matched(built: ItemSet) -> None:

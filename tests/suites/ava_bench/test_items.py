@@ -11,7 +11,7 @@ from snellen.core.errors import SnellenError
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.sampling import offered
-from tests.suites.ava_bench.made import HEIGHT, WIDTH, one_of_each, shown
+from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, one_of_each, shown
 
 BOX = (10, 20, 50, 60)
 

@@ -18,13 +18,13 @@ from snellen.core.media import MediaFolder
 from snellen.core.response import Response
 from snellen.runs.score import score, score_one
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.blind import with_chance
 from snellen.suites.ava_bench.items import CHOICES, FREE, KINDS, TASKS
+from snellen.suites.ava_bench.no_image_baselines import with_chance
 from snellen.suites.ava_bench.released_scorers import NO_SCORER, as_action, as_vqa
 from snellen.suites.ava_bench.scoring import WORST, protocols
 from snellen.suites.ava_bench.transforms import Labelled
 from tests.helpers.journey import suite_of, task
-from tests.suites.ava_bench.made import one_of_each, shown
+from tests.suites.ava_bench.fixtures import one_of_each, shown
 
 SQUARE = Affine(1 / 200, 0, 0, 0, 1 / 200, 0.25)
 """200 x 100 pixels in the middle of a square, in shares of it."""

@@ -21,11 +21,11 @@ from snellen.runs.ask import Plan, ask
 from snellen.runs.score import score
 from snellen.subjects.fakes import make_fake
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.blind import with_chance
 from snellen.suites.ava_bench.items import FREE, NEEDS, TASKS
+from snellen.suites.ava_bench.no_image_baselines import with_chance
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, presented, resolve
 from tests.helpers.journey import arm
-from tests.suites.ava_bench.made import HEIGHT, WIDTH, one_of_each, shown
+from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, one_of_each, shown
 
 CARD = SuiteCard(name="ava-bench", title="", measures="", paper="", version="1", counts={})
 SUITE = Suite(CARD, AXES, TASK_BY_NAME, {}, resolve)

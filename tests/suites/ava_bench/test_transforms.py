@@ -24,7 +24,7 @@ from snellen.suites.ava_bench.transforms import (
     boxes_of,
     line_px,
 )
-from tests.suites.ava_bench.made import one_of_each
+from tests.suites.ava_bench.fixtures import one_of_each
 
 RNG = np.random.default_rng(0)
 PALE = (200, 210, 220)

@@ -9,7 +9,7 @@ import pytest
 from snellen.core.itemset import ItemSet
 from snellen.exam import build
 from snellen.suites import SUITES
-from tests.suites.combo.made import options
+from tests.suites.combo.fixtures import options
 
 
 @pytest.fixture(scope="session")

@@ -37,9 +37,9 @@ from snellen.suites.combo.difficulty import (
     separation,
     wasserstein,
 )
-from snellen.suites.combo.objects import VERSION
+from snellen.suites.combo.generated.objects import VERSION
 from snellen.suites.combo.space import FACTORS
-from tests.suites.combo.made import says, shown, unseen
+from tests.suites.combo.fixtures import says, shown, unseen
 
 
 @cache

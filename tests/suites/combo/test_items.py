@@ -22,11 +22,11 @@ from snellen.scoring.answers import read_answer
 from snellen.scoring.protocols import guess
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, all_composites, composite
 from snellen.suites.combo import SUITE, alignment
-from snellen.suites.combo.build import budget, design
-from snellen.suites.combo.objects import VERSION, VIEWS, natural_shot, object_shot
+from snellen.suites.combo.generated.objects import VERSION, VIEWS, natural_shot, object_shot
+from snellen.suites.combo.generated.recipe import budget, design
 from snellen.suites.combo.perception import QUESTIONS, asks, names
 from snellen.suites.combo.space import FACTORS
-from tests.suites.combo.made import options, perception_items, says, shown, unseen
+from tests.suites.combo.fixtures import options, perception_items, says, shown, unseen
 
 RECIPE = SUITE.recipes["generated"]
 SOME_OBJECTS = range(17, 9504, 631)

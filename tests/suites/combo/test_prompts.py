@@ -18,9 +18,9 @@ from snellen.scoring.answers import read_json_objects
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, SHAPES, all_composites, text_name
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE, prompts
-from snellen.suites.combo.perceived import read_look
 from snellen.suites.combo.perception import QUESTIONS, options_told
-from tests.suites.combo.made import perception_items, shown
+from snellen.suites.combo.report.perceived import read_look
+from tests.suites.combo.fixtures import perception_items, shown
 
 LEVELS = ("full", "short", "minimal")
 

@@ -12,7 +12,7 @@ import yaml
 from snellen.core.condition import parse_conditions
 from snellen.suites.combo import SUITE
 from snellen.suites.combo.alignment import natural_categories
-from snellen.suites.combo.build import FULL_COUNTS
+from snellen.suites.combo.generated.recipe import FULL_COUNTS
 from snellen.suites.combo.perception import QUESTIONS
 from snellen.suites.combo.published import (
     COUNTS,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from snellen.analysis.shot_curves import Curve, average, delta, eta, gain_at, rounded
 from snellen.core.condition import parse_conditions
 from snellen.core.suite import SuiteCard
-from snellen.suites.vfm_bench.curves import Curve, average, delta, eta, gain_at, rounded
 from snellen.suites.vfm_bench.items import INDUSTRIES, LEVELS, SHOTS, TASK
 from snellen.suites.vfm_bench.published import (
     ABLATIONS,

@@ -17,9 +17,9 @@ from snellen.core.item import Item, Media, Option, ReplySpec
 from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.response import Response, Status
+from snellen.presentation.controls import Lettered
 from snellen.runs.score import score
 from snellen.scoring.metrics import acc_num
-from snellen.showing.controls import Lettered
 from snellen.suites.vlm2_bench.scoring import (
     judgement,
     kit_acc_num,

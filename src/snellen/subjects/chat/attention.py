@@ -22,7 +22,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.subjects.chat.spans import Span, find_spans
 from snellen.subjects.chat.transformers_model import TransformersChat, encoded, generated, to_asked
-from snellen.subjects.tools.checkpoints import needed
+from snellen.subjects.construction_models.checkpoints import needed
 
 TOP = 30
 """How many tokens VFM Bench's figure 12 shows."""

@@ -13,8 +13,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.subjects.encoders.loading import once
-from snellen.subjects.tools.checkpoints import (
+from snellen.subjects.construction_models.checkpoints import (
     first_line,
     load_model,
     needed,
@@ -22,6 +21,7 @@ from snellen.subjects.tools.checkpoints import (
     read_image_processor,
     weights_digest,
 )
+from snellen.subjects.encoders.loading import once
 
 KIND = "AutoModelForImageTextToText"
 KEPT = (

@@ -23,7 +23,7 @@ from snellen.subjects.chat.batching import Batches
 from snellen.subjects.chat.checkpoint import Checkpoint, chosen_device
 from snellen.subjects.chat.messages import split_thought
 from snellen.subjects.chat.settings import LocalSettings, read_local_settings, told_of
-from snellen.subjects.tools.checkpoints import first_line, needed
+from snellen.subjects.construction_models.checkpoints import first_line, needed
 
 if TYPE_CHECKING:
     from PIL import Image

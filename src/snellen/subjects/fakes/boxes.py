@@ -14,7 +14,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
-from snellen.subjects.tools.boxes import Found, asks_no_boxes, ordered, write_boxes
+from snellen.subjects.construction_models.boxes import Found, asks_no_boxes, ordered, write_boxes
 
 Known: TypeAlias = Mapping[tuple[str, str], Sequence[Found]]
 """What is to be found, by the stored picture's SHA-256 and the question."""

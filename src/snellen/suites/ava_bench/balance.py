@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from snellen.core.cells import DASH
+from snellen.analysis.cells import DASH
+from snellen.analysis.section import Piece, Run
 from snellen.core.item import Item
-from snellen.core.piece import Piece, Run
 from snellen.suites.ava_bench.items import KINDS
 
 MOST_APART = 0.1

@@ -9,10 +9,10 @@ from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Item, Part, View
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Showing, Task, Transform
-from snellen.showing.controls import ORDER, PICTURES, PROMPT, control, ordered
-from snellen.showing.methods import OneByOne
+from snellen.presentation.controls import ORDER, PICTURES, PROMPT, control, ordered
+from snellen.presentation.methods import OneByOne
 from snellen.suites.ava_bench import prompts
-from snellen.suites.ava_bench.cuts import Cut
+from snellen.suites.ava_bench.crops import Cut
 from snellen.suites.ava_bench.items import CHOICES, KINDS
 from snellen.suites.ava_bench.scoring import protocols
 from snellen.suites.ava_bench.transforms import Boxed, Labelled, Padded, UnitFrame, boxes_of

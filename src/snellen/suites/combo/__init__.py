@@ -5,10 +5,10 @@ from importlib.resources import files
 import yaml
 
 from snellen.core.suite import Suite, SuiteCard
-from snellen.showing.controls import resolve_sheet
-from snellen.suites.combo.build import Generated
-from snellen.suites.combo.pieces import pieces
+from snellen.presentation.controls import resolve_sheet
+from snellen.suites.combo.generated.recipe import Generated
 from snellen.suites.combo.published import published
+from snellen.suites.combo.report.sections import pieces
 from snellen.suites.combo.tasks import AXES, TASKS
 
 CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))

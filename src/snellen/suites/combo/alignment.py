@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from snellen.core.item import Item, Media, Montage, Option, Part, View
 from snellen.core.seeds import stream
-from snellen.showing.presenters import Present, option_lines
+from snellen.presentation.presenters import Present, option_lines
 from snellen.stimuli.scenes import MATERIAL_LOOKS, Composite, Look
 from snellen.suites.combo import prompts
 from snellen.suites.combo.space import Mask, as_claims, members, required

@@ -16,7 +16,7 @@ import numpy as np
 from snellen.core.errors import SnellenError
 from snellen.core.item import Demo, Item, Media, Montage, Option, Part, View
 from snellen.core.seeds import stream
-from snellen.showing.presenters import Present
+from snellen.presentation.presenters import Present
 from snellen.stimuli.scenes import DIMENSIONS, all_composites
 from snellen.suites.combo import prompts
 from snellen.suites.combo.difficulty import LEVELS, Features, level_of, separation

@@ -1,8 +1,9 @@
 """How hard two rule-categories are to tell apart (appendix B.4): features -> PCA -> a Gaussian each -> 2-Wasserstein.
 
 The features of all 9,504 objects come with the package (`features.npz`: one view each, efficientnet-lite2, global PCA
-to 64 numbers, float16). Any encoder makes others with `python -m snellen.suites.combo.make_features`. PCA dimension,
-encoder and thresholds are not in the paper; ours and the alternatives are compared in `design/category-difficulty.md`.
+to 64 numbers, float16). Any encoder makes others with `python -m snellen.suites.combo.generated.make_features`. PCA
+dimension, encoder and thresholds are not in the paper; ours and the alternatives are compared in
+`design/category-difficulty.md`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from snellen.core.item import Demo, Item, Media, Montage, Option, Part, Split, V
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import Showing
-from snellen.showing.presenters import Present, PresentMany
+from snellen.presentation.presenters import Present, PresentMany
 from snellen.stimuli.scenes import ANCHORS, COLOURS, MATERIALS, PIVOTS, SHAPES, text_name
 from snellen.suites.combo import prompts
 from snellen.suites.combo.space import as_claims, members, required

@@ -5,9 +5,9 @@ from __future__ import annotations
 from snellen.core.condition import Axis, Condition
 from snellen.core.item import Item
 from snellen.core.suite import Method, Showing, Task, Transform
-from snellen.showing.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, Lettered, control, ordered
-from snellen.showing.methods import OneByOne, PerceiveThenClassify, Sheet
-from snellen.showing.presenters import arranged
+from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, Lettered, control, ordered
+from snellen.presentation.methods import OneByOne, PerceiveThenClassify, Sheet
+from snellen.presentation.presenters import arranged
 from snellen.suites.combo import alignment, categories, perception, prompts
 from snellen.suites.combo.scoring import PUBLISHED, STRICT, STRICT_PAIRS
 

@@ -5,12 +5,12 @@ from importlib.resources import files
 import yaml
 
 from snellen.core.suite import Suite, SuiteCard
-from snellen.showing.controls import resolve_sheet
-from snellen.suites.vfm_bench.curated import Curated
-from snellen.suites.vfm_bench.generated import Generated
-from snellen.suites.vfm_bench.pieces import pieces
+from snellen.presentation.controls import resolve_sheet
+from snellen.suites.vfm_bench.curated.recipe import Curated
+from snellen.suites.vfm_bench.generated.recipe import Generated
 from snellen.suites.vfm_bench.published import published
-from snellen.suites.vfm_bench.released import Released
+from snellen.suites.vfm_bench.released.recipe import Released
+from snellen.suites.vfm_bench.report.sections import pieces
 from snellen.suites.vfm_bench.tasks import AXES, TASKS
 
 CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from snellen.suites.vfm_bench.curves import Curve
+from snellen.analysis.shot_curves import Curve
 from snellen.suites.vfm_bench.items import SHOTS, TASK
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Demo, Item, Montage, Part, View
 from snellen.core.suite import Method, Showing, Task, Transform
-from snellen.showing.controls import ORDER, PICTURES, PROMPT, SHEET, control, ordered
-from snellen.showing.methods import OneByOne
-from snellen.suites.vfm_bench import changes, prompts
+from snellen.presentation.controls import ORDER, PICTURES, PROMPT, SHEET, control, ordered
+from snellen.presentation.methods import OneByOne
+from snellen.suites.vfm_bench import prompts, transforms
 from snellen.suites.vfm_bench.items import SHOTS, TASK
 from snellen.suites.vfm_bench.scoring import PROTOCOLS
 
@@ -37,10 +37,14 @@ def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
     condition = showing.condition
     return (
         *ordered(condition["order"]),
-        changes.Shots(int(condition["shots"])),
+        transforms.Shots(int(condition["shots"])),
         *_named(condition["labels"]),
-        *((changes.Described(changes.sentences(item, showing)),) if condition["instruction"] == "detailed" else ()),
-        *((changes.Captioned(changes.captions(item, showing)),) if condition["demos"] == "caption" else ()),
+        *(
+            (transforms.Described(transforms.sentences(item, showing)),)
+            if condition["instruction"] == "detailed"
+            else ()
+        ),
+        *((transforms.Captioned(transforms.captions(item, showing)),) if condition["demos"] == "caption" else ()),
         *_demo_pictures(item, condition["pictures"]),
         *_query(item, condition["query"]),
         *control(condition["pictures"], showing),
@@ -49,16 +53,16 @@ def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
 
 def _named(value: Value) -> tuple[Transform, ...]:
     if value == "exchange":
-        return (changes.Exchanged(),)
-    return (changes.Fabricated(),) if value == "fabricated" else ()
+        return (transforms.Exchanged(),)
+    return (transforms.Fabricated(),) if value == "fabricated" else ()
 
 
 def _demo_pictures(item: Item, value: Value) -> tuple[Transform, ...]:
     if value == "total-noise":
-        return (changes.Noisy(),)
+        return (transforms.Noisy(),)
     if value == "negative-noise":
-        return (changes.Noisy(spare=str(item.answer)),)
-    return (changes.Replicated(),) if value == "replicated" else ()
+        return (transforms.Noisy(spare=str(item.answer)),)
+    return (transforms.Replicated(),) if value == "replicated" else ()
 
 
 def _query(item: Item, value: Value) -> tuple[Transform, ...]:
@@ -67,11 +71,11 @@ def _query(item: Item, value: Value) -> tuple[Transform, ...]:
     x1, y1, x2, y2 = (float(x) for x in item.regions["box"])
     box = (x1, y1, x2, y2)
     if value == "enhance":
-        return (changes.Enhanced(box),)
+        return (transforms.Enhanced(box),)
     if value != "noise":
-        return (changes.Patched(box, NOISE_SHARES[value]),)
+        return (transforms.Patched(box, NOISE_SHARES[value]),)
     size = item.measures.get("mean_region_width", x2 - x1), item.measures.get("mean_region_height", y2 - y1)
-    return (changes.Patched(box, size_px=size),)
+    return (transforms.Patched(box, size_px=size),)
 
 
 def _asks(item: Item, condition: Condition) -> bool:

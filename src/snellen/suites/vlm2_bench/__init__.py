@@ -5,11 +5,11 @@ from importlib.resources import files
 import yaml
 
 from snellen.core.suite import Suite, SuiteCard
-from snellen.suites.vlm2_bench.curated import Curated
-from snellen.suites.vlm2_bench.generated import Generated
-from snellen.suites.vlm2_bench.pieces import pieces
+from snellen.suites.vlm2_bench.curated.recipe import Curated
+from snellen.suites.vlm2_bench.generated.recipe import Generated
 from snellen.suites.vlm2_bench.published import published
-from snellen.suites.vlm2_bench.released import Released
+from snellen.suites.vlm2_bench.released.recipe import Released
+from snellen.suites.vlm2_bench.report.sections import pieces
 from snellen.suites.vlm2_bench.tasks import AXES, TASK_BY_NAME, resolve
 
 CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))

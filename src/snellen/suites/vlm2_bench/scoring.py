@@ -15,11 +15,11 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.core.answered import work_item
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Option, ReplySpec
 from snellen.core.response import Response
 from snellen.core.score import Metric, Protocol
+from snellen.curation.steps import work_item
 from snellen.scoring.answers import read_exactly
 from snellen.scoring.answers.numbers import ONES, TENS
 from snellen.scoring.answers.plain import without_thoughts

@@ -8,8 +8,8 @@ from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import AnswerKind, Item, Montage, Part, View
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Showing, Task, Transform
-from snellen.showing.controls import ORDER, PICTURES, PROMPT, SHEET, Lettered, control, ordered, resolve_sheet
-from snellen.showing.methods import OneByOne
+from snellen.presentation.controls import ORDER, PICTURES, PROMPT, SHEET, Lettered, control, ordered, resolve_sheet
+from snellen.presentation.methods import OneByOne
 from snellen.stimuli.transforms.frames import Frames
 from snellen.suites.vlm2_bench import prompts, scoring
 from snellen.suites.vlm2_bench.items import COUNTS, GROUPS, TASKS, TRUE_FALSE, VIDEOS

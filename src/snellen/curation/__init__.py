@@ -1,0 +1,1 @@
+"""What must be answered, reviewed, split and drawn while an item set is curated."""

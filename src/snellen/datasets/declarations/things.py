@@ -1,0 +1,183 @@
+"""Datasets of things and their boxes, for AVA-Bench: open scenes, nature, remote sensing, crowds."""
+
+from snellen.datasets.declarations import UNKNOWN
+from snellen.datasets.formats.box_files import CrowdHuman, Kitti, TextBoxes, VocScenes
+from snellen.datasets.formats.coco_json import CocoFile, CocoJson
+from snellen.datasets.formats.counts import Fsc147, VsCrowd
+from snellen.datasets.scene_reading import SceneCard, SceneSource
+
+LVIS = SceneSource(
+    SceneCard(
+        name="LVIS",
+        title="LVIS v1",
+        tasks=("localization", "counting", "spatial", "object", "colour"),
+        licence="CC BY 4.0",
+        citation="Gupta, Dollár and Girshick, LVIS: A Dataset for Large Vocabulary Instance Segmentation, CVPR 2019",
+        homepage="https://www.lvisdataset.org",
+        layout="lvis_v1_train.json and lvis_v1_val.json (beside the pictures or in annotations/), train2017/*.jpg and "
+        "val2017/*.jpg of COCO (the page's download section)",
+        extras="of a picture: split; neg_category_ids and not_exhaustive_category_ids as names of classes",
+        notes="The licence is that of the annotations; pictures are from Flickr under licences of their own. `area` is "
+        "that of the mask. Only classes outside not_exhaustive_category_ids may be counted.",
+    ),
+    CocoJson(
+        files=tuple(
+            CocoFile(split, (f"annotations/lvis_v1_{split}.json", f"lvis_v1_{split}.json"), tail=2)
+            for split in ("train", "val")
+        ),
+        name="coco_url",
+        of_image=("neg_category_ids", "not_exhaustive_category_ids"),
+        of_class=("synset", "frequency"),
+    ),
+)
+
+OBJECTS365 = SceneSource(
+    SceneCard(
+        name="Objects365",
+        title="Objects365 v2",
+        tasks=("localization", "spatial", "object", "colour"),
+        licence=UNKNOWN,
+        citation="Shao et al., Objects365: A Large-Scale, High-Quality Dataset for Object Detection, ICCV 2019",
+        homepage="https://www.objects365.org",
+        layout="zhiyuan_objv2_train.json and zhiyuan_objv2_val.json (beside train/ and val/ or in annotations/), "
+        "train/patchN/*.jpg, val/patchN/*.jpg (as unpacked; by loaders of it)",
+        extras="of a thing: iscrowd, isfake, isreflected, where they are set; of a picture: split",
+        notes="iscrowd marks a group in one box: such classes of a picture cannot be counted.",
+    ),
+    CocoJson(
+        files=tuple(
+            CocoFile(split, (f"annotations/zhiyuan_objv2_{split}.json", f"zhiyuan_objv2_{split}.json"), split, tail=2)
+            for split in ("train", "val")
+        ),
+    ),
+)
+
+INATURALIST = SceneSource(
+    SceneCard(
+        name="iNaturalist-2021",
+        title="iNaturalist 2021",
+        tasks=("localization", "object", "fine-grained"),
+        licence=UNKNOWN,
+        citation="Van Horn et al., Benchmarking Representation Learning for Natural World Image Collections, CVPR 2021",
+        homepage="https://github.com/visipedia/inat_comp/tree/master/2021",
+        layout="train.json or train_mini.json, val.json, and the pictures as file_name has them: "
+        "train/CLASS/*.jpg, val/CLASS/*.jpg (homepage)",
+        extras="of a thing: common_name, supercategory, kingdom, phylum, class, order, family, genus; of a picture: "
+        "split",
+        notes="The published annotations hold no boxes (those of 2017 do), while AVA-Bench locates birds and mammals: "
+        "boxes are read where a file has `bbox`, else the one thing of a picture has none. Aves and Mammalia stand in "
+        "`class`. Pictures have licences of their own.",
+    ),
+    CocoJson(
+        files=(CocoFile("train", ("train.json", "train_mini.json")), CocoFile("val", ("val.json",))),
+        of_class=("common_name", "supercategory", "kingdom", "phylum", "class", "order", "family", "genus"),
+    ),
+)
+
+DIOR = SceneSource(
+    SceneCard(
+        name="DIOR",
+        title="DIOR",
+        tasks=("localization", "object"),
+        licence=UNKNOWN,
+        citation="Li et al., Object detection in optical remote sensing images: A survey and a new benchmark, ISPRS "
+        "Journal of Photogrammetry and Remote Sensing 159, 2020",
+        homepage="http://www.escience.cn/people/gongcheng/DIOR.html",
+        layout="Annotations/Horizontal Bounding Boxes/*.xml, JPEGImages-trainval/*.jpg, JPEGImages-test/*.jpg (by "
+        "loaders of it)",
+    ),
+    VocScenes("Annotations/Horizontal Bounding Boxes", ("JPEGImages-trainval", "JPEGImages-test")),
+)
+
+CARPK = SceneSource(
+    SceneCard(
+        name="CARPK",
+        title="CARPK",
+        tasks=("counting",),
+        licence=UNKNOWN,
+        citation="Hsieh, Lin and Hsu, Drone-based Object Counting by Spatially Regularized Regional Proposal Networks, "
+        "ICCV 2017",
+        homepage="https://lafi.github.io/LPN/",
+        layout="CARPK_devkit/data/Annotations/*.txt (lines x1 y1 x2 y2 1), CARPK_devkit/data/Images/*.png (devkit)",
+        labels=("car",),
+    ),
+    TextBoxes("data/Annotations", "data/Images", "car"),
+)
+
+CROWD_HUMAN = SceneSource(
+    SceneCard(
+        name="CrowdHuman",
+        title="CrowdHuman",
+        tasks=("counting",),
+        licence=UNKNOWN,
+        citation="Shao et al., CrowdHuman: A Benchmark for Detecting Human in a Crowd, arXiv 1805.00123, 2018",
+        homepage="https://www.crowdhuman.org",
+        layout="annotation_train.odgt, annotation_val.odgt, Images/*.jpg (the zips of train and val unpacked into one "
+        "folder or several; homepage)",
+        labels=("person",),
+        extras="of a thing: full_box and head_box as [x1, y1, x2, y2], not cut; ignore, where it is set; of a picture: "
+        "split",
+        notes="AVA-Bench names the Crowd Surveillance Dataset in its main text and CrowdHuman in its appendix, with "
+        "the citation of a third one, VSCrowd. CrowdHuman and VSCrowd are read; of the Crowd Surveillance Dataset "
+        "(Yan et al. 2019) no page that we know describes the files. Persons with ignore, and `mask`, are no single "
+        "persons: do not count pictures that have them.",
+    ),
+    CrowdHuman(),
+)
+
+VS_CROWD = SceneSource(
+    SceneCard(
+        name="VSCrowd",
+        title="VSCrowd",
+        tasks=("counting",),
+        licence=UNKNOWN,
+        citation="Li et al., Video Crowd Localization With Multifocus Gaussian Neighborhood Attention and a "
+        "Large-Scale Benchmark, IEEE Transactions on Image Processing 31, 2022",
+        homepage="https://github.com/HopLee6/VSCrowd-Dataset",
+        layout="annotations/VIDEO.txt (VIDEO is train_NNN or test_NNN; a line a frame: FrameID, then HeadID x1 y1 x2 "
+        "y2 p1 p2 for every head; homepage), videos/VIDEO/FrameID.jpg (by users of it)",
+        labels=("person",),
+        extras="of a thing: head, its id in the video; point, x and y of its centre in pixels; of a picture: video; "
+        "split",
+        notes="What AVA-Bench cites for crowds, under the names of two other datasets (see CrowdHuman). Boxes are "
+        "those of heads. Five frames a second are nearly the same picture: keep those of a video on one side of a "
+        "split. The page counts 634 videos, 479 to train and 137 to test, which are 616.",
+    ),
+    VsCrowd(),
+)
+
+FSC_147 = SceneSource(
+    SceneCard(
+        name="FSC-147",
+        title="FSC-147",
+        tasks=("counting",),
+        licence=UNKNOWN,
+        citation="Ranjan et al., Learning To Count Everything, CVPR 2021",
+        homepage="https://github.com/cvlab-stonybrook/LearningToCountEverything",
+        layout="annotation_FSC147_384.json, ImageClasses_FSC147.txt, Train_Test_Val_FSC_147.json, "
+        "images_384_VarV2/*.jpg (homepage)",
+        extras="of a thing: point, x and y in pixels; of a picture: split",
+    ),
+    Fsc147(),
+)
+
+KITTI = SceneSource(
+    SceneCard(
+        name="KITTI",
+        title="KITTI, object and depth benchmarks",
+        tasks=("absolute-depth", "relative-depth"),
+        licence="CC BY-NC-SA 3.0",
+        citation="Geiger et al., Vision meets Robotics: The KITTI Dataset, IJRR 32(11), 2013; Uhrig et al., Sparsity "
+        "Invariant CNNs, 3DV 2017",
+        homepage="https://www.cvlibs.net/datasets/kitti/",
+        layout="training/image_2/*.png, training/label_2/*.txt; for depth also mapping/ of the object devkit and "
+        "data_depth_annotated/{train,val}/DRIVE/proj_depth/groundtruth/image_02/*.png (readmes of the devkits)",
+        extras="of a thing: truncated, occluded, size_m (height, width, length), at_m (x, y, z), rotation_y, "
+        "nearest_m; of a picture: drive, where the devkit's mapping tells it; unmarked, where there are DontCare "
+        "regions: x1, y1, x2, y2 of all of them, one after the other",
+        notes="DontCare regions are not things: things in them are not marked. nearest_m is the distance of the "
+        "nearest corner of the thing's box along the camera's axis, worked out from its place, size and turn. Depth is "
+        "measured by laser at some pixels only, and for those pictures of which the depth benchmark has the frame.",
+    ),
+    Kitti(),
+)

@@ -1,0 +1,97 @@
+"""One MATLAB file an attribute, a value a picture: the Clothing Attributes Dataset.
+
+Chen, Gallagher and Girod, "Describing Clothing by Semantic Attributes", ECCV 2012: `images/000001.jpg` …, and
+`labels/NAME_GT.mat` with a column `GT` of as many rows (NaN: the people who labelled it did not agree).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.datasets.formats.matlab import read_variable
+from snellen.datasets.formats.walking import folders_holding, name_below, pictures
+from snellen.datasets.reading import Found, Note
+from snellen.datasets.records import InFile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """What becomes one object.
+
+    One file: `values` name its values 1, 2, …. Several files of no (1) and yes (2): `values` name them, and a picture
+    counts where exactly one of them says yes.
+    """
+
+    object: str
+    files: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AttributesMat:
+    """Settings of the layout. Row n of every file is the n-th picture by name."""
+
+    attributes: tuple[Attribute, ...]
+    pictures: str = "images"
+    labels: str = "labels"
+    variable: str = "GT"
+
+    def scan(self, root: Path) -> Iterator[Found | Note]:
+        """See `Reader`. Attributes as declared, pictures by name: a picture has a record an attribute."""
+        base = next(folders_holding(root, (self.labels,)), None)
+        if base is None:
+            yield Note("missing", f"no folder {self.labels}", str(root))
+            return
+        paths = pictures(base / self.pictures)
+        for attribute in self.attributes:
+            columns: list[NDArray[np.float64]] = []
+            for name in attribute.files:
+                column = self._column(root, base / self.labels / f"{name}_GT.mat", len(paths))
+                if isinstance(column, Note):
+                    yield column
+                else:
+                    columns.append(column)
+            if len(columns) == len(attribute.files):
+                yield from _attribute(root, attribute, paths, columns)
+
+    def _column(self, root: Path, path: Path, rows: int) -> NDArray[np.float64] | Note:
+        where = name_below(path, root)
+        if not path.is_file():
+            return Note("missing", "file of an attribute", where)
+        column = read_column(path, self.variable)
+        if isinstance(column, str):
+            return Note("unreadable", column, where)
+        if len(column) != rows:  # a picture too few moves every later label to its neighbour
+            return Note("missing", "pictures: there are not as many as labels", f"{where}: {len(column)} and {rows}")
+        return column
+
+
+def read_column(path: Path, variable: str) -> NDArray[np.float64] | str:
+    """The variable of a MATLAB file as one column of numbers, or what is wrong with the file."""
+    import numpy as np
+
+    return read_variable(path, variable, lambda held: np.asarray(held, dtype=np.float64))
+
+
+def _attribute(
+    root: Path, attribute: Attribute, paths: list[Path], columns: list[NDArray[np.float64]]
+) -> Iterator[Found | Note]:
+    for row, path in enumerate(paths):
+        id = f"{name_below(path, root)}#{attribute.object}"
+        numbers = [column[row] for column in columns]
+        if len(columns) == 1:
+            place = int(numbers[0]) - 1 if numbers[0] == numbers[0] else -1
+        else:
+            yes = [place for place, number in enumerate(numbers) if number == 2]
+            place = yes[0] if len(yes) == 1 else -1
+        if 0 <= place < len(attribute.values):
+            yield Found(id, InFile(path), attribute.values[place], attribute.object)
+        else:
+            yield Note("left out", f"no one value of {attribute.object}", id)

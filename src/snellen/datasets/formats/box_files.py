@@ -1,0 +1,268 @@
+"""Boxes in one file a picture: XML of Pascal VOC (DIOR), text (CARPK, KITTI); in a line each (CrowdHuman)."""
+
+from __future__ import annotations
+
+import json
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from snellen.core.item import Box
+from snellen.datasets.formats.lists import rows
+from snellen.datasets.formats.walking import entries, folders_holding, name_below, pictures, pictures_below
+from snellen.datasets.reading import Note
+from snellen.datasets.scene_reading import scene_in_file
+from snellen.datasets.scenes import InDepthPng, Marked, Seen, Value
+
+KITTI_PER_METRE = 256.0
+
+
+@dataclass(frozen=True)
+class VocScenes:
+    """Settings of the layout: DIOR. Every XML file of `annotations`, and the picture of its stem in one of `pictures`.
+
+    Everingham et al., "The Pascal Visual Object Classes Challenge", IJCV 2010: `object/name`, `object/bndbox`; pixels
+    count from 1 and the last one is included.
+    """
+
+    annotations: str
+    pictures: tuple[str, ...]
+
+    def scan(self, root: Path) -> Iterator[Seen | Note]:
+        """See `SceneReader`. Annotations by name."""
+        base = next(folders_holding(root, (self.annotations,)), None)
+        if base is None:
+            yield Note("missing", f"no folder {self.annotations}", str(root))
+            return
+        by_stem = {path.stem: path for folder in self.pictures for path in pictures(base / folder)}
+        for xml in entries(base / self.annotations):
+            if xml.suffix.lower() != ".xml":
+                continue
+            path = by_stem.pop(xml.stem, base / self.pictures[0] / f"{xml.stem}.jpg")
+            try:
+                things, bad = _voc(xml)
+            except (OSError, ET.ParseError) as error:
+                yield Note("unreadable", "not an annotation in the form of Pascal VOC", f"{xml.name}: {error}")
+                continue
+            yield from (Note("unreadable", "object in another form", f"{xml.name}: {name}") for name in bad)
+            yield from scene_in_file(name_below(path, root), path, things, lost=len(bad))
+        for path in by_stem.values():
+            yield Note("odd", "picture without annotation", name_below(path, root))
+
+
+def _voc(xml: Path) -> tuple[list[Marked], list[str]]:
+    things: list[Marked] = []
+    bad: list[str] = []
+    for number, one in enumerate(ET.parse(xml).getroot().iter("object")):
+        label = (one.findtext("name") or "").strip()
+        try:
+            sides = [float(one.findtext(f"bndbox/{side}") or "x") for side in ("xmin", "ymin", "xmax", "ymax")]
+        except ValueError:
+            sides = []
+        if label and sides:
+            things.append(Marked(label, (sides[0] - 1, sides[1] - 1, sides[2], sides[3])))
+        else:
+            bad.append(label or f"object {number}")
+    return things, bad
+
+
+@dataclass(frozen=True)
+class TextBoxes:
+    """Settings of the layout: CARPK. `annotations/NAME.txt` of lines x1 y1 x2 y2 class, `pictures/NAME.png`.
+
+    Everything is `label`: the class is a number that is always the same.
+    """
+
+    annotations: str
+    pictures: str
+    label: str
+    suffix: str = ".png"
+
+    def scan(self, root: Path) -> Iterator[Seen | Note]:
+        """See `SceneReader`. Annotations by name."""
+        base = next(folders_holding(root, (self.annotations,)), None)
+        if base is None:
+            yield Note("missing", f"no folder {self.annotations}", str(root))
+            return
+        shown = {path.stem: path for path in pictures(base / self.pictures)}
+        for text in entries(base / self.annotations):
+            if text.suffix != ".txt":
+                continue
+            path = shown.pop(text.stem, base / self.pictures / f"{text.stem}{self.suffix}")
+            things: list[Marked] = []
+            lost = 0
+            for row in rows(text, root):
+                if isinstance(row, Note):
+                    yield row
+                elif (box := box_of(row[1][:4])) is None:
+                    lost += 1
+                    yield Note("unreadable", "line without a box", row[0])
+                else:
+                    things.append(Marked(self.label, box))
+            yield from scene_in_file(name_below(path, root), path, things, lost=lost)
+        for path in shown.values():
+            yield Note("odd", "picture without annotation", name_below(path, root))
+
+
+def box_of(cells: list[str]) -> Box | None:
+    """Four numbers as they stand, or None."""
+    try:
+        x1, y1, x2, y2 = (float(cell) for cell in cells)
+    except ValueError:
+        return None
+    return x1, y1, x2, y2
+
+
+@dataclass(frozen=True)
+class Kitti:
+    """Settings of the layout: KITTI objects, with depth where the depth benchmark and the devkit's mapping lie beside.
+
+    Devkit of the object benchmark, readme.txt: `training/label_2/000000.txt` of lines type, truncated, occluded, alpha,
+    box (left, top, right, bottom), height, width, length, x, y, z (metres, camera), rotation_y. Its folder `mapping`
+    leads from pictures to frames of the raw data, by which the depth benchmark names its files. In regions DontCare
+    things were left unmarked, often because they are far away.
+    """
+
+    def scan(self, root: Path) -> Iterator[Seen | Note]:
+        """See `SceneReader`. Pictures by number."""
+        base = next(folders_holding(root, ("training/label_2",)), None)
+        if base is None:
+            yield Note("missing", "no folder training/label_2", str(root))
+            return
+        frames = _frames(root)
+        shown = {path.stem: path for path in pictures(base / "training/image_2")}
+        for text in entries(base / "training/label_2"):
+            path = shown.pop(text.stem, base / f"training/image_2/{text.stem}.png")
+            things: list[Marked] = []
+            unmarked: list[float] = []
+            lost = 0
+            for row in rows(text, root):
+                if isinstance(row, Note):
+                    yield row
+                elif isinstance(thing := _kitti(row[1]), str):
+                    lost += 1
+                    yield Note("unreadable", thing, row[0])
+                elif thing is not None:
+                    things.append(thing)
+                elif box := box_of(row[1][4:8]):
+                    unmarked += box
+            depth = _depth(base, frames, text.stem)
+            told: dict[str, Value] = {"unmarked": tuple(unmarked)} if unmarked else {}
+            if text.stem in frames:
+                told["drive"] = frames[text.stem][0]
+            yield from scene_in_file(name_below(path, root), path, things, lost=lost, depth=depth, attributes=told)
+        for path in shown.values():
+            yield Note("odd", "picture without annotation", name_below(path, root))
+
+
+def _kitti(cells: list[str]) -> Marked | str | None:
+    if len(cells) < 15:
+        return "line of too few columns"
+    if cells[0] == "DontCare":
+        return None
+    try:
+        truncated, occluded, _, *numbers = (float(cell) for cell in cells[1:15])
+    except ValueError:
+        return "line with something that is no number"
+    x1, y1, x2, y2, height, width, length, x, y, z, turn = numbers
+    # The near side of the box on the ground: half of its length and width as they stand to the camera's axis.
+    nearest = z - (length * abs(math.sin(turn)) + width * abs(math.cos(turn))) / 2
+    extra: dict[str, Value] = {"truncated": truncated, "occluded": occluded, "size_m": (height, width, length),
+                               "at_m": (x, y, z), "rotation_y": turn, "nearest_m": nearest}  # fmt: skip
+    return Marked(cells[0], (x1, y1, x2, y2), None, extra)
+
+
+def _frames(root: Path) -> dict[str, tuple[str, str]]:
+    """Number of a training picture -> (drive, frame) in the raw data; empty without the devkit's mapping."""
+    base = next(folders_holding(root, ("mapping/train_rand.txt",)), None)
+    if base is None:
+        return {}
+    order = [cell for row in rows(base / "mapping/train_rand.txt", root, ",") if not isinstance(row, Note)
+             for cell in row[1] if cell.isdigit()]  # fmt: skip
+    named = [row[1] for row in rows(base / "mapping/train_mapping.txt", root) if not isinstance(row, Note)]
+    return {f"{number:06}": (named[int(place) - 1][1], named[int(place) - 1][2])
+            for number, place in enumerate(order)
+            if 0 < int(place) <= len(named) and len(named[int(place) - 1]) == 3}  # fmt: skip
+
+
+def _depth(base: Path, frames: dict[str, tuple[str, str]], stem: str) -> InDepthPng | None:
+    if stem not in frames:
+        return None
+    drive, frame = frames[stem]
+    for split in ("train", "val"):
+        path = base / "data_depth_annotated" / split / drive / "proj_depth/groundtruth/image_02" / f"{frame}.png"
+        if path.is_file():
+            return InDepthPng(path, KITTI_PER_METRE)
+    return None
+
+
+class _OdgtExtra(BaseModel):
+    ignore: int = 0
+    occ: int = 0
+
+
+class _OdgtBox(BaseModel):
+    tag: str
+    fbox: tuple[float, float, float, float]
+    vbox: tuple[float, float, float, float] | None = None
+    hbox: tuple[float, float, float, float] | None = None
+    extra: _OdgtExtra = _OdgtExtra()
+
+
+class _OdgtLine(BaseModel):
+    ID: str
+    gtboxes: list[_OdgtBox]
+
+
+@dataclass(frozen=True)
+class CrowdHuman:
+    """Settings of the layout: `annotation_{train,val}.odgt`, one JSON object a line, and `Images/ID.jpg`.
+
+    Shao et al. 2018 and the dataset's download page: boxes [x, y, width, height] of the whole person (`fbox`, which may
+    reach far beyond the picture), of what is visible (`vbox`) and of the head (`hbox`). A thing's box is the visible
+    one; `mask` and `ignore` mark what are no single persons.
+    """
+
+    pictures: tuple[str, ...] = ("Images",)
+
+    def scan(self, root: Path) -> Iterator[Seen | Note]:
+        """See `SceneReader`. Train, then val; lines as they stand."""
+        names = ("annotation_train.odgt", "annotation_val.odgt")
+        base = next(folders_holding(root, names), None)
+        if base is None:
+            yield Note("missing", f"no annotations {' or '.join(names)}", str(root))
+            return
+        shown = {path.stem: path for path in pictures_below(base)}
+        for name in names:
+            if not (base / name).is_file():
+                yield Note("odd", "annotations are not there", name)
+                continue
+            for row in rows(base / name, root, "\n"):
+                if isinstance(row, Note):
+                    yield row
+                    continue
+                try:
+                    line = _OdgtLine.model_validate(json.loads(row[1][0]))
+                except (ValidationError, ValueError, RecursionError) as error:
+                    yield Note("unreadable", "not a line of annotations", f"{row[0]}: {str(error).splitlines()[0]}")
+                    continue
+                path = shown.get(line.ID, base / "Images" / f"{line.ID.replace('/', '_')}.jpg")
+                split = {"split": name.removeprefix("annotation_").removesuffix(".odgt")}
+                things = [_person(one) for one in line.gtboxes]
+                yield from scene_in_file(name_below(path, root), path, things, attributes=split)
+
+
+def _person(one: _OdgtBox) -> Marked:
+    x, y, width, height = one.vbox or one.fbox
+    extra: dict[str, Value] = {"full_box": (one.fbox[0], one.fbox[1], one.fbox[0] + one.fbox[2],
+                                            one.fbox[1] + one.fbox[3])}  # fmt: skip
+    if one.hbox:
+        head = one.hbox
+        extra["head_box"] = (head[0], head[1], head[0] + head[2], head[1] + head[3])
+    if one.extra.ignore or one.tag == "mask":
+        extra["ignore"] = True
+    return Marked(one.tag, (x, y, x + width, y + height), None, extra)

@@ -1,0 +1,46 @@
+"""One folder a class, in whatever folders an archive wraps around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.datasets.formats.walking import entries, name_below, pictures, subfolders
+from snellen.datasets.reading import Found, Note
+from snellen.datasets.records import InFile
+
+SPLITS = frozenset({"train", "training", "test", "testing", "val", "valid", "validation", "images", "image"})
+
+
+@dataclass(frozen=True)
+class ClassFolders:
+    """Settings of the layout. The class is the nearest folder around the picture that is not a split (`SPLITS`).
+
+    `between` is how many folders stand between a class and its pictures (Fabrics: one, the sample).
+    """
+
+    object: str
+    between: int = 0
+
+    def scan(self, root: Path) -> Iterator[Found | Note]:
+        """See `Reader`. Folders and pictures by name."""
+        yield from self._folder(root, root)
+
+    def _folder(self, root: Path, folder: Path) -> Iterator[Found | Note]:
+        label = self._label(root, folder)
+        for path in pictures(folder):
+            if label:
+                yield Found(name_below(path, root), InFile(path), label, self.object)
+            else:
+                yield Note("odd", "picture outside a class folder", name_below(path, root))
+        inner = subfolders(folder)
+        for one in inner:
+            yield from self._folder(root, one)
+        if not inner and folder != root and not any(path.is_file() for path in entries(folder)):
+            yield Note("odd", "class without pictures", name_below(folder, root))
+
+    def _label(self, root: Path, folder: Path) -> str:
+        names = folder.relative_to(root).parts
+        names = names[: len(names) - self.between] if self.between else names
+        return next((name for name in reversed(names) if name.lower() not in SPLITS), "")

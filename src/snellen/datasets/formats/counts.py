@@ -1,0 +1,146 @@
+"""Points on every thing of one class: FSC-147, and heads in the frames of VSCrowd.
+
+Ranjan et al., "Learning To Count Everything", CVPR 2021; Li et al., "Video Crowd Localization With Multifocus Gaussian
+Neighborhood Attention and a Large-Scale Benchmark", IEEE Transactions on Image Processing 31, 2022.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from snellen.datasets.formats.lists import rows
+from snellen.datasets.formats.walking import entries, folders_holding, name_below, pictures, subfolders
+from snellen.datasets.reading import Note
+from snellen.datasets.scene_reading import scene_in_file
+from snellen.datasets.scenes import Marked, Seen
+
+
+class _Points(BaseModel):
+    points: list[tuple[float, float]]
+
+
+_SPLITS = TypeAdapter(dict[str, list[str]])
+ANNOTATIONS, CLASSES, SPLITS = "annotation_FSC147_384.json", "ImageClasses_FSC147.txt", "Train_Test_Val_FSC_147.json"
+
+
+@dataclass(frozen=True)
+class Fsc147:
+    """Settings of the layout: annotations by picture, a list of classes (name, tab, class), splits.
+
+    Every point is a thing without a box; its `extra` has `point`, x and y in pixels of the picture in `folder`.
+    """
+
+    folder: str = "images_384_VarV2"
+
+    def scan(self, root: Path) -> Iterator[Seen | Note]:
+        """See `SceneReader`. Pictures as the annotations have them."""
+        base = next(folders_holding(root, (ANNOTATIONS,)), None)
+        if base is None:
+            yield Note("missing", f"no annotations {ANNOTATIONS}", str(root))
+            return
+        classes: dict[str, str] = {}
+        for row in rows(base / CLASSES, root, "\t"):
+            if isinstance(row, Note) or len(row[1]) < 2:
+                yield row if isinstance(row, Note) else Note("unreadable", "picture without class", row[0])
+            else:
+                classes[row[1][0]] = row[1][1]
+        splits: dict[str, str] = {}
+        try:
+            held = _SPLITS.validate_python(json.loads((base / SPLITS).read_text("utf-8")))
+            splits = {name: split for split, names in held.items() for name in names}
+        except (OSError, ValueError, RecursionError) as error:
+            yield Note("unreadable", "not the JSON of the splits", f"{SPLITS}: {str(error).splitlines()[0]}")
+        try:
+            annotations = json.loads((base / ANNOTATIONS).read_text("utf-8"))
+            pairs = list(annotations.items())
+        except (OSError, ValueError, AttributeError, RecursionError) as error:
+            yield Note("unreadable", "not the JSON of the points", f"{ANNOTATIONS}: {error}")
+            return
+        for name, raw in pairs:
+            yield from self._picture(root, base, name, raw, classes.get(name, ""), splits.get(name, ""))
+
+    def _picture(self, root: Path, base: Path, name: str, raw: object, label: str, split: str) -> Iterator[Seen | Note]:
+        try:
+            points = _Points.model_validate(raw).points
+        except ValidationError as error:
+            yield Note("unreadable", "picture in another form", f"{name}: {error.errors()[0]['msg']}")
+            return
+        if not label or "/" in name:
+            yield Note("unreadable", "picture without class", name)
+            return
+        things = [Marked(label, None, None, {"point": (float(x), float(y))}) for x, y in points]
+        path = base / self.folder / name
+        attributes = {"split": split} if split else {}
+        yield from scene_in_file(name_below(path, root), path, things, attributes=attributes)
+
+
+@dataclass(frozen=True)
+class VsCrowd:
+    """Settings of the layout: `annotations/VIDEO.txt` of one line a frame, `videos/VIDEO/FRAME.jpg`.
+
+    Homepage of VSCrowd: a line is the number of its frame, and for every head its id in the video, its box (left, top,
+    right, bottom) and its centre. The page writes frames with four digits, users of the files with six: a frame and
+    its picture have the same number, however it is written. The name of a video begins with its split.
+    """
+
+    label: str = "person"
+
+    def scan(self, root: Path) -> Iterator[Seen | Note]:
+        """See `SceneReader`. Videos by name, frames as their lines stand."""
+        base = next(folders_holding(root, ("annotations",)), None)
+        if base is None:
+            yield Note("missing", "no folder annotations", str(root))
+            return
+        videos = [text for text in entries(base / "annotations") if text.suffix == ".txt"]
+        for text in videos:
+            yield from self._video(root, text, base / "videos" / text.stem)
+        for folder in subfolders(base / "videos"):
+            if folder.name not in {text.stem for text in videos}:
+                yield Note("odd", "video without annotations", name_below(folder, root))
+
+    def _video(self, root: Path, text: Path, folder: Path) -> Iterator[Seen | Note]:
+        shown = {path.stem.lstrip("0"): path for path in pictures(folder)}
+        split = text.stem.split("_")[0]
+        attributes = {"video": text.stem, **({"split": split} if split in ("train", "test") else {})}
+        seen = set[str]()
+        for row in rows(text, root):
+            if isinstance(row, Note):
+                yield row
+                continue
+            frame, *numbers = row[1]
+            name = frame.lstrip("0")
+            if not (frame.isascii() and frame.isdigit()):
+                yield Note("unreadable", "line without the number of a frame", row[0])
+                continue
+            if name in seen:
+                yield Note("odd", "frame twice; the first counts", row[0])
+                continue
+            seen.add(name)
+            path = shown.pop(name, folder / f"{frame}.jpg")
+            if (heads := self._heads(numbers)) is None:
+                yield Note("unreadable", "line that is not seven numbers a head", row[0])
+                continue
+            if lost := len(numbers) // 7 - len(heads):
+                yield Note("odd", "head twice in a frame; the first counts", row[0])
+            yield from scene_in_file(name_below(path, root), path, heads, lost=lost, attributes=attributes)
+        for path in shown.values():
+            yield Note("odd", "picture without annotation", name_below(path, root))
+
+    def _heads(self, cells: list[str]) -> list[Marked] | None:
+        """The heads of a frame, the first of every id; None where the cells are none."""
+        held: dict[str, Marked] = {}
+        if len(cells) % 7:
+            return None
+        for place in range(0, len(cells), 7):
+            try:
+                _, x1, y1, x2, y2, x, y = (float(cell) for cell in cells[place : place + 7])
+            except ValueError:
+                return None
+            head = cells[place]
+            held.setdefault(head, Marked(self.label, (x1, y1, x2, y2), None, {"head": head, "point": (x, y)}))
+        return list(held.values())

@@ -1,0 +1,65 @@
+"""Sequences of the same scene from dark to bright, and a well exposed reference of each: SICE.
+
+Cai, Gu and Zhang, "Learning a Deep Single Image Contrast Enhancer from Multi-Exposure Images", IEEE TIP 2018:
+`Dataset_Part1/SCENE/1.JPG` … in order of exposure, `Dataset_Part1/Label/SCENE.JPG` the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.datasets.formats.walking import folders_holding, name_below, pictures, subfolders
+from snellen.datasets.reading import Found, Note
+from snellen.datasets.records import InFile
+
+
+@dataclass(frozen=True)
+class Exposures:
+    """Settings of the layout. `classes` are the darkest picture of a sequence, its reference, and its brightest.
+
+    The pictures between are left out: which of them still look right nobody has written down. A sequence with a gap is
+    left out; that its last picture is gone cannot be seen, since sequences differ in length.
+    """
+
+    object: str
+    classes: tuple[str, str, str] = ("under-exposed", "well exposed", "over-exposed")
+    references: str = "Label"
+    fewest: int = 3
+
+    def scan(self, root: Path) -> Iterator[Found | Note]:
+        """See `Reader`. Parts and scenes by name; of a scene dark, reference, bright."""
+        bases = list(folders_holding(root, (self.references,)))
+        if not bases:
+            yield Note("missing", f"no folder {self.references} beside the sequences", str(root))
+        for base in bases:
+            references = {path.stem: path for path in pictures(base / self.references)}
+            for scene in sorted(subfolders(base), key=lambda path: _order(path.name)):
+                if scene.name != self.references:
+                    yield from self._scene(root, scene, references.pop(scene.name, None))
+            for path in references.values():
+                yield Note("missing", "sequence of this reference", name_below(path, root))
+
+    def _scene(self, root: Path, scene: Path, reference: Path | None) -> Iterator[Found | Note]:
+        where = name_below(scene, root)
+        paths = sorted(pictures(scene), key=lambda path: _order(path.stem))
+        if len(paths) < self.fewest:
+            yield Note("missing", f"pictures of a sequence (fewer than {self.fewest})", where)
+            return
+        numbers = [_order(path.stem)[0] for path in paths]
+        if numbers != list(range(1, len(paths) + 1)):  # the next one would take the place of a dark one that is gone
+            yield Note("missing", "pictures of a sequence (numbers are not 1, 2, …)", where)
+            return
+        if reference is None:
+            yield Note("missing", "reference of a sequence", where)
+        for path in paths[1:-1]:
+            yield Note("left out", "between the ends of a sequence", name_below(path, root))
+        for shown, label in zip((paths[0], reference, paths[-1]), self.classes, strict=True):
+            if shown is not None:
+                yield Found(name_below(shown, root), InFile(shown), label, self.object)
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Numbers by size, other names behind them."""
+    return (int(name), "") if name.isdecimal() else (1_000_000, name)

@@ -1,0 +1,130 @@
+"""Pictures whose class and box stand in tables (CUB-200-2011, FGVC-Aircraft), or in their own names (CURE-OR)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.datasets.formats.lists import rows
+from snellen.datasets.formats.walking import folders_holding, name_below, pictures_below
+from snellen.datasets.reading import Note
+from snellen.datasets.records import InFile
+from snellen.datasets.scene_reading import scene_in_file
+from snellen.datasets.scenes import Marked, Seen, Value
+
+BACKGROUNDS = ("white", "2D living room", "2D kitchen", "3D living room", "3D office")
+DEVICES = ("iPhone 6s", "HTC One X", "LG Leon", "Logitech C920", "Nikon D80")
+ORIENTATIONS = ("front", "left", "back", "right", "top")
+
+
+def table(path: Path, root: Path, columns: int) -> tuple[dict[str, list[str]], list[Note]]:
+    """Lines by their first column, the others behind it (the last takes the rest), and what is wrong."""
+    held: dict[str, list[str]] = {}
+    notes: list[Note] = []
+    for row in rows(path, root):
+        if isinstance(row, Note):
+            notes.append(row)
+            continue
+        cells = [*row[1][: columns - 1], " ".join(row[1][columns - 1 :])]
+        if len(row[1]) < columns:
+            notes.append(Note("unreadable", "line of too few columns", row[0]))
+        elif cells[0] in held:
+            notes.append(Note("odd", "line of a list twice; the first counts", row[0]))
+        else:
+            held[cells[0]] = cells[1:]
+    return held, notes
+
+
+@dataclass(frozen=True)
+class Cub200:
+    """Settings of the layout: README of CUB_200_2011. Boxes are x, y, width, height in pixels."""
+
+    def scan(self, root: Path) -> Iterator[Seen | Note]:
+        """See `SceneReader`. Pictures by number of their line."""
+        base = next(folders_holding(root, ("images.txt",)), None)
+        if base is None:
+            yield Note("missing", "no list images.txt", str(root))
+            return
+        tables: dict[str, dict[str, list[str]]] = {}
+        for name, columns in (("images", 2), ("image_class_labels", 2), ("classes", 2), ("bounding_boxes", 5),
+                              ("train_test_split", 2)):  # fmt: skip
+            tables[name], notes = table(base / f"{name}.txt", root, columns)
+            yield from notes
+        for number, (name,) in tables["images"].items():
+            kind = tables["classes"].get(tables["image_class_labels"].get(number, [""])[0], [""])[0]
+            if not kind or ".." in Path(name).parts:
+                yield Note("unreadable", "picture without class", name)
+                continue
+            box = None
+            try:
+                x, y, width, height = (float(side) for side in tables["bounding_boxes"].get(number, []))
+                box = (x, y, x + width, y + height)
+            except ValueError:
+                yield Note("unreadable", "picture without box", name)
+            split = {"1": "train", "0": "test"}.get(tables["train_test_split"].get(number, [""])[0], "")
+            attributes = {"split": split} if split else {}
+            path = base / "images" / name
+            yield from scene_in_file(name_below(path, root), path, (Marked(kind, box),), attributes=attributes)
+
+
+@dataclass(frozen=True)
+class Aircraft:
+    """Settings of the layout: README of fgvc-aircraft-2013b. Boxes xmin, ymin, xmax, ymax count pixels from 1."""
+
+    splits: tuple[str, ...] = ("train", "val", "test")
+
+    def scan(self, root: Path) -> Iterator[Seen | Note]:
+        """See `SceneReader`. Splits as declared, lines as they stand."""
+        names = tuple(f"data/images_variant_{split}.txt" for split in self.splits)
+        base = next(folders_holding(root, names), None)
+        if base is None:
+            yield Note("missing", f"no list {' or '.join(names)}", str(root))
+            return
+        boxes, notes = table(base / "data/images_box.txt", root, 5)
+        yield from notes
+        for split, name in zip(self.splits, names, strict=True):
+            kinds, notes = table(base / name, root, 2)
+            yield from notes
+            for number, (kind,) in kinds.items():
+                box = None
+                try:
+                    x1, y1, x2, y2 = (float(side) for side in boxes.get(number, []))
+                    box = (x1 - 1, y1 - 1, x2, y2)
+                except ValueError:
+                    yield Note("unreadable", "picture without box", number)
+                path = base / "data/images" / f"{Path(number).name}.jpg"
+                things, attributes = (Marked(kind, box),), {"split": split}
+                yield from scene_in_file(name_below(path, root), path, things, attributes=attributes)
+
+
+@dataclass(frozen=True)
+class CureOr:
+    """Settings of the layout: names BACKGROUND_DEVICE_ORIENTATION_OBJECT_CHALLENGE_LEVEL.jpg, numbers from 1.
+
+    github.com/olivesgatech/mini-CURE-OR, "File Name Format". The label is the object's number: `names` of the hundred
+    objects stand on no page as text, and those of ten only for the small version, which counts them anew.
+    """
+
+    def scan(self, root: Path) -> Iterator[Seen | Note]:
+        """See `SceneReader`. Pictures by name."""
+        nothing = True
+        for path in pictures_below(root):
+            nothing = False
+            cells = path.stem.split("_")
+            numbers = [int(cell) for cell in cells if cell.isdecimal()]
+            limits = (len(BACKGROUNDS), len(DEVICES), len(ORIENTATIONS), 100, 18)
+            fits = len(numbers) == len(cells) == 6 and all(
+                1 <= number <= limit for number, limit in zip(numbers, limits, strict=False)
+            )
+            if not fits:
+                yield Note("odd", "picture whose name is of another form", name_below(path, root))
+                continue
+            background, device, facing, thing, challenge, level = numbers
+            extra = {"orientation": ORIENTATIONS[facing - 1]}
+            attributes: dict[str, Value] = {"background": BACKGROUNDS[background - 1], "device": DEVICES[device - 1],
+                          "challenge": float(challenge), "level": float(level)}  # fmt: skip
+            marked = (Marked(f"{thing:03}", None, None, extra),)
+            yield Seen(record_id=name_below(path, root), picture=InFile(path), marked=marked, attributes=attributes)
+        if nothing:
+            yield Note("missing", "no picture", str(root))

@@ -1,0 +1,182 @@
+"""NIfTI volumes with labelled voxels, as slices that show a label: the Medical Segmentation Decathlon.
+
+Antonelli et al., "The Medical Segmentation Decathlon", Nature Communications 2022: `imagesTr/NAME.nii.gz`,
+`labelsTr/NAME.nii.gz` of the same voxels, `imagesTs` without labels (not read).
+
+Orientation: voxels are brought to the order right, anterior, superior; a slice is cut across the third axis and drawn
+as radiologists look at it, front up, the patient's right on the left of the picture. Voxels become pixels, unscaled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from snellen.core.errors import SnellenError
+from snellen.datasets.formats.walking import entries, folders_holding, name_below
+from snellen.datasets.reading import Found, Note
+from snellen.datasets.records import InVolume
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL import Image
+
+
+@dataclass(frozen=True)
+class LabelledVolumes:
+    """Settings of the layout.
+
+    `labels` are the values 1, 2, …. A slice belongs to the label with most voxels in it (the smaller value where two
+    have as many), so that a picture has one class; for each label of a volume the slice with most of it is taken, if
+    these are at least `fewest`. `absent`, if not empty, is the class of one slice a volume without any label: the
+    middle of the longest such run. `channel` and `window` as in `InVolume`.
+    """
+
+    object: str
+    labels: tuple[str, ...]
+    channel: int | None = None
+    window: tuple[float, float] | None = None
+    absent: str = ""
+    fewest: int = 20
+    volumes: str = "imagesTr"
+    masks: str = "labelsTr"
+
+    def scan(self, root: Path) -> Iterator[Found | Note]:
+        """See `Reader`. Volumes by name, labels by value."""
+        _nibabel()
+        base = next(folders_holding(root, (self.volumes, self.masks)), None)
+        if base is None:
+            yield Note("missing", f"no folder {self.volumes} beside {self.masks}", str(root))
+            return
+        volumes = {path.name: path for path in entries(base / self.volumes) if _is_volume(path)}
+        for mask in entries(base / self.masks):
+            if not _is_volume(mask):
+                continue
+            volume = volumes.pop(mask.name, None)
+            if volume is None:
+                yield Note("missing", "volume of these labels", name_below(mask, root))
+            else:
+                yield from self._volume(root, volume, mask)
+        for path in volumes.values():
+            yield Note("odd", "volume without labels", name_below(path, root))
+
+    def _volume(self, root: Path, volume: Path, mask: Path) -> Iterator[Found | Note]:
+        import numpy as np
+
+        try:
+            values = _voxels(mask, None)
+            shape = _shape(volume)
+        except SnellenError as error:
+            yield Note("unreadable", "not a readable volume", str(error))
+            return
+        if shape[:3] != _shape(mask)[:3]:
+            yield Note("unreadable", "volume and labels differ in size", name_below(volume, root))
+            return
+        areas = np.stack([(values == value).sum((0, 1)) for value in range(1, len(self.labels) + 1)])
+        for index, value in self._chosen(areas):
+            id = f"{name_below(volume, root)}#{index}"
+            picture = InVolume(volume, index, self.channel, self.window)
+            if value:
+                marked = InVolume(mask, index, label=value)
+                yield Found(id, picture, self.labels[value - 1], self.object, marked)
+            else:
+                yield Found(id, picture, self.absent, self.object)
+
+    def _chosen(self, areas: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Slice and value (0: absent) of a volume's records. `areas[v, k]` are voxels of value v + 1 in slice k."""
+        import numpy as np
+
+        most = areas.argmax(0)
+        for place in range(len(self.labels)):
+            own = np.where(most == place, areas[place], 0)
+            if own.max(initial=0) >= self.fewest:
+                yield int(own.argmax()), place + 1
+        empty = np.flatnonzero(areas.sum(0) == 0)
+        if self.absent and len(empty):
+            runs = np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1)
+            longest = max(runs, key=len)
+            yield int(longest[len(longest) // 2]), 0
+
+
+def read_slice(place: InVolume) -> Image.Image:
+    """The slice as a grey picture, or as a mask of 0 and 255. Raises SnellenError where it cannot be read."""
+    import numpy as np
+    from PIL import Image
+
+    voxels = _voxels(place.path, place.channel)
+    if not 0 <= place.index < voxels.shape[2]:
+        raise SnellenError(f"{place.path}: has no slice {place.index}; copy the volume again")
+    shown = voxels[::-1, ::-1, place.index].T  # columns from the patient's right to left, rows from front to back
+    if place.label is not None:
+        marked = shown != 0 if place.label == 0 else shown == place.label
+        return Image.fromarray(np.where(marked, 255, 0).astype(np.uint8), "L")
+    low, high = place.window or _window(voxels)
+    scaled = (shown.astype(np.float64) - low) / max(high - low, 1e-9)
+    return Image.fromarray(np.rint(np.clip(scaled, 0, 1) * 255).astype(np.uint8), "L")
+
+
+def _window(voxels: NDArray[np.float32]) -> tuple[float, float]:
+    import numpy as np
+
+    shown = voxels[voxels != 0]
+    if not shown.size:
+        return 0.0, 1.0
+    low, high = np.percentile(shown, (0.5, 99.5))
+    return float(low), float(high)
+
+
+def _is_volume(path: Path) -> bool:
+    return path.name.endswith((".nii", ".nii.gz"))
+
+
+def _nibabel() -> ModuleType:
+    try:
+        import nibabel
+    except ImportError as error:
+        raise SnellenError("NIfTI volumes need nibabel: pip install 'snellen[sources]'") from error
+    return nibabel
+
+
+def _load(path: Path) -> Any:
+    nibabel = _nibabel()
+    try:
+        return nibabel.load(path)
+    except Exception as error:  # a damaged header raises whatever it leads to
+        raise SnellenError(f"{path}: not a readable NIfTI volume; copy it again") from error
+
+
+def _shape(path: Path) -> tuple[int, ...]:
+    """Voxels along right, anterior, superior, and channels where there are any."""
+    nibabel = _nibabel()
+    image = _load(path)
+    order = nibabel.orientations.io_orientation(image.affine)[:, 0].argsort()
+    return (*(int(image.shape[axis]) for axis in order), *image.shape[3:])
+
+
+def _voxels(path: Path, channel: int | None) -> NDArray[np.float32]:
+    """Values in the order right, anterior, superior."""
+    try:
+        stamp = path.stat().st_mtime_ns
+    except OSError as error:
+        raise SnellenError(f"{path}: cannot be read ({error.strerror}); copy the dataset again") from error
+    return _held(path, channel, stamp)
+
+
+@lru_cache(maxsize=2)  # the slices of one volume, and their masks, are asked for one after another
+def _held(path: Path, channel: int | None, stamp: int) -> NDArray[np.float32]:
+    import numpy as np
+
+    image = _load(path)
+    if channel is not None and not (len(image.shape) > 3 and channel < image.shape[3]):
+        raise SnellenError(f"{path}: has no channel {channel}; copy the volume again")
+    try:
+        values = np.asarray(_nibabel().as_closest_canonical(image).dataobj, dtype=np.float32)
+    except Exception as error:  # so does a damaged gzip stream
+        raise SnellenError(f"{path}: cut short or damaged; copy it again") from error
+    values = values if channel is None else values[..., channel]
+    return values if values.ndim == 3 else values[..., 0]

@@ -1,0 +1,88 @@
+"""NYU-Depth V2, the labelled part: one MATLAB 7.3 file with pictures, depths and masks.
+
+Silberman et al., "Indoor Segmentation and Support Inference from RGBD Images", ECCV 2012, and the dataset's page:
+`images` HxWx3xN, `depths` HxWxN (metres), `labels` and `instances` HxWxN (0: unlabelled), `names` Cx1 of classes 1 …,
+`scenes` Nx1. HDF5 holds the axes in reverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import SnellenError
+from snellen.datasets.formats.hdf5 import open_hdf5, read_entry
+from snellen.datasets.formats.walking import folders_holding, name_below
+from snellen.datasets.reading import Note
+from snellen.datasets.scenes import InHdf5, Marked, Seen, Value
+
+FILE = "nyu_depth_v2_labeled.mat"
+
+
+@dataclass(frozen=True)
+class NyuDepth:
+    """Settings of the layout. A thing is one instance of one class; `extra` has its nearest and median depth."""
+
+    name: str = FILE
+
+    def scan(self, root: Path) -> Iterator[Seen | Note]:
+        """See `SceneReader`. Pictures by index. Raises SnellenError without h5py."""
+        base = next(folders_holding(root, (self.name,)), None)
+        if base is None:
+            yield Note("missing", f"no file {self.name}", str(root))
+            return
+        path = base / self.name
+        try:
+            file = open_hdf5(path)
+        except SnellenError as error:
+            if "snellen[sources]" in str(error):
+                raise
+            yield Note("unreadable", "not the file of the dataset", str(error))
+            return
+        with file:
+            try:
+                names = [_text(file, reference) for reference in file["names"][:].reshape(-1)]
+                count = int(file["images"].shape[0])
+            except (KeyError, ValueError, TypeError, OSError, RuntimeError, AttributeError) as error:
+                yield Note("unreadable", "not the file of the dataset", f"{self.name}: {error}; copy it again")
+                return
+            for index in range(count):
+                try:
+                    yield _scene(file, path, f"{name_below(path, root)}#{index}", index, names)
+                except SnellenError as error:
+                    yield Note("unreadable", "entry of the file", str(error))
+
+
+def _scene(file: Any, path: Path, id: str, index: int, names: list[str]) -> Seen:
+    import numpy as np
+
+    read_entry(file, "images", index)  # a damaged entry must be told
+    labels, instances = read_entry(file, "labels", index).T, read_entry(file, "instances", index).T
+    depth = np.asarray(read_entry(file, "depths", index), np.float32).T
+    things: list[Marked] = []
+    lost = 0
+    pairs = np.stack([labels, instances], -1).reshape(-1, 2).astype(np.int64)
+    for kind, number in np.unique(pairs[pairs[:, 0] > 0], axis=0).tolist():
+        if kind > len(names):
+            lost += 1
+            continue
+        mask = (labels == kind) & (instances == number)
+        rows, columns = mask.any(1).nonzero()[0], mask.any(0).nonzero()[0]
+        box = (float(columns[0]), float(rows[0]), float(columns[-1]) + 1, float(rows[-1]) + 1)
+        known = depth[mask & (depth > 0)]
+        extra: dict[str, Value] = {"instance": float(number)}
+        if known.size:
+            extra |= {"nearest_m": float(known.min()), "median_m": float(np.median(known))}
+        things.append(Marked(names[kind - 1], box, float(mask.sum()), extra))
+    size = (int(labels.shape[1]), int(labels.shape[0]))
+    scene = file["scenes"][:].reshape(-1) if "scenes" in file else []
+    attributes: dict[str, Value] = {"scene": _text(file, scene[index])} if index < len(scene) else {}
+    return Seen(record_id=id, picture=InHdf5(path, "images", index), marked=tuple(things), size=size, lost=lost,
+                depth=InHdf5(path, "depths", index), attributes=attributes)  # fmt: skip
+
+
+def _text(file: Any, reference: Any) -> str:
+    """A MATLAB text: numbers of characters behind a reference."""
+    return "".join(chr(int(one)) for one in file[reference][:].reshape(-1))

@@ -1,0 +1,90 @@
+"""Text lists of picture and class: CSV with a header (Products-10K), lines of parts (Product1M)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.datasets.formats.walking import folders_holding, name_below
+from snellen.datasets.reading import Found, Note
+from snellen.datasets.records import InFile
+
+
+@dataclass(frozen=True)
+class ProductList:
+    """Settings of the layout.
+
+    `lists` pairs a list's file name with the folder of its pictures. Lines are cut at `separator`; with `header` the
+    first line names the columns, else columns are numbers from 0. `name` is the picture's column (`suffix` is put
+    behind it), `label` the class's, `group` the one of the object ("" for the one `object`; else "OBJECT GROUP").
+    Where a picture may show several products, `several` stands between them and only pictures of one are taken.
+    """
+
+    object: str
+    lists: tuple[tuple[str, str], ...]
+    name: str
+    label: str
+    group: str = ""
+    separator: str = ","
+    header: bool = True
+    suffix: str = ""
+    several: str = ""
+
+    def scan(self, root: Path) -> Iterator[Found | Note]:
+        """See `Reader`. Lists as declared, lines as they stand; a picture named twice counts once."""
+        bases = list(folders_holding(root, tuple(name for name, _ in self.lists)))
+        if not bases:
+            yield Note("missing", f"no list {' or '.join(name for name, _ in self.lists)}", str(root))
+        for base in bases:
+            for name, folder in self.lists:
+                if (base / name).is_file():
+                    yield from self._list(root, base / name, base / folder)
+                else:
+                    yield Note("odd", "list is not there", name_below(base / name, root))
+
+    def _list(self, root: Path, list_: Path, folder: Path) -> Iterator[Found | Note]:
+        seen = set[str]()
+        try:
+            for number, row in self._rows(list_):
+                where = f"{name_below(list_, root)} line {number}"
+                try:
+                    found = self._row(root, folder, row)
+                except KeyError as error:
+                    yield Note("unreadable", f"line without column {error.args[0]}", where)
+                    continue
+                if isinstance(found, str):
+                    yield Note("left out", found, where)
+                elif not found.id or found.id in seen:
+                    yield Note("odd", "picture named twice or outside the folder", where)
+                else:
+                    seen.add(found.id)
+                    there = isinstance(found.picture, InFile) and found.picture.path.is_file()
+                    yield found if there else Note("missing", "picture of a list", found.id)
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            yield Note("unreadable", "not a list in UTF-8", f"{name_below(list_, root)}: {error}")
+
+    def _rows(self, list_: Path) -> Iterator[tuple[int, dict[str, str]]]:
+        with list_.open(encoding="utf-8-sig", newline="") as lines:
+            if self.header:
+                reader = csv.DictReader(lines, delimiter=self.separator)
+                for row in reader:
+                    yield reader.line_num, {key: cell for key, cell in row.items() if key and isinstance(cell, str)}
+            else:
+                for number, line in enumerate(lines, 1):
+                    if line.strip():
+                        cells = line.rstrip("\r\n").split(self.separator)
+                        yield number, {str(place): cell for place, cell in enumerate(cells)}
+
+    def _row(self, root: Path, folder: Path, row: dict[str, str]) -> Found | str:
+        """The record of a line, or why it is left out. A record without id names no place inside the folder."""
+        name = Path(f"{row[self.name].strip()}{self.suffix}")
+        labels = dict.fromkeys(one.strip() for one in (row[self.label].split(self.several) if self.several else
+                                                       [row[self.label]]) if one.strip())  # fmt: skip
+        if len(labels) != 1:
+            return "several products in one picture" if labels else "no class"
+        object = f"{self.object} {row[self.group].strip()}" if self.group else self.object
+        path = folder / name
+        inside = ".." not in name.parts and not name.is_absolute()
+        return Found(name_below(path, root) if inside else "", InFile(path), next(iter(labels)), object)

@@ -1,0 +1,102 @@
+"""Methods: how views become calls. Each is a pure generator, so that a run can be replayed from its record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from snellen.core.item import Part, ReplySpec, View
+from snellen.core.prompt import Prompt
+from snellen.core.sheet import read_sheet
+from snellen.core.suite import Talk
+from snellen.presentation.presenters import Present, PresentMany, plain
+from snellen.scoring.answers import read_json_objects
+
+
+def alone(views: Sequence[View]) -> list[tuple[View, ...]]:
+    """Every view in a talk of its own."""
+    return [(view,) for view in views]
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    """One view, one prompt, and the reply is the answer."""
+
+    present: Present = plain
+    name: str = "one-by-one"
+    version: int = 1
+
+    def together(self, views: Sequence[View]) -> list[tuple[View, ...]]:
+        """Every view on its own."""
+        return alone(views)
+
+    def ask(self, views: tuple[View, ...]) -> Talk:
+        """One call."""
+        (view,) = views
+        (reply,) = yield (Prompt(self.present(view), views),)
+        return {view.item_id: reply.text}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All questions about `samples` stimuli in one prompt, answered on one JSON sheet (`core.sheet`).
+
+    With `by_question`, one question about them a prompt.
+    """
+
+    samples: int
+    present: PresentMany
+    by_question: bool = False
+    name: str = "sheet"
+    version: int = 1
+
+    def together(self, views: Sequence[View]) -> list[tuple[View, ...]]:
+        """Stimuli in the order of the task, `samples` at a time, with all their questions."""
+        place = {stimulus: n for n, stimulus in enumerate(dict.fromkeys(view.stimulus_id for view in views))}
+        pages: dict[tuple[int, str], list[View]] = {}
+        for view in views:
+            page = place[view.stimulus_id] // self.samples, view.question if self.by_question else ""
+            pages.setdefault(page, []).append(view)
+        return [tuple(page) for page in pages.values()]
+
+    def ask(self, views: tuple[View, ...]) -> Talk:
+        """One call; a reply without JSON answers nothing, unless there is one cell only."""
+        (reply,) = yield (Prompt(self.present(views), views),)
+        answers = read_sheet(views, read_json_objects(reply.text))
+        if len(views) == 1 and answers[views[0].item_id] is None:
+            return {views[0].item_id: reply.text}  # a sheet of one cell may be answered plainly
+        return answers
+
+
+@dataclass(frozen=True)
+class PerceiveThenClassify:
+    """Describe every picture of support and query on its own, then answer from the words and the query picture.
+
+    `perceive` presents one picture; `classify` presents the view, whose demos hold captions in place of pictures, and
+    is told what was said of the query.
+    """
+
+    perceive: Present
+    classify: Callable[[View, str], tuple[Part, ...]]
+    question: str
+    name: str = "perceive-then-classify"
+    version: int = 1
+
+    def together(self, views: Sequence[View]) -> list[tuple[View, ...]]:
+        """Every view on its own."""
+        return alone(views)
+
+    def ask(self, views: tuple[View, ...]) -> Talk:
+        """One call a picture, all at once, then one more."""
+        (view,) = views
+        pictures = [*(one for demo in view.support for one in demo.media), *view.query]
+        spec = ReplySpec("description")
+        looks = [View(view.item_id, p.sha256, view.task, self.question, (p,), spec) for p in pictures]
+        heard = iter((yield tuple(Prompt(self.perceive(look), (look,)) for look in looks)) if looks else ())
+        support = tuple(
+            replace(demo, media=(), caption="\n".join(next(heard).text for _ in demo.media)) for demo in view.support
+        )
+        told = "\n".join(reply.text for reply in heard)
+        words = replace(view, support=support)
+        (reply,) = yield (Prompt(self.classify(words, told), (words,)),)
+        return {view.item_id: reply.text}

@@ -1,0 +1,146 @@
+"""How likely a text is behind another, from a causal language model: VLM²-Bench's salient score and its like.
+
+A view of kind `number` without media: the question is the context C, the text of its one option, whose key is
+`continuation`, is the continuation P. The reply is the mean log-probability of P's tokens,
+S = (1/|P|) Σ_i log p(p_i | C, p_<i) (VLM²-Bench, equation 1), natural logarithm, six digits; `Reply.numbers` are the
+terms of the sum.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from snellen.core.item import View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.sheet import answer_views
+from snellen.core.subject import Base
+from snellen.subjects.construction_models.checkpoints import (
+    load_model,
+    needed,
+    read_config,
+    read_tokenizer,
+    weights_digest,
+)
+
+CONTINUATION = "continuation"
+"""The key of the one option that holds the continuation."""
+DTYPES = ("auto", "float32", "float16", "bfloat16")
+
+
+def told_apart(view: View) -> tuple[str, str] | str:
+    """(context, continuation) of a view, or why it has none."""
+    if view.reply.kind != "number":
+        return f"asked for an answer of kind {view.reply.kind}, but a log-probability is a number"
+    if next(view.media(), None) is not None:
+        return "reads text alone, and this shows media"
+    if [option.key for option in view.options] != [CONTINUATION]:
+        return f"needs exactly one option, with the key {CONTINUATION!r}: the text whose probability is asked for"
+    if not (view.question and view.options[0].text):
+        return "needs a context (the question) and a continuation, neither of them empty"
+    return view.question, view.options[0].text
+
+
+def mean_text(total: float, count: int) -> str:
+    """The reply: a sum of log-probabilities over a number of tokens."""
+    return f"{total / count:.6f}"
+
+
+@dataclass(frozen=True)
+class CausalModel:
+    """A causal language model of transformers at `path`, a folder or a hub id.
+
+    Context and continuation are made tokens of apart, as in the paper's pseudocode: the context with the tokenizer's
+    usual special tokens, the continuation without any.
+
+    `paper_off_by_one` follows the pseudocode (Algorithm 1) to the letter, not equation 1: the continuation is encoded
+    like the context, its first token is neither scored nor shown to the model, and the sum of the others is divided by
+    the count of all. Where the tokenizer begins a text with a mark (Llama) that mark is what is left out, and only the
+    divisor is one too many; elsewhere it is the first piece of the text.
+    """
+
+    path: str
+    device: str = "cpu"
+    dtype: str = "float32"
+    paper_off_by_one: bool = False
+
+    @property
+    def who(self) -> str:
+        """The subject's kind and name, for messages."""
+        return f"logprob:hf/{self.path}"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that changes log-probabilities."""
+        told = {"logprob": "hf", "version": 1, "weights": weights_digest(self.who, self.path), "dtype": self.dtype}
+        told["paper_off_by_one"] = self.paper_off_by_one
+        return told | ({} if self.device == "cpu" else {"device": self.device})
+
+    def tokens(self, context: str, continuation: str) -> tuple[list[int], list[int], int]:
+        """Tokens of the context, those of the continuation that are scored, and by how many the sum is divided."""
+        encode = read_tokenizer(self.who, self.path)
+        before = list(encode(context).input_ids)
+        behind = list(encode(continuation, add_special_tokens=self.paper_off_by_one).input_ids)
+        return before, behind[1:] if self.paper_off_by_one else behind, len(behind)
+
+    def too_long(self, context: str, continuation: str) -> str | None:
+        """Why the model cannot read this at once, or None."""
+        before, behind, count = self.tokens(context, continuation)
+        if not before or not count:
+            return "context or continuation has no token"
+        room = getattr(read_config(self.who, self.path), "max_position_embeddings", None)
+        if room is not None and len(before) + len(behind) > room:
+            return f"reads at most {room} tokens, and this has {len(before) + len(behind)}"
+        return None
+
+    def log_probabilities(self, before: Sequence[int], behind: Sequence[int]) -> tuple[float, ...]:
+        """log p of every token of `behind` after `before` and those ahead of it; one pass, softmax in float32."""
+        if not behind:
+            return ()
+        torch = needed("torch", self.who, "models")
+        model = load_model(self.who, "AutoModelForCausalLM", self.path, self.device, self.dtype)
+        tokens = torch.tensor([[*before, *behind]], device=self.device)
+        with torch.inference_mode():
+            logits = model(input_ids=tokens, use_cache=False).logits[0, len(before) - 1 : -1]
+            told = logits.float().log_softmax(-1).gather(1, tokens[0, len(before) :, None])[:, 0]
+        return tuple(float(number) for number in told.cpu())
+
+
+@dataclass(frozen=True)
+class LogProbSubject(Base):
+    """A causal language model as a subject: the mean log-probability of a continuation."""
+
+    model: CausalModel
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Decline views that hold no context and continuation, and what is longer than the model reads."""
+        for view in prompt.views:
+            told = told_apart(view)
+            if reason := told if isinstance(told, str) else self.model.too_long(*told):
+                return reason
+        return None if prompt.views else "nothing to read"
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """One pass a view, in a thread of its own."""
+        return await asyncio.to_thread(self._reply, prompt)
+
+    def _reply(self, prompt: Prompt) -> Reply:
+        numbers: list[float] = []
+        read = 0
+
+        def measure(view: View) -> str:
+            nonlocal read
+            told = told_apart(view)
+            assert not isinstance(told, str), told
+            before, behind, count = self.model.tokens(*told)
+            terms = self.model.log_probabilities(before, behind)
+            numbers.extend(terms)
+            read += len(before) + len(behind)
+            return mean_text(sum(terms), count)
+
+        return Reply(answer_views(prompt.views, measure), numbers=tuple(numbers), tokens_in=read)

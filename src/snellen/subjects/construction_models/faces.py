@@ -1,0 +1,127 @@
+"""Face detectors whose weights lie in a Python package: no download."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from snellen.subjects.construction_models.boxes import Found
+from snellen.subjects.construction_models.checkpoints import needed
+from snellen.subjects.encoders.loading import file_sha256, once
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+FACES = frozenset({"face", "faces", "a face", "human face", "human faces", "a human face"})
+"""What may be looked for."""
+WINDOW = 24
+"""Pixels: the window on which the cascade was trained, and so the smallest face."""
+
+
+def only_faces(question: str) -> str | None:
+    """Why a face detector does not look for this, or None."""
+    asked = question.strip().rstrip(".").strip().lower()
+    if asked in FACES:
+        return None
+    return f"finds faces alone, not {question[:60]!r}" if asked else "finds faces alone, not everything"
+
+
+@dataclass(frozen=True)
+class CascadeFaces:
+    """Frontal faces by a cascade of local binary patterns (scikit-image's, trained by OpenCV).
+
+    A window grows by `scale_factor` from `smallest` (a share of the picture's shorter side, at least 24 pixels) to the
+    whole side, and moves by `step_ratio`. Where at least `min_neighbors` windows agree, there is a face; fewer find
+    more faces, and more that are none. It knows no degrees: every score is 1, the largest box comes first. Boxes are
+    square, from the brows to the chin; faces from the side are not found.
+    """
+
+    scale_factor: float = 1.1
+    step_ratio: float = 1.0
+    min_neighbors: int = 10
+    smallest: float = 0.1
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that changes boxes."""
+        return {"detector": "face", "version": 1, "weights": file_sha256(_cascade_file()), **vars(self)}
+
+    def refuses(self, question: str) -> str | None:
+        """Everything but faces."""
+        return only_faces(question)
+
+    def find(self, picture: Image.Image, question: str) -> list[Found]:
+        """The faces, in pixels of the picture."""
+        short = min(picture.size)
+        least = max(WINDOW, round(self.smallest * short))
+        if least > short:
+            return []
+        held = _cascade().detect_multi_scale(
+            img=np.asarray(picture.convert("RGB")),
+            scale_factor=self.scale_factor,
+            step_ratio=self.step_ratio,
+            min_size=(least, least),
+            max_size=(short, short),
+            min_neighbor_number=self.min_neighbors,
+        )
+        return [Found((one["c"], one["r"], one["c"] + one["width"], one["r"] + one["height"]), "face") for one in held]
+
+
+@dataclass(frozen=True)
+class BlazeFaces:
+    """Faces by BlazeFace, from the wheel of mediapipe (Apache-2.0).
+
+    `model` is `short` (faces within about two metres of the camera) or `full` (about five). Boxes reach from the brows
+    to the chin.
+    """
+
+    threshold: float = 0.5
+    model: str = "short"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that changes boxes; the weights come with the package."""
+        return {"detector": "mediapipe-face", "version": 1, "mediapipe": _mediapipe().__version__, **vars(self)}
+
+    def refuses(self, question: str) -> str | None:
+        """Everything but faces."""
+        return only_faces(question)
+
+    def find(self, picture: Image.Image, question: str) -> list[Found]:
+        """The faces, in pixels of the picture. Every call has a graph of its own: one cannot be shared by threads."""
+        faces = _mediapipe().solutions.face_detection
+        told = {"model_selection": ("short", "full").index(self.model), "min_detection_confidence": self.threshold}
+        with warnings.catch_warnings(), faces.FaceDetection(**told) as detection:
+            warnings.filterwarnings("ignore", message="SymbolDatabase.GetPrototype")  # of protobuf, about mediapipe
+            held = detection.process(np.ascontiguousarray(picture.convert("RGB"))).detections or ()
+            return [_blaze(one, picture.size) for one in held]
+
+
+def _blaze(detection: Any, size: tuple[int, int]) -> Found:
+    """A detection in fractions of the picture's width and height, in pixels."""
+    (width, height), box = size, detection.location_data.relative_bounding_box
+    x, y = box.xmin * width, box.ymin * height
+    return Found((x, y, x + box.width * width, y + box.height * height), "face", float(detection.score[0]))
+
+
+def _cascade_file() -> Path:
+    from skimage import data
+
+    named: Any = data.lbp_frontal_face_cascade_filename
+    return Path(named())
+
+
+@once
+def _cascade() -> Any:
+    from skimage.feature import Cascade
+
+    return Cascade(str(_cascade_file()))
+
+
+def _mediapipe() -> Any:
+    return needed("mediapipe", "detector:mediapipe-face", "faces")

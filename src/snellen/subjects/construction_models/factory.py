@@ -1,0 +1,158 @@
+"""From `hf/PATH?threshold=0.3` after `detector:` or `logprob:` to a subject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from snellen.core.condition import near
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.subject import Subject, SubjectCard
+from snellen.subjects.construction_models.boxes import DetectorSubject
+from snellen.subjects.construction_models.continuation import DTYPES, CausalModel, LogProbSubject
+from snellen.subjects.construction_models.faces import BlazeFaces, CascadeFaces
+from snellen.subjects.construction_models.served import ServedLogProb, open_client
+from snellen.subjects.construction_models.zero_shot import OWLS, ZeroShotDetector
+
+DETECTORS = ("face", "mediapipe-face", "hf/PATH_OR_ID")
+LOGPROBS = ("hf/PATH_OR_ID", "openai-api/SERVICE/MODEL")
+GROUNDED_THRESHOLD, OWL_THRESHOLD = 0.25, 0.1
+"""What transformers' own post-processing takes where it is told nothing."""
+
+
+def make_detector(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()) -> Subject:
+    """The subject `detector:NAME?SETTINGS`. `items` is not looked at.
+
+    Raises SnellenError for an unknown name, setting or value, and where an extra, a model or a file is missing.
+    """
+    if name == "face":
+        return _detector(name, settings, _cascade(settings))
+    if name == "mediapipe-face":
+        return _detector(name, settings, _blaze(settings))
+    if name.startswith("hf/") and name != "hf/":
+        return _detector(name, settings, _zero_shot(name.removeprefix("hf/"), settings))
+    raise SnellenError(f"no detector {name!r}; {near(name, DETECTORS)}")
+
+
+def make_logprob(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()) -> Subject:
+    """The subject `logprob:NAME?SETTINGS`. `items` is not looked at.
+
+    Raises SnellenError for an unknown name, setting or value, and where an extra, a model or a key is missing.
+    """
+    who = f"logprob:{name}"
+    if name.startswith("hf/") and name != "hf/":
+        read = _Settings(who, settings, ("device", "dtype", "paper_off_by_one"))
+        dtype = read.one_of("dtype", DTYPES, "float32")
+        off = read.one_of("paper_off_by_one", ("0", "1"), "0") == "1"
+        model = CausalModel(name.removeprefix("hf/"), settings.get("device", "cpu"), dtype, off)
+        return LogProbSubject(_card(who, settings, model.settings, accepts=frozenset()), model)
+    kind, _, served = name.partition("/")
+    service, _, told = served.partition("/")
+    if kind != "openai-api" or not (service and told):
+        raise SnellenError(f"no log-probabilities from {name!r}; write logprob: and one of {', '.join(LOGPROBS)}")
+    if "paper_off_by_one" in settings:
+        raise SnellenError(f"{who}: paper_off_by_one leaves a token out, which no server does; use logprob:hf/")
+    read = _Settings(who, settings, ("attempts", "timeout", "at_once"))
+    attempts, at_once = read.whole("attempts", 1, 100, 5), read.whole("at_once", 1, 1000, 4)
+    client = open_client(who, service, read.whole("timeout", 1, 3600, 120))
+    held = {"logprob": "openai-api", "version": 1, "model": name}
+    card = replace(_card(who, {}, held, accepts=frozenset()), at_once=at_once)
+    return ServedLogProb(card, client, told, attempts)
+
+
+def _cascade(settings: Mapping[str, str]) -> CascadeFaces:
+    read = _Settings("detector:face", settings, ("scale_factor", "step_ratio", "min_neighbors", "smallest"))
+    usual = CascadeFaces()
+    return CascadeFaces(
+        read.number("scale_factor", 1.01, 4.0, usual.scale_factor),
+        read.number("step_ratio", 1.0, 4.0, usual.step_ratio),
+        read.whole("min_neighbors", 1, 1000, usual.min_neighbors),
+        read.number("smallest", 0.0, 1.0, usual.smallest),
+    )
+
+
+def _blaze(settings: Mapping[str, str]) -> BlazeFaces:
+    read = _Settings("detector:mediapipe-face", settings, ("threshold", "model"))
+    usual = BlazeFaces()
+    return BlazeFaces(
+        read.number("threshold", 0.0, 1.0, usual.threshold), read.one_of("model", ("short", "full"), usual.model)
+    )
+
+
+def _zero_shot(path: str, settings: Mapping[str, str]) -> ZeroShotDetector:
+    owl = ZeroShotDetector(path, 0.0).family in OWLS
+    known = ("threshold", "vocabulary", "device") if owl else ("threshold", "text_threshold", "vocabulary", "device")
+    read = _Settings(f"detector:hf/{path}", settings, known)
+    return ZeroShotDetector(
+        path,
+        read.number("threshold", 0.0, 1.0, OWL_THRESHOLD if owl else GROUNDED_THRESHOLD),
+        None if owl else read.number("text_threshold", 0.0, 1.0, GROUNDED_THRESHOLD),
+        _vocabulary(Path(settings["vocabulary"])) if "vocabulary" in settings else (),
+        settings.get("device", "cpu"),
+    )
+
+
+def _vocabulary(path: Path) -> tuple[str, ...]:
+    """The names of a file, one a line, lower case, each once. Raises SnellenError where there is none."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SnellenError(f"{path}: not a readable vocabulary ({error}); write one name a line") from error
+    names = [" ".join(line.split()).lower() for line in lines]
+    for number, name in enumerate(names, 1):
+        if "." in name:
+            raise SnellenError(f"{path}:{number}: a full stop ends a name; write {name.replace('.', '')!r}")
+    if not any(names):
+        raise SnellenError(f"{path}: holds no name; write one a line")
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _detector(name: str, settings: Mapping[str, str], detector: Any) -> DetectorSubject:
+    who = f"detector:{name}"
+    return DetectorSubject(_card(who, settings, detector.settings, accepts=frozenset({"picture"})), detector)
+
+
+def _card(who: str, settings: Mapping[str, str], held: Mapping[str, Any], accepts: frozenset[str]) -> SubjectCard:
+    """One call at a time: a big model keeps the whole device busy by itself."""
+    told = [f"{key}={settings[key]}" for key in sorted(settings) if key != "device"]
+    name = who + ("?" + "&".join(told) if told else "")
+    return SubjectCard(name, dict(held), accepts, at_once=1, reads="views", attributes={"family": "tool"})
+
+
+class _Settings:
+    """Settings as written, read one by one. Raises SnellenError for an unknown name or a value that is none."""
+
+    def __init__(self, who: str, told: Mapping[str, str], known: Sequence[str]) -> None:
+        self.who, self.told = who, told
+        for name in told:
+            if name not in known:
+                raise SnellenError(f"{who} has no setting {name!r}; {near(name, known)}")
+
+    def number(self, name: str, low: float, high: float, usual: float, kind: str = "number") -> float:
+        """A number from low to high."""
+        if name not in self.told:
+            return usual
+        try:
+            value = float(self.told[name])
+        except ValueError:
+            value = float("nan")
+        if not low <= value <= high or (kind == "whole number" and value != int(value)):
+            raise self._wrong(name, f"a {kind} from {low:g} to {high:g}")
+        return value
+
+    def whole(self, name: str, low: int, high: int, usual: int) -> int:
+        """A whole number from low to high."""
+        return int(self.number(name, low, high, usual, "whole number"))
+
+    def one_of(self, name: str, values: Sequence[str], usual: str) -> str:
+        """One of these words."""
+        value = self.told.get(name, usual)
+        if value not in values:
+            raise self._wrong(name, f"one of {', '.join(values)}")
+        return value
+
+    def _wrong(self, name: str, wanted: str) -> SnellenError:
+        return SnellenError(f"{self.who}: {name} must be {wanted}, not {self.told[name]!r}")

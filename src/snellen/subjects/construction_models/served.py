@@ -1,0 +1,129 @@
+"""The log-probability of a continuation from an OpenAI-compatible server, by its completions endpoint with `echo`.
+
+vLLM gives the log-probabilities of a prompt; llama.cpp's own server refuses `echo` (issue 27174 of ggml-org/llama.cpp),
+and so do hosted chat models. The server makes tokens of context and continuation together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.item import View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.sheet import answer_views
+from snellen.core.subject import Base
+from snellen.subjects.chat.retry import Trouble, trouble, wait_seconds
+from snellen.subjects.construction_models.checkpoints import needed
+from snellen.subjects.construction_models.continuation import mean_text, told_apart
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+
+@dataclass(frozen=True)
+class ServedLogProb(Base):
+    """A served language model. `attempts` is tries a call, `first_wait` seconds before the second, then doubling."""
+
+    client: OpenAI
+    model: str
+    attempts: int = 5
+    first_wait: float = 1.0
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Decline views that hold no context and continuation."""
+        for view in prompt.views:
+            if isinstance(told := told_apart(view), str):
+                return told
+        return None if prompt.views else "nothing to read"
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """One request a view. Raises CallFailed where the server fails, or says nothing that can be used."""
+        texts: dict[str, str] = {}
+        numbers: list[float] = []
+        read, served = 0, ""
+        for view in prompt.views:
+            told = told_apart(view)
+            assert not isinstance(told, str), told
+            given = await self._ask("".join(told), rng)
+            terms = continuation_terms(given, told[1])
+            texts[view.item_id] = mean_text(sum(terms), len(terms))
+            numbers += terms
+            read, served = read + (given.usage.prompt_tokens if given.usage else 0), str(given.model or "")
+
+        def say(view: View) -> str:
+            return texts[view.item_id]
+
+        return Reply(answer_views(prompt.views, say), numbers=tuple(numbers), model=served, tokens_in=read)
+
+    async def _ask(self, text: str, rng: np.random.Generator) -> Any:
+        failed = 0
+        while isinstance(outcome := await asyncio.to_thread(self._once, text), Trouble):
+            failed += 1
+            if not outcome.again or failed == self.attempts:
+                raise CallFailed(f"{outcome.reason} (attempt {failed})")
+            await asyncio.sleep(wait_seconds(failed, outcome.after, self.first_wait, rng))
+        return outcome
+
+    def _once(self, text: str) -> Any:
+        """The completion, or what stood in its way. Temperature 1 leaves the probabilities as the model has them."""
+        from openai import APIConnectionError, OpenAIError
+
+        try:
+            return self.client.completions.create(
+                model=self.model, prompt=text, echo=True, logprobs=1, max_tokens=0, temperature=1.0
+            )
+        except (OpenAIError, ValueError) as error:
+            return trouble(error, isinstance(error, APIConnectionError))
+
+
+def continuation_terms(given: Any, continuation: str) -> list[float]:
+    """log p of every token of the continuation, which ends the text that was sent.
+
+    The tokens are found by `text_offset`, counted from the end: some servers count the mark that begins a text, others
+    do not. Raises CallFailed where a token lies across the border of context and continuation, or they do not spell it.
+    """
+    told = given.choices[0].logprobs if given.choices else None
+    if told is None or not told.tokens or told.text_offset is None or told.token_logprobs is None:
+        raise CallFailed(
+            "the server gave no log-probabilities of the prompt; it must support echo with logprobs (vLLM)"
+        )
+    ends = [*told.text_offset[1:], told.text_offset[-1] + len(told.tokens[-1])]
+    border = ends[-1] - len(continuation)
+    for token, start, end in zip(told.tokens, told.text_offset, ends, strict=True):
+        if start < border < end:
+            raise CallFailed(
+                f"the token {token!r} lies across the border of context and continuation; end the context"
+                " where a token ends, for example before a space"
+            )
+    rows = zip(told.tokens, told.text_offset, told.token_logprobs, strict=True)
+    held = [(token, number) for token, start, number in rows if start >= border]
+    if "".join(token for token, _ in held) != continuation:
+        raise CallFailed(
+            f"the server's last tokens do not spell the continuation {continuation[:60]!r}; it must echo the"
+            " prompt as it is and write nothing of its own"
+        )
+    terms = [number for _, number in held if number is not None]
+    if len(terms) < len(held):
+        raise CallFailed("the server gave a token of the continuation without its log-probability")
+    return terms
+
+
+def open_client(who: str, service: str, timeout: int) -> OpenAI:
+    """The client of a service, by SERVICE_BASE_URL and SERVICE_API_KEY. Raises SnellenError where one is not set."""
+    openai = needed("openai", who, "chat")
+    prefix = service.upper().replace("-", "_")
+    told = {name: os.environ.get(f"{prefix}_{name}", "") for name in ("BASE_URL", "API_KEY")}
+    for name, value in told.items():
+        if not value:
+            raise SnellenError(f"{who}: {prefix}_{name} is not set in the environment")
+    made: OpenAI = openai.OpenAI(
+        base_url=told["BASE_URL"], api_key=told["API_KEY"], timeout=float(timeout), max_retries=0
+    )
+    return made

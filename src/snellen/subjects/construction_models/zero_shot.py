@@ -1,0 +1,191 @@
+"""Detectors that find what a phrase names: Grounding DINO, OWL-ViT and OWLv2 through transformers.
+
+Their boxes are fractions of what the model saw of the picture: the picture itself, except for OWLv2, which pads it at
+the right and below to a square first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.subjects.construction_models.boxes import Found
+from snellen.subjects.construction_models.checkpoints import (
+    load_model,
+    needed,
+    read_config,
+    read_image_processor,
+    read_tokenizer,
+    weights_digest,
+)
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+GROUNDED = ("grounding-dino", "mm-grounding-dino")
+OWLS = ("owlvit", "owlv2")
+FAMILIES = (*GROUNDED, *OWLS)
+"""`model_type` of what can be asked here."""
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+def phrases_of(text: str) -> tuple[str, ...]:
+    """The phrases of a question, lower case; full stops separate them, as Grounding DINO was trained."""
+    told = (" ".join(phrase.split()).lower() for phrase in text.split("."))
+    return tuple(phrase for phrase in told if phrase)
+
+
+@dataclass(frozen=True)
+class ZeroShotDetector:
+    """A model at `path`, a folder or a hub id.
+
+    A box counts where its best score lies above `threshold`. Of a Grounding DINO box the label is the phrase its best
+    token belongs to: of a question those of its words above `text_threshold`, of the vocabulary the whole name. OWL
+    models score whole phrases, so there is no text threshold. `vocabulary` are the names looked for where the question
+    is empty; names that do not fit into one prompt are looked for in several. Nothing is suppressed: boxes may overlap.
+    """
+
+    path: str
+    threshold: float
+    text_threshold: float | None = None
+    vocabulary: tuple[str, ...] = ()
+    device: str = "cpu"
+
+    @property
+    def who(self) -> str:
+        """The subject's kind and name, for messages."""
+        return f"detector:hf/{self.path}"
+
+    @property
+    def family(self) -> str:
+        """The `model_type`. Raises SnellenError for one that is none of FAMILIES."""
+        told = str(read_config(self.who, self.path).model_type)
+        if told not in FAMILIES:
+            raise SnellenError(f"{self.who}: {told} is no detector known here; known are {', '.join(FAMILIES)}")
+        return told
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that changes boxes; processor and configuration are in the digest of the weights."""
+        told = {"detector": "hf", "version": 1, "weights": weights_digest(self.who, self.path)}
+        told |= {"processor": type(read_image_processor(self.who, self.path)).__name__, "threshold": self.threshold}
+        told |= {} if self.text_threshold is None else {"text_threshold": self.text_threshold}
+        told |= {"vocabulary": digest(list(self.vocabulary), 12)} if self.vocabulary else {}
+        return told | ({} if self.device == "cpu" else {"device": self.device})
+
+    def refuses(self, question: str) -> str | None:
+        """Nothing to look for, or a phrase that is longer than the model reads."""
+        phrases = phrases_of(question) or self.vocabulary
+        if not phrases:
+            return "an empty question asks for everything; name the things in a file, as in ?vocabulary=FILE"
+        tokens, room = read_tokenizer(self.who, self.path), self._room()
+        for phrase in phrases:
+            if len(tokens(phrase if self.family in OWLS else _written([phrase])).input_ids) > room:
+                return f"reads at most {room} tokens at once, and {phrase[:60]!r} is longer"
+        return None
+
+    def find(self, picture: Image.Image, question: str) -> list[Found]:
+        """What lies above the thresholds, in pixels of the picture."""
+        asked = phrases_of(question)
+        if self.family in OWLS:
+            return self._owl(picture, asked or self.vocabulary)
+        chunks = self._chunks(asked or self.vocabulary)
+        return [one for chunk in chunks for one in self._grounded(picture, chunk, whole=not asked)]
+
+    def _room(self) -> int:
+        config = read_config(self.who, self.path)
+        if self.family in OWLS:
+            return int(config.text_config.max_position_embeddings)
+        return int(config.max_text_len)
+
+    def _chunks(self, phrases: Sequence[str]) -> Iterator[list[str]]:
+        """As many phrases as fit into one prompt, and so on."""
+        tokens, room, chunk = read_tokenizer(self.who, self.path), self._room(), list[str]()
+        for phrase in phrases:
+            if chunk and len(tokens(_written([*chunk, phrase])).input_ids) > room:
+                yield chunk
+                chunk = []
+            chunk.append(phrase)
+        yield chunk
+
+    def _grounded(self, picture: Image.Image, phrases: Sequence[str], whole: bool) -> list[Found]:
+        """Grounding DINO: a score for every box and token of the prompt."""
+        tokenizer, text = read_tokenizer(self.who, self.path), _written(phrases)
+        tokens = tokenizer(text, return_tensors="pt", return_token_type_ids=True, return_offsets_mapping=True)
+        spans = tokens.pop("offset_mapping")[0].tolist()
+        owners = _owners(spans, phrases)
+        scores, boxes = self._look(picture, tokens)
+        found = []
+        for row in np.flatnonzero(scores.max(1) > self.threshold):
+            held = np.where(owners >= 0, scores[row, : len(owners)], -1.0)
+            phrase = int(owners[held.argmax()])
+            assert self.text_threshold is not None
+            sure = [spans[place] for place in np.flatnonzero((owners == phrase) & (held > self.text_threshold))]
+            label = phrases[phrase] if whole else _words(text, sure)
+            found.append(_found(boxes[row], picture.size, label, scores[row].max()))
+        return found
+
+    def _owl(self, picture: Image.Image, phrases: Sequence[str]) -> list[Found]:
+        """OWL-ViT and OWLv2: a score for every box and phrase."""
+        tokenizer = read_tokenizer(self.who, self.path)
+        tokens = tokenizer(list(phrases), padding="max_length", max_length=self._room(), return_tensors="pt")
+        scores, boxes = self._look(picture, tokens)
+        seen = (max(picture.size),) * 2 if self.family == "owlv2" else picture.size
+        rows = np.flatnonzero(scores.max(1) > self.threshold)
+        return [_found(boxes[row], seen, phrases[scores[row].argmax()], scores[row].max()) for row in rows]
+
+    def _look(self, picture: Image.Image, tokens: Any) -> tuple[Floats, Floats]:
+        """Scores (boxes, tokens or phrases) and boxes (boxes, 4) as centre x, centre y, width, height in fractions."""
+        torch = needed("torch", self.who, "models")
+        model = load_model(self.who, "AutoModelForZeroShotObjectDetection", self.path, self.device, "float32")
+        pixels = read_image_processor(self.who, self.path)(images=[picture], return_tensors="pt")
+        words = {key: tokens[key] for key in ("input_ids", "attention_mask", "token_type_ids") if key in tokens}
+        if self.family in OWLS:
+            words.pop("token_type_ids", None)
+        with torch.inference_mode():
+            out = model(**pixels.to(self.device), **{key: value.to(self.device) for key, value in words.items()})
+        return _array(out.logits[0].float().sigmoid()), _array(out.pred_boxes[0])
+
+
+def _written(phrases: Sequence[str]) -> str:
+    """A prompt as Grounding DINO was trained: lower case, every phrase ends with a full stop."""
+    return " ".join(f"{phrase}." for phrase in phrases)
+
+
+def _owners(spans: Sequence[tuple[int, int]], phrases: Sequence[str]) -> NDArray[np.intp]:
+    """For every token, by its (first, behind last) letter in the prompt, the phrase it belongs to; -1: none."""
+    owners, start = np.full(len(spans), -1, np.intp), 0
+    for number, phrase in enumerate(phrases):
+        end = start + len(phrase)
+        inside = [place for place, (first, last) in enumerate(spans) if start <= first < last <= end]
+        owners[inside] = number
+        start = end + len(". ")
+    return owners
+
+
+def _words(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """These pieces of a text; those that follow on each other stay one word."""
+    told, before = "", -1
+    for first, last in spans:
+        told += (" " if told and first != before else "") + text[first:last]
+        before = last
+    return told
+
+
+def _found(box: Floats, seen: tuple[int, int], label: str, score: float) -> Found:
+    """A box of fractions of (width, height) of what was seen, in pixels."""
+    width, height = seen
+    x, y, w, h = (float(number) for number in box)
+    corners = ((x - w / 2) * width, (y - h / 2) * height, (x + w / 2) * width, (y + h / 2) * height)
+    return Found(corners, label, float(score))
+
+
+def _array(values: Any) -> Floats:
+    return np.asarray(values.float().cpu().numpy(), dtype=np.float64)

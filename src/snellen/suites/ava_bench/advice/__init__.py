@@ -1,0 +1,1 @@
+"""AVA-Bench: which encoder suits a user's own questions."""

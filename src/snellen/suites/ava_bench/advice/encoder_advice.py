@@ -1,0 +1,141 @@
+"""Which encoder for my task: the pieces of a report that is given tags of questions (`--input tags=RUN`).
+
+`weights.py` says what is computed, `questions.py` how the tags come about and are spot-checked (`--input tag-check=…`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from snellen.analysis.cells import DASH, listed
+from snellen.analysis.section import Piece, Run
+from snellen.core.errors import SnellenError
+from snellen.core.runfolder import ArmCard
+from snellen.core.seeds import stream
+from snellen.suites.ava_bench.advice.ability_profile import (
+    Checked,
+    Recommended,
+    Tagged,
+    recommended,
+    spot_checked,
+    weights_of,
+)
+from snellen.suites.ava_bench.advice.recipe import (
+    CHECK_COMMANDS,
+    TAG_CHECK,
+    TAG_COMMANDS,
+    TAGS,
+    read_decisions,
+    read_tagged,
+)
+from snellen.suites.ava_bench.report.run_view import ability_of, complete, span, tasks_of
+
+REPORT_INPUTS = (TAGS, TAG_CHECK)
+TITLE = "Which encoder for my task"
+
+
+@dataclass(frozen=True)
+class Given:
+    """Tags without those that a spot check dropped, what is to be said of them, and the weights they come to."""
+
+    tagged: Tagged
+    said: str
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of every ability that is needed, adding up to 1."""
+        return weights_of(self.tagged.abilities)
+
+
+def pieces(run: Run, arms: Sequence[ArmCard]) -> Iterator[Piece]:
+    """A ranking of the arms for the task, and the weights behind it; nothing where a report is given no tags.
+
+    Raises SnellenError where tags or check cannot be read, and where no question needs any ability.
+    """
+    if TAGS not in run.inputs:
+        if TAG_CHECK in run.inputs:
+            raise SnellenError(
+                f"--input {TAG_CHECK}: a check of which tags? Give --input {TAGS}=TAGS too; {TAG_COMMANDS}"
+            )
+        return
+    given = read_given(run)
+    tasks = [task for task in tasks_of(run, arms) if task in given.weights]
+    compared = complete(run, arms, tasks) if tasks else []
+    if len(compared) < 2:
+        told = f"fewer than two subjects have scores in all of {listed(tasks or given.weights)}"
+        yield Piece(TITLE, f"No ranking: {told}. Run these tasks of ava-bench.", None, None, "task-ranking")
+        yield needs(given, {})
+        return
+    rng = stream("ava-bench", "task", *(arm.subject for arm in compared))
+    abilities = [ability_of(run, task, compared) for task in tasks]
+    best = recommended([arm.subject for arm in compared], abilities, given.tagged.abilities, rng)
+    missing = [arm.subject for arm in arms if arm not in compared]
+    yield ranking(given, best, missing)
+    yield needs(given, best.weights)
+
+
+def read_given(run: Run) -> Given:
+    """The tags that the report was given, and what is to be said of them and their check."""
+    tagged, work = read_tagged(run.inputs[TAGS])
+    none = sum(not told for told in tagged.abilities.values())
+    said = f"Tags by {tagged.author}: {len(tagged.abilities)} of {len(work.items)} questions have tags that can be read"
+    said += f", {none} of them needing none of the fourteen abilities" if none else ""
+    said += f"; {len(tagged.unread)} unread" if tagged.unread else ""
+    if TAG_CHECK not in run.inputs:
+        return Given(tagged, f"{said}. Nobody checked the tags: {CHECK_COMMANDS}, and give it as --input {TAG_CHECK}.")
+    decisions = read_decisions(run.inputs[TAG_CHECK], tagged, work)
+    left, checked = spot_checked(tagged, decisions.held)
+    return Given(left, f"{said}. {_checked(checked, decisions.author, decisions.undecided)}")
+
+
+def _checked(checked: Checked, author: str, undecided: int) -> str:
+    if not checked.n:
+        return "The spot check holds no decision."
+    kept, low, high = (f"{100 * share:.1f}" for share in (checked.kept, checked.low, checked.high))
+    said = f"Spot check by {author}: tags of {checked.n} questions, {kept} % kept [{low}, {high}]"
+    said += f"; {undecided} without a decision" if undecided else ""
+    return said + "; questions whose tags were dropped have no vote."
+
+
+def ranking(given: Given, told: Recommended, missing: Sequence[str]) -> Piece:
+    """Subjects from best to worst for the task."""
+    lines = [
+        [name, span(rank, 2), f"{100 * first:.0f}"]
+        for name, rank, first in zip(told.subjects, told.rank, told.first, strict=True)
+    ]
+    note = (
+        "Ranks averaged over the abilities that the questions need, weighted by how many need them (next table), 1 for "
+        f"the best of the {len(lines)} subjects and ties averaged. Intervals (95 %) and the percent of draws in which "
+        "a subject comes first know the draw of the items behind the ranks and of the questions behind the weights, "
+        f"but not of errors in the tags. {given.said}"
+    )
+    if told.left_out:
+        share = 100 * sum(told.left_out.values())
+        note += f" Left out, since the subjects were not asked: {listed(told.left_out)}, {share:.0f} % of all weight."
+    if missing:
+        note += f" Without scores in all of these abilities, and so not ranked: {listed(missing)}."
+    frame = pd.DataFrame(lines, columns=["subject", "weighted average rank", "first in % of draws"])
+    return Piece(TITLE, note, frame, None, "task-ranking")
+
+
+def needs(given: Given, ranked: Mapping[str, float]) -> Piece:
+    """How often every ability is needed; `ranked` are the weights in the ranking, empty where there is none."""
+    told = given.tagged.abilities.values()
+    lines = [
+        [name, str(sum(name in one for one in told)), f"{100 * weight:.1f}", _percent(ranked.get(name))]
+        for name, weight in sorted(given.weights.items(), key=lambda pair: -pair[1])
+    ]
+    note = (
+        "How many questions need an ability, and its weight: every question has one vote, which the abilities that it "
+        "needs share alike. The ranking knows only abilities that the subjects were asked about, whose weights are "
+        f"made to add up to 100 %. {given.said}"
+    )
+    frame = pd.DataFrame(lines, columns=["ability", "questions", "weight in %", "in the ranking in %"])
+    return Piece(f"{TITLE}: what its questions need", note, frame, None, "task-needs")
+
+
+def _percent(weight: float | None) -> str:
+    return DASH if weight is None else f"{100 * weight:.1f}"

@@ -1,0 +1,189 @@
+"""The `questions` recipe: work on questions of the user's own, by which abilities are weighted (`recommendation.py`).
+
+    snellen build ava-bench/tagging --from questions --source questions=FILE --out WORK
+    snellen run WORK --subject chat:openai/gpt-4o --out TAGS
+    snellen build ava-bench/tag-check --from questions --source questions=FILE --input tags=TAGS --out CHECK
+    snellen report RUN --input tags=TAGS --input tag-check=CSV --out REPORT
+
+`question_files.py` says what FILE holds. The check is answered by people, who fill in a copy of CHECK/decisions.csv, or
+by a chat subject in a run, which is given in place of the CSV.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from snellen.core import files
+from snellen.core.annotations import REVIEW_COLUMNS, read_review
+from snellen.core.condition import near
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Item, ReplySpec
+from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.seeds import stream
+from snellen.core.suite import BuildOptions
+from snellen.curation.steps import read_one_answered
+from snellen.scoring.answers import read_answer
+from snellen.suites.ava_bench.advice.ability_profile import Asked, Tagged, checking_items, tagging_items, tags
+from snellen.suites.ava_bench.advice.user_questions import FORM, read_rows, with_pictures
+from snellen.suites.ava_bench.items import SUITE, VERSION
+
+TAGGING, TAG_CHECK = "tagging", "tag-check"
+STEPS = (TAGGING, TAG_CHECK)
+QUESTIONS, TAGS = "questions", "tags"
+CHECKED = 50
+"""Questions of a spot check, without `--n`: enough for an interval of some ten percent each way."""
+DECISIONS = ReplySpec("choice", (("keep", "keep"), ("drop", "drop")))
+SHEET = "decisions.csv"
+_BUILD = f"snellen build {SUITE}/{{}} --from questions --source {QUESTIONS}=FILE"
+TAG_COMMANDS = (
+    f"build the work with `{_BUILD.format(TAGGING)} --out WORK`, then `snellen run WORK --subject chat:… --out TAGS`"
+)
+CHECK_COMMANDS = (
+    f"build the work with `{_BUILD.format(TAG_CHECK)} --input {TAGS}=TAGS --out CHECK`, then fill in a copy of "
+    f"CHECK/{SHEET}, or `snellen run CHECK --subject … --out CHECKED`"
+)
+
+
+class Decisions(NamedTuple):
+    """A spot check: who decided, `keep` or `drop` by question, and how many questions have no decision."""
+
+    author: str
+    held: Mapping[str, str]
+    undecided: int
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The recipe `questions`."""
+
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """The step; of a spot check its size and the seed. Questions and tags stand beside them in the card."""
+        step = step_of(options)
+        drawn = {"seed": options.seed, "n": options.n or CHECKED} if step == TAG_CHECK else {}
+        return {"step": step, **drawn}
+
+    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
+        """How many questions there are to tag or to check. No picture is read."""
+        step, count = step_of(options), len(read_rows(options.sources[QUESTIONS]))
+        if step == TAG_CHECK:
+            tagged, _ = read_tagged(options.inputs[TAGS])
+            count = min(options.n or CHECKED, len(tagged.abilities))
+        return {"suite": SUITE, "items": {step: count}}
+
+    def build(self, options: BuildOptions) -> ItemSet:
+        """One step of work. Raises SnellenError for whatever is missing or does not fit."""
+        step = step_of(options)
+        refuse_existing(options.out)
+        rows, media = read_rows(options.sources[QUESTIONS]), MediaFolder(options.out / "media")
+        asked = with_pictures(rows, media)
+        items, told = tagging_items(asked), dict(self.parameters(options))
+        subjects: list[str] = []
+        if step == TAG_CHECK:
+            tagged, work = read_tagged(options.inputs[TAGS])
+            _check_asked(items, work)
+            items = _checks(asked, tagged, work, options)
+            told |= {"tagging": work.card.content_hash, "tags": digest(dict(tagged.abilities), 16)}
+            subjects = [tagged.author]
+            files.write_text(options.out / SHEET, _sheet(items, asked))
+        prune_media(media, items)
+        told["questions"] = digest([[one.question_id, one.question] for one in asked], 16)
+        made_with = {"construction_subjects": subjects}
+        return write_itemset(options.out, items, source="questions", recipe=told, made_with=made_with)
+
+
+def step_of(options: BuildOptions) -> str:
+    """What is to be built. Raises SnellenError for no step, unknown ones, and what the step needs or has no use for."""
+    if QUESTIONS not in options.sources or not options.tasks:
+        raise SnellenError(f"{SUITE} --from questions: give a step and a file, `{_BUILD.format(TAGGING)}`; {FORM}")
+    (step, *more) = options.tasks
+    if more or step not in STEPS:
+        raise SnellenError(f"{SUITE} --from questions: no step {(more or [step])[0]!r}; {near(step, STEPS)}")
+    wanted = (TAGS,) if step == TAG_CHECK else ()
+    for what, given, known in (("--source", options.sources, (QUESTIONS,)), ("--input", options.inputs, wanted)):
+        if odd := next((name for name in given if name not in known), None):
+            raise SnellenError(f"{SUITE}/{step} --from questions: no use for {what} {odd!r}; leave it out")
+    if wanted and TAGS not in options.inputs:
+        raise SnellenError(f"{SUITE}/{step}: --input {TAGS}=TAGS is missing; {TAG_COMMANDS}")
+    if options.n is not None and (step == TAGGING or options.n < 1):
+        told = "all questions are tagged; leave it out" if step == TAGGING else "checks nothing; give 1 or more"
+        raise SnellenError(f"{SUITE}/{step}: --n {options.n}: {told}")
+    return step
+
+
+def read_tagged(run: Path) -> tuple[Tagged, ItemSet]:
+    """The tags that one subject gave in a run, and the work it was asked. Raises SnellenError for any other run."""
+    told = read_one_answered(run)
+    if (told.items.card.source, told.items.card.recipe.get("step")) != ("questions", TAGGING):
+        raise SnellenError(f"{run}: holds no tags of questions; {TAG_COMMANDS}")
+    return tags(told), told.items
+
+
+def _check_asked(items: Iterable[Item], work: ItemSet) -> None:
+    """Raise SnellenError unless these very questions were tagged, wording, pictures and all."""
+    expected = {item.item_id: item for item in items}
+    if odd := next((key for key in {**expected, **work.by_id} if expected.get(key) != work.by_id.get(key)), None):
+        raise SnellenError(
+            f"{work.root}: question {odd!r} is not what the file of questions holds now, so that its tags do not "
+            f"belong here; give the file as it was, or tag anew: {TAG_COMMANDS}"
+        )
+
+
+def _checks(asked: list[Asked], tagged: Tagged, work: ItemSet, options: BuildOptions) -> list[Item]:
+    """The items of a spot check, which keep what tags they are about."""
+    rng = stream(SUITE, VERSION, options.seed, TAG_CHECK)
+    drawn = checking_items(asked, tagged, options.n or CHECKED, rng)
+    if not drawn:
+        raise SnellenError(f"{options.inputs[TAGS]}: no question has tags that can be read; {TAG_COMMANDS}")
+    return [replace(item, provenance=_about(tagged, work, item.item_id)) for item in drawn]
+
+
+def _about(tagged: Tagged, work: ItemSet, name: str) -> dict[str, Any]:
+    return {"about": work.card.content_hash, TAGS: list(tagged.abilities.get(name, ()))}
+
+
+def _sheet(items: Iterable[Item], asked: Iterable[Asked]) -> str:
+    """A CSV that people fill in: the columns of a review, with question and tags beside them."""
+    questions = {one.question_id: one.question for one in asked}
+    held = io.StringIO(newline="")
+    rows = csv.writer(held, lineterminator="\n")
+    rows.writerow([*REVIEW_COLUMNS, "question", TAGS])
+    for item in items:
+        told = ", ".join(item.provenance[TAGS]) or "none"
+        rows.writerow([item.item_id, "", "", "", questions[item.item_id], told])
+    return held.getvalue()
+
+
+def read_decisions(path: Path, tagged: Tagged, work: ItemSet) -> Decisions:
+    """The decisions of a CSV (item_id, decision, author, reason) or of the run of one subject on the spot check.
+
+    Rows without a decision, and replies that cannot be read as keep or drop, are counted as undecided. Raises
+    SnellenError where the check is of other tags or questions, or a CSV holds any other word.
+    """
+    return _of_csv(path, work) if path.suffix == ".csv" else _of_run(path, tagged, work)
+
+
+def _of_csv(path: Path, work: ItemSet) -> Decisions:
+    rows = read_review(path, TAG_CHECK, work).rows
+    found = {name: word for name, row in rows.items() if (word := row["decision"].strip().casefold())}
+    if odd := next((name for name, word in found.items() if word not in ("keep", "drop")), None):
+        raise SnellenError(f"{path}: {odd}: no decision {rows[odd]['decision']!r}; write keep or drop")
+    authors = sorted({rows[name]["author"].strip() for name in found} - {""})
+    return Decisions(", ".join(authors) or "somebody unnamed", found, len(rows) - len(found))
+
+
+def _of_run(path: Path, tagged: Tagged, work: ItemSet) -> Decisions:
+    told, found = read_one_answered(path), {}
+    for item in told.items.items:
+        if dict(item.provenance) != _about(tagged, work, item.item_id):
+            raise SnellenError(f"{path}: {item.item_id}: no spot check of these tags; {CHECK_COMMANDS}")
+        text = told.text(item)
+        if (decision := None if text is None else read_answer(text, DECISIONS)) is not None:
+            found[item.item_id] = decision
+    return Decisions(told.author, found, len(told.items.items) - len(found))

@@ -1,0 +1,126 @@
+"""Questions of a task that somebody has in mind, read from a file of theirs, with the pictures they are about."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Media
+from snellen.core.media import MediaFolder
+from snellen.suites.ava_bench.advice.ability_profile import Asked
+
+FORM = (
+    "write a CSV file with the columns question_id, question and, where pictures are to be shown, image; or a JSON "
+    "list of objects with these fields (text does for question)"
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One question of a file. `where` names file and place; `image` is the picture's file, None without one."""
+
+    where: str
+    question_id: str
+    question: str
+    image: Path | None
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The questions of a CSV file (comma, UTF-8, a line of names first) or of a JSON list. No picture is opened.
+
+    Pictures are found from the folder of the file. Raises SnellenError, with file and row, where the id or the question
+    is missing, a cell is too many or an id is there twice, and for a file without questions.
+    """
+    if not path.is_file():
+        raise SnellenError(f"{path}: no such file; {FORM}")
+    rows: dict[str, Row] = {}
+    for where, cells in _json_rows(path) if path.suffix.casefold() == ".json" else _csv_rows(path):
+        row = _row(where, cells, path.parent)
+        if other := rows.get(row.question_id):
+            raise SnellenError(
+                f"{where}: question_id {row.question_id!r} stands in {other.where} too; ids are one each"
+            )
+        rows[row.question_id] = row
+    if not rows:
+        raise SnellenError(f"{path}: no questions; {FORM}")
+    return list(rows.values())
+
+
+def with_pictures(rows: Iterable[Row], media: MediaFolder) -> list[Asked]:
+    """The questions with their pictures, which are kept in `media`.
+
+    Raises SnellenError, with file and row, for a picture that is missing or cannot be read to its end.
+    """
+    held: dict[Path, Media] = {}
+    found = []
+    for row in rows:
+        if row.image is not None and row.image not in held:
+            held[row.image] = _kept(row, row.image, media)
+        pictures = () if row.image is None else (held[row.image],)
+        found.append(Asked(row.question_id, row.question, pictures))
+    return found
+
+
+def _kept(row: Row, image: Path, media: MediaFolder) -> Media:
+    try:
+        one = media.add_file(image)
+        with media.open(one) as opened:
+            opened.load()
+    except SnellenError as error:
+        raise SnellenError(f"{row.where}: {error}") from error
+    except (OSError, ValueError, SyntaxError) as error:  # a damaged PNG is a SyntaxError to Pillow
+        raise SnellenError(f"{row.where}: {image}: a damaged picture ({error}); mend or leave it out") from error
+    return one
+
+
+def _row(where: str, cells: Mapping[str, Any], folder: Path) -> Row:
+    name, question = cells.get("question_id"), cells.get("question", cells.get("text"))
+    if isinstance(name, int) and not isinstance(name, bool):
+        name = str(name)
+    for told, what in ((name, "question_id"), (question, "question")):
+        if not isinstance(told, str) or not told.strip():
+            raise SnellenError(f"{where}: no {what}; {FORM}")
+    image = cells.get("image") or ""
+    if not isinstance(image, str):
+        raise SnellenError(f"{where}: image {image!r} is no path; write one path, or none")
+    told_image = folder / image.strip() if image.strip() else None
+    return Row(where, str(name).strip(), str(question).strip(), told_image)
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(_text(path), newline=""))
+    try:
+        for cells in reader:
+            where = f"{path} line {reader.line_num}"
+            if None in cells:
+                raise SnellenError(f"{where}: more cells than columns; put a text with commas between double quotes")
+            yield where, cells
+    except csv.Error as error:
+        raise SnellenError(f"{path} line {reader.line_num}: not readable as CSV ({error}); {FORM}") from error
+
+
+def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    try:
+        told = json.loads(_text(path))
+    except (ValueError, RecursionError) as error:
+        raise SnellenError(f"{path}: not JSON ({error}); {FORM}") from error
+    if not isinstance(told, list):
+        raise SnellenError(f"{path}: not a JSON list; {FORM}")
+    for number, cells in enumerate(told, 1):
+        where = f"{path} entry {number}"
+        if not isinstance(cells, dict):
+            raise SnellenError(f"{where}: not a JSON object; {FORM}")
+        yield where, cells
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SnellenError(f"{path}: not readable as text in UTF-8 ({error})") from error

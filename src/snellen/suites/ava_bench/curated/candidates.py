@@ -1,0 +1,220 @@
+"""What may become an item, and how classes and bins are levelled: shared by all abilities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.hashing import digest
+from snellen.core.item import Box, Item
+from snellen.core.seeds import stream
+from snellen.curation.ledger import Ledger
+from snellen.datasets.scenes import Scene
+from snellen.datasets.scenes import Shown as Place
+from snellen.suites.ava_bench.curated.rules import Caps, Rules
+from snellen.suites.ava_bench.items import SUITE, VERSION, Shown
+
+if TYPE_CHECKING:
+    from snellen.suites.ava_bench.curated.choices import Choices
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A picture that something may be asked about. `cluster`: what was recorded together, else the picture itself.
+
+    With `one_side` all pictures of the cluster are on one side of the split: frames of a video, nearly the same.
+    """
+
+    source: str
+    record_id: str
+    picture: Place
+    licence: str
+    size: tuple[int, int] | None = None
+    cluster: str = ""
+    one_side: bool = False
+
+    @property
+    def handle(self) -> str:
+        """Names the picture and tells nothing of what it shows."""
+        return digest([self.source, self.record_id], 12)
+
+    @property
+    def undivided(self) -> str:
+        """Names what must be on one side of the split, beyond the picture itself; "" for nothing."""
+        return f"{self.source}/{self.cluster}" if self.one_side else ""
+
+
+def origin_of(scene: Scene, cluster: str = "", *, one_side: bool = False) -> Origin:
+    """The picture of a scene."""
+    return Origin(scene.source, scene.record_id, scene.picture, scene.licence, scene.size, cluster, one_side)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One thing, pair, word or whole picture that an item may be made of.
+
+    `label` is the class and `bin` the part of it that are levelled and split alike; `truth` is what its ability needs
+    to ask. `size` puts candidates of a bin in order where an ability prefers larger ones. `crop` is the part of the
+    picture that is kept, in pixels; boxes in `truth` are then those of the crop.
+    """
+
+    origin: Origin
+    label: str
+    bin: str
+    truth: Mapping[str, Any]
+    size: float = 0.0
+    crop: Box | None = None
+
+    @property
+    def stratum(self) -> tuple[str, str, str]:
+        """Within which the split is 80 to 20: source, class, bin."""
+        return self.origin.source, self.label, self.bin
+
+
+@dataclass(frozen=True)
+class Curating:
+    """What every step of a build shares. `met` counts what an ability has met in a source, where it must know."""
+
+    rules: Rules
+    choices: Choices
+    seed: int
+    ledger: Ledger = field(default_factory=Ledger)
+    met: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def rng(self, *place: str | int) -> np.random.Generator:
+        """The random stream of one step."""
+        return stream(SUITE, VERSION, self.seed, "curated", *place)
+
+
+Asker: TypeAlias = Callable[[Candidate, Shown, np.random.Generator], Item]
+Pixels: TypeAlias = NDArray[np.uint8]
+
+
+def as_seen(candidate: Candidate, pixels: Callable[[], Pixels], at: Curating) -> Candidate | str:
+    """Nothing more needs to be seen."""
+    return candidate
+
+
+@dataclass(frozen=True)
+class Ability:
+    """How the items of one task, or of several about the same pictures, are curated.
+
+    `look` finds candidates in a scene and tells the ledger what it leaves out (a picture is not opened). `choose`
+    levels classes and bins of all that was found. `see` completes a candidate that needs its pixels [h, w, 3], or says
+    which rule leaves it out. `ask` gives, for a task and all that was chosen, what makes items. The ledger keeps what
+    is left out under `known_as`, which is the names of the tasks unless told otherwise.
+    """
+
+    tasks: tuple[str, ...]
+    sources: tuple[str, ...]
+    look: Callable[[Scene, Curating], Iterable[Candidate]]
+    choose: Callable[[Sequence[Candidate], Curating], list[Candidate]]
+    ask: Callable[[str, Sequence[Candidate], Curating], Asker]
+    see: Callable[[Candidate, Callable[[], Pixels], Curating], Candidate | str] = as_seen
+    known_as: str = ""
+
+    @property
+    def name(self) -> str:
+        """Under which the ledger keeps what is left out."""
+        return self.known_as or ", ".join(self.tasks)
+
+
+def grouped(found: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
+    """By key, keys in sorted order, each in the order found."""
+    held: dict[Any, list[T]] = {}
+    for one in found:
+        held.setdefault(key(one), []).append(one)
+    return {name: held[name] for name in sorted(held)}
+
+
+def shuffled(found: Sequence[T], rng: np.random.Generator) -> list[T]:
+    """In a random order."""
+    return [found[int(n)] for n in rng.permutation(len(found))]
+
+
+def capped(
+    found: Sequence[Candidate], caps: Caps, task: str, at: Curating, *, largest: bool = False
+) -> list[Candidate]:
+    """Of each bin of a class between `caps.least` and `caps.most`, and of each class `caps.bins` bins or none.
+
+    Which stay is drawn by the seed, or the largest do. What goes is told to the ledger.
+    """
+    bins: dict[tuple[str, str], list[list[Candidate]]] = {}
+    for (source, label, name), held in grouped(found, lambda one: one.stratum).items():
+        if len(held) < caps.least:
+            rule = f"fewer than {caps.least} in a bin of a class"
+            at.ledger.drop(task, source, rule, f"{label} {name}".strip(), len(held))
+            continue
+        order = shuffled(held, at.rng(task, "capped", source, label, name))
+        if largest:
+            order.sort(key=lambda one: -one.size)
+        if len(order) > caps.most:
+            rule = f"more than {caps.most} in a bin of a class"
+            at.ledger.drop(task, source, rule, f"{label} {name}".strip(), len(order) - caps.most)
+        bins.setdefault((source, label), []).append(order[: caps.most])
+    kept: list[Candidate] = []
+    for (source, label), held_bins in bins.items():
+        if len(held_bins) < caps.bins:
+            count = sum(map(len, held_bins))
+            at.ledger.drop(task, source, f"a class of fewer than {caps.bins} bins", label, count)
+        else:
+            kept += [one for held in held_bins for one in held]
+    return kept
+
+
+def capped_by_source(
+    found: Sequence[Candidate], caps: Mapping[str, Caps], task: str, at: Curating, *, largest: bool = False
+) -> list[Candidate]:
+    """`capped`, each source by its own numbers."""
+    return [
+        one
+        for source, held in grouped(found, lambda one: one.origin.source).items()
+        for one in capped(held, caps[source], task, at, largest=largest)
+    ]
+
+
+def drawn(found: Sequence[Candidate], most: int, task: str, at: Curating, *place: str) -> list[Candidate]:
+    """At most so many of all, each as likely as any other; what goes is told to the ledger."""
+    if len(found) <= most:
+        return list(found)
+    order = shuffled(found, at.rng(task, "drawn", *place))
+    for one in order[most:]:
+        at.ledger.drop(task, one.origin.source, f"more than {most} drawn", one.origin.record_id)
+    return order[:most]
+
+
+def thinned(chosen: Sequence[Candidate], most: int, task: str, at: Curating) -> list[Candidate]:
+    """At most so many, whole strata of `rules.fewest` first, so that a small set still has both sides of each.
+
+    Sources take turns, their classes come in an order drawn by the seed. A class comes with all its bins, or with as
+    many of them as leave room for a class of every source: in a set of classes with one bin each, the name of the class
+    would tell the answer. Nothing is told to the ledger: this is no rule of the curation, but the user's wish for a
+    small set.
+    """
+    if len(chosen) <= most:
+        return list(chosen)
+    fewest = at.rules.fewest
+    strata = grouped(chosen, lambda one: one.stratum)
+    by_source = grouped(strata, lambda stratum: stratum[0])
+    bins_most = max(1, most // fewest // len(by_source))
+    turns = [
+        shuffled(list(grouped(held, lambda stratum: stratum[1]).values()), at.rng(task, "thinned", source))
+        for source, held in by_source.items()
+    ]
+    kept: list[list[Candidate]] = []
+    left = most
+    for bins in (held[n] for n in range(max(map(len, turns))) for held in turns if n < len(held)):
+        mine = shuffled(bins, at.rng(task, "thinned", *bins[0][:2], "bins"))[:bins_most]
+        if (count := sum(min(fewest, len(strata[one])) for one in mine)) <= left:
+            kept += [shuffled(strata[one], at.rng(task, "thinned", *one)) for one in mine]
+            left -= count
+    first = [one for held in kept for one in held[:fewest]]
+    more = [one for n in range(fewest, max(map(len, strata.values()))) for held in kept for one in held[n : n + 1]]
+    return first + more[:left]

@@ -1,0 +1,154 @@
+"""Counting: how many things of a category, 1 to 40, several counts of each (appendix A.2).
+
+Crowds are those of CrowdHuman, which the appendix names, and of VSCrowd, which the paper cites. The latter is made of
+videos: frames that follow each other are nearly the same picture. So one frame of a video is taken for a number of
+people, and all frames of a video are on one side of the split.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from snellen.core.item import Item
+from snellen.datasets.scenes import Scene
+from snellen.suites.ava_bench import items as make
+from snellen.suites.ava_bench.curated.candidates import (
+    Ability,
+    Asker,
+    Candidate,
+    Curating,
+    capped_by_source,
+    grouped,
+    origin_of,
+    shuffled,
+)
+from snellen.suites.ava_bench.items import Shown
+
+NAME = "counting"
+SOURCES = ("VQAv2", "FSC-147", "CARPK", "CrowdHuman", "VSCrowd", "LVIS")
+LOST = "annotations of the picture were of no use, so that its things cannot be counted"
+NOT_ALL = "category of which not all things are marked"
+UNCOUNTED = "category that is not counted by the piece"
+IGNORED = "people in the picture that are not told apart"
+RANGE = "count of 0 or above the greatest"
+OTHER_QUESTION = "question that is more than how many there are"
+ASKED_TWICE = "second question about the same things in a picture"
+NO_NUMBER = "answer that is no number"
+SAME_VIDEO = "more than {} of a video with as many people"
+UNEXHAUSTED = "not_exhaustive_category_ids"
+TOLD_APART = (
+    *("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray", "grey"),
+    *("big", "large", "little", "small", "old", "young", "different", "more", "other", "total", "types", "kinds"),
+)
+"""Words before a thing that ask for more than counting."""
+PLAIN_QUESTION = re.compile(
+    rf"how many (?!(?:{'|'.join(TOLD_APART)}) )(?P<things>[a-z]+(?: [a-z]+)?)"
+    r"(?: (?:are(?: there| shown| visible| pictured| seen)?|can be seen|do you see|can you see))?"
+    r"(?: (?:in|on) (?:the|this) (?:image|picture|photo|photograph|scene))?"
+)
+"""Questions of VQAv2 that only count: no colour, place or part of another thing. Ours; the paper names no rule."""
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+    """Every category of a picture with its count, where the count is sure."""
+    if scene.source == "VQAv2":
+        yield from _asked(scene, at)
+    elif scene.lost:
+        at.ledger.drop(NAME, scene.source, LOST, scene.record_id)
+    else:
+        yield from _marked(scene, at)
+
+
+def _marked(scene: Scene, at: Curating) -> Iterator[Candidate]:
+    """Things that are marked one by one."""
+    if scene.source == "CrowdHuman" and any(thing.extra.get("ignore") for thing in scene.marked):
+        at.ledger.drop(NAME, scene.source, IGNORED, scene.record_id)
+        return
+    unsure = scene.attributes.get(UNEXHAUSTED, ())
+    origin = None
+    for label, count in Counter(thing.label for thing in scene.marked).items():
+        where = f"{scene.record_id}: {count} {label}"
+        if isinstance(unsure, tuple) and label in unsure:
+            at.ledger.drop(NAME, scene.source, NOT_ALL, where)
+        elif not at.choices.counted(scene.source, label):
+            at.ledger.drop(NAME, scene.source, UNCOUNTED, where)
+        elif count > at.rules.most_counted:
+            at.ledger.drop(NAME, scene.source, RANGE, where)
+        else:
+            video = scene.attributes.get("video", "")
+            origin = origin or origin_of(scene, str(video), one_side=bool(video))
+            truth = {"things": at.choices.plural(scene.source, label), "count": count}
+            yield Candidate(origin, label, f"{count:02}", truth)
+
+
+def _asked(scene: Scene, at: Curating) -> Iterator[Candidate]:
+    """Questions of people, answered by people; of two that ask the same of a picture the first."""
+    asked = set[str]()
+    for one in scene.asked:
+        where = f"{scene.record_id}: {one.question}"
+        plain = PLAIN_QUESTION.fullmatch(" ".join(one.question.casefold().strip(" ?").split()))
+        if plain is None:
+            at.ledger.drop(NAME, scene.source, OTHER_QUESTION, where)
+            continue
+        count = _number(one.answers[0]) if one.answers else None
+        if count is None:
+            at.ledger.drop(NAME, scene.source, NO_NUMBER, f"{where} {' '.join(one.answers[:1])}")
+        elif not 1 <= count <= at.rules.most_counted:
+            at.ledger.drop(NAME, scene.source, RANGE, f"{where} {count}")
+        elif plain["things"] in asked:
+            at.ledger.drop(NAME, scene.source, ASKED_TWICE, where)
+        else:
+            asked.add(plain["things"])
+            truth = {"things": plain["things"], "count": count, "question": one.question}
+            yield Candidate(origin_of(scene), plain["things"], f"{count:02}", truth)
+
+
+def _number(answer: str) -> int | None:
+    told = answer.strip().casefold()
+    if told in WORDS:
+        return WORDS.index(told)
+    return int(told) if told.isascii() and told.isdigit() else None
+
+
+def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
+    """So many pictures a count, and so many counts a category, by the rules of each dataset."""
+    rules = at.rules
+    caps = {
+        "VQAv2": rules.counted_open,
+        "LVIS": rules.counted_open,
+        "FSC-147": rules.counted_fsc,
+        "CARPK": rules.counted_cars,
+        "CrowdHuman": rules.counted_crowds,
+        "VSCrowd": rules.counted_crowds,
+    }
+    return capped_by_source(_frames_apart(found, at), caps, NAME, at)
+
+
+def _frames_apart(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
+    """Of frames of a video with as many people `crowd_frames` at most, drawn by the seed."""
+    most = at.rules.crowd_frames
+    kept = [one for one in found if not one.origin.one_side]
+    frames = [one for one in found if one.origin.one_side]
+    for place, held in grouped(frames, lambda one: (*one.stratum, one.origin.cluster)).items():
+        kept += shuffled(held, at.rng(NAME, "frames", *place))[:most]
+        if len(held) > most:
+            where = f"{held[0].origin.cluster}: {held[0].truth['count']}"
+            at.ledger.drop(NAME, held[0].origin.source, SAME_VIDEO.format(most), where, len(held) - most)
+    return kept
+
+
+def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+    """`How many … are in the image?`; questions of VQAv2 keep their own words."""
+
+    def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
+        return make.counting_item(of, one.truth["things"], one.truth["count"], one.truth.get("question", ""))
+
+    return item
+
+
+ABILITY = Ability((NAME,), SOURCES, look, choose, ask)

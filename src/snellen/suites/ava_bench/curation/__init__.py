@@ -1,1 +1,0 @@
-"""The `curated` recipe: what is taken from real datasets, by which rules."""

@@ -1,0 +1,1 @@
+"""AVA-Bench, generated: items about pictures rendered here."""

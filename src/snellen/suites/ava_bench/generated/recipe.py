@@ -1,0 +1,243 @@
+"""The `generated` recipe: pictures rendered here, each of which serves several abilities.
+
+Tables of up to forty solids serve localization, counting, spatial, both depths, object and colour; displays of toys,
+towers and plates serve orientation, fine-grained, texture and ocr. Each picture serves three items of a task. For `n`
+test items a task there are `n` tables and `n` displays in all, a third of them to test on and the others to train on:
+two training items for each test item, where the paper's curated sets have four. No picture serves both. Composite tasks
+ask about the same tables and need no picture more. Emotion, action and scene need real pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item, Media, Split
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.seeds import stream
+from snellen.core.suite import BuildOptions
+from snellen.stimuli.render import shoot_for
+from snellen.suites.ava_bench.balance import imbalance
+from snellen.suites.ava_bench.generated import (
+    composite_questions,
+    display_questions,
+    display_scenes,
+    tabletop_questions,
+    tabletop_scenes,
+)
+from snellen.suites.ava_bench.generated.display_scenes import Display, draw_display
+from snellen.suites.ava_bench.generated.tabletop_scenes import Table, draw_table
+from snellen.suites.ava_bench.items import COMPOSITES, SUITE, VERSION, Shown
+from snellen.suites.ava_bench.no_image_baselines import blind, with_chance
+
+ON_TABLES = ("localization", "counting", "spatial", "absolute-depth", "relative-depth", "object", "colour")
+ON_DISPLAYS = ("orientation", "fine-grained", "texture", "ocr")
+TASKS = (*ON_TABLES, *ON_DISPLAYS, *COMPOSITES)
+CHECKUP_N, QUICK_N, FULL_N = 12, 4, 1600
+"""Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
+SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
+SLOTS = 3
+"""Items of a task that a picture serves."""
+SECONDS_A_PICTURE, BYTES_A_PICTURE = 2.4, 110_000
+"""CPU time and disk of one picture, for plans."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """Test items a task, and how many pictures of each kind a split has."""
+
+    counts: Mapping[str, int]
+    tables: Mapping[Split, int]
+    displays: Mapping[Split, int]
+
+    def items(self, task: str, split: Split) -> int:
+        """How many items of a task a split has: to train on, all that its pictures serve."""
+        pictures = self.displays if task in ON_DISPLAYS else self.tables
+        return self.counts[task] if split == "test" or not self.counts[task] else SLOTS * pictures[split]
+
+    def pictures(self) -> int:
+        """How many pictures are drawn."""
+        return sum(self.tables.values()) + sum(self.displays.values())
+
+
+def counts_of(options: BuildOptions) -> dict[str, int]:
+    """Test items a task. Raises SnellenError for tasks that need real pictures, or none at all."""
+    n = FULL_N if options.full else options.test_items(SUITE, CHECKUP_N, QUICK_N)
+    if unknown := [task for task in options.tasks if task not in TASKS]:
+        raise SnellenError(
+            f"{SUITE}: {unknown[0]!r} cannot be generated; there are {', '.join(TASKS)}, and --from curated or "
+            f"released for real pictures"
+        )
+    return {task: n if task in (options.tasks or TASKS) else 0 for task in TASKS}
+
+
+def design(options: BuildOptions) -> Design:
+    """Decide how many pictures are needed."""
+    counts = counts_of(options)
+    both = (*ON_TABLES, *COMPOSITES), ON_DISPLAYS
+    return Design(counts, *(_pictures(max(counts[task] for task in tasks)) for tasks in both))
+
+
+def _pictures(n: int) -> Mapping[Split, int]:
+    """As many as test items: a third to test on, the others to train on, and one of these at least."""
+    test = -(-n // SLOTS)
+    return {"test": test, "train": max(1, n - test) if n else 0}
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The recipe `generated`."""
+
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Counts, seed, size, renderer."""
+        made = design(options)
+        train = {task: made.items(task, "train") for task in TASKS}
+        return {"counts": dict(made.counts), "train_counts": train, **options.rendering(_size(options))}
+
+    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
+        made = design(options)
+        return {
+            "suite": SUITE,
+            "tables": sum(made.tables.values()),
+            "displays": sum(made.displays.values()),
+            "pictures": made.pictures(),
+            "items": dict(made.counts),
+            "train_items": {task: made.items(task, "train") for task in TASKS},
+            "seconds": round(made.pictures() * SECONDS_A_PICTURE / options.workers),
+            "bytes": made.pictures() * BYTES_A_PICTURE,
+            "workers": options.workers,
+        }
+
+    def build(self, options: BuildOptions) -> ItemSet:
+        """Render what the home folder lacks, then write the items."""
+        refuse_existing(options.out)
+        made = design(options)
+        media = MediaFolder(options.out / "media")
+        of_solids, of_toys = draw_tables(made, options), draw_displays(made, options)
+        shots = [*(table.shot for _, table in of_solids), *(display.shot for _, display in of_toys)]
+        paths, drawn_by = shoot_for(shots, options)
+        pictures = [media.add_file(path) for path in paths]
+        asked = [
+            *_table_items(made, options, of_solids, pictures[: len(of_solids)], media),
+            *_display_items(made, options, of_toys, pictures[len(of_solids) :], media),
+        ]
+        items = with_chance(_numbered(asked, options.seed))
+        return write_itemset(
+            options.out,
+            items,
+            source="generated",
+            recipe=self.parameters(options),
+            made_with={**drawn_by, "blind": blind(items)},
+            notes=[
+                "no faces, people or kinds of places are rendered, so that emotion, action and scene are absent",
+                *imbalance(items),
+            ],
+        )
+
+
+def _size(options: BuildOptions) -> tuple[int, int]:
+    return QUICK_SIZE_PX if options.quick else SIZE_PX
+
+
+Tables = list[tuple[Split, Table]]
+Displays = list[tuple[Split, Display]]
+
+
+def draw_tables(made: Design, options: BuildOptions) -> Tables:
+    """All tables with their splits."""
+    found: Tables = []
+    for split, count in made.tables.items():
+        told = tabletop_scenes.wanted(count, stream(SUITE, VERSION, options.seed, "wanted tables", split))
+        found += [(split, draw_table(one, n, options.seed, split, _size(options))) for n, one in enumerate(told)]
+    return found
+
+
+def draw_displays(made: Design, options: BuildOptions) -> Displays:
+    """All displays with their splits."""
+    found: Displays = []
+    for split, count in made.displays.items():
+        told = display_scenes.wanted(count, stream(SUITE, VERSION, options.seed, "wanted", split))
+        found += [(split, draw_display(one, n, options.seed, split, _size(options))) for n, one in enumerate(told)]
+    return found
+
+
+def _turns(capacities: Sequence[int], count: int) -> list[tuple[int, int]]:
+    """(place, slot) of `count` items over pictures that serve so many each: every picture once, then again."""
+    slots = range(max(capacities, default=0))
+    return [(place, slot) for slot in slots for place, most in enumerate(capacities) if slot < most][:count]
+
+
+def _table_items(
+    made: Design, options: BuildOptions, held: Tables, pictures: Sequence[Media], media: MediaFolder
+) -> Iterator[Item]:
+    seen = [
+        tabletop_questions.look_at(table, _pixels(media, picture))
+        for (_, table), picture in zip(held, pictures, strict=True)
+    ]
+    for split in made.tables:
+        mine = [n for n, (one, _) in enumerate(held) if one == split]
+        for task in (*ON_TABLES, *COMPOSITES):
+            own = task in COMPOSITES
+            capacities = [composite_questions.capacity(task, seen[number]) if own else SLOTS for number in mine]
+            turns = []
+            for place, slot in _turns(capacities, made.items(task, split)):
+                number = mine[place]
+                turns.append((seen[number], slot, _of("table", number, pictures[number], split, options.seed, slot)))
+            items = composite_questions.composite_items if own else tabletop_questions.table_items
+            yield from items(task, turns, stream(SUITE, VERSION, options.seed, "asked", split, task))
+
+
+def _display_items(
+    made: Design, options: BuildOptions, held: Displays, pictures: Sequence[Media], media: MediaFolder
+) -> Iterator[Item]:
+    cut = any(made.counts[task] for task in display_questions.ON_CUTS)
+    seen = [
+        display_questions.look_at(display, media.open(picture), media, cut)
+        for (_, display), picture in zip(held, pictures, strict=True)
+    ]
+    for split in made.displays:
+        mine = [n for n, (one, _) in enumerate(held) if one == split]
+        for task in ON_DISPLAYS:
+            rng = stream(SUITE, VERSION, options.seed, "asked", split, task)
+            for place, turn in _turns([SLOTS] * len(mine), made.items(task, split)):
+                number, slot = mine[place], (turn + place) % SLOTS
+                of = _of("display", number, pictures[number], split, options.seed, slot)
+                if task in display_questions.ON_CUTS:
+                    of = replace(of, stimulus=f"{of.stimulus}-cut-{slot:02d}")
+                yield display_questions.display_item(task, seen[number], slot, of, rng)
+
+
+def _of(sort: str, number: int, picture: Media, split: Split, seed: int, slot: int) -> Shown:
+    return Shown(
+        handle=f"{sort}-{number}-{slot}",
+        picture=picture,
+        cluster=f"generated/{sort}-{number:04d}",
+        source="generated",
+        split=split,
+        stimulus=f"{sort}-{number:04d}",
+        known=True,
+        provenance={"source": "generated", "seed": seed, "picture": number, "slot": slot},
+    )
+
+
+def _numbered(items: Sequence[Item], seed: int) -> list[Item]:
+    """Items in the order of ids whose numbers are drawn: a number that told the slot would tell the answer."""
+    found = []
+    for task in TASKS:
+        mine = [item for item in items if item.task == task]
+        numbers = stream(SUITE, VERSION, seed, "numbers", task).permutation(len(mine))
+        for item, number in zip(mine, numbers, strict=True):
+            name = f"{task}-{int(number):04d}"
+            found.append(replace(item, item_id=name, group_id=name))
+    return sorted(found, key=lambda item: (TASKS.index(item.task), item.item_id))
+
+
+def _pixels(media: MediaFolder, picture: Media) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    with media.open(picture) as opened:
+        return np.asarray(opened.convert("RGB"))

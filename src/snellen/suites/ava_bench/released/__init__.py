@@ -1,0 +1,1 @@
+"""AVA-Bench, released: the authors' files."""

@@ -1,0 +1,325 @@
+"""The `released` recipe: the authors' files as they are.
+
+`released_files.py` reads them, `released_answers.py` what they say. Pictures are kept byte for byte. Those of the
+release have their boxes and padding drawn in, so that no item has `red` or `blue` regions.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from snellen.compute import Progress
+from snellen.core.errors import SnellenError, refuse_problems
+from snellen.core.hashing import sha256
+from snellen.core.item import Item, Media, Option, Split
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.seeds import stream
+from snellen.core.suite import BuildOptions
+from snellen.suites.ava_bench.items import BOX_SIZES, KINDS, SUITE, TASKS, VERSION, area_share
+from snellen.suites.ava_bench.no_image_baselines import blind, with_chance
+from snellen.suites.ava_bench.released.answers import Asked, LeftOut, read_record, stored_box
+from snellen.suites.ava_bench.released.files import (
+    ABILITIES,
+    Record,
+    Shelf,
+    base_of,
+    count_rows,
+    find_shelves,
+    footer,
+    pictures,
+    read_shelf,
+    used_twice,
+)
+
+SOURCE = "ava"
+HOW = (
+    f"give --source {SOURCE}=FOLDER with train/ABILITY/train-….parquet as on the hub, or train/ABILITY/train.json with "
+    "pictures; test/ABILITY/test.json is read where there is one"
+)
+HELD_OUT = "held-out-10"
+HELD_OUT_SHARE = 0.1
+"""Share of pictures that are tested on where no test file is at hand."""
+TRAIN = 4
+"""With `n`, training items for each test item, as in the other recipes."""
+FIRST_TOLD = 3
+"""Examples of each reason why records were left out."""
+
+Kept = tuple[str, Record, Asked]
+"""A record with its handle and what it says."""
+Left = dict[tuple[str, str], list[str]]
+"""Where records of a (task, reason) lie that were left out, and what they say."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """The recipe `released`: the fourteen tasks from the hub's Parquet files or the tree they are unpacked to.
+
+    Only `train` is published. A task with a test file of the user's own keeps its splits; of the others about a tenth
+    of the pictures, drawn by the seed, are test items (`HELD_OUT`). With `n`, so many test items a task are drawn, and
+    four times as many to train on. Missing or broken files and pictures refuse the build, all at once; records that
+    cannot be read are left out, counted in the card with their first places.
+    """
+
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Tasks, seed, how the hold-out is drawn, and the digest of every file (of Parquet: size and footer)."""
+        base, shelves = _shelves(options)
+        files = {str(path.relative_to(base)): _told_apart(path) for shelf in shelves for path in shelf.paths}
+        drawn = {} if options.n is None else {"n": options.n}
+        tasks = list(dict.fromkeys(shelf.task for shelf in shelves))
+        return {"tasks": tasks, "seed": options.seed, "hold_out": HELD_OUT, "files": files, **drawn}
+
+    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Records a task, both splits together, and the size of the source if it is given."""
+        if SOURCE not in options.sources:
+            _check(options)
+            return {"suite": SUITE, "needs": HOW, "items": {}, "bytes": 0}
+        base, shelves = _shelves(options)
+        items = dict.fromkeys((shelf.task for shelf in shelves), 0)
+        for shelf in shelves:
+            items[shelf.task] += sum(count_rows(path) for path in shelf.paths)
+        if options.n is not None:
+            items = {task: min(count, (1 + TRAIN) * options.n) for task, count in items.items()}
+        size = sum(path.stat().st_size for path in base.rglob("*") if path.is_file())
+        return {"suite": SUITE, "needs": HOW, "items": items, "bytes": size}
+
+    def build(self, options: BuildOptions) -> ItemSet:
+        """Read every record, then keep the pictures, a few in memory at a time, then write the items."""
+        refuse_existing(options.out)
+        base, shelves = _shelves(options)
+        problems, left = list[str](), Left()
+        records = [record for shelf in shelves for record in read_shelf(base, shelf, problems)]
+        problems += _none_in(shelves, records, problems)
+        _refuse(base, problems)
+        split_of = _Splits(frozenset(shelf.task for shelf in shelves if shelf.split == "test"), options.seed)
+        kept = list(_read(records, left))
+        if options.n is not None:
+            kept = _drawn(base, kept, split_of, options.n, options.seed)
+        media = _stored(base, kept, MediaFolder(options.out / "media"), options.show_progress)
+        items = with_chance(list(_items(kept, media, split_of, left)))
+        if not items:
+            raise SnellenError(f"{base}: no record could be read\n" + "\n".join(_left_notes(left)))
+        for note in (told := _left_notes(left)):
+            warnings.warn(note, stacklevel=2)
+        return write_itemset(
+            options.out,
+            items,
+            source="released",
+            recipe=self.parameters(options),
+            made_with={"blind": blind(items)},
+            notes=[*_notes(items, split_of, options), *told],
+        )
+
+
+def _check(options: BuildOptions) -> None:
+    if unknown := [name for name in options.sources if name != SOURCE]:
+        raise SnellenError(f"{SUITE} knows no source {unknown[0]!r} here; {HOW}")
+    if unknown := [task for task in options.tasks if task not in TASKS]:
+        raise SnellenError(f"{SUITE} --from released: no task {unknown[0]!r}; there are {', '.join(TASKS)}")
+    options.need_items(SUITE)
+
+
+def _shelves(options: BuildOptions) -> tuple[Path, list[Shelf]]:
+    """The folder that holds `train/`, and its files. Raises SnellenError for missing ones."""
+    _check(options)
+    if SOURCE not in options.sources:
+        raise SnellenError(f"{SUITE}: the released files are needed; {HOW}")
+    source, problems = options.sources[SOURCE], list[str]()
+    base = base_of(source)
+    if base is None:
+        raise SnellenError(f"{source}: no folder train/ in it; {HOW}")
+    shelves = find_shelves(base, options.tasks or TASKS, problems)
+    held = {shelf.task for shelf in shelves}
+    problems += [f"train/{ABILITIES[task]}: missing" for task in options.tasks if task not in held]
+    _refuse(base, problems)
+    if not shelves:
+        raise SnellenError(f"{base}: no files of any ability; {HOW}")
+    return base, sorted(shelves, key=lambda shelf: TASKS.index(shelf.task))
+
+
+def _none_in(shelves: Sequence[Shelf], records: Sequence[Record], problems: Sequence[str]) -> Iterator[str]:
+    """Files without a single record, unless they are among the problems already."""
+    held = {(record.task, record.split) for record in records}
+    for shelf in shelves:
+        told = f"{shelf.split}/{ABILITIES[shelf.task]}"
+        if (shelf.task, shelf.split) not in held and not any(one.startswith(told) for one in problems):
+            yield f"{told}: no records"
+
+
+def _refuse(base: Path, problems: Sequence[str]) -> None:
+    mend = f"get them again, or build the other tasks alone ({SUITE}/TASK)"
+    refuse_problems(base, problems, "the released files or pictures are missing or broken", mend)
+
+
+def _told_apart(path: Path) -> str:
+    """What tells a file from others: the digest of its bytes, of Parquet its size and the digest of its footer."""
+    if path.suffix == ".parquet":
+        return f"{path.stat().st_size} bytes, footer {sha256(footer(path))}"
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read(records: Sequence[Record], left: Left) -> Iterator[Kept]:
+    """The records that can be read, each with a handle: a number in a drawn order, which tells no place."""
+    twice = used_twice(records)
+    for task in dict.fromkeys(record.task for record in records):
+        held = [record for record in records if record.task == task]
+        numbers = stream(SUITE, VERSION, "released", "ids", task).permutation(len(held))
+        for number, record in zip(numbers, held, strict=True):
+            try:
+                yield f"{int(number):06d}", record, _asked(record, twice)
+            except LeftOut as why:
+                _leave(left, record, why)
+
+
+def _asked(record: Record, twice: set[tuple[str, Split, str]]) -> Asked:
+    if (record.task, record.split, record.name) in twice:
+        raise LeftOut("the id is used twice, and pictures are named after ids", record.name)
+    if record.wrong:
+        raise LeftOut(record.wrong, f"id {record.name}")
+    return read_record(record.task, record.asked, record.said)
+
+
+def _leave(left: Left, record: Record, why: LeftOut) -> None:
+    left.setdefault((record.task, why.reason), []).append(f"{record.where} ({why.said[:80]!r})")
+
+
+@dataclass(frozen=True)
+class _Splits:
+    """To which split a picture belongs. `tested` are the tasks that have test files."""
+
+    tested: frozenset[str]
+    seed: int
+
+    def of(self, record: Record, digest: str) -> Split:
+        """Of tasks without test files a picture's digest decides, so that all its records are on one side.
+
+        Which tasks are built, and what else they hold, does not matter.
+        """
+        if record.task in self.tested:
+            return record.split
+        drawn = stream(SUITE, VERSION, self.seed, "released", HELD_OUT, digest).random()
+        return "test" if drawn < HELD_OUT_SHARE else "train"
+
+
+def _drawn(base: Path, kept: Sequence[Kept], split_of: _Splits, n: int, seed: int) -> list[Kept]:
+    """`n` test items a task and `TRAIN` times as many for training, in the order of the files."""
+    problems = list[str]()
+    splits: dict[int, Split] = {}
+    for place, raw, _, _ in pictures([record for _, record, _ in kept], problems):
+        splits[place] = split_of.of(kept[place][1], sha256(raw))
+    _refuse(base, problems)
+    room = {(task, split): n if split == "test" else TRAIN * n for task in TASKS for split in ("train", "test")}
+    chosen = list[int]()
+    for number in stream(SUITE, VERSION, seed, "released", "drawn").permutation(len(kept)):
+        place = int(number)
+        of = kept[place][1].task, splits[place]
+        if room[of]:
+            room[of] -= 1
+            chosen.append(place)
+    return [kept[place] for place in sorted(chosen)]
+
+
+def _stored(base: Path, kept: Sequence[Kept], media: MediaFolder, shown: bool) -> list[Media]:
+    """The picture of each record, kept byte for byte."""
+    problems, held = list[str](), dict[int, Media]()
+    with Progress("keeping", unit="pictures", shown=shown) as progress:
+        progress.expect(len(kept))
+        for place, raw, format, size in pictures([record for _, record, _ in kept], problems):
+            held[place] = media.add(raw, "picture", format, size)
+            progress.advance()
+    _refuse(base, problems)
+    return [held[place] for place in range(len(kept))]
+
+
+def _items(kept: Sequence[Kept], media: Sequence[Media], split_of: _Splits, left: Left) -> Iterator[Item]:
+    for (handle, record, asked), picture in zip(kept, media, strict=True):
+        try:
+            yield _item(f"{record.task}-{handle}", record, asked, picture, split_of)
+        except LeftOut as why:
+            _leave(left, record, why)
+
+
+@functools.cache
+def _option(text: str) -> Option:
+    return Option(text, text)  # shared: a hundred of them in each of many thousand items
+
+
+def _item(name: str, record: Record, asked: Asked, picture: Media, split_of: _Splits) -> Item:
+    answer, factors, measures = asked.answer, dict(asked.factors), dict(asked.measures)
+    regions: dict[str, Any] = {}
+    if record.task == "localization":
+        box = stored_box(answer, picture.width, picture.height)
+        answer, regions, share = list(box), {"box": list(box)}, area_share(box, picture)
+        measures["area_share"] = share
+        factors["box_size"] = next((told for most, told in BOX_SIZES if share <= most), BOX_SIZES[-1][1])
+    shown = f"picture-{picture.sha256[:24]}"
+    return Item(
+        item_id=name,
+        suite=SUITE,
+        task=record.task,
+        question=asked.question,
+        query=(picture,),
+        answer=answer,
+        answer_kind=KINDS[record.task],
+        stimulus_id=shown,
+        group_id=name,
+        cluster_id=shown,
+        version=VERSION,
+        split=split_of.of(record, picture.sha256),
+        options=tuple(map(_option, asked.options)),
+        factors={"source": record.source, **factors},
+        measures=measures,
+        regions=regions,
+        provenance={
+            "source": record.where,
+            "id": record.name,
+            **({} if record.task in split_of.tested else {"split": HELD_OUT}),
+            **({"choices": "inline"} if asked.inline else {}),
+        },
+    )
+
+
+def _left_notes(left: Left) -> list[str]:
+    """One line for each reason: how many records, and the first of them."""
+    return [
+        f"{task}: {len(places)} records left out, {reason}; first: {'; '.join(places[:FIRST_TOLD])}"
+        for (task, reason), places in left.items()
+    ]
+
+
+def _notes(items: Sequence[Item], split_of: _Splits, options: BuildOptions) -> list[str]:
+    """What the card should say of the items made."""
+    held = list(dict.fromkeys(item.task for item in items))
+    drawn = [task for task in held if task not in split_of.tested]
+    notes = []
+    if drawn:
+        notes.append(
+            f"hold-out {HELD_OUT} (seed {options.seed}): the release has no test files; about {HELD_OUT_SHARE:.0%} of "
+            f"its training pictures, by their bytes, are the test items of {', '.join(drawn)}. Never to be set beside "
+            f"Table 5. One photo with other boxes drawn into it is another picture here"
+        )
+    notes += [told for task in held if task in split_of.tested and (told := _shared(task, items))]
+    if missing := [task for task in options.tasks or TASKS if task not in held]:
+        notes.append(f"no items of {', '.join(missing)}")
+    if "localization" in held:
+        notes.append("box_size and area_share are shares of the stored picture, padding included where it is drawn in")
+    inline = {task: sum(item.task == task and "choices" in item.provenance for item in items) for task in held}
+    if told := ", ".join(f"{count} of {task}" for task, count in inline.items() if count):
+        notes.append(f"questions that keep their choices inline, as released: {told}")
+    return notes
+
+
+def _shared(task: str, items: Sequence[Item]) -> str:
+    """How many pictures of a task with a test file are in both files, if any are."""
+    train, test = (
+        {item.query[0].sha256 for item in items if item.task == task and item.split == split}
+        for split in ("train", "test")
+    )
+    return f"{task}: {len(train & test)} pictures are both in the training and in the test file" if train & test else ""

@@ -1,0 +1,1 @@
+"""AVA-Bench: what the report shows of its paper."""

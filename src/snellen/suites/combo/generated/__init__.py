@@ -1,0 +1,1 @@
+"""ComBo, generated: items about pictures rendered here."""

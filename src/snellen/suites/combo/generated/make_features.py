@@ -1,0 +1,121 @@
+"""Make `features.npz`: one small picture of each of the 9,504 objects through an encoder.
+
+`python -m snellen.suites.combo.generated.make_features --encoder efficientnet-lite2 --out FILE` renders what the home
+folder lacks (some 40 minutes on two cores for all objects), reduces the features by one global PCA and keeps them as
+float16. It prints what is lost by that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from threadpoolctl import threadpool_limits
+
+from snellen.compute import Progress
+from snellen.core import files
+from snellen.core.hashing import digest
+from snellen.core.home import home
+from snellen.core.seeds import stream
+from snellen.stimuli.render import RenderSettings, renderer_info, shoot
+from snellen.subjects.encoders import load_encoder
+from snellen.suites.combo.categories import SMALLEST, reference_pairs
+from snellen.suites.combo.difficulty import Floats, separation
+from snellen.suites.combo.generated.objects import VERSION, object_shot
+from snellen.suites.combo.space import Mask
+
+OBJECTS, SIZE_PX, PCA, PAIRS, WHOLE_PAIRS = 9504, (160, 120), 64, 1000, 50
+
+
+def main(told: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--encoder", default="efficientnet-lite2")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "features.npz")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--renderer", choices=("mitsuba", "toy"), default="mitsuba")
+    parser.add_argument("--levels-only", action="store_true", help="keep the features of --out, set the levels anew")
+    args = parser.parse_args(told)
+    if args.levels_only:
+        with np.load(args.out) as held:
+            reduced, about = held["features"].astype(np.float64), json.loads(str(held["about"]))
+    else:
+        reduced, about = made(args.encoder, RenderSettings(renderer=args.renderer), args.workers)
+    _, distances = reference_distances(reduced, PAIRS)
+    about |= {"reference_pairs": PAIRS, "smallest_category": SMALLEST}
+    about["thresholds"] = [float(x) for x in np.quantile(distances, (0.25, 0.5, 0.75))]
+    packed = io.BytesIO()
+    np.savez_compressed(packed, features=reduced.astype(np.float16), about=np.array(json.dumps(about)))
+    files.write_bytes(args.out, packed.getvalue())
+    print(json.dumps({**about, "bytes": len(packed.getvalue())}, indent=1))
+
+
+def made(name: str, settings: RenderSettings, workers: int) -> tuple[Floats, dict[str, Any]]:
+    """The features as float16 holds them, and how they were made."""
+    raw = encode_files(name, draw(settings, workers), workers)
+    reduced, lost = reduce(raw)
+    pairs, distances = reference_distances(reduced, WHOLE_PAIRS)
+    whole = [separation(raw, first, second) for first, second in pairs]
+    return reduced, {
+        "encoder": name,
+        "encoder_settings": dict(load_encoder(name).settings),
+        "renderer": renderer_info(settings),
+        "size_px": SIZE_PX,
+        "version": VERSION,
+        "pca": PCA,
+        "variance_kept": lost["variance_kept"],
+        "largest_rounding_error": lost["rounding"],
+        "distance_correlation_with_full_features": float(np.corrcoef(distances, whole)[0, 1]),
+        "features_digest": digest(reduced.astype(np.float16).tolist(), 16),
+    }
+
+
+def reference_distances(features: Floats, count: int) -> tuple[list[tuple[Mask, Mask]], Floats]:
+    """Reference pairs of categories and their distances."""
+    pairs = reference_pairs(count, stream("combo", VERSION, 0, "reference pairs"))
+    masks = [(first.mask(), second.mask()) for first, second in pairs]
+    with threadpool_limits(1):
+        return masks, np.array([separation(features, first, second) for first, second in masks])
+
+
+def draw(settings: RenderSettings, workers: int) -> list[Path]:
+    """One view of every object, 160 x 120 px."""
+    shots = [object_shot(index, 0, 0, SIZE_PX) for index in range(OBJECTS)]
+    with Progress("rendering", unit="pictures") as progress:
+        return shoot(shots, settings, home() / "renders", workers=workers, progress=progress)
+
+
+def encode_files(name: str, paths: Sequence[Path], workers: int, batch: int = 32) -> Floats:
+    """Features of picture files, shape (n, d); an encoder takes one processor a thread."""
+    encoder = load_encoder(name)
+
+    def rows(start: int) -> Floats:
+        pictures = [Image.open(path).convert("RGB") for path in paths[start : start + batch]]
+        found = np.asarray(encoder.features(pictures), np.float64)
+        progress.advance(len(pictures))
+        return found
+
+    with Progress("encoding", unit="pictures") as progress, ThreadPoolExecutor(workers) as pool:
+        progress.expect(len(paths))
+        return np.concatenate(list(pool.map(rows, range(0, len(paths), batch))))
+
+
+def reduce(raw: Floats) -> tuple[Floats, dict[str, Any]]:
+    """The first 64 principal components as float16 holds them, the share of variance kept and the rounding error."""
+    centred = raw - raw.mean(axis=0)
+    sizes, axes = np.linalg.eigh(centred.T @ centred)
+    kept = centred @ axes[:, ::-1][:, :PCA]
+    rounded = kept.astype(np.float16).astype(np.float64)
+    share = float(sizes[::-1][:PCA].sum() / sizes.sum())
+    return rounded, {"variance_kept": share, "rounding": float(np.abs(rounded - kept).max() / np.abs(kept).max())}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""ComBo: what the report shows of its paper."""

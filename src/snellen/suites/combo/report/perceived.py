@@ -1,0 +1,125 @@
+"""What a subject said of each picture before it classified, read from the recorded exchanges of a run.
+
+Under `method=perceive-then-classify` every picture of a question is described in a call of its own. Those replies
+answer no item, so that no score holds them; they stay in the record, and say whether a wrong answer was wrongly seen
+or wrongly concluded (section 4.2, figure 8).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from snellen.analysis.section import Run
+from snellen.core import files
+from snellen.core.item import Item, ReplySpec
+from snellen.core.response import Response
+from snellen.core.runfolder import read_exchanges
+from snellen.scoring.answers import read_answer, read_json_objects
+from snellen.stimuli.scenes import DIMENSIONS
+from snellen.suites.combo import categories
+from snellen.suites.combo.perception import names
+from snellen.suites.combo.space import values
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One picture of a question: its look, and what was said of each dimension (None: nothing that counts)."""
+
+    subject: str
+    condition: str
+    repeat: int
+    item_id: str
+    cluster_id: str
+    look: Mapping[str, str]
+    said: Mapping[str, str | None]
+
+    def right(self, dimensions: Iterable[str]) -> bool:
+        """Whether all of these were said as they are."""
+        return all(self.said[dimension] == self.look[dimension] for dimension in dimensions)
+
+
+def seen(run: Run) -> list[Seen]:
+    """Every described picture of the arms that perceive, then classify, as long as the pictures are the stored ones."""
+    arms = {
+        (arm.subject, arm.condition)
+        for arm in run.card.arms
+        if (arm.columns.get("method"), arm.columns.get("pictures")) == ("perceive-then-classify", "original")
+    }
+    asked = [r for r in run.responses if r.task == categories.TASK and (r.subject, r.condition) in arms]
+    if not asked:
+        return []
+    record = _record(run, {key for response in asked for key in response.calls[:-1]})
+    return [one for response in asked for one in _of(response, run.items.by_id[response.item_id], record)]
+
+
+def deciding(item: Item) -> tuple[str, ...]:
+    """The dimensions in which the two rules of a question contradict each other.
+
+    Those that both rules fix, or where they fix none in common, those in which what follows from them has no value in
+    common.
+    """
+    named = item.factors["deciding"].split(", ")
+    if set(named) <= set(DIMENSIONS):
+        return tuple(named)
+    first, second = (item.latent["claims"][key] for key in "AB")
+    return tuple(d for d in DIMENSIONS if d in first and d in second and not set(first[d]) & set(second[d]))
+
+
+def read_look(text: str) -> dict[str, str | None]:
+    """What a JSON reply says of each dimension, in the values of the objects; None where nothing that counts."""
+    told = read_json_objects(text)
+    if isinstance(told, list):
+        told = told[0] if len(told) == 1 else None
+    cells = told if isinstance(told, dict) else {}
+    return {dimension: _value(dimension, cells.get(dimension)) for dimension in DIMENSIONS}
+
+
+def _value(dimension: str, cell: Any) -> str | None:
+    if cell is None:
+        return None
+    said = read_answer(cell if isinstance(cell, str) else json.dumps(cell), _spec(dimension))
+    return None if said is None else str(said)
+
+
+@cache
+def _spec(dimension: str) -> ReplySpec:
+    """Every value of a dimension by all its names."""
+    return ReplySpec("choice", tuple((name, value) for value in values(dimension) for name in names(dimension, value)))
+
+
+def _record(run: Run, keys: set[str]) -> dict[str, tuple[str, str]]:
+    """Call -> (SHA-256 of the one picture sent, reply), for calls that were answered."""
+    heard, sent = {}, {}
+    for root in run.roots:
+        for exchange in read_exchanges(root):
+            if exchange.reply is not None and exchange.key in keys:
+                heard[exchange.key] = exchange.digest, exchange.reply.text
+        digests = {digest for digest, _ in heard.values()}
+        for row in files.read_table(root / "sent.parquet").to_pylist():
+            if row["digest"] in digests:
+                sent[row["digest"]] = _pictures(row["parts"])
+    found = {}
+    for key, (digest, text) in heard.items():
+        pictures = sent.get(digest, [])
+        if len(pictures) == 1:
+            found[key] = pictures[0], text
+    return found
+
+
+def _pictures(parts: str) -> list[str]:
+    return [
+        str(part["media"]).partition(".")[0] for part in json.loads(parts) if isinstance(part, dict) and "media" in part
+    ]
+
+
+def _of(response: Response, item: Item, record: Mapping[str, tuple[str, str]]) -> Iterator[Seen]:
+    """The described pictures of one question."""
+    place = response.subject, response.condition, response.repeat, item.item_id, item.cluster_id
+    for key in response.calls[:-1]:
+        picture, text = record.get(key, ("", ""))
+        if picture in item.latent["shows"]:
+            yield Seen(*place, item.latent["shows"][picture], read_look(text))

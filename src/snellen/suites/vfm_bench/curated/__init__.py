@@ -1,0 +1,1 @@
+"""VFM Bench, curated: the paper's construction on the user's own datasets."""

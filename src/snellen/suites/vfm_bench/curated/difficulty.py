@@ -1,0 +1,102 @@
+"""The difficulty filter: what judges make of candidates without examples (section 3.2, first stage)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+from snellen.core.response import Response
+from snellen.core.runfolder import read_run_card
+from snellen.curation.steps import Answered, read_answered
+from snellen.scoring.answers import read_answer
+from snellen.scoring.metrics import right
+from snellen.suites.vfm_bench.curated.pictures import Dropped
+from snellen.suites.vfm_bench.items import SUITE
+
+CONDITION = "shots=0"
+"""How judges are asked: without examples, everything else as in the main setting."""
+BELOW, FEWEST_JUDGES = 0.21, 5
+"""Kept is what a share of judges below this knew, of at least so many that answered: the released defaults (a score
+under 0.21 and more than four models), so at most one of five."""
+COMMANDS = (
+    "build candidates with `snellen build vfm-bench/candidates --from curated --source NAME=DIR … --out CAND`, have "
+    f"five judges answer with `snellen run CAND --condition {CONDITION} --subject A --subject B … --out VOTES`, and "
+    "give --input votes=VOTES"
+)
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What judges made of candidates: by item id a mark for every judge that answered, 1.0 right or 0.0 wrong."""
+
+    items: ItemSet
+    judges: tuple[str, ...]
+    marks: Mapping[str, tuple[float, ...]]
+
+    @property
+    def hash(self) -> str:
+        """Digest of all marks."""
+        return digest([list(self.judges), {key: list(marks) for key, marks in self.marks.items()}], 16)
+
+
+def read_votes(run: Path) -> Votes:
+    """The marks of a run, by the strict exact match. An unreadable reply is wrong; a failed or declined call is none.
+
+    Raises SnellenError where there is no finished run of VFM Bench, or judges were asked otherwise than `CONDITION`.
+    """
+    judged = read_answered(run)
+    arms = read_run_card(run).arms
+    items = judged[0].items if judged else None
+    if items is None or items.card.suite != SUITE:
+        raise SnellenError(f"{run}: no votes on candidates of {SUITE}; {COMMANDS}")
+    if odd := next((arm.condition for arm in arms if arm.condition != CONDITION), None):
+        raise SnellenError(f"{run}: asked under {odd!r}, votes are cast under {CONDITION}; {COMMANDS}")
+    if len(arms) != len({arm.subject for arm in arms}):
+        raise SnellenError(f"{run}: a judge was asked more than once; every judge has one vote, so leave out --repeats")
+    marks = {item.item_id: _marks(item, judged) for item in items.items}
+    return Votes(items, tuple(one.author for one in judged), marks)
+
+
+def _marks(item: Item, judged: Sequence[Answered]) -> tuple[float, ...]:
+    responses = [one.responses.get(item.item_id) for one in judged]
+    return tuple(_mark(item, held) for held in responses if held is not None and held.status == "ok")
+
+
+def _mark(item: Item, response: Response) -> float:
+    return right(item.answer, None if response.text is None else read_answer(response.text, response.reply_spec))
+
+
+def difficulty(marks: Sequence[float]) -> float:
+    """Share of judges that were right, 0 to 1: the paper's difficulty score, low where it is hard."""
+    return math.fsum(marks) / len(marks)
+
+
+def difficult(marks: Mapping[str, Sequence[float]], below: float, fewest: int, dropped: Dropped) -> dict[str, float]:
+    """The difficulty score of every candidate that is kept, by item id, in the order given."""
+    kept = {}
+    for item_id, told in marks.items():
+        if len(told) < fewest:
+            dropped.add(f"answered by fewer than {fewest} judges", item_id)
+        elif difficulty(told) >= below:
+            dropped.add(f"too easy: a share of {below:g} or more of the judges was right", item_id)
+        else:
+            kept[item_id] = difficulty(told)
+    return kept
+
+
+def scores(votes: Votes, below: float, fewest: int, dropped: Dropped) -> dict[str, float]:
+    """The same of a run's votes. Raises SnellenError where no candidate is left."""
+    kept = difficult(votes.marks, below, fewest, dropped)
+    if not kept:
+        raise SnellenError(
+            f"{votes.items.root}: no candidate is left ({'; '.join(dropped.notes('candidates'))}); judges were "
+            f"{', '.join(votes.judges)}. More of them join by the same `snellen run` with more --subject, and failed "
+            "calls are asked again"
+        )
+    return kept

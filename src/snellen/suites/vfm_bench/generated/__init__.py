@@ -1,0 +1,1 @@
+"""VFM Bench, generated: items about pictures rendered here."""

@@ -1,0 +1,267 @@
+"""The pictures of generated concepts: a composite block, little balls in a pattern beside it, light, floor and camera.
+
+Every dimension can take each of its values whatever the others are, so that any of them may decide while the rest vary.
+Sizes, lights and patterns are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.seeds import seed_of, stream
+from snellen.stimuli.scenes import (
+    COLOURS,
+    AreaLight,
+    Camera,
+    Composite,
+    Floor,
+    Material,
+    Pose,
+    Scene,
+    Shot,
+    Solid,
+    composite_scene,
+    moved,
+    random_camera,
+    truth,
+    turn,
+)
+from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, SECONDARY_SCALE, tuple_of
+from snellen.stimuli.scenes.model import Colour
+from snellen.stimuli.scenes.raster import project
+from snellen.stimuli.scenes.shapes import UNIT, Ball, bounds, placed, reach, unit_mesh
+from snellen.suites.vfm_bench.generated.concepts import Region
+from snellen.suites.vfm_bench.items import SUITE, VERSION
+
+SIZES: Mapping[str, float] = {"small": 0.40, "large": 0.74}
+"""Size of the secondary solid, the primary being 1."""
+FLOORS: Mapping[str, float] = {"pale": 0.56, "dark": 0.06}
+"""Reflectance. No hue, so that no tinted light is mistaken for it; apart so far that dusk makes no pale floor dark."""
+TINTS: Mapping[str, tuple[float, float, float]] = {
+    "warm": (1.22, 0.99, 0.62),
+    "neutral": (1.0, 1.0, 1.0),
+    "cool": (0.72, 0.98, 1.30),
+}
+"""Factor on all light a channel (linear RGB)."""
+DIM, AROUND = 0.3, 0.3
+"""Factor on all light at dusk, and on what comes from elsewhere when light comes from one side."""
+TILT_DEG = 17.0
+ELEVATION_DEG: Mapping[str, tuple[float, float]] = {"low": (20.0, 27.0), "high": (46.0, 56.0)}
+FILL = (0.95, 1.3)
+"""Share of the picture's smaller side that a ball round everything spans. Views that cut it off are drawn anew."""
+BORDER = 0.03
+"""What stays free at the border, as a share of the picture's width."""
+BALL_SCALE = 0.125
+LEAST_VISIBLE: Mapping[str, float] = {"primary": 0.25, "secondary": 0.4}
+"""Shares. Under a large part seen from above not more of the primary solid can be seen."""
+END_ON = 0.86
+"""Cosine between the line of sight and the axis of the joint above which the shape of the part cannot be made out."""
+BALLS: tuple[tuple[Colour, Colour], ...] = tuple(
+    (a, b)
+    for a in COLOURS
+    for b in COLOURS
+    if a != b and {a, b} not in ({"blue", "purple"}, {"red", "purple"}, {"blue", "green"})
+)
+"""Two colours of a pattern that can be told apart in any light."""
+_TRIES = 400
+MARGIN = 0.04
+"""What a region leaves round what decides, as a share of its larger side."""
+
+
+def _pattern(arrangement: str) -> list[tuple[float, float, int]]:
+    """Centres of the balls on the floor about the pattern's middle (x, y in metres), and whose turn it is (0 or 1)."""
+    if arrangement == "row":
+        return [(0.23 * (k - 3), 0.0, k % 2) for k in range(7)]
+    if arrangement == "ring":
+        return [(0.55 * math.cos(math.tau * k / 8), 0.55 * math.sin(math.tau * k / 8), k % 2) for k in range(8)]
+    if arrangement == "cross":
+        arms = [(x * k, y * k) for k in (1, 2) for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+        return [(0.0, 0.0, 0), *((0.3 * x, 0.3 * y, (abs(x) + abs(y)) % 2) for x, y in arms)]
+    if arrangement == "block":
+        return [(0.26 * x, 0.26 * y, (x + y) % 2) for x in (-1, 0, 1) for y in (-1, 0, 1)]
+    if arrangement == "wedge":
+        arms = [(k, side) for k in (1, 2, 3) for side in (-1, 1)]
+        return [(-0.45, 0.0, 0), *((-0.45 + 0.27 * k, 0.2 * k * side, k % 2) for k, side in arms)]
+    middles = [(0.42 * math.cos(math.tau * k / 3), 0.42 * math.sin(math.tau * k / 3)) for k in range(3)]
+    around = [(0.122 * math.cos(math.tau * k / 3), 0.122 * math.sin(math.tau * k / 3)) for k in range(3)]
+    return [(x + dx, y + dy, int(k == 0)) for x, y in middles for k, (dx, dy) in enumerate(around)]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Everything that a picture is to show; where things stand and the exact view are left to chance.
+
+    `balls` are the colours of the pattern, one or two.
+    """
+
+    block: Composite
+    size: str
+    arrangement: str
+    balls: tuple[Colour, ...]
+    light: str
+    tint: str
+    tilt: str
+    height: str
+    floor: str
+
+    def look(self) -> dict[str, str]:
+        """All dimensions of the picture."""
+        return {
+            **self.block.dimensions(),
+            "size/secondary": self.size,
+            "arrangement/motif": self.arrangement,
+            "colour/motif": ("one", "two")[len(self.balls) - 1],
+            "light": self.light,
+            "tint": self.tint,
+            "tilt": self.tilt,
+            "height": self.height,
+            "floor": self.floor,
+        }
+
+
+def picture_shot(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -> Shot:
+    """Picture `number` of a set: the draft turned, set beside its pattern and seen so that both solids can be made out.
+
+    Raises SnellenError where no turn shows both.
+    """
+    rng = stream(SUITE, VERSION, seed, "picture", number)
+    for _ in range(_TRIES):
+        towards = float(rng.uniform(0, 360))
+        scene = _set(draft, towards, rng)
+        camera = random_camera(
+            scene,
+            rng,
+            fill=FILL,
+            elevation_deg=ELEVATION_DEG[draft.height],
+            azimuth_deg=(towards, towards),
+            width_px=size_px[0],
+            height_px=size_px[1],
+        )
+        camera = _tilted(camera, draft.tilt)
+        if _within(scene, camera) and _clear(scene, camera):
+            return Shot(scene, camera, seed_of(SUITE, VERSION, seed, "noise", number))
+    raise SnellenError(f"{SUITE}: no view of {draft} in {_TRIES} draws shows both solids")
+
+
+def _set(draft: Draft, towards_deg: float, rng: np.random.Generator) -> Scene:
+    """The scene for a camera that stands in the direction told (azimuth)."""
+    scene = composite_scene(draft.block, rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
+    scene = _resized(scene, SIZES[draft.size] / SECONDARY_SCALE)
+    # Beside and before the object as the camera sees it, so that the object never hides it.
+    aside = towards_deg + float(rng.choice([-1.0, 1.0]) * rng.uniform(45, 75))
+    balls = _balls(draft, scene, math.radians(aside), math.radians(float(rng.uniform(0, 360))))
+    return _lit(replace(scene, solids=(*scene.solids, *balls)), draft, towards_deg + float(rng.choice([-95.0, 95.0])))
+
+
+def _within(scene: Scene, camera: Camera) -> bool:
+    """Whether everything lies in the picture."""
+    corners = np.concatenate([placed(unit_mesh(solid.shape, 1), solid.pose).vertices for solid in scene.solids])
+    pixels, _ = project(camera, corners)
+    free = BORDER * camera.width_px
+    return bool(
+        (pixels.min(axis=0) > free).all()
+        and (pixels.max(axis=0) < [camera.width_px - free, camera.height_px - free]).all()
+    )
+
+
+def _clear(scene: Scene, camera: Camera) -> bool:
+    """Whether both solids of the block can be made out: not end on, and enough of each.
+
+    Judged at a quarter of the resolution.
+    """
+    first, second = (np.array(solid.pose.position_m) for solid in scene.solids[:2])
+    axis, sight = second - first, np.subtract(camera.position_m, camera.target_m)
+    if abs(axis @ sight) > END_ON * np.linalg.norm(axis) * np.linalg.norm(sight):
+        return False
+    small = replace(camera, width_px=max(camera.width_px // 4, 1), height_px=max(camera.height_px // 4, 1))
+    seen = truth(replace(scene, solids=scene.solids[:2]), small, detail=1)
+    return all(seen[name].visible_fraction >= least for name, least in LEAST_VISIBLE.items())
+
+
+def _resized(scene: Scene, factor: float) -> Scene:
+    """The block with its secondary solid grown about the contact point, standing on the floor again."""
+    first, second = scene.solids
+    (contact,) = (np.array(point.position_m) for point in scene.points)
+    place = contact + factor * (np.array(second.pose.position_m) - contact)
+    pose = replace(second.pose, position_m=tuple_of(place), scale=second.pose.scale * factor)
+    solids = (first, replace(second, pose=pose))
+    low, high = bounds(solids)
+    shift = (-float(low[0] + high[0]) / 2, -float(low[1] + high[1]) / 2, FLOOR_GAP_M - float(low[2]))
+    return replace(scene, solids=tuple(moved(solid, shift_m=shift) for solid in solids), points=())
+
+
+def _balls(draft: Draft, scene: Scene, aside: float, turned: float) -> tuple[Solid, ...]:
+    """The pattern on the floor, clear of the block in the direction `aside` and turned (radians)."""
+    ball = UNIT["sphere"]
+    assert isinstance(ball, Ball)
+    radius, pattern = BALL_SCALE * ball.radius_m, _pattern(draft.arrangement)
+    direction = np.array([math.cos(aside), math.sin(aside), 0.0])
+    room = max(math.hypot(x, y) for x, y, _ in pattern) + radius
+    away = max(reach(solid, direction) for solid in scene.solids) + room + 0.1
+    made = []
+    for number, (x, y, whose) in enumerate(pattern):
+        across = x * math.cos(turned) - y * math.sin(turned)
+        along = x * math.sin(turned) + y * math.cos(turned)
+        place = (float(away * direction[0]) + across, float(away * direction[1]) + along, radius + FLOOR_GAP_M)
+        colour = draft.balls[whose % len(draft.balls)]
+        made.append(Solid(f"ball {number}", "sphere", Material("rubber", colour), Pose(place, scale=BALL_SCALE)))
+    return tuple(made)
+
+
+def _lit(scene: Scene, draft: Draft, side_deg: float) -> Scene:
+    """The scene under the draft's light, over its floor. Light from one side comes from the azimuth `side_deg`."""
+    factor = DIM if draft.light == "dim" else 1.0
+    around = AROUND if draft.light == "side" else 1.0
+    lights = list(scene.lights)
+    if draft.light == "side":
+        x, y = 11.0 * math.cos(math.radians(side_deg)), 11.0 * math.sin(math.radians(side_deg))
+        lights = [AreaLight((x, y, 4.6), (0.0, 0.0, 0.4), 1.6, (95.0, 95.0, 93.0))]
+    tint = TINTS[draft.tint]
+    dome = replace(
+        scene.dome,
+        horizon_linear_rgb=_times(scene.dome.horizon_linear_rgb, tint, factor * around),
+        zenith_linear_rgb=_times(scene.dome.zenith_linear_rgb, tint, factor * around),
+        softboxes=tuple(replace(box, radiance=box.radiance * factor * around) for box in scene.dome.softboxes),
+    )
+    shining = tuple(
+        replace(light, radiance_linear_rgb=_times(light.radiance_linear_rgb, tint, factor)) for light in lights
+    )
+    grey = FLOORS[draft.floor]
+    return replace(scene, lights=shining, dome=dome, floor=Floor((grey, grey, grey)))
+
+
+def _times(colour: Sequence[float], tint: Sequence[float], factor: float) -> tuple[float, float, float]:
+    r, g, b = (factor * value * shade for value, shade in zip(colour, tint, strict=True))
+    return r, g, b
+
+
+def _tilted(camera: Camera, tilt: str) -> Camera:
+    """The camera rolled so that upright things lean to the side told."""
+    degrees = {"level": 0.0, "left": TILT_DEG, "right": -TILT_DEG}[tilt]
+    ahead = np.subtract(camera.target_m, camera.position_m)
+    up = np.array(turn(tuple_of(ahead), degrees)) @ np.array(camera.up)
+    return replace(camera, up=tuple_of(up))
+
+
+_SOLIDS: Mapping[Region, tuple[str, ...]] = {
+    "object": ("primary", "secondary"),
+    "body": ("primary",),
+    "part": ("secondary",),
+    "motif": ("ball",),
+}
+
+
+def region_box(shot: Shot, region: Region) -> list[float]:
+    """The box round what is seen of a region, with a margin, within the picture: [x1, y1, x2, y2] in pixels."""
+    solids = truth(shot.scene, shot.camera).solids
+    seen = [one.visible_box for one in solids if one.visible_box and one.name.split()[0] in _SOLIDS[region]]
+    x1, y1 = min(box[0] for box in seen), min(box[1] for box in seen)
+    x2, y2 = max(box[2] for box in seen), max(box[3] for box in seen)
+    margin = MARGIN * max(x2 - x1, y2 - y1)
+    width, height = shot.camera.width_px, shot.camera.height_px
+    return [max(0.0, x1 - margin), max(0.0, y1 - margin), min(width, x2 + margin), min(height, y2 + margin)]

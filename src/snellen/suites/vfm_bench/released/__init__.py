@@ -1,0 +1,1 @@
+"""VFM Bench, released: the authors' files."""

@@ -1,0 +1,1 @@
+"""VFM Bench: what the report shows of its paper."""

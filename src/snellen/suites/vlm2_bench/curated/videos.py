@@ -1,0 +1,118 @@
+"""Videos of two people of the user's own, one behind the other, and the first once more (section 2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, TypeAlias
+
+from snellen.compute import Progress
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest, sha256
+from snellen.core.item import Item, Media
+from snellen.core.media import MediaFolder
+from snellen.core.suite import BuildOptions
+from snellen.stimuli.video import Joined, add_video, frames_at, joined
+from snellen.suites.vlm2_bench.curated.steps import Made, folders_in, source_of
+from snellen.suites.vlm2_bench.items import video_item
+
+TASKS = ("pc-vid",)
+LAYOUT = "give a folder ACTIVITY/PAIR/ with the videos p.mp4 and q.mp4 of two different people"
+FORMATS = (".mp4", ".mov", ".avi", ".webm", ".mkv")
+FRAMES_A_SECOND = 24
+"""Of every video made: clips of different rates are joined, and rates like 23.976 are no whole number."""
+Pattern: TypeAlias = Literal["PQ", "PQP"]
+PATTERNS: tuple[Pattern, ...] = ("PQ", "PQP")
+DESCRIBED: dict[Pattern, str] = {
+    "PQ": "Two different individuals appear: the first person, and then another person.",
+    "PQP": (
+        "Two different individuals appear: the first person, then another person, and at the end the first person "
+        "again: the last individual is the same as the first."
+    ),
+}
+"""What a full description says of who is who; what else is seen is not known."""
+
+
+@dataclass(frozen=True)
+class Clips:
+    """Two clips of different people in the same activity, by number in the order of the folders."""
+
+    number: int
+    activity: str
+    folder: Path
+    p: Path
+    q: Path
+
+
+def read_clips(root: Path) -> tuple[Clips, ...]:
+    """Every pair of a folder ACTIVITY/PAIR/{p,q}.mp4 (or another of `FORMATS`).
+
+    Raises SnellenError naming the folder where one of the clips is missing, or there are several of one name.
+    """
+    folders = [(activity.name, folder) for activity in folders_in(root) for folder in folders_in(activity)]
+    if not folders:
+        raise SnellenError(f"{root}: no pairs of clips; {LAYOUT}")
+    return tuple(
+        Clips(number, activity, folder, _clip(folder, "p"), _clip(folder, "q"))
+        for number, (activity, folder) in enumerate(folders, 1)
+    )
+
+
+def _clip(folder: Path, name: str) -> Path:
+    found = [path for path in sorted(folder.iterdir()) if path.stem == name and path.suffix.lower() in FORMATS]
+    if len(found) != 1:
+        raise SnellenError(f"{folder}: {len(found)} videos called {name}, one is needed; {LAYOUT}")
+    return found[0]
+
+
+def curate_videos(tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> Made:
+    """The items of `pc-vid`: of each pair of clips one video P, Q and one P, Q, P, with parts of equal length."""
+    pairs = read_clips(source_of(options, "vid", tasks[0], LAYOUT))
+    changed: list[str] = []
+    items: list[Item] = []
+    with Progress("joining", unit="videos", shown=options.show_progress) as progress:
+        progress.expect(len(PATTERNS) * len(pairs))
+        for one in pairs:
+            items += _items(one, options.seed, media, changed)
+            progress.advance(len(PATTERNS))
+    activities = len({one.activity for one in pairs})
+    notes = [f"pc-vid: {len(items)} videos of {len(pairs)} pairs of clips in {activities} activities (the paper: 200)"]
+    if changed:
+        notes.append(f"pc-vid: {len(changed)} videos whose parts were cut or converted to fit (see provenance)")
+    return Made(tuple(items), tuple(notes))
+
+
+def _items(one: Clips, seed: int, media: MediaFolder, changed: list[str]) -> Iterator[Item]:
+    if sha256(one.p.read_bytes()) == sha256(one.q.read_bytes()):
+        raise SnellenError(f"{one.folder}: {one.p.name} and {one.q.name} are the same video; {LAYOUT}")
+    for pattern in PATTERNS:
+        handle = digest(["pc-vid", one.activity, one.folder.name, pattern], 10)
+        video, how = _joined([one.p, one.q, one.p][: len(pattern)], media)
+        changed += [handle] if how.changed else []
+        yield video_item(
+            "pc",
+            handle,
+            video,
+            pattern,
+            answer=DESCRIBED[pattern],
+            cluster=f"clips-{one.number:03d}",
+            factors={"activity": one.activity},
+            provenance={"seed": seed, "part_seconds": how.part_seconds, "changed": list(how.changed)},
+        )
+
+
+def _joined(parts: Sequence[Path], media: MediaFolder) -> tuple[Media, Joined]:
+    """One video of the size of its first part, made even, as its codec wants it."""
+    ((_, first),) = frames_at(parts[0], [0.0])
+    size = first.width - first.width % 2, first.height - first.height % 2
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "video.mp4"
+        how = joined(parts, path, fps=FRAMES_A_SECOND, size=size)
+        return add_video(media, path), how
+
+
+def plan_videos(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:
+    """Two videos a pair of clips."""
+    return {task: 2 * len(read_clips(source_of(options, "vid", task, LAYOUT))) for task in tasks}

@@ -1,0 +1,1 @@
+"""VLM²-Bench, generated: items about pictures rendered here."""

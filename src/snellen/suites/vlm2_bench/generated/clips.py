@@ -1,0 +1,115 @@
+"""The video twin of identity description, generated.
+
+An object crosses the floor and leaves, another one that shares all cues but one comes, and the first returns.
+
+Every clip is as long as every other. When the first object returns it comes back the way it went, turned the other way
+round in time, so that its second appearance is no copy of the first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from snellen.core.seeds import seed_of, stream
+from snellen.stimuli.scenes import (
+    Camera,
+    Composite,
+    Scene,
+    Shot,
+    chain,
+    composite,
+    composite_scene,
+    moved,
+    text_name,
+    turn,
+)
+from snellen.suites.vlm2_bench.generated.objects import look_of, neighbours
+from snellen.suites.vlm2_bench.items import SUITE, VERSION
+
+FRAMES, FRAMES_A_SECOND = 48, 12
+QUICK_FRAMES, QUICK_FRAMES_A_SECOND = 16, 4
+"""For trying things out: clips last as long, and move less smoothly."""
+SIZE_PX = (192, 144)
+HALF_WAY_M = 3.3
+"""From the middle of the floor to where an object comes in or has left; just outside the picture."""
+VIDEOS_A_PAIR = 4
+"""Videos made of two clips: either one first, in two parts and in three."""
+
+
+@dataclass(frozen=True)
+class ClipPair:
+    """Two objects that differ in one dimension, in the same studio."""
+
+    place: int
+    first: int
+    second: int
+    differs: str
+
+
+def draw_pair(seed: int, place: int) -> ClipPair:
+    """A composite and one of its neighbours; shape, material and colour of the primary matter most to an eye."""
+    rng = stream(SUITE, VERSION, seed, "clips", place)
+    while True:
+        first = int(rng.integers(9504))
+        near = neighbours(first)
+        wanted = [d for d in ("colour/primary", "material/primary", "shape/secondary", "colour/secondary") if d in near]
+        if wanted:
+            differs = wanted[int(rng.integers(len(wanted)))]
+            return ClipPair(place, first, near[differs][int(rng.integers(len(near[differs])))], differs)
+
+
+def clip_shots(
+    index: int, pair: ClipPair, seed: int, frames: int = FRAMES, size_px: tuple[int, int] = SIZE_PX
+) -> list[Shot]:
+    """The frames of one clip: the object comes in from the left of the path, turns a little as it goes, and leaves."""
+    rng = stream(SUITE, VERSION, seed, "clip", pair.place)  # one studio, path and camera for both objects
+    azimuth, turned = float(rng.uniform(0, 360)), float(rng.uniform(0, 360))
+    speed_deg = float(rng.uniform(60, 120))
+    scene, camera = composite_scene(composite(index)), _camera(azimuth, size_px)
+    shots = []
+    for frame in range(frames):
+        share = frame / (frames - 1)
+        spin = turn((0.0, 0.0, 1.0), turned + speed_deg * share)
+        away = HALF_WAY_M * (2 * share - 1)
+        course = math.radians(azimuth + 90)  # across the picture
+        shift = (away * math.cos(course), away * math.sin(course), 0.0)
+        solids = tuple(moved(solid, chain(spin), shift) for solid in scene.solids)
+        frame_scene = Scene(solids, scene.floor, scene.lights, scene.dome)
+        shots.append(Shot(frame_scene, camera, seed_of(SUITE, VERSION, seed, "clip noise", pair.place, index, frame)))
+    return shots
+
+
+def _camera(azimuth_deg: float, size_px: tuple[int, int]) -> Camera:
+    away, up = 8.0, math.radians(28)
+    x, y = math.cos(math.radians(azimuth_deg)), math.sin(math.radians(azimuth_deg))
+    position = (away * math.cos(up) * x, away * math.cos(up) * y, away * math.sin(up) + 0.6)
+    return Camera(position, (0.0, 0.0, 0.9), width_px=size_px[0], height_px=size_px[1])
+
+
+def description(index: int, other: int, pattern: Literal["PQ", "PQP"]) -> str:
+    """What a full description says: who comes, that another one follows, and that the first returns."""
+    told = (
+        f"First {spoken(composite(index))} crosses the floor from one side to the other and leaves. Then a different "
+        f"object comes, {spoken(composite(other))}. The first and the second object are two different objects."
+    )
+    if pattern == "PQP":
+        told += " At the end the first object returns: the last object is the same as the first."
+    return told
+
+
+def spoken(made: Composite) -> str:
+    """A composite in words: both primitives and where they touch."""
+    first, second = (
+        f"a {look.colour + ' ' if look.colour else ''}{look.material} {text_name('shape', look.shape)}"
+        for look in (made.primary, made.secondary)
+    )
+    place = text_name("contact-point/anchor", made.anchor)
+    return f"{first} with {second} (joined by its {text_name('contact-point/pivot', made.pivot)}) on its {place}"
+
+
+def looks(pair: ClipPair) -> dict[str, Mapping[str, str]]:
+    """The looks of both objects, as the card of an item keeps them."""
+    return {"P": look_of(pair.first), "Q": look_of(pair.second)}

@@ -1,0 +1,132 @@
+"""From an edited room to the items of Mat and Trk, and what an ideal observer may know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from snellen.core.item import Item, Media
+from snellen.suites.vlm2_bench import prompts
+from snellen.suites.vlm2_bench.generated.rooms import CUE_OF, Change, Thing, differing, successor, tracked
+from snellen.suites.vlm2_bench.items import Statement, cue_items
+
+World = Mapping[str, Any]
+PARTS = ("floor", "light")
+
+
+def room_items(
+    handle: str,
+    change: Change,
+    pictures: tuple[Media, Media],
+    rng: np.random.Generator,
+    provenance: Mapping[str, Any],
+    tasks: Sequence[str],
+) -> list[Item]:
+    """The pairs of Mat and Trk about one edit, whichever are wanted."""
+    told: dict[str, Any] = {
+        "factors": {"cue": CUE_OF[change.edit], "edit": change.edit},
+        "cluster": f"room-{handle}",
+        "provenance": {
+            **provenance,
+            "edit": change.instruction(),
+            "captions": [change.before.caption(), change.after.caption()],
+        },
+    }
+    items: list[Item] = []
+    if "gc-mat" in tasks:
+        question = prompts.MATCH[change.edit]
+        items += cue_items("gc-mat", handle, pictures, question, *match_statements(change, rng), rng=rng, **told)
+    if "gc-trk" in tasks:
+        items += cue_items("gc-trk", handle, pictures, prompts.TRACK, *track_statements(change), rng=rng, **told)
+    return items
+
+
+def match_statements(change: Change, rng: np.random.Generator) -> tuple[Statement, Statement]:
+    """The cue that answers the question, and one that was there and stayed as it was (Table 3)."""
+    if change.changed is None:
+        other = next(part for part in PARTS if part != change.part)
+        looks = {part: {"environment/part": part} for part in (change.part, other)}
+        return tuple(  # type: ignore[return-value]
+            _statement(f"the {part}", [(looks[part], part == change.part), (looks[rest], rest == change.part)])
+            for part, rest in ((change.part, other), (other, change.part))
+        )
+    stayed = [thing for thing in change.named() if thing != change.changed]
+    wrong = stayed[int(rng.integers(len(stayed)))]
+    return (
+        _statement(f"the {change.changed.name}", _cue_worlds(change, change.changed, change.changed)),
+        _statement(f"the {wrong.name}", _cue_worlds(change, wrong, change.changed)),
+    )
+
+
+def track_statements(change: Change) -> tuple[Statement, Statement]:
+    """What happened, and its direct reverse (Table 4)."""
+    forth, back = _courses(change)
+    right, wrong = tracked(change)
+    return _statement(right, [(forth, True), (back, False)]), _statement(wrong, [(back, False), (forth, True)])
+
+
+def _statement(cue: str, worlds: Sequence[tuple[Mapping[str, str], bool]]) -> Statement:
+    told = tuple({"look": dict(look), "answer": "true" if right else "false"} for look, right in worlds)
+    return Statement(cue, worlds[0][1], told, needed(told))
+
+
+def _courses(change: Change) -> tuple[dict[str, str], dict[str, str]]:
+    """What is seen to happen, forth and back: nothing of it where before and after look the same to an observer."""
+    if change.changed is None:
+        old, new = getattr(change.before, change.part), getattr(change.after, change.part)
+        return {"environment/course": f"{old} to {new}"}, {"environment/course": f"{new} to {old}"}
+    if change.edit in ("add", "remove"):
+        told = ("added", "removed") if change.edit == "add" else ("removed", "added")
+        return {"presence/course": told[0]}, {"presence/course": told[1]}
+    before, after = change.changed.dimensions(), successor(change).dimensions()
+    moved = [dimension for dimension in before if before[dimension] != after[dimension]]
+    named = {dimension: dimension.replace("object", "course") for dimension in moved}
+    forth = {named[dimension]: f"{before[dimension]} to {after[dimension]}" for dimension in moved}
+    return forth, {named[dimension]: f"{after[dimension]} to {before[dimension]}" for dimension in moved}
+
+
+def _cue_worlds(change: Change, cue: Thing, changed: Thing) -> list[tuple[Mapping[str, str], bool]]:
+    """Which thing the cue may mean, and which one may have changed; the actual world first.
+
+    The cue means every thing that looks like it to the observer. Which thing changed is seen in the dimensions in which
+    it changed, and by whoever sees none of them, nowhere.
+    """
+    things = change.named()
+    seen_in = _changes_seen_in(change)
+
+    def look(meant: Thing, other: Thing) -> dict[str, str]:
+        place = str(things.index(other))
+        return {**meant.dimensions(), **{f"{factor}/changed": place for factor in seen_in}}
+
+    # Of the things that did not change, one stands for all: the answer hangs only on whether it is the one meant.
+    candidates = list(dict.fromkeys([changed, cue, next(thing for thing in things if thing != changed)]))
+    worlds = [(look(meant, other), meant == other) for meant in things for other in candidates]
+    actual = (look(cue, changed), cue == changed)
+    return [actual, *(world for world in worlds if world != actual)]
+
+
+def _changes_seen_in(change: Change) -> tuple[str, ...]:
+    if change.edit in ("add", "remove"):
+        return ("presence",)
+    assert change.changed is not None
+    return differing(change.changed, successor(change))
+
+
+def needed(worlds: Iterable[World]) -> tuple[str, ...]:
+    """The factors without which some other world with the other answer looks like the actual one."""
+    first, *others = worlds
+    factors = dict.fromkeys(dimension.split("/")[0] for dimension in first["look"])
+
+    def without(look: Mapping[str, str], factor: str) -> dict[str, str]:
+        return {dimension: value for dimension, value in look.items() if dimension.split("/")[0] != factor}
+
+    return tuple(
+        factor
+        for factor in factors
+        if any(
+            world["answer"] != first["answer"] and without(world["look"], factor) == without(first["look"], factor)
+            for world in others
+        )
+    )

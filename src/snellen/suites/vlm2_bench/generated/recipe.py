@@ -1,0 +1,346 @@
+"""The `generated` recipe: rooms before and after an edit, composites among look-alikes, and clips, all rendered here.
+
+For `n` test items a task there are n rooms (two pictures each, which Mat and Trk share), as many families of eight
+pictures as the sequences take, half as many again to calibrate on, and one pair of clips for each 20 items, at most
+three. No people are rendered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import numpy as np
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item, Media, Split
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.seeds import seed_of, stream
+from snellen.core.suite import BuildOptions
+from snellen.stimuli.render import shoot_for
+from snellen.stimuli.scenes import Shot, truth
+from snellen.stimuli.video import Pixels, add_video, joined
+from snellen.suites.vlm2_bench.generated import clips, objects, rooms
+from snellen.suites.vlm2_bench.generated.general_cues import room_items
+from snellen.suites.vlm2_bench.items import (
+    SUITE,
+    VERSION,
+    PictureSequence,
+    compare_items,
+    count_item,
+    group_item,
+    sorted_pattern,
+    video_item,
+)
+from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC, draw
+
+TASKS = ("gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp", "oc-vid")
+FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-grp": 200, "oc-vid": 200}
+"""Pairs or questions of the paper; `oc-vid` as many as `pc-vid` has."""
+CHECKUP_N, QUICK_N = 12, 4
+SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
+ITEMS_A_CLIP_PAIR, MOST_CLIP_PAIRS = 20, 3
+SECONDS_A_PICTURE, SECONDS_A_FRAME, BYTES_A_PICTURE = 0.9, 0.25, 115_000
+"""CPU time and disk, for plans (`docs/benchmarks.md`)."""
+THING = "object"
+MARGIN = 0.04
+"""What a crop leaves round the object, as a share of its larger side."""
+Pattern = Literal["PQ", "PQP"]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which pictures and clips are needed, decided from the seed alone."""
+
+    counts: Mapping[str, int]
+    rooms: tuple[rooms.Change, ...]
+    families: tuple[objects.Family, ...]
+    calibration: tuple[objects.Family, ...]
+    clips: tuple[clips.ClipPair, ...]
+
+    def pictures(self) -> int:
+        """How many pictures are drawn, beside the frames of clips."""
+        each = objects.PICTURES + objects.DISTRACTORS
+        return 2 * len(self.rooms) + each * (len(self.families) + len(self.calibration))
+
+    def frames(self, options: BuildOptions) -> int:
+        """How many frames are drawn."""
+        return 2 * _clip(options)[0] * len(self.clips)
+
+
+def counts_of(options: BuildOptions) -> dict[str, int]:
+    """Test items (pairs) a task. Raises SnellenError for tasks that need real pictures, or none at all."""
+    n = options.test_items(SUITE, CHECKUP_N, QUICK_N)
+    if unknown := [task for task in options.tasks if task not in TASKS]:
+        raise SnellenError(
+            f"{SUITE}: {unknown[0]!r} cannot be generated (no people are rendered); there are {', '.join(TASKS)}, and "
+            f"--from curated or released for real pictures"
+        )
+    return {
+        task: (FULL_COUNTS[task] if options.full else n) if task in (options.tasks or TASKS) else 0 for task in TASKS
+    }
+
+
+def design(options: BuildOptions) -> Design:
+    """Decide everything that will be drawn."""
+    counts, seed = counts_of(options), options.seed
+    edits = max(counts["gc-mat"], counts["gc-trk"])
+    changes = tuple(
+        rooms.random_change(rooms.EDITS[n % len(rooms.EDITS)], stream(SUITE, VERSION, seed, "room", n))
+        for n in range(edits)
+    )
+    nine = -(-max(counts["oc-cpr"], counts["oc-cnt"]) // len(PATTERNS_OC))
+    five = -(-counts["oc-grp"] // len(PATTERNS_GRP))
+    tested = max(nine, five)
+    families = _families(tested + -(-tested // 2) if tested else 0, seed)
+    wanted = min(MOST_CLIP_PAIRS, -(-counts["oc-vid"] // ITEMS_A_CLIP_PAIR))
+    if options.full:
+        wanted = -(-counts["oc-vid"] // clips.VIDEOS_A_PAIR)
+    pairs = tuple(clips.draw_pair(seed, place) for place in range(wanted))
+    return Design(counts, changes, families[:tested], families[tested:], pairs)
+
+
+def _families(count: int, seed: int) -> tuple[objects.Family, ...]:
+    """Families that share no object."""
+    made: list[objects.Family] = []
+    taken: set[int] = set()
+    place = 0
+    while len(made) < count:
+        family = objects.draw_family(stream(SUITE, VERSION, seed, "family", place))
+        place += 1
+        if not taken & set(family.all()):
+            made.append(family)
+            taken |= set(family.all())
+    return tuple(made)
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The recipe `generated`."""
+
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Counts, seed, sizes, renderer."""
+        return {
+            "counts": counts_of(options),
+            **options.rendering(_size(options)),
+            "clip_px": list(clips.SIZE_PX),
+        }
+
+    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Pictures, frames, seconds and bytes."""
+        made = design(options)
+        seconds = made.pictures() * SECONDS_A_PICTURE + made.frames(options) * SECONDS_A_FRAME
+        return {
+            "suite": SUITE,
+            "rooms": len(made.rooms),
+            "objects": len(made.families) + len(made.calibration),
+            "pictures": made.pictures(),
+            "clips": 2 * len(made.clips),
+            "frames": made.frames(options),
+            "items": {**made.counts, "oc-vid": clips.VIDEOS_A_PAIR * len(made.clips)},
+            "seconds": round(seconds / options.workers),
+            "bytes": made.pictures() * BYTES_A_PICTURE,
+            "workers": options.workers,
+        }
+
+    def build(self, options: BuildOptions) -> ItemSet:
+        """Render what the home folder lacks, then write the items."""
+        refuse_existing(options.out)
+        made = design(options)
+        media = MediaFolder(options.out / "media")
+        shots = [*_room_shots(made, options), *_object_shots(made, options), *_clip_shots(made, options)]
+        drawn, drawn_by = shoot_for(shots, options)
+        paths = iter(drawn)
+        items = [
+            *_rooms(made, options, paths, media),
+            *_sequences(made, options, paths, media),
+            *_videos(made, options, paths, media),
+        ]
+        return write_itemset(
+            options.out,
+            items,
+            source="generated",
+            recipe=self.parameters(options),
+            made_with=drawn_by,
+            notes=["no people are rendered, so that the tasks about persons are absent"],
+        )
+
+
+def _size(options: BuildOptions) -> tuple[int, int]:
+    return QUICK_SIZE_PX if options.quick else SIZE_PX
+
+
+def _clip(options: BuildOptions) -> tuple[int, int]:
+    """Frames of a clip, and frames a second."""
+    if options.quick:
+        return clips.QUICK_FRAMES, clips.QUICK_FRAMES_A_SECOND
+    return clips.FRAMES, clips.FRAMES_A_SECOND
+
+
+def _room_shots(made: Design, options: BuildOptions) -> Iterator[Shot]:
+    for n, change in enumerate(made.rooms):
+        camera = rooms.view_of(change, stream(SUITE, VERSION, options.seed, "room view", n), _size(options))
+        for which, room in enumerate((change.before, change.after)):
+            yield Shot(room.scene(), camera, seed_of(SUITE, VERSION, options.seed, "room noise", n, which))
+
+
+def _object_shots(made: Design, options: BuildOptions) -> Iterator[Shot]:
+    for number, family in enumerate((*made.families, *made.calibration)):
+        for place, index in enumerate(family.all()):
+            yield objects.picture_shot(index, options.seed, (number, place), _size(options))
+
+
+def _clip_shots(made: Design, options: BuildOptions) -> Iterator[Shot]:
+    for pair in made.clips:
+        for index in (pair.first, pair.second):
+            yield from clips.clip_shots(index, pair, options.seed, _clip(options)[0])
+
+
+def _rooms(made: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
+    for n, change in enumerate(made.rooms):
+        pictures = media.add_file(next(paths)), media.add_file(next(paths))
+        tasks = [task for task in ("gc-mat", "gc-trk") if n < made.counts[task]]
+        rng = stream(SUITE, VERSION, options.seed, "cues", n)
+        yield from room_items(f"{n:04d}", change, pictures, rng, {"seed": options.seed, "room": n}, tasks)
+
+
+def _sequences(made: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
+    """Items about sequences, task by task; the calibration families give every pattern once."""
+    shown = [
+        _Family(number, family, media, paths, options)
+        for number, family in enumerate((*made.families, *made.calibration))
+    ]
+    test, calibration = shown[: len(made.families)], shown[len(made.families) :]
+    for task in ("oc-cpr", "oc-cnt", "oc-grp"):
+        if made.counts[task]:
+            patterns = PATTERNS_GRP if task == "oc-grp" else PATTERNS_OC
+            for split, families, count in (
+                ("test", test, made.counts[task]),
+                ("calibration", calibration, len(calibration) * len(patterns)),
+            ):
+                for sequence in _chosen(families, patterns, count, split, options.seed):  # type: ignore[arg-type]
+                    yield from _asked(task, sequence, options.seed)
+
+
+def _asked(task: str, sequence: PictureSequence, seed: int) -> tuple[Item, ...]:
+    if task == "oc-cpr":
+        return compare_items(sequence, "oc")
+    if task == "oc-cnt":
+        return (count_item(sequence, "oc"),)
+    return (group_item(sequence, "oc", stream(SUITE, VERSION, seed, "options", sequence.handle)),)
+
+
+class _Family:
+    """The pictures of a family as stored, with their boxes."""
+
+    def __init__(
+        self, number: int, family: objects.Family, media: MediaFolder, paths: Iterator[Path], options: BuildOptions
+    ) -> None:
+        self.number, self.family = number, family
+        self.pictures = [media.add_file(next(paths)) for _ in family.all()]
+        self.looks = dict(zip((one.sha256 for one in self.pictures), map(objects.look_of, family.all()), strict=True))
+        self.boxes = {
+            one.sha256: _box(objects.picture_shot(index, options.seed, (number, place), _size(options)))
+            for place, (one, index) in enumerate(zip(self.pictures, family.all(), strict=True))
+        }
+
+    def sequence(self, pattern: str, handle: str, split: Split, seed: int) -> PictureSequence:
+        """The pictures of one pattern, in the order drawn for it."""
+        rng = stream(SUITE, VERSION, seed, "sequence", self.number, pattern)
+        main, others = self.pictures[: objects.PICTURES], self.pictures[objects.PICTURES :]
+        pictures, order = draw(pattern, main, others, rng)
+        looks = [self.looks[one.sha256] for one in pictures]
+        return PictureSequence(
+            handle,
+            pictures,
+            order,
+            sorted_pattern(order),
+            THING,
+            f"object-{split}-{self.number:03d}",
+            shows={one.sha256: self.looks[one.sha256] for one in pictures},
+            requires={question: objects.required(looks, question) for question in ("same", "which")},
+            provenance={"seed": seed, "family": self.number, "composites": list(self.family.all())},
+            regions={"boxes": {one.sha256: self.boxes[one.sha256] for one in pictures}},
+            split=split,
+        )
+
+
+def _box(shot: Shot) -> list[float]:
+    """The box round all solids, with a margin, within the picture: [x1, y1, x2, y2] in pixels.
+
+    Measured at half the resolution: one pixel of it is less than the margin.
+    """
+    width, height = shot.camera.width_px, shot.camera.height_px
+    camera = dataclasses.replace(shot.camera, width_px=width // 2, height_px=height // 2)
+    seen = [solid.visible_box for solid in truth(shot.scene, camera, detail=1).solids if solid.visible_box]
+    x1, y1 = 2 * min(box[0] for box in seen), 2 * min(box[1] for box in seen)
+    x2, y2 = 2 * max(box[2] for box in seen), 2 * max(box[3] for box in seen)
+    margin = MARGIN * max(x2 - x1, y2 - y1)
+    return [max(0.0, x1 - margin), max(0.0, y1 - margin), min(width, x2 + margin), min(height, y2 + margin)]
+
+
+def _chosen(
+    families: Sequence[_Family], patterns: Sequence[str], count: int, split: Split, seed: int
+) -> list[PictureSequence]:
+    """`count` different sequences, patterns and families in turn.
+
+    They are numbered in a random order: a number that told the pattern would tell the answer.
+    """
+    total = len(families) * len(PATTERNS_OC)
+    numbers = stream(SUITE, VERSION, seed, "numbers", split).permutation(total)
+    made = []
+    for k in range(count):
+        pattern = patterns[k % len(patterns)]
+        family = (k // len(patterns) + k % len(patterns)) % len(families)
+        number = int(numbers[family * len(PATTERNS_OC) + PATTERNS_OC.index(pattern)])
+        made.append(families[family].sequence(pattern, f"{split}-{number:04d}", split, seed))
+    return made
+
+
+def _videos(made: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
+    """Of every pair of clips: either object first, in two parts and in three. Numbered in a random order."""
+    numbers = stream(SUITE, VERSION, options.seed, "videos").permutation(len(made.clips) * clips.VIDEOS_A_PAIR)
+    place = 0
+    for pair in made.clips:
+        count, rate = _clip(options)
+        frames = {index: [_pixels(next(paths)) for _ in range(count)] for index in (pair.first, pair.second)}
+        for first, second in ((pair.first, pair.second), (pair.second, pair.first)):
+            for pattern in ("PQ", "PQP"):
+                parts = [frames[first], frames[second], *([frames[first][::-1]] if pattern == "PQP" else [])]
+                video = _joined(parts, rate, media)
+                yield _video(f"{int(numbers[place]):04d}", video, pattern, (first, second), pair, options.seed)
+                place += 1
+
+
+def _video(
+    handle: str, video: Media, pattern: Pattern, order: tuple[int, int], pair: clips.ClipPair, seed: int
+) -> Item:
+    first, second = order
+    return video_item(
+        "oc",
+        handle,
+        video,
+        pattern,
+        answer=clips.description(first, second, pattern),
+        cluster=f"clips-{pair.place:03d}",
+        latent={"parts": [objects.look_of(first), objects.look_of(second)]},
+        provenance={"seed": seed, "composites": list(order), "differs": pair.differs},
+    )
+
+
+def _joined(parts: Sequence[Sequence[Pixels]], rate: int, media: MediaFolder) -> Media:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "video.mp4"
+        joined(parts, path, fps=rate)
+        return add_video(media, path)
+
+
+def _pixels(path: Path) -> Pixels:
+    with Image.open(path) as picture:
+        return np.asarray(picture.convert("RGB"))

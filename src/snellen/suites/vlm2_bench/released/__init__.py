@@ -1,0 +1,1 @@
+"""VLM²-Bench, released: the authors' files."""

@@ -1,0 +1,205 @@
+"""The two released forms of VLM2-Bench: the authors' folder of JSONL and pictures, and VLMEvalKit's TSV.
+
+Layout of the folder (the unpacked vlm2-bench_dataset.zip of Sterzhang/vlm2-bench) as the released scripts name it:
+`jsonl/{gc,oc,pc}/vanilla/*.jsonl` (the scripts spell one of them `vallina`) and `data/…` (`FOLDERS`). The TSV is
+VLM2Bench_img.tsv of the same place, columns `COLUMNS`; it holds no videos. Both unverified, see `records.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import contextlib
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from snellen.core import files
+from snellen.core.errors import SnellenError
+from snellen.core.item import Media
+from snellen.core.media import MediaFolder
+from snellen.suites.vlm2_bench.items import COUNTS, TRUE_FALSE
+from snellen.suites.vlm2_bench.released.records import MODELS, Record, record_of
+
+JSONL: Mapping[str, tuple[str, str]] = {
+    "gc-mat": ("gc", "gc_mat.jsonl"),
+    "gc-trk": ("gc", "gc_trk.jsonl"),
+    "oc-cpr": ("oc", "oc_cpr.jsonl"),
+    "oc-cnt": ("oc", "oc_cnt.jsonl"),
+    "oc-grp": ("oc", "oc_grp.jsonl"),
+    "pc-cpr": ("pc", "pc_cpr.jsonl"),
+    "pc-cnt": ("pc", "pc_cnt.jsonl"),
+    "pc-grp": ("pc", "pc_grp.jsonl"),
+    "pc-vid": ("pc", "pc_v_open-ended.jsonl"),
+}
+"""Folder under `jsonl/` and file of each task."""
+SPELLINGS = ("vanilla", "vallina")
+FOLDERS = {"gc": "data/gc/processed", "oc": "data/oc/original_obj", "pc": "data/pc/image/picks_face"}
+"""What the paths of pictures hang on."""
+VIDEOS, EXTENSIONS = "data/pc/video/UNI", (".mp4", ".mov", ".avi")
+COLUMNS = ("index", "question", "answer", "category", "image")
+TSV_MD5 = "16f474bfc4e269c583468bf89139da8f"
+"""The file that VLMEvalKit names (since its pull request 843)."""
+
+
+def jsonl_path(root: Path, task: str) -> Path:
+    """The file of a task, under either spelling; where there is none, the one that should be there."""
+    family, name = JSONL[task]
+    paths = [root / "jsonl" / family / spelling / name for spelling in SPELLINGS]
+    return next((path for path in paths if path.is_file()), paths[0])
+
+
+def read_folder(root: Path, tasks: Sequence[str], problems: list[str]) -> list[Record]:
+    """Every record of the tasks, in order. What is wrong or missing goes to `problems`, with file and line."""
+    records = []
+    for task in tasks:
+        path = jsonl_path(root, task)
+        try:
+            lines = path.read_text("utf-8-sig").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            what = "missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
+            problems.append(f"{path.relative_to(root)}: {what}")
+            continue
+        for number, line in enumerate(lines, 1):
+            where = f"{path.relative_to(root)} line {number}"
+            try:
+                if line.strip():
+                    records.append(_of_line(root, task, where, line))
+            except ValueError as error:
+                problems.append(f"{where}: {error}")
+    return records
+
+
+def _of_line(root: Path, task: str, where: str, line: str) -> Record:
+    try:
+        fields = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"no JSON ({error})") from None
+    record = record_of(task, where, fields)
+    files = (_video(root, fields["vid"]),) if task == "pc-vid" else _pictures(root, task, fields["images"])
+    return Record(**{**vars(record), "files": files})
+
+
+def _pictures(root: Path, task: str, names: Sequence[str]) -> tuple[Path, ...]:
+    folder = FOLDERS[task[:2]]
+    if away := [name for name in names if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]:
+        raise ValueError(f"images: {', '.join(away)} leads out of {folder}")
+    if missing := [name for name in names if not (root / folder / name).is_file()]:
+        raise ValueError(f"images: {', '.join(missing)} is missing from {folder}")
+    return tuple(root / folder / name for name in names)
+
+
+def _video(root: Path, vid: str) -> Path:
+    for extension in EXTENSIONS:
+        if (path := root / VIDEOS / f"{vid}{extension}").is_file():
+            return path
+    raise ValueError(f"vid: {vid}{'|'.join(EXTENSIONS)} is missing from {VIDEOS}")
+
+
+def read_tsv(path: Path, tasks: Sequence[str], problems: list[str]) -> list[Record]:
+    """Every record of the tasks, in order, streamed; pictures stay in the file (`store_tsv`)."""
+    records: list[Record] = []
+    for line, row in tsv_rows(path, problems):
+        task = str(row.get("category")).strip()
+        where = f"{path.name} line {line}"
+        try:
+            if task not in MODELS or task == "pc-vid":
+                raise ValueError(f"category: {task!r} is no task of the TSV")
+            if task in tasks:
+                records.append(record_of(task, where, _fields(task, row), line=line))
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+    held = {record.task for record in records}
+    problems += [f"{path.name}: no row of category {task}" for task in tasks if task not in held]
+    return records
+
+
+def _fields(task: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as the line of the JSONL file that it was made from."""
+    if None in row or any(row[column] is None for column in COLUMNS):
+        raise ValueError(f"it has not {len(row)} cells, like the header")
+    name = str(row["index"]).removeprefix(f"{task}_")
+    if task in TRUE_FALSE and task.startswith("gc"):
+        name, cut, _ = name.rpartition("_")  # two records of a pair are the same index but for its last part
+        if not cut:
+            raise ValueError(f"index: {row['index']!r} is not {task}_ID_p or {task}_ID_n")
+    answer: Any = row["answer"].strip()
+    if task in COUNTS:
+        with contextlib.suppress(ValueError):  # what is no whole number is refused with the other fields
+            answer = int(answer)
+    return {"q_id": name, "question": row["question"], "gt_answer": answer, "images": _encoded(row["image"])}
+
+
+def _encoded(cell: str) -> list[str]:
+    """The base64 texts of a cell: a list as JSON or as Python writes it."""
+    try:
+        held = json.loads(cell)
+    except ValueError:
+        try:
+            held = ast.literal_eval(cell)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise ValueError("image: no list of base64 texts") from None
+    if not isinstance(held, list) or not all(isinstance(one, str) for one in held):
+        raise ValueError("image: no list of base64 texts")
+    return held
+
+
+def tsv_rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, row) of a TSV, one at a time; cells hold whole pictures, so that the limit on their length is lifted."""
+    try:
+        with files.long_cells(), path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, delimiter="\t")
+            if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+                problems.append(f"{path.name} line 1: no column {', '.join(missing)}")
+                return
+            for row in reader:
+                yield reader.line_num, row
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        problems.append(f"{path.name}: cannot be read on ({error})")
+
+
+def store_tsv(path: Path, lines: set[int], media: MediaFolder, problems: list[str]) -> dict[int, tuple[Media, ...]]:
+    """Keep the pictures of some lines, byte for byte. Returns them by line."""
+    held = {}
+    for line, row in tsv_rows(path, problems):
+        if line in lines:
+            try:
+                held[line] = tuple(_store(media, text) for text in _encoded(row["image"]))
+            except ValueError as error:
+                problems.append(f"{path.name} line {line}: {error}")
+    return held
+
+
+def _store(media: MediaFolder, text: str) -> Media:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        raw = base64.b64decode(text.rpartition("base64,")[2], validate=True)
+        with Image.open(io.BytesIO(raw)) as picture:
+            size, format = picture.size, (picture.format or "").lower()
+    except (OSError, UnidentifiedImageError, binascii.Error) as error:
+        raise ValueError(f"image: not a readable picture ({error})") from None
+    return media.add(raw, "picture", {"jpeg": "jpg"}.get(format, format), size)
+
+
+def store_files(records: Sequence[Record], media: MediaFolder, problems: list[str]) -> dict[Path, Media]:
+    """Keep pictures and videos, byte for byte, each once."""
+    held: dict[Path, Media] = {}
+    for record in records:
+        for path in record.files:
+            try:
+                if path not in held:
+                    held[path] = _add_video(media, path) if record.task == "pc-vid" else media.add_file(path)
+            except SnellenError as error:
+                problems.append(f"{record.where}: {error}")
+    return held
+
+
+def _add_video(media: MediaFolder, path: Path) -> Media:
+    from snellen.stimuli import video
+
+    return video.add_video(media, path)

@@ -1,0 +1,1 @@
+"""VLM²-Bench: what the report shows of its paper."""

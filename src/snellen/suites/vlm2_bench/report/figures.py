@@ -1,0 +1,115 @@
+"""The figures among the suite's pieces. Nothing here knows of runs: names and numbers come in, a figure goes out.
+
+Fonts and the like are the report's, which sets them while it draws.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from snellen.analysis.plots import INK, MARKS, MUTED, SERIES, percent_up, plain_axes
+from snellen.scoring.uncertainty import Paired
+from snellen.suites.vlm2_bench.report.run_view import Arm, examined
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FAMILIES = {"gc": "general cues", "oc": "objects", "pc": "people"}
+MOST_ARMS, MOST_SUBJECTS = 8, 6
+PAIR_CHANCE = 0.25
+Bar: TypeAlias = tuple[Arm, str, str, Paired]
+"""Plain arm, method, task, and the difference the method makes."""
+CueLine: TypeAlias = tuple[str, Arm, Sequence[Any]]
+"""Task, arm, and a row of results (or None) a cue."""
+
+
+def _label(arm: Arm, width: int = 34) -> str:
+    """An arm's name in at most two lines."""
+    subject, condition = arm
+    name = subject if condition == "vanilla" else f"{subject} [{condition}]"
+    return "\n".join(textwrap.wrap(name, width, max_lines=2, placeholder="…"))
+
+
+def by_cue(lines: Sequence[CueLine], cues: Sequence[str]) -> Figure:
+    """Pair accuracy with interval by cue, one panel a task, one mark an arm, chance as a line across.
+
+    Arms under vanilla alone, where there are some: with every method besides nothing could be told apart.
+    """
+    from matplotlib.figure import Figure
+
+    tasks = list(dict.fromkeys(task for task, _, _ in lines))
+    arms = examined(list(dict.fromkeys(arm for _, arm, _ in lines)))
+    arms = ([arm for arm in arms if arm[1] == "vanilla"] or arms)[:MOST_ARMS]
+    figure = Figure(figsize=(4.6 * len(tasks), 3.7), layout="constrained")
+    panels = np.atleast_1d(figure.subplots(1, len(tasks), sharey=True, squeeze=False)).ravel()
+    for axes, task in zip(panels, tasks, strict=True):
+        axes.set_title(task)
+        axes.axhline(PAIR_CHANCE, color=MUTED, linewidth=1.1, label="chance", zorder=1)
+        for number, arm in enumerate(arms):
+            rows = next((rows for asked, mine, rows in lines if (asked, mine) == (task, arm)), ())
+            held = [(n, row) for n, row in enumerate(rows) if row is not None]
+            at = [n + (number - (len(arms) - 1) / 2) * 0.7 / len(arms) for n, _ in held]
+            value = np.array([row.value for _, row in held], float)
+            ends = np.abs(np.array([[row.low for _, row in held], [row.high for _, row in held]], float) - value)
+            look: dict[str, Any] = {"color": SERIES[number], "marker": MARKS[number], "markersize": 5}
+            axes.errorbar(at, value, yerr=ends, linestyle="none", elinewidth=1.3, label=_label(arm), **look)
+        axes.set_xticks(range(len(cues)), cues)
+        axes.set_xlim(-0.5, len(cues) - 0.5)
+        percent_up(axes)
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower left", ncols=3, fontsize=8.5)
+    return figure
+
+
+def gains(bars: Sequence[Bar]) -> Figure:
+    """Points won or lost by each method with 95 % interval: a row a subject, a column a family of tasks (Figure 5)."""
+    from matplotlib.figure import Figure
+
+    arms = list(dict.fromkeys(arm for arm, *_ in bars))[:MOST_SUBJECTS]
+    bars = [bar for bar in bars if bar[0] in arms]
+    families = [name for name in FAMILIES if any(task.startswith(name) for _, _, task, _ in bars)]
+    methods = list(dict.fromkeys(method for _, method, _, _ in bars))
+    tasks = {name: list(dict.fromkeys(t for _, _, t, _ in bars if t.startswith(name))) for name in families}
+    figure = Figure(figsize=(1.6 + 3.3 * len(families), 1.0 + 1.9 * len(arms)), layout="constrained")
+    widths = [len(tasks[name]) for name in families]
+    panels = figure.subplots(len(arms), len(families), sharey=True, squeeze=False, gridspec_kw={"width_ratios": widths})
+    for (row, column), axes in np.ndenumerate(panels):
+        mine = [bar for bar in bars if bar[0] == arms[row] and bar[2] in tasks[families[column]]]
+        _bars(axes, mine, tasks[families[column]], methods)
+        axes.set_title(FAMILIES[families[column]] if row == 0 else "")
+    for axes, arm in zip(panels[:, 0], arms, strict=True):
+        axes.set_ylabel(_label(arm, 24))
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:+.0f}" if value else "0")
+    handles = [_swatch(number, method) for number, method in enumerate(methods)]
+    figure.legend(
+        handles=handles,
+        loc="outside lower left",
+        ncols=min(5, len(handles)),
+        alignment="left",
+        title="points, with 95 % interval",
+    )
+    return figure
+
+
+def _bars(axes: Axes, bars: Sequence[Bar], tasks: Sequence[str], methods: Sequence[str]) -> None:
+    width = 0.8 / len(methods)
+    for _, method, task, gap in bars:
+        number = methods.index(method)
+        at = tasks.index(task) + (number - (len(methods) - 1) / 2) * width
+        axes.bar([at], [gap.difference], 0.9 * width, color=SERIES[number % len(SERIES)], alpha=0.75)
+        axes.vlines([at], [gap.low], [gap.high], colors=INK, linewidth=1.1)
+    axes.axhline(0, color=MUTED, linewidth=1.1)
+    axes.set_xticks(range(len(tasks)), tasks)
+    axes.set_xlim(-0.5, len(tasks) - 0.5)
+    plain_axes(axes)
+
+
+def _swatch(number: int, name: str) -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(color=SERIES[number % len(SERIES)], alpha=0.75, label=name)

@@ -1,0 +1,220 @@
+"""What a method or a visual prompt changes against asking plainly (section 4, Figure 5), and which units it turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+import pandas as pd
+
+from snellen.analysis.cells import DASH, percent
+from snellen.analysis.section import Piece, Run
+from snellen.core.item import Item
+from snellen.core.response import Response
+from snellen.core.seeds import stream
+from snellen.scoring.uncertainty import Paired, paired_difference
+from snellen.suites.vlm2_bench.items import TRUE_FALSE
+from snellen.suites.vlm2_bench.prompts import core
+from snellen.suites.vlm2_bench.report import figures
+from snellen.suites.vlm2_bench.report.run_view import Arm, Units, arm_cards, clipped, examined, points
+
+PLAIN = {"method": "vanilla", "visual_prompt": "none"}
+"""The axes that Figure 5 moves, at what it compares with."""
+Turn: TypeAlias = Literal["wrong to right", "right to wrong"]
+MOST_CASES = 3
+"""Units shown a direction, subject and method."""
+LONG = 20
+"""More lines than these are a detail."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One task of one subject, plainly and with a method, over the units that both arms have.
+
+    `before` and `after` are means 0..1, `gap` is after minus before. `turned` holds the units that were wholly right in
+    one arm alone, by direction; `p` is the exact two-sided McNemar test of their numbers (None where none turned).
+    """
+
+    task: str
+    method: str
+    plain: Arm
+    changed: Arm
+    before: float
+    after: float
+    gap: Paired
+    turned: Mapping[Turn, tuple[str, ...]]
+    p: float | None
+
+
+def pieces(run: Run, units: Units) -> Iterator[Piece]:
+    """Differences, units that turned, and some of them with both replies."""
+    found = changes(run, units)
+    if not found:
+        return
+    yield differences(found)
+    yield from turned_units(found)
+    yield from cases(run, found)
+
+
+def changes(run: Run, units: Units) -> list[Change]:
+    """Every arm that moves a method or a visual prompt against the arm that moves neither, task by task.
+
+    Simulated observers are left out where others were examined: a method means nothing to them.
+    """
+    pairs = list(_beside_plain(run))
+    shown = examined([plain for plain, _, _ in pairs])
+    found = [
+        compare(task, method, plain, changed, arms[plain], arms[changed])
+        for plain, changed, method in pairs
+        for task, arms in units.items()
+        if plain in shown and plain in arms and changed in arms
+    ]
+    return [change for change in found if change.gap.n]
+
+
+def _beside_plain(run: Run) -> Iterator[tuple[Arm, Arm, str]]:
+    """(plain arm, arm that differs in method or visual prompt alone, what differs); simulated observers last."""
+    cards = arm_cards(run)
+
+    def rest(arm: Arm) -> tuple[Any, ...]:
+        return arm[0], tuple(sorted((k, v) for k, v in cards[arm].columns.items() if k not in PLAIN))
+
+    moved = {
+        arm: [str(card.columns[name]) for name, usual in PLAIN.items() if card.columns.get(name, usual) != usual]
+        for arm, card in cards.items()
+    }
+    plain = {rest(arm): arm for arm, names in moved.items() if not names}
+    for arm in sorted(moved, key=lambda one: one[0].startswith("fake:")):
+        if moved[arm] and rest(arm) in plain:
+            yield plain[rest(arm)], arm, " + ".join(moved[arm])
+
+
+def compare(task: str, method: str, plain: Arm, changed: Arm, before: pd.DataFrame, after: pd.DataFrame) -> Change:
+    """Two arms on the units that both have. A unit counts as right if more than half of its repeats are."""
+    from scipy.stats import binomtest
+
+    both = before.join(after[["value", "right"]].add_suffix("_after"), how="inner")
+    rng = stream("vlm2-bench", "method", task, *plain, *changed)
+    gap = paired_difference(both["value_after"], both["value"], both["cluster"].to_numpy(str), rng)
+    was, now = both["right"] > 0.5, both["right_after"] > 0.5
+    gained, lost = tuple(map(str, both.index[~was & now])), tuple(map(str, both.index[was & ~now]))
+    p = float(binomtest(len(gained), len(gained) + len(lost)).pvalue) if gained or lost else None
+    turned: dict[Turn, tuple[str, ...]] = {"wrong to right": gained, "right to wrong": lost}
+    means = float(both["value"].mean()), float(both["value_after"].mean())
+    return Change(task, method, plain, changed, *means, gap, turned, p)
+
+
+def _setting(change: Change) -> str:
+    """The condition of the plain arm, where it is not the paper's main setting."""
+    return "" if change.plain[1] == "vanilla" else f" [{change.plain[1]}]"
+
+
+def _named(change: Change) -> list[str]:
+    return [change.plain[0] + _setting(change), change.method, change.task]
+
+
+def differences(found: Sequence[Change]) -> Piece:
+    """The table and figure that stand for Figure 5."""
+    lines = []
+    for change in found:
+        gap = change.gap
+        means = percent(change.before, gap.n), percent(change.after, gap.n)
+        turned = [len(units) for units in change.turned.values()]
+        told = points(gap.difference, gap.low, gap.high)
+        lines.append([*_named(change), gap.n, *means, told, *turned, _p(change.p)])
+    note = (
+        "Percent of the task's main metric when asked plainly and with a method or visual prompt, on the units (pairs "
+        "of statements, or questions) that both have, and the difference in points with its 95 % interval (paired by "
+        "unit, whole clusters drawn again; none where all units are of one cluster). Then how many units turned from "
+        "wrong to right and back (of cnt: the exact count), and the exact two-sided McNemar test of these two numbers, "
+        "which takes units for independent. With many comparisons some are clear by chance alone. Simulated observers "
+        "are left out where others were examined."
+    )
+    names = ["subject", "method", "task", "units", "plain", "with it", "difference", "wrong to right", "right to wrong"]
+    frame = pd.DataFrame(lines, columns=[*names, "McNemar p"])
+    bars = [(change.plain, change.method, change.task, change.gap) for change in found]
+    figure = partial(figures.gains, bars)
+    return Piece("What a method changes (Figure 5)", note, frame, figure, "methods")
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return DASH
+    return "< 0.001" if p < 0.001 else f"{p:.{3 if p < 0.1 else 2}f}"
+
+
+def turned_units(found: Sequence[Change]) -> Iterator[Piece]:
+    """Which units turned, a line a direction."""
+    lines = [
+        [*_named(change), turn, len(units), ", ".join(units)]
+        for change in found
+        for turn, units in change.turned.items()
+        if units
+    ]
+    if not lines:
+        return
+    note = (
+        "Pairs and questions that were right in one of the two arms alone, by id; long lists are cut on this page and "
+        "whole in the CSV. `snellen show ITEMSET ITEM` shows one."
+    )
+    frame = pd.DataFrame(lines, columns=["subject", "method", "task", "turned", "units", "ids"])
+    long = len(lines) > LONG or max(len(str(line[-1])) for line in lines) > 400
+    yield Piece("Which answers a method turns", note, frame, None, "turned", detail=long)
+
+
+# Cases
+
+
+def cases(run: Run, found: Sequence[Change]) -> Iterator[Piece]:
+    """Both replies to some units that turned, at most three a direction, subject and method, drawn by a fixed seed."""
+    members: dict[str, list[Item]] = {}
+    for item in run.items.items:
+        members.setdefault(_unit_of(item), []).append(item)
+    responses = {(r.subject, r.condition, r.item_id): r for r in reversed(run.responses)}
+    lines = []
+    for change, turn, unit in _drawn(found):
+        for item in members[unit]:
+            places = [(*arm, item.item_id) for arm in (change.plain, change.changed)]
+            replies = [responses[place] for place in places if place in responses]
+            if len(replies) < len(places):
+                continue  # a limit may have cut a pair
+            told = [DASH if reply.text is None else clipped(reply.text) for reply in replies]
+            pictures = " ".join(media.sha256[:8] for media in item.query)
+            asked = clipped(core(item.question), 200)
+            shown = f"{item.item_id} ({pictures})"
+            lines.append([", ".join(_named(change)[:2]), turn, shown, asked, _right(item, replies[0]), *told])
+    if not lines:
+        return
+    note = (
+        f"At most {MOST_CASES} units a direction, subject and method, drawn at random: the question without its rules, "
+        "the right answer, and what was replied plainly and with the method (the first repeat; the middle of long "
+        "replies is left out). Both statements of a pair are shown, for they count only together. Pictures are named "
+        "by the beginning of their files' names in the item set. Three cases show how errors look, not how frequent "
+        "they are."
+    )
+    names = ["subject, method", "turned", "item (pictures)", "question", "right", "plainly", "with it"]
+    yield Piece("Cases: plain and with a method", note, pd.DataFrame(lines, columns=names), None, "cases", detail=True)
+
+
+def _right(item: Item, response: Response) -> str:
+    """The right answer as it was offered: `T`, `2`, `C) 1 and 3`."""
+    words = {option.key: f") {option.text}" for option in item.options if option.text}
+    return response.reply_spec.write(item.answer) + words.get(str(item.answer), "")
+
+
+def _unit_of(item: Item) -> str:
+    return item.group_id if item.task in TRUE_FALSE else item.item_id
+
+
+def _drawn(found: Sequence[Change]) -> Iterator[tuple[Change, Turn, str]]:
+    """Up to `MOST_CASES` turned units of each subject, method and direction, over all tasks."""
+    pools: dict[tuple[str, ...], list[tuple[Change, Turn, str]]] = {}
+    for change in found:
+        for turn, units in change.turned.items():
+            pool = pools.setdefault((*change.changed, turn), [])
+            pool += [(change, turn, unit) for unit in sorted(units)]
+    for place, pool in pools.items():
+        order = stream("vlm2-bench", "cases", *place).permutation(len(pool))[:MOST_CASES]
+        yield from (pool[int(n)] for n in sorted(order))

@@ -1,0 +1,128 @@
+"""Replies about people that decline to answer, or that name somebody (Finding IX), told by patterns alone.
+
+The paper finds that models asked to reason about two pictures of a person first say who it is, and then do worse on
+people they do not know. Nothing but the reply is looked at: no list of names, no model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pandas as pd
+
+from snellen.analysis.cells import cell
+from snellen.analysis.section import Piece, Run
+from snellen.suites.vlm2_bench.report.run_view import ORDER, by_arm, examined, result_rows, share
+
+# Refusals
+
+_NOT = (
+    r"\b(?:can ?not|can['’]?t|could ?n['’]?t|unable to|not able to|won['’]?t|will not|not (?:allowed|permitted) to|"
+    r"(?:must|should) not|declin\w+ to|refus\w+ to)\b"
+)
+_WORDS = r"(?:\s+(?!same\b|if\b|whether\b)[\w'’-]+){0,5}?\s+"
+"""Up to five words on the way: `cannot identify the same person` and `cannot tell whether` are no refusals."""
+REFUSALS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # I can't identify people; I'm not able to recognize or name individuals; I cannot tell who this is
+        rf"{_NOT}{_WORDS}(?:identify(?:ing)?|recogni[sz](?:e|ing)|nam(?:e|ing))(?:{_WORDS}|\s+)"
+        r"(?:people|persons?|individuals?|anyone|someone|somebody|faces?|them|who)\b",
+        rf"{_NOT}(?:{_WORDS}|\s+)(?:identif\w+|recogni[sz]\w+|determine|confirm|reveal|disclose|verify)"
+        rf"(?:{_WORDS}|\s+)identit(?:y|ies)\b",
+        rf"{_NOT}\s+(?:tell|say|reveal|disclose)(?:\s+you)?\s+who\b",
+        # I'm sorry, but I can't help with that; I cannot assist; I can't comply with this request
+        rf"{_NOT}\s+(?:help|assist|comply|fulfil\w*|answer (?:this|that|the|your)|provide (?:an? )?(?:answer|help))\b",
+        # I can't compare faces or facial features
+        rf"{_NOT}(?:{_WORDS}|\s+)compar\w+(?:{_WORDS}|\s+)(?:people|persons?|individuals?|faces?|facial)\b",
+        # against my guidelines; for privacy reasons
+        r"\b(?:against|violates?|due to|because of) (?:my|our|the|privacy)\b[^.\n]{0,30}\b(?:polic\w+|guidelines?)\b",
+        r"\b(?:for|due to) (?:reasons of )?privacy\b",
+    )
+)
+"""What counts as declining. Missed: refusals in other words or languages. Wrongly taken: a reply that first says it
+cannot name anybody and then answers all the same (it is both a refusal and an answer)."""
+
+
+def declines(text: str) -> bool:
+    """Whether the reply declines to tell people apart or to say who they are."""
+    return any(pattern.search(text) for pattern in REFUSALS)
+
+
+# Names
+
+_PART = r"[A-Z][a-zà-öø-ÿ]+(?:[-'’]?[A-Z][a-zà-öø-ÿ]+)?"
+_BETWEEN = r"[ \t]+(?:[A-Z]\.[ \t]+|(?:de|da|van|von|der|bin|al|la|le)[ \t]+){0,2}"
+_NAME = re.compile(rf"\b(?=(?P<first>{_PART}){_BETWEEN}(?P<last>{_PART})\b)")
+"""A lookahead, for names may overlap what is none: `Actor Tom Hanks`."""
+_OPENERS = """A About Actor Actress After All Also Although American An And Another Any African As Asian At Based Before
+Black Blue Both Brown But By Caucasian Comparing Considering Correct Dark Despite Different Each European Final Finally
+First Following For Four Fourth From General Given Her Here His However If In Indian Is It Let Light Looking My No None
+Not Now Of On One Only Or Other Overall Positive Red Same Second Several She He Similar Similarly Since So The Their
+Then There Therefore These They Third This Those Three Thus To Two Upon Using We What When Where Which While White With
+Yes You Young"""
+_THINGS = """Analysis Answer Appearance Background Beard Body Choice Choices Clothing Color Colour Comparison Conclusion
+Context Details Eye Eyes Eyebrows Expression Face Faces Facial False Feature Features Female Hair Hairline Hairstyle
+Image Images Individual Individuals Jaw Jawline Look Male Man Men Mouth Nose Observation Observations Option Options
+People Person Persons Photo Photos Picture Pictures Question Reasoning Shape Skin Smile Statement Step Structure
+Summary Tone True Woman Women"""
+OPENERS, THINGS = frozenset(_OPENERS.split()), frozenset(_THINGS.split())
+"""Words written large where a sentence or heading begins (no first name), and words of headings (no name at all)."""
+
+
+def names_somebody(text: str, question: str) -> bool:
+    """Whether the reply holds what looks like a name: two capitalised words side by side that the question lacks.
+
+    Initials and small words between them may stand (`John F. Kennedy`, `Ludwig van Beethoven`). Headings (lines that
+    begin with #, words followed by a colon), `OPENERS` and `THINGS` do not count. Missed: single names, names in small
+    or in capital letters, other scripts. Wrongly taken: places, brands and events (`Eiffel Tower`), and capitalised
+    words that the lists lack.
+    """
+    asked = question.lower()
+    for line in text.splitlines():
+        for found in () if line.lstrip().startswith("#") else _NAME.finditer(line):
+            first, last = found.groups()
+            heading = re.match(r"[*_\s]*:", line[found.end("last") :])
+            plain = first in OPENERS | THINGS or last in THINGS
+            if not heading and not plain and line[found.start() : found.end("last")].lower() not in asked:
+                return True
+    return False
+
+
+def pieces(run: Run) -> Iterator[Piece]:
+    """How often replies decline, and name somebody, in the tasks about people: a line an arm and task."""
+    rows = []
+    for response in run.responses:
+        if response.task.startswith("pc-") and response.status == "ok" and response.text:
+            item = run.items.by_id[response.item_id]
+            told = declines(response.text), names_somebody(response.text, item.question)
+            rows.append((response.task, response.subject, response.condition, item.cluster_id, *map(float, told)))
+    if not rows:
+        return
+    held = pd.DataFrame(rows, columns=["task", "subject", "condition", "cluster", "declines", "names"])
+    subjects = {subject for subject, _ in examined(list(zip(held["subject"], held["condition"], strict=True)))}
+    held = held[held["subject"].isin(subjects)]
+    lines = []
+    for task in (task for task in ORDER if task in set(held["task"])):
+        scored = by_arm(result_rows(run, task))
+        for (subject, condition), part in held[held["task"] == task].groupby(["subject", "condition"], sort=False):
+            rates = [share(list(part[name]), list(part["cluster"])) for name in ("declines", "names")]
+            right = cell(scored.get((str(subject), str(condition))))
+            lines.append([subject, task, condition, len(part), *rates, right])
+    note = (
+        "Percent of the replies that decline to identify or compare people, and of those that name somebody, with 95 % "
+        "interval, beside the task's score. Both are told by patterns, not by a reader: a name is two capitalised "
+        "words side by side that the question does not hold, so that single names are missed and a place may pass for "
+        "a name; a refusal in unforeseen words is missed. A reply can be both. The paper says that asking for steps "
+        "makes models name people first, and lowers Cpr."
+    )
+    names = ["subject", "task", "condition", "replies", "declines", "names somebody", "score"]
+    frame = pd.DataFrame(lines, columns=names)
+    order = frame.sort_values(["subject", "task"], key=_first_seen, kind="stable")
+    yield Piece("People named, answers declined (Finding IX)", note, order, None, "people-named")
+
+
+def _first_seen(column: pd.Series) -> pd.Series:
+    """Places of first appearance, so that sorting keeps the order of the run."""
+    return pd.Series(pd.factorize(column)[0], index=column.index)

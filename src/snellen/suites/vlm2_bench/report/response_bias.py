@@ -1,0 +1,185 @@
+"""What is answered whatever is right: a liking for yes or no, for a letter, for a number."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from snellen.analysis.cells import DASH, cell, percent
+from snellen.analysis.section import Piece, Run
+from snellen.core.seeds import stream
+from snellen.scoring.uncertainty import cluster_bootstrap, cluster_wilson
+from snellen.suites.vlm2_bench.items import COUNTS, GROUPS, TRUE_FALSE
+from snellen.suites.vlm2_bench.report.run_view import ORDER, Arm, by_arm, result_rows, score_rows, share
+
+Flag: TypeAlias = Literal["yes-bias", "no-bias", ""]
+FLAG_LEVEL, FLAG_GAP = 0.99, 0.2
+"""A bias is flagged only where this interval leaves out the share of true statements, and the two lie so far apart."""
+HOW = ("T-T", "F-F", "T-F", "F-T")
+LETTERS = "ABCDEFGH"
+
+
+def pieces(run: Run) -> Iterator[Piece]:
+    """Whatever of the three the run has answers for."""
+    yield from statements(run)
+    yield from letters(run)
+    yield from counts(run)
+
+
+def _heard(run: Run, task: str) -> Iterator[tuple[Arm, pd.DataFrame]]:
+    """The readable answers of every arm, `said` and `truth` as plain values. Every item counts once a repeat."""
+    rows = score_rows(run, task, "accuracy")
+    rows = rows[rows["outcome"] == "answered"]
+    rows = rows.assign(said=rows["said"].map(json.loads), truth=rows["truth"].map(json.loads))
+    for (subject, condition), part in rows.groupby(["subject", "condition"], sort=False):
+        yield (str(subject), str(condition)), part
+
+
+# Yes and no
+
+
+def statements(run: Run) -> Iterator[Piece]:
+    """How often statements are called true, and how the two of a pair are answered."""
+    lines = []
+    for task in (task for task in ORDER if task in TRUE_FALSE):
+        scored = by_arm(result_rows(run, task))
+        for arm, part in _heard(run, task):
+            yes, true = part["said"] == "true", float((part["truth"] == "true").mean())
+            flag = leaning(yes.to_numpy(float), part["group_id"].to_numpy(str), true, scored[arm])
+            pairs = paired_answers(run, part)
+            both = [f"{percent(pairs[how] / pairs.total(), 0)}" if pairs.total() else DASH for how in HOW]
+            told = share(list(yes.astype(float)), list(part["group_id"])), percent(true, 0)
+            lines.append([*arm, task, len(part), *told, flag, cell(scored[arm]), *both])
+    if not lines:
+        return
+    note = (
+        "Percent of the readable answers that call a statement true, with 95 % interval (pairs drawn again), beside "
+        "the percent of these statements that are. Then percent of the pairs that were answered so; the positive "
+        "statement (of Mat and Trk the right one) comes first. In Mat and Trk only T-F is right; in Cpr T-F where all "
+        "pictures show the same, else F-T; T-T and F-F contradict themselves. A bias is flagged where three things "
+        f"hold: the {100 * FLAG_LEVEL:.0f} % interval leaves out the percent that is true, the two lie at least "
+        f"{100 * FLAG_GAP:.0f} points apart, and the pair accuracy is not above its chance by its 95 % interval. Who "
+        "guesses or knows is so hardly ever flagged; who leans to one side and yet solves pairs is not flagged either."
+    )
+    names = ["subject", "condition", "task", "answers", "said true", "true", "flag", "pairs right", *HOW]
+    frame = pd.DataFrame(lines, columns=names)
+    yield Piece("Yes-bias, and statements that contradict each other", note, frame, None, "yes-bias")
+
+
+def leaning(yes: Sequence[float] | Any, pairs: Sequence[str] | Any, true: float, scored: Any) -> Flag:
+    """Whether somebody says yes or no whatever is right.
+
+    `yes` holds 1 for every statement called true and 0 for others, `pairs` the pair of each, `true` is the share that
+    is true, and `scored` the row of results with the pair accuracy. The rule stands in the note of the piece.
+    """
+    said = float(np.mean(yes))
+    low, high = cluster_wilson(yes, pairs, FLAG_LEVEL)
+    solves = not math.isnan(scored.low) and scored.low > scored.chance
+    if solves or low <= true <= high or abs(said - true) < FLAG_GAP:
+        return ""
+    return "yes-bias" if said > true else "no-bias"
+
+
+def paired_answers(run: Run, part: pd.DataFrame) -> Counter[str]:
+    """How pairs were answered (`HOW`), positive statement first; those heard in part and groups of four are none."""
+    found: Counter[str] = Counter()
+    for _, rows in part.groupby(["repeat", "group_id"], sort=False):
+        told = {
+            run.items.by_id[str(name)].factors.get("wording", ""): said
+            for name, said in zip(rows["item_id"], rows["said"], strict=True)
+        }
+        if len(rows) == 2 and set(told) == {"positive", "negative"}:
+            found["-".join("T" if told[side] == "true" else "F" for side in ("positive", "negative"))] += 1
+    return found
+
+
+# Letters
+
+
+def letters(run: Run) -> Iterator[Piece]:
+    """Which letter is chosen in Grp, and how often `None` is, against how often they are right."""
+    offered = {_place(r): r.reply_spec.offered for r in run.responses if r.task in GROUPS}
+    lines = []
+    for task in GROUPS:
+        for arm, part in _heard(run, task):
+            keys = [offered[place] for place in zip(*(part[name] for name in PLACE), strict=True)]
+            said, right = ([at.index(key) for at, key in zip(keys, part[n], strict=True)] for n in ("said", "truth"))
+            clusters = list(part["cluster_id"])
+            most = max(map(len, keys))
+            cells = [_chosen(said, right, n, clusters) if n < most else "" for n in range(len(LETTERS))]
+            none = _chosen(list(part["said"]), list(part["truth"]), "none", clusters)
+            lines.append([*arm, task, len(part), *cells, none])
+    if not lines:
+        return
+    note = (
+        "How often each letter was chosen among readable answers, in percent with 95 % interval, and in parentheses "
+        "how often it was right; the same for the choice None, wherever it stood."
+    )
+    frame = pd.DataFrame(lines, columns=["subject", "condition", "task", "answers", *LETTERS, "None"])
+    frame = frame.drop(columns=[letter for letter in LETTERS if (frame[letter] == "").all()])
+    yield Piece("Which letters are chosen in Grp", note, frame, None, "letters")
+
+
+PLACE = ("subject", "condition", "repeat", "item_id")
+
+
+def _place(response: Any) -> tuple[Any, ...]:
+    return tuple(getattr(response, name) for name in PLACE)
+
+
+def _chosen(said: Sequence[Any], right: Sequence[Any], wanted: Any, clusters: Sequence[str]) -> str:
+    """Percent that chose it, with interval, and percent where it was right."""
+    true = float(np.mean([one == wanted for one in right]))
+    return f"{share([float(one == wanted) for one in said], clusters)} ({percent(true, len(right))})"
+
+
+# Counts
+
+
+def counts(run: Run) -> Iterator[Piece]:
+    """Which numbers are said in Cnt, by how many pictures there are, and how far they lie from the truth."""
+    lines = []
+    for task in COUNTS:
+        for arm, part in _heard(run, task):
+            length = part["item_id"].map(lambda name: len(run.items.by_id[name].query))
+            for pictures in sorted(set(length)):
+                lines.append([*arm, task, pictures, *_counted(part[length == pictures], arm, pictures)])
+    if not lines:
+        return
+    most = max(line[3] for line in lines)
+    lines = [[*line[:-1], *[""] * (most - line[3]), line[-1]] for line in lines]
+    note = (
+        "Readable answers by the number of pictures: the mean of count said minus true count, with 95 % interval (no "
+        "interval where all errors are alike), then how often each count was said in percent, and in parentheses how "
+        "often it was right. `other` are counts that the pictures do not allow."
+    )
+    said = [f"said {n}" for n in range(1, most + 1)]
+    names = ["subject", "condition", "task", "pictures", "answers", "mean error", *said, "other"]
+    frame = pd.DataFrame(lines, columns=names)
+    yield Piece("Which counts are said in Cnt", note, frame, None, "counts")
+
+
+def _counted(part: pd.DataFrame, arm: Arm, pictures: int) -> list[Any]:
+    """Answers, mean error, a cell a possible count, and the share of impossible ones."""
+    said, true = part["said"].astype(int), part["truth"].astype(int)
+    total = len(part)
+
+    def one(n: int) -> str:
+        return f"{percent(float((said == n).mean()), total)} ({percent(float((true == n).mean()), total)})"
+
+    other = float((~said.between(1, pictures)).mean())
+    error = mean_error((said - true).to_numpy(float), part["cluster_id"].to_numpy(str), arm, pictures)
+    return [total, error, *map(one, range(1, pictures + 1)), percent(other, total)]
+
+
+def mean_error(errors: Any, clusters: Any, arm: Arm, pictures: int) -> str:
+    """The mean of said minus true, signed, with its interval where one can be told."""
+    told = f"{np.mean(errors):+.2f}"
+    low, high = cluster_bootstrap(errors, clusters, stream("vlm2-bench", "counts", *arm, pictures))
+    return told if math.isnan(low) or high - low < 1e-12 else f"{told} [{low:+.2f}, {high:+.2f}]"

@@ -1,0 +1,34 @@
+"""How numbers are written in tables, by hand."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from snellen.analysis.cells import DASH, cell, listed, percent
+
+ROW = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 199, "no_answer_rate": 0.0, "failure_rate": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({}, "50 [25, 75]"),
+        ({"n": 200}, "50.0 [25.0, 75.0]"),
+        ({"low": math.nan, "high": math.nan}, "50"),
+        ({"no_answer_rate": 0.1, "failure_rate": 0.02}, "50 [25, 75], no answer 10 %, failed 2 %"),
+        ({"n": 0, "not_applicable": 3}, "declined"),
+        ({"n": 0, "not_applicable": 0}, DASH),
+    ],
+)
+def test_a_row_of_results(changed: dict[str, Any], told: str) -> None:
+    assert cell(SimpleNamespace(**ROW | changed)) == told
+
+
+def test_words() -> None:
+    assert cell(None) == DASH
+    assert [percent(0.125, 200, "+"), percent(0.126, 199)] == ["+12.5", "13"]
+    assert [listed("a"), listed("ab"), listed("abc")] == ["a", "a and b", "a, b and c"]

@@ -1,0 +1,209 @@
+"""Ranks and what hangs on them, held against Table 5, scipy, and values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from snellen.analysis.rankings import (
+    Ability,
+    Ranked,
+    agreement,
+    average_agreement,
+    interval,
+    kendall,
+    observed_signs,
+    ranked,
+    ranks_of,
+    spearman,
+    spread,
+    weighted,
+)
+from snellen.suites.ava_bench.published import COLUMNS, LOWER_IS_BETTER, METRIC_OF, TABLE_5, ranks, recomputed_ranks
+
+NAN = math.nan
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def ability(rows: list[list[float]], name: str = "ocr", lower: bool = False, items: str = "i") -> Ability:
+    """Every item is a cluster of its own."""
+    return Ability(name, np.array(rows, float), tuple(f"{items}{n}" for n in range(len(rows[0]))), lower)
+
+
+def table_5(column: int) -> Ability:
+    task = COLUMNS[column]
+    values = [[row.values[column]] for row in TABLE_5.values()]
+    return ability(values, task, METRIC_OF[task] in LOWER_IS_BETTER)
+
+
+def test_table_5_gives_its_ranks_and_averages() -> None:
+    told = ranked([table_5(n) for n in range(len(COLUMNS))], rng(), draws=2)
+    expected = recomputed_ranks()
+    for place, name in enumerate(TABLE_5):
+        assert tuple(told[task][place].value for task in COLUMNS) == expected[name]
+        assert told[""][place].value == pytest.approx(sum(expected[name]) / 14)
+        assert math.isnan(told[""][place].low)  # one item an ability tells nothing of how sure this is
+
+
+def test_subjects_are_compared_on_the_items_that_both_have() -> None:
+    # First and second share items 0 and 1: 2 against 1. First and third share 1 and 2: 1 against 2. Second and third
+    # share item 1, where both have 1. So one win and one loss for the first (2), a loss and a tie for the second (2.5),
+    # a win and a tie for the third (1.5); by their means (2/3, 1/2, 1) it would be the same order without the tie.
+    held = ability([[1, 1, 0], [0, 1, NAN], [NAN, 1, 1]])
+    assert ranks_of(observed_signs(held)).tolist() == [2, 2.5, 1.5]
+
+
+def test_sums_in_another_order_are_a_tie() -> None:
+    held = ability([[0.1, 0.2, 0.3], [0.3, 0.1, 0.2]], lower=True)
+    assert ranks_of(observed_signs(held)).tolist() == [1.5, 1.5]
+
+
+def test_ranks_are_those_with_ties_averaged_whatever_the_direction() -> None:
+    for seed in range(20):
+        values = rng(seed).integers(0, 4, (6, 3)).astype(float)
+        for lower in (False, True):
+            held = Ability("x", values, ("a", "b", "c"), lower)
+            assert tuple(ranks_of(observed_signs(held))) == ranks([float(row.sum()) for row in values], lower)
+
+
+def test_an_interval_is_as_wide_as_the_items_let_it_be() -> None:
+    # The first is better on every item, so no draw changes its place; the other two win 20 items each of 40.
+    first, second = [1.0] * 40, [0.5, 0.0] * 20
+    held = ability([first, second, second[::-1]])
+    told = ranked([held], rng())["ocr"]
+    assert told[0] == (1, 1, 1)
+    assert told[1] == told[2] == (2.5, 2, 3)
+
+
+def test_one_differing_item_is_not_certain() -> None:
+    # A draw leaves the one item out with probability exp(-1) = 0.37: then both are alike, 1.5 each.
+    held = ability([[1.0] * 40, [1.0] * 39 + [0.0]])
+    assert ranked([held], rng())["ocr"] == [(1, 1, 1.5), (2, 1.5, 2)]
+
+
+def test_items_of_one_cluster_are_drawn_together() -> None:
+    # 30 wins against 10 losses are clear as 40 clusters, but not as 4 clusters of 10.
+    rows = np.array([[1.0] * 30 + [0.0] * 10, [0.0] * 30 + [1.0] * 10])
+    apart = Ability("x", rows, tuple(map(str, range(40))))
+    together = Ability("x", rows, tuple(str(n // 10) for n in range(40)))
+    assert ranked([apart], rng())["x"][0] == (1, 1, 1)
+    assert ranked([together], rng())["x"][0] == (1, 1, 2)
+
+
+def test_abilities_that_share_clusters_are_drawn_with_the_same_ones() -> None:
+    # The second ability is the first with exchanged subjects: drawn together every average is (1 + 2) / 2 or a tie.
+    rows = [[1.0, 0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0, 0.0]]
+    first, mirrored = ability(rows, "a"), ability(rows[::-1], "b")
+    assert ranked([first, mirrored], rng())[""] == [(1.5, 1.5, 1.5)] * 2
+    elsewhere = ability(rows[::-1], "b", items="j")
+    assert ranked([first, elsewhere], rng())[""][0] == (1.5, 1, 2)
+
+
+def test_the_interval_covers_its_value_and_knows_few_clusters() -> None:
+    draws = np.linspace(1.2, 1.6, 1001)
+    assert tuple(interval(1.0, draws, 50)) == pytest.approx((1.0, 1.0, 1.59), abs=0.005)
+    wide, narrow = interval(1.4, draws, 3), interval(1.4, draws, 50)
+    assert wide.low < narrow.low < narrow.high < wide.high
+    assert np.isnan(interval(1.4, draws, 1)[1:]).all()
+
+
+def test_rank_intervals_cover() -> None:
+    """Three subjects of equal strength have rank 2 in the long run; it lies in nearly all intervals."""
+    seen = 0
+    for seed in range(60):
+        held = Ability("x", rng(seed).random((3, 30)), tuple(map(str, range(30))))
+        told = ranked([held], rng(1000 + seed), draws=400)["x"][0]
+        seen += told.low <= 2 <= told.high
+    assert seen >= 54
+
+
+def test_weights_decide() -> None:
+    # The first is better at ocr, the second at counting (an error), each on every item.
+    held = [ability([[1.0] * 9, [0.0] * 9], "ocr"), ability([[0.9] * 9, [0.1] * 9], "counting", True, "j")]
+    told, best = weighted(held, {"ocr": 0.75, "counting": 0.25}, None, rng(), 200)
+    assert [one.value for one in told] == [1.25, 1.75]
+    assert best == pytest.approx([1, 0], abs=0.01)
+    told, best = weighted(held, {"ocr": 0.5, "counting": 0.5}, None, rng(), 200)
+    assert [one.value for one in told] == [1.5, 1.5]
+    assert best == pytest.approx([0.5, 0.5], abs=0.01)
+    unsure = np.array([[0.75, 0.25], [0.25, 0.75]] * 100)
+    told, best = weighted(held, {"ocr": 0.5, "counting": 0.5}, unsure, rng(), 200)
+    assert told[0] == (1.5, 1.25, 1.75)
+
+
+def test_spread_without_the_noise_of_the_draw() -> None:
+    # Means 1 and 0 on every item: a standard deviation of sqrt(1/2), and no draw moves it.
+    clear = spread(ability([[1.0] * 10, [0.0] * 10]), rng())
+    assert clear is not None
+    assert tuple(clear) == pytest.approx((*[math.sqrt(0.5)] * 4, 1, 10))
+    # What is hard for both moves neither away from the other, however much it varies.
+    common = np.linspace(0, 1, 10)
+    same = spread(Ability("x", np.stack([common, common - 0.25]), tuple(map(str, range(10)))), rng())
+    assert same is not None
+    assert same[:4] == pytest.approx([0.25 / math.sqrt(2)] * 4)
+    # Of items that not all have nothing is used: the last one would make the span 1.
+    part = spread(ability([[0.5, 0.5, 1.0], [0.5, 0.5, NAN]]), rng())
+    assert part is not None
+    assert (part.observed, part.span, part.n) == (0, 0, 2)
+    assert spread(ability([[1.0, 0.0]]), rng()) is None
+
+
+def test_spread_of_equals_is_mostly_noise() -> None:
+    found = [spread(Ability("x", rng(s).random((5, 40)), tuple(map(str, range(40)))), rng(s), 400) for s in range(30)]
+    told = [one for one in found if one is not None]
+    # Variance of a mean of 40 uniform numbers is 1 / 480; that between the five is it, on average.
+    assert np.mean([one.observed**2 for one in told]) == pytest.approx(1 / 480, rel=0.3)
+    assert np.median([one.beyond for one in told]) < 0.4 * math.sqrt(1 / 480)
+    assert sum(one.low == 0 for one in told) >= 27
+
+
+def test_agreement_is_that_of_scipy() -> None:
+    for seed in range(10):
+        first, second = (rng(2 * seed + n).integers(0, 5, (7, 1)).astype(float) for n in range(2))
+        pair = [Ability("x", values, ("a",)) for values in (first, second)]
+        told = [observed_signs(one) for one in pair]
+        assert kendall(*told) == pytest.approx(stats.kendalltau(first, second).statistic)
+        by_rank = spearman(ranks_of(told[0]), ranks_of(told[1]))
+        assert by_rank == pytest.approx(stats.spearmanr(first, second).statistic)
+
+
+def test_agreement_of_evaluators() -> None:
+    up = ability([[n / 4] * 12 for n in range(4)])
+    down = ability([[-n / 4] * 12 for n in range(4)])
+    assert tuple(agreement(up, up, rng()).tau) == pytest.approx((1, 1, 1))
+    against = agreement(up, down, rng())
+    # Draws with none of the 12 items rank nobody: they are left out.
+    assert tuple(against.tau) == tuple(against.rho) == pytest.approx((-1, -1, -1))
+    # Errors, of which less is better, rank as values do, of which more is.
+    errors = Ability("x", -up.values, up.clusters, lower_is_better=True)
+    assert agreement(up, errors, rng()).rho.value == pytest.approx(1)
+    alike = ability([[1.0] * 12] * 4)
+    assert math.isnan(agreement(up, alike, rng()).tau.value)
+    with pytest.raises(ValueError, match="4 and 2 encoders"):
+        agreement(up, ability([[1.0], [0.0]]), rng())
+
+
+def test_agreement_of_average_ranks() -> None:
+    # Ranks 1 2 3 and 1 3 2 are 1, 2.5, 2.5 on average, the other evaluator's 1, 2, 3: of three pairs two are with each
+    # other and one is tied on one side, 2 / sqrt(2 * 3).
+    one, other = ability([[3.0], [2.0], [1.0]], "a"), ability([[3.0], [1.0], [2.0]], "b")
+    told = average_agreement([one, other], [one, one], rng(), 2)
+    assert told.tau.value == pytest.approx(2 / 6**0.5)
+    assert told.rho.value == pytest.approx(stats.spearmanr([1, 2.5, 2.5], [1, 2, 3]).statistic)
+
+
+def test_the_same_draws_give_the_same_intervals() -> None:
+    held = Ability("x", rng(5).random((4, 25)), tuple(map(str, range(25))))
+    assert ranked([held], rng(1)) == ranked([held], rng(1))
+    assert isinstance(ranked([held], rng(1))["x"][0], Ranked)
+
+
+def test_values_and_clusters_must_fit() -> None:
+    with pytest.raises(ValueError, match="2 clusters"):
+        Ability("x", np.zeros((2, 3)), ("a", "b"))

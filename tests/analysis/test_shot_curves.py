@@ -1,0 +1,193 @@
+"""Derived numbers: cases by hand, where they are not defined, bounds, and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snellen.analysis.shot_curves import (
+    Interval,
+    average,
+    common,
+    curve_of,
+    delta,
+    delta_above_chance,
+    eta,
+    eta_above_chance,
+    gain_at,
+    interval,
+    phi,
+    printed,
+    rounded,
+)
+from snellen.scoring.uncertainty import cluster_bootstrap
+
+CURVE = {0: 0.2, 1: 0.4, 2: 0.6, 3: 0.5}
+# Gains .2, .4, .3: mean .3, largest .4, room .8.
+
+
+def test_by_hand() -> None:
+    assert eta(CURVE) == pytest.approx(0.3 / 0.4)
+    assert delta(CURVE) == pytest.approx(0.3 / 0.8)
+    assert eta(CURVE, most=1) == pytest.approx(1)
+    assert delta(CURVE, most=2) == pytest.approx(0.3 / 0.8)
+    assert eta({0: 0.2, 1: 0.4, 3: 0.8}) == pytest.approx(0.4 / 0.6), "the mean is one over what was measured"
+    assert average(CURVE) == pytest.approx(1.7 / 4)
+    assert average(CURVE, most=1) == pytest.approx(0.3)
+    assert gain_at(CURVE, 2) == pytest.approx(2)
+    changed = {0: 0.2, 1: 0.3, 2: 0.3, 3: 0.5}
+    assert phi(changed, CURVE, range(4)) == pytest.approx(-0.4 / 1.7)
+    assert phi(changed, CURVE, (1, 2, 3)) == pytest.approx(-0.4 / 1.5)
+    assert phi(changed, CURVE, [1, 2, 2]) == pytest.approx(-0.4), "every number of shots counts once"
+    assert eta_above_chance({1: 0.5, 5: 0.75}, 0.25) == pytest.approx(0.375 / 0.5)
+    assert delta_above_chance({1: 0.5, 5: 0.75}, 0.25) == pytest.approx(0.375 / 0.75)
+    assert delta_above_chance(CURVE, 0.5) == pytest.approx(0.0), "zero shots are no example"
+
+
+def test_where_demos_do_harm_or_nothing() -> None:
+    harmed = {0: 0.5, 1: 0.4, 2: 0.3}
+    assert eta(harmed) is None
+    assert delta(harmed) == pytest.approx(-0.3)
+    flat = {0: 0.1 + 0.2, 1: 0.3, 2: 0.3}
+    assert eta(flat) is None
+    assert delta(flat) == pytest.approx(0, abs=1e-9)
+    assert eta({0: 0.5, 1: 0.1, 2: 0.6}) == pytest.approx(-0.15 / 0.1), "one gain is enough, and eta may be negative"
+
+
+@pytest.mark.parametrize(
+    "undefined",
+    [
+        eta({}), eta({0: 0.5}), eta({1: 0.5}), eta({0: 0.2, 5: 0.4}, most=4),
+        delta({0: 0.5}), delta({1: 0.5}), delta({0: 1.0, 1: 1.0}), delta({0: 1.0, 1: 0.4}),
+        phi({}, {}, ()), phi({0: 0.5}, {0: 0.5, 1: 0.5}, (0, 1)), phi({0: 0.5, 1: 0.5}, {1: 0.5}, (0, 1)),
+        phi({0: 0.5}, {0: 0.0}, (0,)),
+        gain_at({0: 0.0, 1: 0.5}, 1), gain_at({1: 0.5}, 1), gain_at({0: 0.5}, 1),
+        eta_above_chance({}, 0.5), delta_above_chance({1: 1.0}, 1.0), average({}),
+    ],
+)  # fmt: skip
+def test_undefined_is_none(undefined: float | None) -> None:
+    assert undefined is None
+
+
+def test_halves_go_up_as_the_paper_prints() -> None:
+    assert [rounded(one) for one in (0.345, 1.625, 0.875, 0.005, -0.125, 0.344999)] == [
+        0.35, 1.63, 0.88, 0.01, -0.13, 0.34,
+    ]  # fmt: skip
+    assert rounded(sum((0.16, 0.30, 0.38, 0.41, 0.40, 0.42)) / 6) == 0.35, "a half but for the last bits"
+    assert rounded(12.345, 1) == 12.3
+    assert printed({0: 0.125, 5: 0.6}) == {0: 0.13, 5: 0.6}
+
+
+accuracies = st.integers(0, 200).map(lambda right: right / 200)
+curves = st.dictionaries(st.integers(1, 5), accuracies, min_size=1).flatmap(
+    lambda later: accuracies.map(lambda zero: {0: zero, **later})
+)
+
+
+@given(curves)
+def test_bounds_and_what_defines_them(curve: Mapping[int, float]) -> None:
+    best = max(value for shots, value in curve.items() if shots)
+    efficiency, effectiveness = eta(curve), delta(curve)
+    assert (efficiency is None) == (best <= curve[0])
+    assert (effectiveness is None) == (curve[0] == 1)
+    if efficiency is not None and effectiveness is not None:
+        assert efficiency <= 1 + 1e-9
+        assert efficiency * (best - curve[0]) == pytest.approx(effectiveness * (1 - curve[0]))
+    if effectiveness is not None:
+        assert effectiveness <= 1 + 1e-9
+        assert delta_above_chance(curve, curve[0]) == pytest.approx(effectiveness)
+
+
+@given(curves)
+def test_no_change_is_a_change_of_nothing(curve: Mapping[int, float]) -> None:
+    found = phi(curve, curve, curve)
+    assert found == pytest.approx(0) if sum(curve.values()) else found is None
+
+
+# Intervals
+
+
+def arm(values: Mapping[tuple[str, int], float], cluster: Mapping[str, str] | None = None) -> pd.DataFrame:
+    rows = [(item, (cluster or {}).get(item, item), shots, value) for (item, shots), value in values.items()]
+    return pd.DataFrame(rows, columns=["item_id", "cluster_id", "shots", "value"])
+
+
+def drawn(rng: np.random.Generator, rates: Mapping[int, float], clusters: int = 30, each: int = 4) -> pd.DataFrame:
+    """Items of clusters that resemble each other, right or wrong at these rates."""
+    rows = []
+    for cluster in range(clusters):
+        knack = rng.normal(0, 0.15)
+        for n in range(each):
+            name = f"{cluster}-{n}"
+            rows += [
+                (name, str(cluster), k, float(rng.random() < min(1, max(0, rate + knack)))) for k, rate in rates.items()
+            ]
+    return pd.DataFrame(rows, columns=["item_id", "cluster_id", "shots", "value"])
+
+
+def test_arms_are_cut_to_the_items_that_all_have_at_all_their_shots() -> None:
+    first = arm({("a", 0): 1, ("a", 1): 1, ("b", 0): 0, ("b", 1): 1, ("c", 0): 1, ("d", 0): 1, ("d", 1): 1})
+    second = arm({("a", 3): 0, ("b", 3): 1, ("c", 3): 1, ("d", 3): math.nan})
+    cut = common([first, second])
+    assert [sorted(set(one["item_id"])) for one in cut] == [["a", "b"], ["a", "b"]]
+    assert [curve_of(one) for one in cut] == [{0: 0.5, 1: 1.0}, {3: 0.5}]
+    with pytest.raises(ValueError, match="no values"):
+        common([first, second.iloc[3:]])
+    with pytest.raises(ValueError, match="'a' belongs to several clusters"):
+        common([first, arm({("a", 3): 0}, {"a": "other"})])
+
+
+def test_repeats_of_an_item_count_as_one() -> None:
+    twice = pd.concat([arm({("a", 0): 1, ("a", 1): 1}), arm({("a", 0): 0, ("a", 1): 1, ("b", 0): 0, ("b", 1): 0})])
+    assert curve_of(twice) == {0: 0.25, 1: 0.5}
+    found = interval(delta, [twice], np.random.default_rng(0))
+    assert found.value == pytest.approx(0.25 / 0.75)
+    assert (found.items, found.clusters) == (2, 2)
+
+
+def test_the_interval_of_a_plain_mean_is_that_of_the_layer() -> None:
+    told = drawn(np.random.default_rng(3), {5: 0.6})
+    found = interval(lambda curve: curve[5], [told], np.random.default_rng(0))
+    low, high = cluster_bootstrap(told["value"], told["cluster_id"].to_numpy(str), np.random.default_rng(0))
+    assert found[1:3] == pytest.approx((low, high))
+    assert found.value == pytest.approx(told["value"].mean())
+
+
+def test_the_interval_covers_what_is_true_about_as_often_as_it_says() -> None:
+    rates = {0: 0.3, 1: 0.5, 3: 0.6}
+    covered = 0
+    for seed in range(60):
+        found = interval(delta, [drawn(np.random.default_rng(seed), rates)], np.random.default_rng(seed), draws=400)
+        covered += found.low <= 0.25 / 0.7 <= found.high
+    assert 51 <= covered <= 60
+
+
+def test_arms_are_drawn_together() -> None:
+    told = drawn(np.random.default_rng(1), {0: 0.3, 1: 0.5})
+    same = interval(lambda a, b: phi(a, b, (0, 1)), [told, told], np.random.default_rng(0))
+    assert same == Interval(0.0, 0.0, 0.0, 120, 30, 0.0)
+    again = interval(eta, [told], np.random.default_rng(5))
+    assert again == interval(eta, [told.sample(frac=1, random_state=0)], np.random.default_rng(5)), "order is no matter"
+
+
+def test_what_cannot_be_told_is_not() -> None:
+    nothing = interval(eta, [arm({("a", 0): 1, ("b", 0): 0, ("a", 1): 1, ("b", 1): 0})], np.random.default_rng(0))
+    assert math.isnan(nothing.value)
+    assert math.isnan(nothing.low)
+    one = interval(delta, [arm({("a", 0): 0, ("a", 1): 1})], np.random.default_rng(0))
+    assert one.value == 1
+    assert math.isnan(one.low)
+    # A gain on one item of four: where it is not drawn, there is no eta.
+    rare = {(name, k): float(k and name == "a") for name in "abcd" for k in (0, 1, 2)}
+    found = interval(eta, [arm(rare)], np.random.default_rng(0))
+    assert (found.value, found.items) == (1, 4)
+    assert found.undefined == pytest.approx(0.75**4, abs=0.05)
+    assert math.isnan(found.high)
+    apart = interval(eta, [arm({("a", 0): 1}), arm({("b", 0): 1})], np.random.default_rng(0))
+    assert (apart.items, math.isnan(apart.value)) == (0, True)

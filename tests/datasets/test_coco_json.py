@@ -1,0 +1,204 @@
+"""COCO's JSON and the stream below it, worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snellen.datasets import SCENES
+from snellen.datasets.formats import json_stream
+from snellen.datasets.formats.json_stream import stream_json
+from snellen.datasets.scenes import Scene
+from tests.datasets.layouts import pictures, write
+from tests.datasets.scene_layouts import SCENE_LAYOUTS, plain
+
+THING = {"id": 1, "image_id": 5, "category_id": 1, "bbox": [1.0, 1.0, 2.0, 2.0], "area": 4.0}
+IMAGE = {"id": 5, "width": 8, "height": 6, "file_name": "images/v1/patch0/a.jpg"}
+
+
+def scenes(name: str, root: Path) -> dict[str, Scene]:
+    return {scene.record_id: scene for scene in SCENES.get(name).scenes(write(root, SCENE_LAYOUTS[name]()))}
+
+
+def objects(root: Path, *things: dict[str, Any], images: tuple[dict[str, Any], ...] = (IMAGE,)) -> Path:
+    file = {"images": images, "annotations": things, "categories": [{"id": 1, "name": "Person"}]}
+    write(root, {**pictures("train/patch0/a.jpg"), "zhiyuan_objv2_train.json": plain(file)})
+    return root
+
+
+def told(root: Path) -> dict[str, tuple[str, ...]]:
+    notes = SCENES.get("Objects365").check(root).notes
+    return {f"{note.kind}: {note.what}": note.where for note in notes if "not there" not in note.what}
+
+
+def test_lvis_by_hand(tmp_path: Path) -> None:
+    held = scenes("LVIS", tmp_path)
+    assert list(held) == [f"train2017/{n:012}.jpg" for n in (20, 30, 40)]
+    can, zebras = held["train2017/000000000020.jpg"], held["train2017/000000000030.jpg"]
+    assert [(one.label, one.box, one.area) for one in zebras.marked] == [
+        ("zebra", (1.0, 1.5, 3.0, 4.5), 4.5),
+        ("zebra", (4.0, 2.0, 8.0, 4.5), 6.25),
+    ]
+    assert zebras.marked[0].extra == {"synset": "zebra.n.01", "frequency": "f"}
+    assert zebras.attributes["not_exhaustive_category_ids"] == ("aerosol_can",)
+    assert can.attributes["neg_category_ids"] == ("zebra",)
+    assert (can.size, can.attributes["split"]) == ((8, 6), "train")
+    empty = held["train2017/000000000040.jpg"]
+    assert (empty.marked, empty.lost, empty.attributes["split"]) == ((), 0, "val")
+
+
+def test_flags_of_objects365(tmp_path: Path) -> None:
+    held = scenes("Objects365", tmp_path)
+    assert list(held) == ["train/patch0/objects365_v1_00000005.jpg", "val/patch16/objects365_v2_00908726.jpg"]
+    [scene, _] = held.values()
+    assert [(one.label, dict(one.extra)) for one in scene.marked] == [
+        ("Person", {}), ("Sneakers", {"iscrowd": True}), ("Person", {}),
+    ]  # fmt: skip
+
+
+def test_inaturalist_has_names_and_no_boxes(tmp_path: Path) -> None:
+    [scene, _] = scenes("iNaturalist-2021", tmp_path).values()
+    [bird] = scene.marked
+    assert (bird.label, bird.box, bird.area) == ("Corvus corax", None, None)
+    assert (bird.extra["common_name"], bird.extra["class"]) == ("Common Raven", "Aves")
+
+
+@pytest.mark.parametrize(
+    ("box", "said"),
+    [
+        ([3.0, 3.0, -2.0, 2.0], "odd: inverted box"),
+        ([3.0, 3.0, 0.0, 2.0], "odd: box without area"),
+        ([8.0, 1.0, 3.0, 2.0], "odd: box outside its picture"),
+        ([-5.0, 1.0, 3.0, 2.0], "odd: box outside its picture"),
+        ([float("nan"), 1.0, 3.0, 2.0], "odd: box that is no four numbers"),
+        ([1.0, 1.0, float("inf"), 2.0], "odd: box that is no four numbers"),
+        ([1.0, 1.0, 2.0], "unreadable: element of annotations in another form"),
+        ("box", "unreadable: element of annotations in another form"),
+    ],
+)
+def test_boxes_of_no_use_are_told_and_counted_as_lost(box: Any, said: str, tmp_path: Path) -> None:
+    root = objects(tmp_path, THING, {**THING, "id": 2, "bbox": box})
+    assert list(told(root)) == [said]
+    [scene] = SCENES.get("Objects365").scenes(root)
+    assert [one.box for one in scene.marked] == [(1.0, 1.0, 3.0, 3.0)]
+    assert scene.lost == 1
+
+
+def test_a_box_beyond_the_edge_is_cut_and_told_from_one_pixel_on(tmp_path: Path) -> None:
+    root = objects(tmp_path / "far", {**THING, "bbox": [5.0, 1.0, 5.0, 2.0]})
+    assert list(told(root)) == ["odd: box reaches beyond its picture, and is cut at the edge"]
+    [scene] = SCENES.get("Objects365").scenes(root)
+    assert ([one.box for one in scene.marked], scene.lost) == ([(5.0, 1.0, 8.0, 3.0)], 0)
+    assert told(objects(tmp_path / "near", {**THING, "bbox": [5.0, 1.0, 4.0, 2.0]})) == {}
+
+
+def test_ids_that_lead_nowhere_or_stand_twice(tmp_path: Path) -> None:
+    root = objects(
+        tmp_path,
+        THING,
+        {**THING, "bbox": [4.0, 1.0, 1.0, 1.0]},  # the same id
+        {**THING, "id": 2, "category_id": 9},
+        {**THING, "id": 3, "image_id": 6},
+        images=(IMAGE, {**IMAGE, "file_name": "patch0/b.jpg"}, {**IMAGE, "id": 7, "file_name": "patch0/../../c.jpg"}),
+    )
+    assert told(root) == {
+        "odd: two images of one id; the first counts": ("zhiyuan_objv2_train.json: 5",),
+        "odd: two annotations of one id; the first counts": ("zhiyuan_objv2_train.json: annotation 1",),
+        "odd: annotation of an image that is not listed": ("zhiyuan_objv2_train.json: annotation 3",),
+        "odd: annotation of a class that is not listed": ("zhiyuan_objv2_train.json: annotation 2",),
+        "odd: picture outside the folder": ("patch0/../../c.jpg",),
+    }
+    [scene] = SCENES.get("Objects365").scenes(root)
+    assert ([one.box for one in scene.marked], scene.lost) == ([(1.0, 1.0, 3.0, 3.0)], 1)
+
+
+@pytest.mark.parametrize("cut", [10, 60, 160])  # inside of categories and of annotations
+def test_a_cut_file_gives_no_scenes_with_half_of_their_things(cut: int, tmp_path: Path) -> None:
+    root = objects(tmp_path, THING, {**THING, "id": 2})
+    path = root / "zhiyuan_objv2_train.json"
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert list(told(root)) == ["unreadable: not JSON of annotations; copy it again"]
+    assert list(SCENES.get("Objects365").scenes(root)) == []
+
+
+def test_a_file_without_categories_is_told(tmp_path: Path) -> None:
+    root = objects(tmp_path, THING)
+    (root / "zhiyuan_objv2_train.json").write_bytes(plain({"images": [IMAGE], "annotations": [THING]}))
+    assert "missing: no categories" in told(root)
+    [scene] = SCENES.get("Objects365").scenes(root)
+    assert (scene.marked, scene.lost) == ((), 1)
+
+
+def test_a_picture_of_another_size_is_told(tmp_path: Path) -> None:
+    root = objects(tmp_path, THING, images=({**IMAGE, "width": 9},))
+    assert list(told(root)) == ["odd: picture is not of the size the annotations tell"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def gathered(path: Path, inside: frozenset[str]) -> Any:
+    held: dict[str, Any] = {}
+    for key, inner, value in stream_json(path, inside):
+        if key not in inside and key:
+            held[key] = value
+        elif inner is None:
+            held.setdefault(key, []).append(value)
+        else:
+            held.setdefault(key, {})[inner] = value
+    return held
+
+
+@given(
+    st.dictionaries(st.sampled_from("abc"), st.lists(json_values, min_size=1), max_size=3),
+    st.dictionaries(st.text(), json_values, min_size=1),
+    st.integers(1, 9), st.booleans(),
+)  # fmt: skip
+def test_streaming_gives_what_loading_gives(
+    tmp_path_factory: pytest.TempPathFactory, lists: dict[str, Any], inner: dict[str, Any], chunk: int, ascii: bool
+) -> None:
+    path = tmp_path_factory.mktemp("json") / "a.json"
+    value = {**lists, "d": inner, "e": 12.5}
+    path.write_text(json.dumps(value, indent=chunk % 2, ensure_ascii=ascii), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_stream, "CHUNK", chunk)
+        assert gathered(path, frozenset("abd")) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[1, 2", '{"a": [1 2]}', '{"a" 1}', "{1: 2}", '{"a": 1} 2', "nothing", '{"a": [1,]}', "[1]]"]
+)
+def test_what_is_no_json_is_a_value_error(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(ValueError, match=r"."):
+        list(stream_json(tmp_path / "a.json", frozenset("a")))
+
+
+def test_numbers_cut_by_a_chunk_stay_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.json").write_text("[123456, 7.25]")
+    monkeypatch.setattr(json_stream, "CHUNK", 3)
+    assert [value for _, _, value in stream_json(tmp_path / "a.json", frozenset())] == [123456, 7.25]
+
+
+def test_memory_does_not_grow_with_outlines(tmp_path: Path) -> None:
+    outline = [[float(n) for n in range(200)]]
+    with (tmp_path / "a.json").open("w") as file:
+        file.write('{"annotations": [')
+        file.write(",".join(json.dumps({"id": n, "segmentation": outline}) for n in range(20_000)))
+        file.write("]}")
+    tracemalloc.start()
+    count = sum(1 for _ in stream_json(tmp_path / "a.json", frozenset({"annotations"})))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count == 20_000
+    assert peak < 8 * json_stream.CHUNK < (tmp_path / "a.json").stat().st_size * 2

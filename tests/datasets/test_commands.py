@@ -1,0 +1,108 @@
+"""`snellen sources` as a person types it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from snellen.cli import main
+from snellen.datasets import SCENES, SOURCES
+from tests.datasets import layouts, scene_layouts
+from tests.datasets.layouts import write
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def sources(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Give a command; get its exit code, output and messages."""
+
+    def give(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["snellen", "sources", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        return int(ended.value.code or 0), told.out, told.err
+
+    return give
+
+
+def test_list_says_unverified(sources: Command) -> None:
+    code, out, _ = sources("list", "--json")
+    told = json.loads(out)
+    assert (code, list(told)) == (0, [*SOURCES, *SCENES])
+    assert {one["verified"] for one in told.values()} == {"unverified"}
+    assert told["VisA"]["licence"] == "CC BY 4.0"
+    code, out, _ = sources("list")
+    assert code == 0
+    assert out.count("unverified") == len([*SOURCES, *SCENES])
+
+
+def test_check_tells_what_is_there_and_where_the_rest_belongs(sources: Command, tmp_path: Path) -> None:
+    write(tmp_path / "NC4K", layouts.LAYOUTS["NC4K"]())
+    code, out, _ = sources("check", "--root", tmp_path)
+    assert code == 0, "nobody asked for the others"
+    assert "NC4K: whole; 1 records" in out
+    assert f"VisA: not there. From https://github.com/amazon-science/spot-diff put into {tmp_path / 'VisA'}" in out
+    assert sources("check", "--root", tmp_path, "NC4K")[0] == 0
+    code, out, _ = sources("check", "--root", tmp_path, "NC4K", "VisA", "--json")
+    told = json.loads(out)
+    assert code == 2
+    assert {name: one["state"] for name, one in told.items()} == {"NC4K": "whole", "VisA": "absent"}
+    assert told["NC4K"]["found"] == {"scene": {"camouflaged": 1}}
+
+
+def test_check_tells_of_scenes_too(sources: Command, tmp_path: Path) -> None:
+    write(tmp_path / "CARPK", scene_layouts.carpk())
+    code, out, _ = sources("check", "--root", tmp_path, "CARPK")
+    assert code == 0
+    assert "CARPK: whole; " in out
+    assert "    things: car " in out
+    code, out, _ = sources("check", "--root", tmp_path, "DIOR", "--json")
+    assert (code, json.loads(out)["DIOR"]["state"]) == (2, "absent")
+
+
+def test_check_names_what_is_broken(sources: Command, tmp_path: Path) -> None:
+    root = write(tmp_path / "NC4K", layouts.LAYOUTS["NC4K"]())
+    (root / "NC4K" / "Imgs" / "10.jpg").write_bytes(b"broken")
+    code, out, _ = sources("check", "--root", tmp_path, "NC4K")
+    assert code == 2
+    assert "NC4K: broken; 0 records" in out
+    assert "unreadable: not a readable picture (1): NC4K/Imgs/10.jpg" in out
+
+
+def test_sources_yaml_says_where_else_a_dataset_lies(sources: Command, tmp_path: Path) -> None:
+    root, other = tmp_path / "root", write(tmp_path / "elsewhere", layouts.LAYOUTS["NC4K"]())
+    root.mkdir()
+    (root / "sources.yaml").write_text("NC4K: ../elsewhere\n")
+    assert sources("check", "--root", root, "NC4K")[0] == 0
+    (root / "sources.yaml").write_text(f"NC4K: {other}\nVisa: x\n")
+    code, _, error = sources("check", "--root", root)
+    assert code == 2
+    assert "no source 'Visa'; did you mean 'VisA'?" in error
+    (root / "sources.yaml").write_text("- NC4K\n")
+    assert "write lines NAME: PATH" in sources("check", "--root", root)[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(["--root", "nowhere"], "nowhere: no such folder"), (["--root", ".", "Visa"], "did you mean 'VisA'?")],
+)
+def test_wrong_words_are_one_clear_line(sources: Command, words: list[str], told: str) -> None:
+    code, _, error = sources("check", *words)
+    assert code == 2
+    assert error.startswith("snellen: ")
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def test_the_page_says_what_the_cards_say() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sources.md").read_text("utf-8")
+    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
+    for name in SOURCES:
+        card = SOURCES.get(name).card
+        for told in (card.industry, card.level, card.licence, card.layout, card.origin):
+            assert told in rows[name], f"{name}: docs/sources.md does not say {told!r}"

@@ -1,0 +1,316 @@
+"""What each reader makes of its layout, worked out by hand."""
+
+from __future__ import annotations
+
+import base64
+import io
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.datasets import SOURCES
+from snellen.datasets.formats.class_folders import ClassFolders
+from snellen.datasets.formats.nifti import LabelledVolumes
+from snellen.datasets.formats.product_lists import ProductList
+from snellen.datasets.reading import Found, Note, Reader
+from snellen.datasets.records import InFile, InVolume, Record, find_box, read_mask, read_picture
+from tests.datasets import layouts
+from tests.datasets.layouts import LAYOUTS, mask, picture, volume, write
+
+
+def records(name: str, root: Path) -> dict[str, Record]:
+    return {record.record_id: record for record in SOURCES.get(name).records(write(root, LAYOUTS[name]()))}
+
+
+def scan(reader: Reader, root: Path) -> tuple[list[Found], list[Note]]:
+    seen = list(reader.scan(root))
+    return [one for one in seen if isinstance(one, Found)], [one for one in seen if isinstance(one, Note)]
+
+
+def pixels(raw: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(raw)))
+
+
+def told(name: str, root: Path) -> dict[tuple[str, str], tuple[str, ...]]:
+    return {(note.kind, note.what): note.where for note in SOURCES.get(name).check(root).notes}
+
+
+def test_mvtec_masks_belong_to_their_pictures(tmp_path: Path) -> None:
+    held = records("MVTec-AD", tmp_path)
+    hole = held["mvtec_anomaly_detection/bottle/test/hole/000.png"]
+    assert (hole.object, hole.label, find_box(hole)) == ("bottle", "hole", (1.0, 2.0, 4.0, 5.0))
+    good = held["mvtec_anomaly_detection/bottle/test/good/000.png"]
+    assert (good.label, good.mask, find_box(good), read_mask(good)) == ("good", None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "id", "box"),
+    [
+        ("MVTec-AD-2", "mvtec_ad_2/can/test_public/bad/000_overexposed.png", (0, 0, 2, 2)),
+        ("MVTec-LOCO", "pushpins/test/logical_anomalies/000.png", (1, 1, 7, 6)),  # around both masks
+        ("MVTec-3D", "rope/test/crack/rgb/000.png", (2, 2, 3, 3)),
+        ("VisA", "pcb1/Data/Images/Anomaly/000.JPG", (3, 1, 5, 2)),
+        ("BTAD", "BTech_Dataset_transformed/01/test/ko/0000.bmp", (1, 1, 3, 3)),
+        ("AITEX", "Defect_images/0001_002_00.png", (0, 0, 8, 6)),
+        ("CAMO", "CAMO-V.1.0-CVIU2019/Images/Test/camourflage_00002.jpg", (2, 1, 6, 4)),
+        ("NEU-DET", "NEU-DET/IMAGES/crazing_1.jpg", (1, 0, 8, 6)),  # VOC counts from 1, the last pixel included
+    ],
+)
+def test_what_is_marked(name: str, id: str, box: tuple[float, ...], tmp_path: Path) -> None:
+    assert find_box(records(name, tmp_path)[id]) == box
+
+
+def test_labels_and_objects(tmp_path: Path) -> None:
+    made = {
+        name: records(name, tmp_path / name) for name in ("COD10K", "Fabrics", "AITEX", "MVTec-AD-2", "25-Indian-Bird")
+    }
+    assert {one.record_id.split("/")[-1][:10]: one.label for one in made["COD10K"].values()} == {
+        "COD10K-CAM": "camouflaged",
+        "COD10K-Non": "not camouflaged",
+    }
+    assert made["Fabrics"]["Fabrics/Cotton/2/im_2.png"].label == "Cotton"
+    assert {one.label for one in made["AITEX"].values()} == {"defect", "no defect"}
+    assert {one.label for one in made["MVTec-AD-2"].values()} == {"good", "bad"}, "masks are no class"
+    assert made["25-Indian-Bird"]["Birds_25/valid/Ruddy-Shelduck/1.jpg"].label == "Ruddy-Shelduck"
+
+
+def test_odd_masks(tmp_path: Path) -> None:
+    root = write(tmp_path, layouts.mvtec_ad())
+    truth = root / "mvtec_anomaly_detection" / "bottle" / "ground_truth" / "hole"
+    (truth / "007_mask.png").write_bytes(mask(0, 0, 1, 1))
+    (truth / "000_mask.png").write_bytes(mask(0, 0, 1, 1, size=(3, 3)))
+    (root / "mvtec_anomaly_detection" / "tile" / "ground_truth" / "hole" / "000_mask.png").write_bytes(b"broken")
+    notes = told("MVTec-AD", root)
+    assert notes["missing", "picture of this mask"] == (
+        "mvtec_anomaly_detection/bottle/ground_truth/hole/007_mask.png",
+    )
+    assert "(8, 6) and (3, 3)" in notes["odd", "mask and picture differ in size"][0]
+    assert notes["unreadable", "not a readable mask"][0].endswith("tile/ground_truth/hole/000_mask.png")
+
+
+def test_good_pictures_are_not_marked_though_a_black_mask_lies_there(tmp_path: Path) -> None:
+    assert records("MVTec-3D", tmp_path)["rope/test/good/rgb/000.png"].mask is None
+
+
+def test_a_picture_whose_pixels_are_damaged_is_told(tmp_path: Path) -> None:
+    root = write(tmp_path, layouts.itd())
+    path = root / "type1cam1" / "train" / "good" / "img1.png"
+    raw = path.read_bytes()
+    path.write_bytes(raw[:60] + bytes([raw[60] ^ 255]) + raw[61:])
+    assert "type1cam1/train/good/img1.png" in told("ITD", root)["unreadable", "not a readable picture"][0]
+
+
+def test_defects_of_two_kinds_in_one_picture_have_no_class(tmp_path: Path) -> None:
+    files = layouts.neu_det()
+    name = "NEU-DET/ANNOTATIONS/patches_1.xml"
+    files[name] = files[name].replace(b"<name>patches", b"<name>scratches", 1)
+    held = [one.record_id for one in SOURCES.get("NEU-DET").records(write(tmp_path, files))]
+    assert len(held) == 5
+    assert "NEU-DET/IMAGES/patches_1.jpg" not in held
+
+
+def test_an_object_that_every_copy_holds_is_missed(tmp_path: Path) -> None:
+    files = {name: raw for name, raw in layouts.btad().items() if "/02/" not in name}
+    assert told("BTAD", write(tmp_path, files))["missing", "no picture of this object"] == ("02",)
+
+
+def test_pictures_outside_classes_and_empty_classes(tmp_path: Path) -> None:
+    write(tmp_path, {"train/1.jpg": picture("1.jpg"), "train/oak/2.jpg": picture("2.jpg"), "notes/readme.txt": b""})
+    (tmp_path / "train" / "elm").mkdir()
+    found, notes = scan(ClassFolders("tree"), tmp_path)
+    assert [one.label for one in found] == ["oak"]
+    assert {note.where for note in notes} == {"train/1.jpg", "train/elm"}
+
+
+def test_lists_offer_as_many_classes_as_the_paper_asks(tmp_path: Path) -> None:
+    held = records("Product1M", tmp_path / "1m")
+    assert len({one.label for one in held.values()}) == 50  # Table 7: 47 classes, of one task at most 47 candidates
+    assert {one.object for one in held.values()} == {"cosmetics"}
+    assert held["images/7.jpg"].label == "牌子 product 7"
+    assert "images/50.jpg" not in held, "two products, no one class"
+    products = records("Products-10K", tmp_path / "10k")
+    assert len({one.label for one in products.values() if one.object == "product group 0"}) == 48
+
+
+def test_what_a_list_says_wrongly(tmp_path: Path) -> None:
+    reader = ProductList("thing", (("list.csv", "pictures"),), name="name", label="class")
+    lines = "name,class\na.jpg,x\na.jpg,x\n../secret.jpg,x\n/etc/x.jpg,x\ngone.jpg,x\nshort\nb.jpg,\n"
+    write(tmp_path, {"list.csv": lines.encode(), "pictures/a.jpg": picture("a.jpg"), "secret.jpg": b""})
+    found, notes = scan(reader, tmp_path)
+    assert [one.id for one in found] == ["pictures/a.jpg"]
+    assert [(note.kind, note.where) for note in notes] == [
+        ("odd", "list.csv line 3"),
+        ("odd", "list.csv line 4"),
+        ("odd", "list.csv line 5"),
+        ("missing", "pictures/gone.jpg"),
+        ("unreadable", "list.csv line 7"),
+        ("left out", "list.csv line 8"),
+    ]
+    (tmp_path / "list.csv").write_bytes(b"name,class\n\xff\xfe")
+    assert [note.kind for note in scan(reader, tmp_path)[1]] == ["unreadable"]
+
+
+def test_attributes_are_read_where_they_are_of_one_mind(tmp_path: Path) -> None:
+    held = {id: one.label for id, one in records("ClothingAttributesDataset", tmp_path).items()}
+    assert held["images/000001.jpg#color"] == "black"
+    assert "images/000002.jpg#color" not in held, "two colours"
+    assert held["images/000001.jpg#neckline"] == "v-shape"
+    assert held["images/000002.jpg#neckline"] == "round"
+    assert not any(id.startswith("images/000003.jpg") for id in held), "nobody agreed"
+
+
+def test_a_matlab_file_of_version_7_3_says_how_to_mend_it(tmp_path: Path) -> None:
+    root = write(tmp_path, layouts.clothing())
+    header = b"MATLAB 7.3 MAT-file".ljust(124) + struct.pack("<H", 0x0200) + b"IM"
+    (root / "labels" / "necktie_GT.mat").write_bytes(header + bytes(400))
+    notes = told("ClothingAttributesDataset", root)
+    assert [(where, what) for (kind, what), where in notes.items() if kind == "unreadable"] == [
+        (("labels/necktie_GT.mat",), "MATLAB 7.3 file, which is not read here; save it again in MATLAB with -v7")
+    ]
+
+
+def test_a_picture_too_few_stops_all_labels_behind_it(tmp_path: Path) -> None:
+    root = write(tmp_path, layouts.clothing())
+    (root / "images" / "000001.jpg").unlink()
+    assert list(SOURCES.get("ClothingAttributesDataset").records(root)) == []
+
+
+def test_exposures_take_the_ends_and_the_reference(tmp_path: Path) -> None:
+    held = {id: one.label for id, one in records("ImageExposures", tmp_path).items()}
+    assert held == {
+        "Dataset_Part1/1/1.JPG": "under-exposed",
+        "Dataset_Part1/Label/1.JPG": "well exposed",
+        "Dataset_Part1/1/5.JPG": "over-exposed",
+        "Dataset_Part2/10/1.PNG": "under-exposed",
+        "Dataset_Part2/Label/10.PNG": "well exposed",
+        "Dataset_Part2/10/10.PNG": "over-exposed",  # by number: by name it would be 9
+    }
+
+
+def test_table_rows_lead_to_their_pictures(tmp_path: Path) -> None:
+    held = records("GMAI-MMBench", tmp_path / "tsv")
+    assert {id.split("#")[1]: one.label for id, one in held.items()} == {"0": "melanoma", "1": "nevus", "2": "melanoma"}
+    assert {one.object for one in held.values()} == {"Dermoscopy / Disease Diagnosis"}
+    shown = [read_picture(one) for one in held.values()]
+    assert shown == [(picture(f"{n}.png"), "png") for n in (0, 1, 0)], "row 2 names the picture of row 0"
+
+
+def test_parquet_says_the_same_as_tsv(tmp_path: Path) -> None:
+    held = records("GMAI-MMBench", tmp_path / "tsv")
+    rows = [{**row, "image": row["image"] if len(row["image"]) < 9 else {"bytes": base64.b64decode(row["image"])}}
+            for row in layouts.gmai_rows() if row["index"] != "2"]  # fmt: skip
+    (tmp_path / "parquet").mkdir()
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "parquet" / "val.parquet", row_group_size=1)
+    other = list(SOURCES.get("GMAI-MMBench").records(tmp_path / "parquet"))
+    assert [one.record_id for one in other] == ["val.parquet#0", "val.parquet#1"]
+    both = list(zip(list(held.values())[:2], other, strict=True))
+    assert [read_picture(a) for a, _ in both] == [read_picture(b) for _, b in both]
+    assert [(a.label, a.object) for a, _ in both] == [(b.label, b.object) for _, b in both]
+
+
+def test_a_row_without_base64_is_told_and_the_others_stay(tmp_path: Path) -> None:
+    raw = layouts.gmai()["GMAI-MMBench_VAL.tsv"].replace(b"iVBOR", b"*VBOR", 1)
+    inventory = SOURCES.get("GMAI-MMBench").check(write(tmp_path, {"val.tsv": raw}))
+    assert [(note.kind, note.count) for note in inventory.notes if note.kind == "unreadable"] == [("unreadable", 2)]
+    assert inventory.records == 1
+
+
+def test_each_label_of_a_volume_is_shown_where_most_of_it_is(tmp_path: Path) -> None:
+    held = list(records("MSD-Brain", tmp_path).values())
+    assert [(one.record_id.split("#")[1], one.label) for one in held] == [
+        ("1", "edema"),  # 36 voxels; slice 3 has 25, slice 4 has 40 beside 56 of another
+        ("2", "non-enhancing tumor"),  # 21 voxels beside 4 of edema
+        ("4", "enhancing tumour"),
+    ]
+    # Labels 2:8 (right), 3:9 (front) of 12 x 10 voxels: the picture's columns count from the patient's right.
+    assert find_box(held[0]) == (12 - 8, 10 - 9, 12 - 2, 10 - 3)
+
+
+def test_absence_is_shown_by_the_middle_of_the_longest_run(tmp_path: Path) -> None:
+    held = [(one.record_id.split("#")[1], one.label) for one in records("MSD-Spleen", tmp_path).values()]
+    assert held == [("2", "spleen"), ("6", "no spleen")]
+
+
+def test_window_and_orientation_of_a_slice(tmp_path: Path) -> None:
+    values = np.zeros((3, 2, 1), np.int16)
+    values[0, 0, 0], values[2, 1, 0], values[1, 0, 0] = -160, 240, 40  # left back, right front, middle back
+    values[1, 1, 0] = 1000
+    path = tmp_path / "v.nii.gz"
+    path.write_bytes(volume(values))
+    shown = pixels(read_picture(_record(InVolume(path, 0, window=(-160, 240))))[0])
+    assert shown.tolist() == [[255, 255, 102], [102, 128, 0]]  # front row: right, middle, left; 0 is at 40 %
+    flipped = tmp_path / "flipped.nii.gz"
+    flipped.write_bytes(volume(values[::-1].copy(), np.diag([-1.0, 1.0, 1.0, 1.0])))
+    assert pixels(read_picture(_record(InVolume(flipped, 0, window=(-160, 240))))[0]).tolist() == shown.tolist()
+
+
+def test_percentiles_leave_out_the_background(tmp_path: Path) -> None:
+    values = np.zeros((20, 20, 2), np.float32)
+    values[:10, :, 0] = np.arange(1, 201).reshape(10, 20)
+    path = tmp_path / "v.nii.gz"
+    path.write_bytes(volume(values))
+    shown = pixels(read_picture(_record(InVolume(path, 0)))[0])
+    low, high = np.percentile(np.arange(1, 201), (0.5, 99.5))
+    assert shown[-1, -1] == 0
+    assert shown[9, 14] == round((values[5, 10, 0] - low) / (high - low) * 255)
+
+
+def test_volumes_and_labels_may_store_their_axes_in_different_order(tmp_path: Path) -> None:
+    labels = np.zeros((6, 5, 4), np.uint8)
+    labels[1:5, :, 3] = 1
+    values = np.where(labels == 1, 100, 1).astype(np.int16)
+    across = np.array([[0, 0, 1, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1.0]])  # stored: anterior, superior, right
+    files = {
+        "imagesTr/a.nii.gz": volume(values.transpose(1, 2, 0).copy(), across),
+        "labelsTr/a.nii.gz": volume(labels),
+    }
+    [one], notes = scan(LabelledVolumes("x", ("y",), window=(0, 100)), write(tmp_path, files))
+    assert (notes, one.id) == ([], "imagesTr/a.nii.gz#3")
+    record = Record("s", one.id, one.picture, one.label, one.object, "Medical", "detail", "none", one.mask)
+    assert ((pixels(read_picture(record)[0]) == 255) == (pixels(read_mask(record) or b"") == 255)).all()
+
+
+def test_volumes_that_do_not_fit_their_labels(tmp_path: Path) -> None:
+    files = {
+        "imagesTr/a.nii.gz": volume(np.zeros((4, 4, 3), np.int16)),
+        "labelsTr/a.nii.gz": volume(np.zeros((4, 4, 2), np.uint8)),
+        "imagesTr/b.nii.gz": volume(np.zeros((4, 4, 3), np.int16)),
+        "labelsTr/c.nii.gz": volume(np.zeros((4, 4, 3), np.uint8)),
+        "imagesTr/d.nii.gz": volume(np.zeros((4, 4, 3), np.int16)),
+        "labelsTr/d.nii.gz": volume(np.ones((4, 4, 3), np.uint8))[:60],
+    }
+    found, notes = scan(LabelledVolumes("x", ("y",)), write(tmp_path, files))
+    assert found == []
+    assert [(note.kind, note.what) for note in notes] == [
+        ("unreadable", "volume and labels differ in size"),
+        ("missing", "volume of these labels"),
+        ("unreadable", "not a readable volume"),
+        ("odd", "volume without labels"),
+    ]
+
+
+def test_without_nibabel_the_way_out_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write(tmp_path, layouts.spleen())
+    monkeypatch.setitem(sys.modules, "nibabel", None)
+    with pytest.raises(SnellenError, match=r"pip install 'snellen\[sources\]'"):
+        list(SOURCES.get("MSD-Spleen").records(root))
+    assert "snellen[sources]" in told("MSD-Spleen", root)["missing", "what the reader needs"][0]
+
+
+def test_pictures_that_cannot_be_read_are_errors_that_name_them(tmp_path: Path) -> None:
+    (tmp_path / "x.png").write_bytes(b"no picture")
+    with pytest.raises(SnellenError, match="s/r: not a readable picture"):
+        read_picture(_record(InFile(tmp_path / "x.png")))
+    with pytest.raises(SnellenError, match=r"gone.png: cannot be read"):
+        read_picture(_record(InFile(tmp_path / "gone.png")))
+
+
+def _record(place: InFile | InVolume) -> Record:
+    return Record("s", "r", place, "label", "object", "Medical", "detail", "none")

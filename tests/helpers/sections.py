@@ -1,0 +1,53 @@
+"""Runs made by hand, and how their pieces are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from snellen.analysis.section import Piece
+from snellen.core.itemset import ItemSet
+from snellen.core.response import Response
+from snellen.core.runfolder import RunCard
+
+UNHASHED: Mapping[str, Any] = {"itemset": "", "recipe_hash": "", "content_hash": ""}
+"""What the card of a run says of items that lie nowhere."""
+
+
+@dataclass(frozen=True)
+class MadeRun:
+    """A run as a report hands it over."""
+
+    card: RunCard
+    items: ItemSet
+    scores: Mapping[str, pd.DataFrame]
+    results: pd.DataFrame
+    roots: tuple[Path, ...] = ()
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+    responses: tuple[Response, ...] = ()
+
+
+def by_name(pieces: Iterable[Piece], *, drawn: bool = True) -> dict[str, Piece]:
+    """The pieces by name: each once, with a sentence and a table without holes; every figure is drawn once."""
+    held = list(pieces)
+    assert len({piece.name for piece in held}) == len(held)
+    for piece in held:
+        assert piece.note.endswith(".")
+        assert len(piece.table)
+        assert not piece.table.isna().any().any()
+        if drawn and piece.figure is not None:
+            piece.figure().draw_without_rendering()
+    return {piece.name: piece for piece in held}
+
+
+def row_of(piece: Piece, **where: Any) -> dict[str, Any]:
+    """The one row of a piece's table in which these columns hold these values (`_` stands for a blank in a name)."""
+    table = piece.table
+    for name, value in where.items():
+        table = table[table[name.replace("_", " ")] == value]
+    (row,) = table.to_dict("records")
+    return dict(row)

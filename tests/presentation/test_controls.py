@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.item import Affine, Demo, Item, Media, Option, View
+from snellen.core.media import MediaFolder
+from snellen.core.suite import Showing
+from snellen.presentation.controls import PICTURES, Lettered, control
+from snellen.presentation.presenters import plain
+from snellen.runs.ask import transform_stream
+from snellen.scoring.answers import read_answer
+from tests.helpers.journey import item, patch
+
+
+@pytest.fixture
+def media(tmp_path: Path) -> MediaFolder:
+    return MediaFolder(tmp_path / "media")
+
+
+@pytest.fixture
+def items(media: MediaFolder) -> list[Item]:
+    """Twelve stimuli with two questions each; one question has pictures as options, both have a support."""
+    shared = patch(media, (9, 9, 9))
+    made = []
+    for n in range(12):
+        query, *rest = (patch(media, (20 * n, 10 * k, 77), size=(8 + n, 6)) for k in range(5))
+        support = (Demo((rest[0],), "a", 0), Demo((rest[1], shared), "b", 1))
+        pictured = (Option("a", "", (rest[2],)), Option("b", "", (rest[3],)))
+        worded = (Option("a", "round"), Option("b", "square"))
+        for name, options in (("pictured", pictured), ("worded", worded)):
+            told = {"options": options, "support": support, "stimulus_id": str(n)}
+            made.append(item(f"{n}-{name}", [query], "a", "choice", **told))
+    return made
+
+
+def showing(items: list[Item], value: str) -> Showing:
+    (condition,) = parse_conditions([PICTURES], f"pictures={value}")
+    return Showing(condition, items)
+
+
+def shown(
+    items: list[Item], one: Item, value: str, media: MediaFolder, seed: int = 0, view: View | None = None
+) -> View:
+    there = showing(items, value)
+    view = view or one.view()
+    for transform in control(there.condition["pictures"], there):
+        view = transform(view, media, transform_stream(seed, one, transform))
+    return view
+
+
+def swaps(before: View, after: View) -> dict[str, str]:
+    pairs = list(zip(before.media(), after.media(), strict=True))
+    told = {old.stored_sha256: new.sha256 for old, new in pairs}
+    assert all(told[old.stored_sha256] == new.sha256 for old, new in pairs), "one picture, one replacement"
+    return told
+
+
+def test_originals_are_left_alone(items: list[Item], media: MediaFolder) -> None:
+    assert shown(items, items[0], "original", media) == items[0].view()
+
+
+def test_none_takes_every_picture_and_nothing_else(items: list[Item], media: MediaFolder) -> None:
+    before, after = items[0].view(), shown(items, items[0], "none", media)
+    assert not list(after.media())
+    assert [demo.answer for demo in after.support] == ["a", "b"]
+    assert after.reply == before.reply
+    assert len(after.options) == 2
+    assert all(isinstance(part, str) for part in plain(after))
+
+
+def test_grey_keeps_size_and_frame_and_tells_no_origin(items: list[Item], media: MediaFolder) -> None:
+    one = items[6]
+    (query,) = one.query
+    moved = replace(query, from_stored=Affine(c=3), origin=query.sha256)
+    after = shown(items, one, "grey", media, view=replace(one.view(), query=(moved,)))
+    (grey,) = after.query
+    assert media.open(grey).convert("RGB").getcolors() == [(11 * 6, (128, 128, 128))]
+    assert [(m.width, m.height) for m in after.media()] == [(m.width, m.height) for m in one.media()]
+    assert grey.from_stored == Affine(c=3)
+    assert grey.stored_sha256 == grey.sha256 != query.sha256
+    assert len({m.sha256 for m in after.media()}) == 2, "one grey a size: 11 x 6, and the shared 8 x 6"
+
+
+def test_shuffled_never_shows_a_stimulus_its_own_pictures(items: list[Item], media: MediaFolder) -> None:
+    for one in items:
+        own = {m.sha256 for other in items if other.stimulus_id == one.stimulus_id for m in other.media()}
+        after = swaps(one.view(), shown(items, one, "shuffled", media))
+        assert not own & set(after.values())
+        assert len(set(after.values())) == len(after), "different pictures stay different"
+
+
+def test_shuffled_is_equal_for_all_questions_arms_and_transforms(items: list[Item], media: MediaFolder) -> None:
+    for one, twin in zip(items[::2], items[1::2], strict=True):
+        first, second = (swaps(x.view(), shown(items, x, "shuffled", media)) for x in (one, twin))
+        common = first.keys() & second.keys()
+        assert len(common) == 4
+        assert {old: first[old] for old in common} == {old: second[old] for old in common}
+        fewer = replace(one.view(), support=one.view().support[:1])
+        assert swaps(fewer, shown(items, one, "shuffled", media, view=fewer)).items() <= first.items()
+        (query,) = one.query
+        crop = media.derive(["crop", query.sha256], lambda q=query: media.open(q).crop((0, 0, 4, 4)), query)  # type: ignore[misc]
+        cropped = replace(one.view(), query=(crop,))
+        assert swaps(cropped, shown(items, one, "shuffled", media, view=cropped)) == first
+
+
+def test_shuffled_hangs_on_the_seed_and_spreads(items: list[Item], media: MediaFolder) -> None:
+    one = items[0]
+    drawn = [shown(items, one, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
+    assert drawn == [shown(items, one, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
+    count = Counter(drawn)
+    assert len(count) >= 50, "all 55 pictures of others may come"
+    assert max(count.values()) < 20
+
+
+def test_shuffled_with_few_or_no_others(items: list[Item], media: MediaFolder) -> None:
+    assert not list(shown(items[:2], items[0], "shuffled", media).media()), "nothing else to show"
+    lone = item("lone", [patch(media, (255, 255, 255))], "a", "choice")
+    after = shown([*items[:2], lone], items[0], "shuffled", media)
+    assert {m.sha256 for m in after.media()} == {lone.query[0].sha256}
+
+
+def test_controls_are_named_in_the_card_without_what_they_hold(items: list[Item]) -> None:
+    reprs = [repr(control(value, showing(items, value))) for value in ("none", "grey", "shuffled")]
+    assert reprs == ["(Without(version=1),)", "(Grey(version=1),)", "(Shuffled(version=1),)"]
+
+
+def lettered(*texts: str) -> View:
+    options = tuple(Option(f"key{n}", text) for n, text in enumerate(texts))
+    one = item("1", [], "key0", "choice", options=options)
+    return Lettered()(one.view(), MediaFolder(Path("nowhere")), transform_stream(0, one, Lettered()))
+
+
+def test_letters_and_texts_both_answer() -> None:
+    view = lettered("red cube", "blue cube", "")
+    assert plain(view)[-1] == "A. red cube\nB. blue cube\nC"
+    said = {
+        "B": "key1",
+        "b": "key1",
+        "The answer is (A).": "key0",
+        "blue cube": "key1",
+        "C": "key2",
+        "A or B": None,
+        "D": None,
+    }
+    assert {text: read_answer(text, view.reply) for text in said} == said
+    for key in ("key0", "key1", "key2"):
+        assert read_answer(view.reply.write(key), view.reply) == key
+    assert view.reply.write("key1") == "B"
+
+
+def test_a_text_that_is_a_letter_gives_way_to_the_letter() -> None:
+    view = lettered("B", "a", "Z")
+    assert [read_answer(text, view.reply) for text in ("A", "B", "C", "Z")] == ["key0", "key1", "key2", "key2"]
+
+
+def test_letters_end() -> None:
+    assert len(lettered(*(f"option {n}" for n in range(26))).reply.offered) == 26
+    with pytest.raises(SnellenError, match="27 options"):
+        lettered(*(f"option {n}" for n in range(27)))
+
+
+def test_plain_shows_pictures_of_options_by_name(media: MediaFolder) -> None:
+    red, blue, query = (patch(media, rgb) for rgb in ((255, 0, 0), (0, 0, 255), (0, 255, 0)))
+    options = (Option("r", "first", (red,)), Option("b", "second", (blue,)))
+    support = (Demo((red,), "r", 0), Demo((), "b", 1, "a caption"))
+    view = item("1", [query], "r", "choice", options=options, support=support, question="Which?").view()
+    wanted: tuple[str | Media, ...] = (red, "first", "a caption", query, "Which?", "first:", red, "second:", blue)
+    assert plain(view) == wanted

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Turn
+from snellen.core.seeds import stream
+from snellen.subjects.from_callable import wrap
+from snellen.subjects.registry import make_subject
+from tests.helpers.journey import patch
+
+MODULE = """
+from snellen.core.subject import SubjectCard
+from snellen.subjects.from_callable import Callee
+
+def echo(prefix="said"):
+    return lambda parts: f"{prefix} {len(parts)}"
+
+def whole():
+    return Callee(SubjectCard("own:whole"), lambda parts: "whole")
+
+def number():
+    return 3
+
+def broken():
+    import no_such_module
+"""
+
+
+def said(function: Callable[[Any], Any], prompt: Prompt, media: MediaFolder) -> str:
+    return asyncio.run(wrap(function).answer(prompt, media, stream("own"))).text
+
+
+def test_a_function_gets_texts_and_opened_pictures_in_order(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    red, blue = patch(media, (255, 0, 0)), patch(media, (0, 0, 255))
+    seen: list[Any] = []
+
+    def look(parts: list[Any]) -> str:
+        for part in parts:
+            is_text = isinstance(part, str)
+            seen.append(part if is_text else (part.convert("RGB").getpixel((3, 3)), Path(part.filename).name))
+        return "fine"
+
+    prompt = Prompt(("which?", blue), (), (Turn((red, "look"), "I did"),))
+    assert said(look, prompt, media) == "fine"
+    assert seen == [((255, 0, 0), f"{red.sha256}.png"), "look", "I did", "which?", ((0, 0, 255), f"{blue.sha256}.png")]
+
+
+def test_a_function_may_wait(tmp_path: Path) -> None:
+    async def slow(parts: list[Any]) -> str:
+        await asyncio.sleep(0)
+        return str(len(parts))
+
+    assert said(slow, Prompt(("a", "b"), ()), MediaFolder(tmp_path)) == "2"
+
+
+def test_plain_functions_overlap(tmp_path: Path) -> None:
+    import threading
+
+    both = threading.Barrier(2, timeout=10)
+
+    def meet(parts: list[Any]) -> str:
+        both.wait()
+        return "met"
+
+    subject, prompt = wrap(meet), Prompt(("a",), ())
+
+    async def two() -> list[str]:
+        calls = [subject.answer(prompt, MediaFolder(tmp_path), stream("own", n)) for n in range(2)]
+        return [reply.text for reply in await asyncio.gather(*calls)]
+
+    assert asyncio.run(two()) == ["met", "met"]
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (lambda parts: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda parts: None, "returned NoneType in place of a text"),
+        (lambda parts: Image.new("L", (1, 1)), "returned Image in place of a text"),
+    ],
+)
+def test_what_is_no_text_is_a_failed_call(tmp_path: Path, function: Callable[[Any], Any], told: str) -> None:
+    with pytest.raises(CallFailed) as caught:
+        said(function, Prompt(("a",), ()), MediaFolder(tmp_path))
+    assert told in str(caught.value)
+
+
+def test_an_altered_picture_is_no_failed_call(tmp_path: Path) -> None:
+    made = patch(MediaFolder(tmp_path), (1, 2, 3))
+    (tmp_path / made.path).write_bytes(b"?")
+    with pytest.raises(SnellenError, match="altered"):
+        said(lambda parts: "fine", Prompt((made,), ()), MediaFolder(tmp_path))
+
+
+def test_a_module_in_the_working_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "some_model_of_mine.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", list(__import__("sys").path))
+    mine = make_subject("py:some_model_of_mine:echo?prefix=heard")
+    assert mine.card.name == "py:some_model_of_mine:echo?prefix=heard"
+    assert asyncio.run(mine.answer(Prompt(("a",), ()), MediaFolder(tmp_path), stream("own"))).text == "heard 1"
+    assert make_subject("py:some_model_of_mine:echo").card.fingerprint() != mine.card.fingerprint()
+    assert make_subject("py:some_model_of_mine:whole").card.name == "own:whole"
+    for spec, told in {
+        "py:no_such_module_of_mine:echo": "ModuleNotFoundError",
+        "py:some_model_of_mine:eko": "AttributeError",
+        "py:some_model_of_mine:echo?size=3": "TypeError",
+        "py:some_model_of_mine:broken": "ModuleNotFoundError",
+        "py:some_model_of_mine:number": "the factory returned int",
+    }.items():
+        with pytest.raises(SnellenError, match=told) as caught:
+            make_subject(spec)
+        assert str(caught.value).startswith("py:")

@@ -1,0 +1,63 @@
+"""Pictures of one class, and items made the way a build makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import numpy as np
+
+from snellen.core.item import Item, Media
+from snellen.core.seeds import stream
+from snellen.datasets.scenes import Marked, Scene, Values
+from snellen.suites.ava_bench.curated.candidates import Ability, Candidate, Curating
+from snellen.suites.ava_bench.curated.choices import Choices, read_choices
+from snellen.suites.ava_bench.items import Shown
+from tests.suites.ava_bench.curated.fixtures import scene
+
+WIDTH, HEIGHT = 100, 100
+choices = cache(read_choices)
+
+
+class Merging(Choices):
+    """The package's choices, but that `first` and `second` of scenes and actions are both `both`, `odd` is unknown."""
+
+    def scene(self, source: str, label: str) -> str:
+        return {"first": "both", "second": "both"}.get(label, label)
+
+    def action(self, label: str, source: str = "") -> str:
+        return self.scene(source, label)
+
+
+def merging() -> Choices:
+    return Merging(choices().files)
+
+
+def of_class(source: str, label: str, count: int, extra: Values | None = None) -> list[Scene]:
+    """So many pictures of a class."""
+    thing = Marked(label, None, None, extra or {})
+    return [scene(thing, source=source, record=f"{label}/{n}", size=None) for n in range(count)]
+
+
+def looked(ability: Ability, scenes: Iterable[Scene], at: Curating) -> list[Candidate]:
+    return [one for held in scenes for one in ability.look(held, at)]
+
+
+def chosen(ability: Ability, scenes: Iterable[Scene], at: Curating) -> list[Candidate]:
+    return ability.choose(looked(ability, scenes, at), at)
+
+
+def asked(ability: Ability, kept: Sequence[Candidate], at: Curating) -> list[Item]:
+    """An item of each, all of one picture of 100 x 100."""
+    picture = Media("0" * 64, "picture", "png", WIDTH, HEIGHT)
+    ask = ability.ask(ability.tasks[0], kept, at)
+    seen = [ability.see(one, lambda: np.zeros((HEIGHT, WIDTH, 3), np.uint8), at) for one in kept]
+    return [
+        ask(one, Shown(str(n), picture, str(n), one.origin.source), stream("made", n))
+        for n, one in enumerate(seen)
+        if isinstance(one, Candidate)
+    ]
+
+
+def texts(item: Item) -> tuple[str, ...]:
+    return tuple(option.text for option in item.options)

@@ -1,0 +1,273 @@
+"""The recipe from folders to items: splits, the card, small sets, and damage that must never stop or slip through."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet, read_itemset
+from snellen.core.seeds import stream
+from snellen.core.suite import BuildOptions
+from snellen.suites.ava_bench.curated import localization_object
+from snellen.suites.ava_bench.curated.pictures import OTHER_SIZE, UNREADABLE
+from snellen.suites.ava_bench.curated.recipe import ONE_SIDE, Curated
+from snellen.suites.ava_bench.curated.rules import Caps, Rules
+
+FEW = Curated(Rules(counted_open=Caps(2, 6, 1)))
+KINDS = {1: "giraffe", 2: "elephant", 3: "cup"}
+"""Of LVIS: the first two are among the categories of localization, cups are only counted."""
+
+
+def jpeg(number: int, size: tuple[int, int] = (64, 48)) -> bytes:
+    pixels = stream("t", number).integers(0, 256, (size[1] // 8, size[0] // 8, 3), np.uint8)
+    held = io.BytesIO()
+    Image.fromarray(pixels).resize(size, Image.Resampling.NEAREST).save(held, "JPEG")
+    return held.getvalue()
+
+
+def lvis(root: Path, things_of: Mapping[int, list[tuple[int, list[float]]]], **broken: bytes) -> Path:
+    """A dataset in the form of LVIS: of every picture its things as (category, [x, y, width, height])."""
+    folder = root / "LVIS"
+    (folder / "train2017").mkdir(parents=True)
+    for number in things_of:
+        (folder / "train2017" / f"{number:012}.jpg").write_bytes(broken.get(f"p{number}", jpeg(number)))
+    annotations = [
+        {"id": 100 * number + n, "image_id": number, "category_id": kind, "bbox": box, "area": box[2] * box[3]}
+        for number, held in things_of.items()
+        for n, (kind, box) in enumerate(held)
+    ]
+    images = [
+        {"id": number, "width": 64, "height": 48, "coco_url": f"http://x/train2017/{number:012}.jpg",
+         "not_exhaustive_category_ids": []} for number in things_of
+    ]  # fmt: skip
+    kinds = [{"id": number, "name": name} for number, name in KINDS.items()]
+    told = {"images": images, "annotations": annotations, "categories": kinds}
+    (folder / "lvis_v1_train.json").write_text(json.dumps(told))
+    (folder / "lvis_v1_val.json").write_text(json.dumps({**told, "images": [], "annotations": []}))
+    return folder
+
+
+def whole(count: int = 30) -> dict[int, list[tuple[int, list[float]]]]:
+    """Every picture has a giraffe or an elephant, and one or two cups."""
+    box = [8.0, 8.0, 20.0, 16.0]
+    return {n: [(1 + n % 2, box), *[(3, [40.0, 30.0, 6.0, 6.0])] * (1 + n // 2 % 2)] for n in range(count)}
+
+
+def build(tmp_path: Path, recipe: Curated = FEW, **options: Any) -> ItemSet:
+    told = {"sources": {"data": tmp_path}, "show_progress": False, **options}
+    return recipe.build(BuildOptions(out=tmp_path / "set", **told))
+
+
+def kept(items: ItemSet) -> Counter[tuple[str, str, str]]:
+    return Counter((item.task, item.factors.get("thing", ""), item.split) for item in items.items)
+
+
+def test_every_class_and_bin_is_on_both_sides_and_no_picture_is(tmp_path: Path) -> None:
+    lvis(tmp_path, whole())
+    items = build(tmp_path)
+    assert {"localization", "counting", "object"} <= {item.task for item in items.items}
+    told = kept(items)
+    for task in ("localization", "object"):
+        for kind in ("giraffe", "elephant"):  # 15 pictures, which must suit the counts of cups as well
+            assert told[task, kind, "train"] + told[task, kind, "test"] == 15
+            assert 2 <= told[task, kind, "test"] <= 4
+    sides: dict[str, set[str]] = {}
+    for item in items.items:
+        sides.setdefault(item.query[0].sha256, set()).add(item.split)
+    assert all(len(held) == 1 for held in sides.values())
+    counts = Counter((item.answer, item.split) for item in items.items if item.factors.get("thing") == "cups")
+    assert set(counts) == {(1, "train"), (1, "test"), (2, "train"), (2, "test")}
+
+
+def test_the_set_can_be_read_and_says_what_was_kept_and_left_out(tmp_path: Path) -> None:
+    lvis(tmp_path, {**whole(), 99: [(1, [0.0, 0.0, 2.0, 2.0])]})
+    build(tmp_path, tasks=("localization", "object"))
+    held = read_itemset(tmp_path / "set")
+    curation = held.card.made_with["curation"]
+    assert curation[localization_object.NAME]["LVIS"]["kept"] == 30
+    assert curation[localization_object.NAME]["LVIS"]["dropped"][localization_object.AREA] == {
+        "count": 1,
+        "examples": ["train2017/000000000099.jpg: giraffe, 0.0013 of the picture"],
+    }
+    assert held.card.made_with["balance"][localization_object.NAME] == {
+        "classes_and_bins": 2,
+        "train": 24,
+        "test": 6,
+        "test_share": 0.2,
+        "least_test_share": 0.2,
+        "greatest_test_share": 0.2,
+    }
+    rows = pd.read_csv(tmp_path / "set" / "curation.csv")
+    assert set(rows.columns) == {"task", "source", "rule", "count", "examples"}
+    files = {path.name.split(".")[0] for path in (tmp_path / "set" / "media").rglob("*.*")}
+    assert files == {item.query[0].sha256 for item in held.items}  # nothing is kept that no item shows
+
+
+def test_names_and_records_stay_out_of_ids(tmp_path: Path) -> None:
+    lvis(tmp_path, whole())
+    for item in build(tmp_path).items:
+        told = " ".join([item.item_id, item.group_id, item.cluster_id, item.stimulus_id])
+        assert not any(word in told for word in ("giraffe", "elephant", "cup", "00000"))
+
+
+def test_the_seed_alone_decides(tmp_path: Path) -> None:
+    lvis(tmp_path, whole())
+    hashes = [
+        FEW.build(BuildOptions(tmp_path / f"s{n}", seed=seed, sources={"data": tmp_path}, show_progress=False)).card
+        for n, seed in enumerate((1, 1, 2))
+    ]
+    assert hashes[0].content_hash == hashes[1].content_hash != hashes[2].content_hash
+    assert hashes[0].recipe_hash == hashes[1].recipe_hash
+
+
+def test_n_is_the_number_of_test_items_at_most(tmp_path: Path) -> None:
+    lvis(tmp_path, whole())
+    items = build(tmp_path, n=2)
+    tests = Counter(item.task for item in items.items if item.split == "test" and item.task != "colour")
+    assert tests == {"localization": 2, "object": 2, "counting": 2}
+    assert len(items.task("localization")) == 10
+
+
+def test_one_dataset_and_one_task_can_be_named(tmp_path: Path) -> None:
+    folder = lvis(tmp_path, whole())
+    items = build(tmp_path, sources={"LVIS": folder}, tasks=("object",))
+    assert {item.task for item in items.items} == {"object"}
+    plan = FEW.plan(BuildOptions(tmp_path / "p", sources={"LVIS": folder}, tasks=("object",), show_progress=False))
+    assert plan["items"] == {"object": 30}
+    step = FEW.plan(BuildOptions(tmp_path / "p", sources={"LVIS": folder}, tasks=("scene-merges",)))
+    assert step["step"] == "scene-merges"
+    assert "needs" not in step
+
+
+@pytest.mark.parametrize(
+    ("sources", "tasks", "told"),
+    [
+        ({}, (), "--source data=ROOT"),
+        ({"data": "."}, (), r"no dataset to build from in .*; give --source"),
+        ({"LVYS": "."}, (), "no source 'LVYS'"),
+        ({"LVIS": "."}, ("colours",), "no task 'colours'"),
+        ({"CARPK": "."}, ("object",), "none of them is given"),
+    ],
+)
+def test_what_cannot_be_built_is_said(
+    tmp_path: Path, sources: dict[str, str], tasks: tuple[str, ...], told: str
+) -> None:
+    given = dict.fromkeys(sources, tmp_path)
+    with pytest.raises(SnellenError, match=told):
+        FEW.build(BuildOptions(tmp_path / "set", sources=given, tasks=tasks, show_progress=False))
+
+
+def test_a_folder_that_is_named_in_vain_is_said(tmp_path: Path) -> None:
+    lvis(tmp_path, whole())
+    (tmp_path / "sources.yaml").write_text("CARPK: elsewhere\n")
+    with pytest.raises(SnellenError, match=r"sources\.yaml: CARPK: .*elsewhere is no folder; mend the path"):
+        build(tmp_path)
+
+
+def test_damage_is_reported_and_nothing_else_is_lost(tmp_path: Path) -> None:
+    things_of = whole()
+    things_of[100] = [(1, [60.0, 40.0, -5.0, 4.0])]  # inverted
+    things_of[101] = [(1, [10.0, 10.0, 0.0, 5.0])]  # no area
+    things_of[102] = [(1, [200.0, 10.0, 5.0, 5.0])]  # outside
+    things_of[103] = [(1, [8.0, 8.0, 20.0, 16.0])]  # the picture is cut short
+    things_of[104] = [(1, [8.0, 8.0, 20.0, 16.0])]  # the picture is of another size
+    things_of[105] = [(1, [8.0, 8.0, 20.0, 16.0])]  # no picture
+    folder = lvis(tmp_path, things_of, p103=jpeg(103)[:400], p104=jpeg(104, (80, 48)))
+    (folder / "train2017" / f"{105:012}.jpg").unlink()
+    path = folder / "lvis_v1_train.json"
+    told = json.loads(path.read_text())
+    told["annotations"].append(told["annotations"][0])  # an id twice
+    told["annotations"].append({"id": "x", "image_id": 0})  # no annotation
+    path.write_text(json.dumps(told))
+    items = build(tmp_path)
+    held = items.card.made_with["curation"]
+    rules = {rule for sources in held.values() for one in sources.values() for rule in one["dropped"]}
+    for rule in (
+        "odd: inverted box",
+        "odd: box without area",
+        "odd: box outside its picture",
+        "odd: two annotations of one id; the first counts",
+        "missing: picture of an annotation",
+        "unreadable: element of annotations in another form",
+        UNREADABLE,
+        OTHER_SIZE,
+    ):
+        assert rule in rules
+    assert kept(items)["localization", "giraffe", "train"] >= 11  # picture 0 lost an annotation, and is left out
+
+
+def test_classes_of_too_few_pictures_are_reported(tmp_path: Path) -> None:
+    lvis(tmp_path, {n: [(1, [8.0, 8.0, 20.0, 16.0])] for n in range(5)} | {9: [(2, [8.0, 8.0, 20.0, 16.0])]})
+    items = build(tmp_path, tasks=("localization",))
+    assert set(kept(items)) == {("localization", "giraffe", "train"), ("localization", "giraffe", "test")}
+    dropped = items.card.made_with["curation"][localization_object.NAME]["LVIS"]["dropped"]
+    assert dropped["fewer than 5 in a bin of a class"] == {"count": 1, "examples": ["elephant"]}
+
+
+def test_a_copy_of_a_picture_does_not_stand_on_the_other_side(tmp_path: Path) -> None:
+    things_of = {n: [(1, [8.0, 8.0, 20.0, 16.0])] for n in range(20)}
+    same = {f"p{n}": jpeg(n % 5) for n in range(20)}  # five pictures, each under four numbers
+    lvis(tmp_path, things_of, **same)
+    items = build(tmp_path, tasks=("object",))
+    tests = {item.query[0].sha256 for item in items.items if item.split == "test"}
+    assert len(tests) == 1
+    assert tests.isdisjoint(item.query[0].sha256 for item in items.items if item.split == "train")
+
+
+def test_frames_of_a_video_stand_on_one_side(tmp_path: Path) -> None:
+    folder = tmp_path / "VSCrowd"
+    (folder / "annotations").mkdir(parents=True)
+    for video in range(20):  # four frames each, of two, two, three and four people
+        frames = folder / "videos" / f"train_{video:03}"
+        frames.mkdir(parents=True)
+        lines = []
+        for frame, count in enumerate((2, 2, 3, 4), 1):
+            (frames / f"{frame:06}.jpg").write_bytes(jpeg(4 * min(video, 18) + frame))  # the last is there twice
+            lines.append(f"{frame:06}" + "".join(f" {n} {8 * n} 1 {8 * n + 6} 7 {8 * n + 3} 4" for n in range(count)))
+        (folder / "annotations" / f"{frames.name}.txt").write_text("\n".join(lines))
+    items = build(tmp_path, Curated(Rules(counted_crowds=Caps(20, 20), crowd_frames=1)))
+    assert Counter((item.question, item.answer, item.split) for item in items.items) == {
+        ("How many people are in the image?", count, side): share
+        for count in (2, 3, 4)
+        for side, share in (("train", 16), ("test", 4))
+    }
+    sides: dict[str, set[str]] = {}
+    for item in items.items:
+        sides.setdefault(item.cluster_id, set()).add(item.split)
+    assert len(sides) == 20
+    assert all(len(held) == 1 for held in sides.values())
+    assert sides["VSCrowd/train_018"] == sides["VSCrowd/train_019"]
+
+
+def test_a_bin_that_only_one_picture_serves_is_left_out(tmp_path: Path) -> None:
+    things_of = {n: [(1, [8.0, 8.0, 20.0, 16.0])] for n in range(6)}
+    lvis(tmp_path, things_of, **{f"p{n}": jpeg(0) for n in range(6)})
+    with pytest.raises(SnellenError, match=ONE_SIDE):
+        build(tmp_path, tasks=("object",))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"images": 3}', ""])
+def test_json_of_another_form_is_no_stack_trace(tmp_path: Path, text: str) -> None:
+    folder = lvis(tmp_path, whole())
+    (folder / "lvis_v1_train.json").write_text(text)
+    with pytest.raises(SnellenError, match="nothing is left to ask about"):
+        build(tmp_path)
+
+
+def test_a_mat_file_of_another_version_is_no_stack_trace(tmp_path: Path) -> None:
+    lvis(tmp_path, whole())
+    (tmp_path / "NYU-Depth-V2").mkdir()
+    (tmp_path / "NYU-Depth-V2" / "nyu_depth_v2_labeled.mat").write_bytes(b"MATLAB 5.0 MAT-file" + bytes(200))
+    items = build(tmp_path)
+    told = items.card.made_with["curation"]
+    assert any("NYU-Depth-V2" in sources for sources in told.values())

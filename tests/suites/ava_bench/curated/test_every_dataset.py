@@ -1,0 +1,34 @@
+"""Every dataset against every ability that is made of it, in its exact layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snellen.datasets import SCENES
+from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.recipe import ABILITIES, look_through
+from snellen.suites.ava_bench.items import COMPOSITES, TASKS
+from tests.datasets.layouts import write
+from tests.datasets.scene_layouts import SCENE_LAYOUTS
+from tests.suites.ava_bench.curated.fixtures import curating
+
+
+def test_all_fourteen_are_curated_and_one_composite() -> None:
+    made = [task for ability in ABILITIES for task in ability.tasks]
+    assert sorted(made) == sorted([*TASKS, "nearer-localization"])
+
+
+@pytest.mark.parametrize("source", list(SCENES))
+def test_a_dataset_serves_the_abilities_that_its_card_names(source: str, tmp_path: Path) -> None:
+    told = {task for ability in ABILITIES if source in ability.sources for task in ability.tasks}
+    assert told - set(COMPOSITES) == set(SCENES.get(source).card.tasks)
+    folder = write(tmp_path / source, SCENE_LAYOUTS[source]())
+    at = curating(choices=read_choices())
+    mine = [ability for ability in ABILITIES if source in ability.sources]
+    found = look_through({source: folder}, mine, at, show_progress=False)
+    for ability, held in zip(mine, found, strict=True):
+        # Whatever a few pixels hold is either a candidate or has a line in the ledger: nothing is lost in silence.
+        assert held or any(key[:2] == (ability.name, source) for key in at.ledger.dropped)
+        assert all(one.origin.source == source for one in held)

@@ -1,0 +1,164 @@
+"""Localization, object and counting: which things of a picture may be asked about."""
+
+from __future__ import annotations
+
+import pytest
+
+from snellen.core.item import Media
+from snellen.datasets.scenes import Asked, Marked
+from snellen.suites.ava_bench.curated import counting, localization_object
+from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.rules import Caps, Rules
+from snellen.suites.ava_bench.items import Shown
+from tests.suites.ava_bench.curated.fixtures import FewChoices, curating, scene
+
+CHOICES = FewChoices({"LVIS": {"cat": "cat", "dog_(animal)": "dog"}})
+BOX = (10.0, 10.0, 40.0, 40.0)
+
+
+def cat(box: tuple[float, float, float, float] | None = BOX, **extra: bool) -> Marked:
+    return Marked("cat", box, None, extra)
+
+
+def test_a_thing_alone_of_its_kind_is_kept_with_its_asked_name() -> None:
+    at = curating(choices=CHOICES)
+    held = scene(cat(), Marked("dog_(animal)", (0.0, 0.0, 50.0, 50.0)), Marked("tree", BOX), Marked("tree", BOX))
+    [one, other] = localization_object.look(held, at)
+    assert (one.label, one.truth, one.size) == ("cat", {"name": "cat", "box": BOX, "domain": "Open"}, 0.09)
+    assert (other.label, other.truth["name"]) == ("dog_(animal)", "dog")
+    assert at.ledger.dropped == {(localization_object.NAME, "LVIS", localization_object.NOT_CHOSEN): 2}
+
+
+@pytest.mark.parametrize(
+    ("marked", "size", "rule"),
+    [
+        ((cat(), cat((50.0, 50.0, 60.0, 60.0))), (100, 100), localization_object.SEVERAL),
+        ((cat(iscrowd=True),), (100, 100), localization_object.GROUP),
+        ((cat(None),), (100, 100), localization_object.NO_BOX),
+        ((cat(),), None, localization_object.NO_BOX),
+        (
+            (cat((0.0, 0.0, 4.0, 5.0)),),
+            (100, 100),
+            localization_object.AREA,
+        ),  # 20 of 10,000: 0.002, and it must be above
+        ((cat((0.0, 0.0, 50.0, 100.0)),), (100, 100), localization_object.AREA),  # one half, and it must be below
+    ],
+)
+def test_what_is_left_out(marked: tuple[Marked, ...], size: tuple[int, int] | None, rule: str) -> None:
+    at = curating(choices=CHOICES)
+    assert list(localization_object.look(scene(*marked, size=size), at)) == []
+    assert at.ledger.dropped == {(localization_object.NAME, "LVIS", rule): len(marked)}
+
+
+def test_just_inside_the_limits_stays() -> None:
+    at = curating(choices=CHOICES)
+    for box in ((0.0, 0.0, 4.0, 5.1), (0.0, 0.0, 49.9, 100.0)):
+        assert len(list(localization_object.look(scene(cat(box)), at))) == 1
+
+
+def test_where_annotations_were_lost_nothing_is_known_to_be_alone() -> None:
+    at = curating(choices=CHOICES)
+    assert list(localization_object.look(scene(cat(), lost=1), at)) == []
+    assert at.ledger.dropped == {(localization_object.NAME, "LVIS", localization_object.LOST): 1}
+
+
+def test_birds_and_mammals_are_domains_of_their_own() -> None:
+    bird = Marked("Buteo jamaicensis", BOX, None, {"class": "Aves"})
+    [one] = localization_object.look(scene(bird, source="iNaturalist-2021"), curating(choices=read_choices()))
+    assert one.truth == {"name": "red-tailed hawk", "box": BOX, "domain": "Bird"}
+
+
+def test_both_tasks_ask_about_the_same_pictures_and_objects_offer_all_names() -> None:
+    at = curating(choices=CHOICES)
+    pictures = [scene(cat(), Marked("dog_(animal)", BOX), record=f"{n}.jpg") for n in range(5)]
+    found = [one for picture in pictures for one in localization_object.look(picture, at)]
+    chosen = [one for one in localization_object.choose(found, at) if one.label == "cat"]  # a small set without a dog
+    of = Shown("h", Media("a" * 64, "picture", "jpg", 100, 100), "c", "LVIS")
+    where = localization_object.ask("localization", chosen, at)(chosen[0], of, at.rng("t"))
+    what = localization_object.ask("object", chosen, at)(chosen[0], of, at.rng("t"))
+    assert (where.question, tuple(where.answer)) == ("Provide bounding box coordinate for cat.", BOX)
+    assert what.answer == "cat"
+    assert sorted(option.text for option in what.options) == ["cat", "dog"]
+
+
+def test_counts_of_a_picture_by_category() -> None:
+    at = curating()
+    held = scene(*[Marked("cup", BOX)] * 3, *[Marked("fork", BOX)] * 41, Marked("grape", BOX), Marked("water", BOX),
+                 attributes={"not_exhaustive_category_ids": ("grape",)})  # fmt: skip
+    [one] = counting.look(held, at)
+    assert (one.label, one.bin, one.truth) == ("cup", "03", {"things": "cups", "count": 3})
+    rules = (counting.RANGE, counting.NOT_ALL, counting.UNCOUNTED)
+    assert at.ledger.dropped == {("counting", "LVIS", rule): 1 for rule in rules}
+
+
+def test_crowds_with_people_that_are_not_told_apart_cannot_be_counted() -> None:
+    at = curating()
+    crowd = [Marked("person", BOX), Marked("mask", BOX, None, {"ignore": True})]
+    assert list(counting.look(scene(*crowd, source="CrowdHuman"), at)) == []
+    assert at.ledger.dropped == {("counting", "CrowdHuman", counting.IGNORED): 1}
+
+
+def test_of_a_video_one_frame_is_taken_for_a_number_of_people() -> None:
+    at = curating(Rules(counted_crowds=Caps(2, 3)), read_choices())
+    frames = [
+        scene(*[Marked("person", BOX)] * count, source="VSCrowd", record=f"{video}/{n}", attributes={"video": video})
+        for video, counts in {"train_001": (2, 2, 2, 4), "test_001": (2, 4)}.items()
+        for n, count in enumerate(counts)
+    ]
+    found = [one for frame in frames for one in counting.look(frame, at)]
+    kept = counting.choose(found, at)
+    assert sorted((one.bin, one.origin.cluster) for one in kept) == [
+        (count, video) for count in ("02", "04") for video in ("test_001", "train_001")
+    ]
+    assert {one.origin.undivided for one in kept} == {"VSCrowd/train_001", "VSCrowd/test_001"}
+    rule = counting.SAME_VIDEO.format(1)
+    assert at.ledger.dropped == {("counting", "VSCrowd", rule): 2}
+    assert at.ledger.examples["counting", "VSCrowd", rule] == ["train_001: 2"]
+    of = Shown("h", Media("a" * 64, "picture", "jpg", 100, 100), "c", "VSCrowd")
+    asked = counting.ask("counting", kept, at)(kept[0], of, at.rng("t"))
+    assert asked.question == "How many people are in the image?"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "wanted"),
+    [
+        ("How many dogs are there?", "3", ("dogs", 3)),
+        ("How many traffic lights are in the picture?", "two", ("traffic lights", 2)),
+        ("How many people can be seen in this photo?", "12", ("people", 12)),
+        ("How many cats?", "1", ("cats", 1)),
+        ("How many cats are on the sofa?", "1", counting.OTHER_QUESTION),  # asks where, too
+        ("How many red cars are there?", "1", counting.OTHER_QUESTION),  # asks for a colour, too
+        ("How many cars are there in front of the house?", "1", counting.OTHER_QUESTION),
+        ("What is this?", "1", counting.OTHER_QUESTION),
+        ("How many dogs are there?", "many", counting.NO_NUMBER),
+        ("How many dogs are there?", "0", counting.RANGE),
+        ("How many dogs are there?", "41", counting.RANGE),
+    ],
+)
+def test_questions_of_people(question: str, answer: str, wanted: tuple[str, int] | str) -> None:
+    at = curating()
+    held = scene(source="VQAv2", asked=(Asked("1", question, (answer, "5")), Asked("2", question, (answer,))))
+    found = list(counting.look(held, at))
+    if isinstance(wanted, str):
+        assert (found, set(at.ledger.dropped)) == ([], {("counting", "VQAv2", wanted)})
+    else:
+        [one] = found  # the second question of the same things is not asked
+        assert (one.truth["things"], one.truth["count"]) == wanted
+        of = Shown("h", Media("a" * 64, "picture", "jpg", 100, 100), "c", "VQAv2")
+        assert counting.ask("counting", found, at)(one, of, at.rng("t")).question == question
+
+
+def test_every_dataset_has_its_own_numbers() -> None:
+    at = curating(Rules(counted_open=Caps(2, 3, 2), counted_fsc=Caps(1, 1, 1)))
+    found = [
+        one
+        for source in ("LVIS", "FSC-147")
+        for n in range(8)
+        for one in counting.look(scene(*[Marked("cup", BOX)] * (1 + n % 2), source=source, record=f"{n}"), at)
+    ]
+    kept = counting.choose(found, at)
+    assert sorted((one.origin.source, one.bin) for one in kept) == [
+        *[("FSC-147", "01"), ("FSC-147", "02")],
+        *[("LVIS", "01")] * 3,
+        *[("LVIS", "02")] * 3,
+    ]

@@ -1,0 +1,346 @@
+"""Generated pictures: balance, truth against other geometry, splits, and what ideal observers make of it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.suite import BuildOptions
+from snellen.exam import run
+from snellen.stimuli.render.toy import toy_picture
+from snellen.stimuli.scenes import COLOURS, Shot, truth
+from snellen.stimuli.scenes.raster import project
+from snellen.suites.ava_bench.generated import display_scenes, pseudo_words, recipe, tabletop_questions, tabletop_scenes
+from snellen.suites.ava_bench.generated.display_scenes import DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS
+from snellen.suites.ava_bench.generated.recipe import SLOTS, TASKS, Design
+from snellen.suites.ava_bench.generated.scenes import apart, dealt, levelled, seen_box
+from snellen.suites.ava_bench.generated.tabletop_scenes import Table
+from snellen.suites.ava_bench.items import COMPOSITES, COUNT_RANGES, NEEDS, POSITIONS, depth_bin, needs
+
+NOWHERE = Path("unused")
+N = 6
+QUICK = BuildOptions(NOWHERE, n=N, quick=True, renderer="toy", show_progress=False)
+
+
+@pytest.fixture(scope="module")
+def made() -> Design:
+    return recipe.design(QUICK)
+
+
+@pytest.fixture(scope="module")
+def drawn_tables(made: Design) -> list[Table]:
+    return [table for _, table in recipe.draw_tables(made, QUICK)]
+
+
+@pytest.fixture(scope="module")
+def drawn_displays(made: Design) -> list[display_scenes.Display]:
+    return [display for _, display in recipe.draw_displays(made, QUICK)]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    out = tmp_path_factory.mktemp("ava") / "items"
+    return recipe.Generated().build(BuildOptions(out, n=N, quick=True, renderer="toy", show_progress=False))
+
+
+def of(built: ItemSet, task: str) -> list[Item]:
+    return [item for item in built.items if item.task == task]
+
+
+def test_pictures_keep_to_their_budget() -> None:
+    for n, tests, lessons in ((1, 1, 1), (4, 2, 2), (12, 4, 8), (200, 67, 133)):
+        plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=n))
+        assert plan["tables"] == plan["displays"] == tests + lessons
+        assert plan["pictures"] == 2 * (tests + lessons) <= max(4, 2 * n)
+        assert set(plan["items"].values()) == {n}
+        assert set(plan["train_items"].values()) == {SLOTS * lessons}
+    assert recipe.design(BuildOptions(NOWHERE, n=9, tasks=("ocr",))).tables == {"test": 0, "train": 0}
+    assert recipe.design(BuildOptions(NOWHERE, n=9, tasks=("object",))).displays == {"test": 0, "train": 0}
+    with pytest.raises(SnellenError, match="emotion"):
+        recipe.design(BuildOptions(NOWHERE, tasks=("emotion",)))
+    with pytest.raises(SnellenError, match="--n 0"):
+        recipe.design(BuildOptions(NOWHERE, n=0))
+
+
+def test_what_tables_hold_is_level() -> None:
+    """On twelve tables each range is counted nine times, and each size of large things stands on every second one."""
+    told = tabletop_scenes.wanted(12, np.random.default_rng(0))
+    ranges = Counter(next(name for most, name in COUNT_RANGES if n <= most) for one in told for n in one.counts)
+    assert ranges == dict.fromkeys(tabletop_scenes.COUNTS, 9)
+    assert Counter(size for one in told for size in one.sizes) == {"": 30, **dict.fromkeys(tabletop_scenes.SIZES, 6)}
+    assert set(Counter(kind for one in told for kind in one.counted).values()) == {4}
+    assert set(Counter(kind for one in told for kind in one.alone[:SLOTS]).values()) <= {3, 4, 5}
+    assert Counter(colour for one in told for colour in one.colours)["floor"] in (10, 11)
+    assert all(len({*one.alone, *one.counted}) == 7 for one in told)
+    assert all(sum(one.counts) + tabletop_scenes.SINGLES <= tabletop_scenes.MOST for one in told)
+
+
+def test_items_and_splits(built: ItemSet, made: Design) -> None:
+    for task in TASKS:
+        assert Counter(item.split for item in of(built, task)) == {"test": N, "train": SLOTS * made.tables["train"]}
+    clusters = {split: {i.cluster_id for i in built.items if i.split == split} for split in ("test", "train")}
+    assert not clusters["test"] & clusters["train"]
+    shown = {split: {i.query[0].sha256 for i in built.items if i.split == split} for split in ("test", "train")}
+    assert not shown["test"] & shown["train"]
+    pictures = {(i.stimulus_id, i.query[0].sha256) for i in built.items}
+    assert len(pictures) == len({stimulus for stimulus, _ in pictures}), "one picture a stimulus"
+
+
+def test_no_question_is_asked_twice(built: ItemSet) -> None:
+    asked = Counter((i.task, i.question, i.query[0].sha256, str(dict(i.regions))) for i in built.items)
+    assert max(asked.values()) == 1
+
+
+def test_answers_are_spread(built: ItemSet) -> None:
+    def answers(task: str) -> Counter[str]:
+        return Counter(str(item.answer) for item in of(built, task))
+
+    def level(task: str, factor: str) -> Counter[str]:
+        return Counter(item.factors[factor] for item in of(built, task))
+
+    count = len(of(built, "spatial"))
+    for task, values in (
+        ("spatial", POSITIONS),
+        ("orientation", DIRECTIONS),
+        ("fine-grained", tuple(SPECIES)),
+        ("texture", TEXTURES),
+        ("relative-depth", ("red", "blue")),
+    ):
+        told = answers(task)
+        assert set(told) == set(values)
+        assert max(told.values()) <= 1.6 * count / len(values) + 1
+    assert set(level("counting", "count_range")) == {name for _, name in COUNT_RANGES}
+    assert len(level("localization", "box_size")) >= 3
+    assert len(answers("absolute-depth")) >= 6
+    assert len(level("object", "thing")) >= 7
+    assert {len(text) for text in answers("ocr")} == set(range(pseudo_words.SHORTEST, pseudo_words.LONGEST + 1))
+    places = Counter(
+        place for item in of(built, "object") for place, option in enumerate(item.options) if option.key == item.answer
+    )
+    assert len(places) >= 6, "the right name stands anywhere"
+
+
+def test_cards_are_dealt_evenly() -> None:
+    drawn = Counter(dealt("abc", 10, np.random.default_rng(0)))
+    assert sorted(drawn.values()) == [3, 3, 4]
+
+
+def test_choices_are_taken_back_until_all_are_even() -> None:
+    """Whoever may choose first leaves what others cannot do without; two items of a picture never choose the same."""
+    either, only = [{"answer": "a"}, {"answer": "b"}], [{"answer": "a"}]
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        assert levelled([either, only], [0, 1], {"answer": 2}, rng) == [1, 0]
+        assert sorted(levelled([either, either, only], [0, 0, 1], {"answer": 2}, rng)[:2]) == [0, 1]
+    # A kind that is one of nine weighs more than an answer that is one of two: b comes up once more, x never twice.
+    told = [[{"answer": "b", "kind": "y"}, {"answer": "a", "kind": "x"}], [{"answer": "b", "kind": "x"}]]
+    assert levelled(told, [0, 1], {"answer": 2, "kind": 9}, np.random.default_rng(0)) == [0, 0]
+    with pytest.raises(ValueError, match="high <= 0"):
+        levelled([only, only], [0, 0], {"answer": 2}, np.random.default_rng(0))
+
+
+def test_nothing_covers_anything_on_tables(drawn_tables: list[Table]) -> None:
+    for table in drawn_tables:
+        assert 1 <= len(table.kinds) <= 40
+        boxes = [seen_box(solid, table.shot.camera) for solid in table.shot.scene.solids]
+        assert all(apart(a, b) for n, a in enumerate(boxes) for b in boxes[:n])
+        assert all(table.count(table.kinds[number]) == 1 for number in table.singles)
+        assert tuple(map(table.count, table.counted)) == table.wanted.counts
+        assert not {table.kinds[number] for number in table.singles} & set(table.counted)
+
+
+def test_truth_of_some_is_truth_of_each_among_all(drawn_tables: list[Table]) -> None:
+    table = drawn_tables[1]
+    shot = table.shot
+    whole = truth(shot.scene, shot.camera)
+    asked = tabletop_questions.look_at(table, toy_picture(shot.scene, shot.camera))
+    assert all(one.visible_fraction == 1 for one in whole.solids)
+    for seen in asked.seen:
+        told = whole[str(seen.number)]
+        assert (told.visible_box, told.nearest_m) == (seen.box, seen.nearest_m)
+        assert (told.mask == seen.mask).all()
+
+
+def test_answers_about_tables_are_true_by_corners_and_centres(built: ItemSet, drawn_tables: list[Table]) -> None:
+    """Each answer again, from what is projected of points rather than from pixels."""
+    by_number = dict(enumerate(drawn_tables))
+
+    def thing_in(item: Item, name: str) -> tuple[Table, int]:
+        table = by_number[item.provenance["picture"]]
+        x1, y1, x2, y2 = item.regions[name]
+        centres, _ = project(table.shot.camera, np.array([s.pose.position_m for s in table.shot.scene.solids]))
+        (number,) = (n for n, (x, y) in enumerate(centres) if x1 <= x <= x2 and y1 <= y <= y2)
+        return table, number
+
+    for item in of(built, "counting"):
+        table = by_number[item.provenance["picture"]]
+        shape, factors = tabletop_scenes.KINDS[item.factors["thing"].removesuffix("s")]
+        proportions = np.array(factors) / max(factors)
+        alike = [
+            solid
+            for solid in table.shot.scene.solids
+            if solid.shape == shape and np.allclose(np.array(solid.pose.stretch) / max(solid.pose.stretch), proportions)
+        ]
+        assert len(alike) == item.answer
+    for item in of(built, "object"):
+        table, number = thing_in(item, "red")
+        assert table.kinds[number] == item.answer
+    for item in of(built, "localization"):
+        table, number = thing_in(item, "box")
+        assert np.allclose(seen_box(table.shot.scene.solids[number], table.shot.camera), item.answer, atol=1.01)
+        assert table.kinds.count(item.factors["thing"]) == 1
+    for item in of(built, "spatial"):
+        (table, red), (_, blue) = thing_in(item, "red"), thing_in(item, "blue")
+        places, _ = project(
+            table.shot.camera, np.array([table.shot.scene.solids[n].pose.position_m for n in (red, blue)])
+        )
+        across, along = places[0] - places[1]
+        assert item.answer == f"{'Left' if across < 0 else 'Right'} {'above' if along < 0 else 'below'}"
+    for item in of(built, "absolute-depth"):
+        table, number = thing_in(item, "red")
+        solid = table.shot.scene.solids[number]
+        away = math.dist(solid.pose.position_m, table.shot.camera.position_m)
+        assert item.measures["depth_m"] < away < item.measures["depth_m"] + 1.1
+        assert item.answer == depth_bin(item.measures["depth_m"])
+    for item in of(built, "relative-depth"):
+        (table, red), (_, blue) = thing_in(item, "red"), thing_in(item, "blue")
+        feet = [table.shot.scene.solids[n].pose.position_m[1] for n in (red, blue)]
+        if abs(feet[0] - feet[1]) > 1.5:
+            assert item.answer == ("red", "blue")[feet[1] < feet[0]]
+
+
+def test_colours_are_those_of_the_picture(built: ItemSet, drawn_tables: list[Table]) -> None:
+    media = MediaFolder(built.root / "media")
+    for item in of(built, "colour"):
+        x1, y1, x2, y2 = (int(side) for side in item.regions["red"])
+        pixels = np.asarray(media.open(item.query[0]).convert("RGB"))[y1:y2, x1:x2].reshape(-1, 3)
+        assert np.abs(np.median(pixels, axis=0) - item.answer).max() <= 1
+        assert pixels.std(axis=0).max() < 12
+    assert len(COLOURS) < len({tuple(item.answer) for item in of(built, "colour")})
+
+
+def test_toys_face_where_they_are_said_to(drawn_displays: list[display_scenes.Display]) -> None:
+    """By the tip of the rocket against its body, and so on, as the camera sees them."""
+    ends = {"toy train": (3, 2), "toy bird": (2, 3), "toy rocket": (1, 0)}
+    for display in drawn_displays:
+        camera = display.shot.camera
+        solids = {solid.name: np.array(solid.pose.position_m) for solid in display.shot.scene.solids}
+        for toy, said in zip(TOYS, display.wanted.directions, strict=True):
+            front, back = (solids[f"{toy}/{n}"][:2] for n in ends[toy])
+            away = back - np.array(camera.position_m[:2])
+            away = away / np.linalg.norm(away)
+            ahead, right = (front - back) @ -away, (front - back) @ np.array([away[1], -away[0]])
+            angle = math.degrees(math.atan2(right, ahead)) % 360
+            off = (angle - 45 * DIRECTIONS.index(said) + 180) % 360 - 180
+            assert abs(off) < 22.5, (toy, said, angle)
+
+
+def test_displays_keep_things_apart(drawn_displays: list[display_scenes.Display]) -> None:
+    for display in drawn_displays:
+        told = truth(display.shot.scene, display.shot.camera, detail=1)
+        for (front, behind), pixels in told.hides.items():
+            same = display_scenes.thing_of(front) == display_scenes.thing_of(behind)
+            on_plate = {front.split()[0], behind.split()[0]} <= {"plate", "letter"}
+            assert same or on_plate or not pixels, (front, behind)
+        assert {
+            display_scenes.thing_of(s.name) for s in display_scenes.without_letters(display.shot.scene.solids)
+        } == set(display_scenes.things())
+
+
+def test_words_are_written_from_left_to_right(drawn_displays: list[display_scenes.Display]) -> None:
+    for display in drawn_displays:
+        solids, camera = display.shot.scene.solids, display.shot.camera
+        for n, (word, face) in enumerate(zip(display.wanted.words, display.wanted.faces, strict=True)):
+            plate = next(solid for solid in solids if solid.name == f"plate {n}")
+            x1, y1, x2, y2 = seen_box(plate, camera)
+            drawn = [solid for solid in solids if solid.name.startswith(f"letter {n}/")]
+            counts = [len(pseudo_words.bars(letter, face)) for letter in word]
+            assert len(drawn) == sum(counts)
+            centres, depth = project(camera, np.array([solid.pose.position_m for solid in drawn]))
+            assert ((centres > [x1, y1]) & (centres < [x2, y2])).all()
+            assert (depth < project(camera, np.array([plate.pose.position_m]))[1] + 0.4).all()
+            ends = np.cumsum([0, *counts])
+            lefts = [centres[a:b, 0].mean() for a, b in pairwise(ends)]
+            assert lefts == sorted(lefts)
+    seen = truth(
+        display.shot.scene, replace(camera, width_px=2 * camera.width_px, height_px=2 * camera.height_px), detail=1
+    )
+    for n in range(3):  # a bar of a pixel or two may vanish between its neighbours, a word may not
+        bars = [one.visible_fraction for one in seen.solids if one.name.startswith(f"letter {n}/")]
+        assert np.mean(bars) > 0.7
+
+
+def test_cuts_show_one_tower(built: ItemSet, drawn_displays: list[display_scenes.Display], made: Design) -> None:
+    for item in of(built, "fine-grained"):
+        display = drawn_displays[item.provenance["picture"]]
+        x1, y1, x2, y2 = item.provenance["cut_px"]
+        assert (item.query[0].width, item.query[0].height) == (x2 - x1, y2 - y1)
+        for solid in display_scenes.without_letters(display.shot.scene.solids):
+            mine = display_scenes.thing_of(solid.name) == item.factors["group"]
+            assert mine != apart(seen_box(solid, display.shot.camera), (x1, y1, x2, y2))
+    assert {i.stimulus_id for i in of(built, "texture")} <= {i.stimulus_id for i in of(built, "fine-grained")}
+    assert {i.factors["group"] for i in of(built, "fine-grained")} == set(TOWERS)
+
+
+def test_chance_is_known_for_free_answers(built: ItemSet) -> None:
+    for task in ("localization", "counting", "colour", "ocr"):
+        assert all(
+            any(name.startswith("chance_strict") for name in i.measures) for i in of(built, task) if i.split == "test"
+        )
+
+
+def test_every_item_says_what_it_needs(built: ItemSet) -> None:
+    for item in built.items:
+        worlds = item.latent["worlds"]
+        assert str(worlds[0]["answer"]).strip("[]") == str(item.answer).strip("()")
+        assert {dimension for world in worlds for dimension in world["look"]} == set(item.requires)
+        assert item.requires == needs(item.task)
+    assert {item.task for item in built.items} == set(TASKS)
+
+
+def test_same_seed_same_items(built: ItemSet, tmp_path: Path) -> None:
+    again = recipe.Generated().build(
+        BuildOptions(tmp_path / "items", n=N, quick=True, renderer="toy", show_progress=False)
+    )
+    assert again.card.content_hash == built.card.content_hash
+    with pytest.raises(SnellenError, match="holds an item set already"):
+        recipe.Generated().build(BuildOptions(tmp_path / "items", n=N))
+
+
+def test_observers(built: ItemSet, tmp_path: Path) -> None:
+    """Who sees everything is right everywhere; who misses a dimension falls to chance there and nowhere else."""
+    fakes = ["fake:oracle", "fake:blind-to=colour", "fake:blind-to=depth"]
+    rows = run(built, fakes, tmp_path / "run", show_progress=False).results()
+    whole = rows[rows.factor == ""]
+    best = {"mae_over_gt": 0.0, "ciede2000": 0.0}
+    blind_rows: list[dict[str, Any]] = []
+    for row in whole.to_dict("records"):
+        perfect = abs(row["value"] - best.get(row["metric"], 1.0)) < 1e-4
+        if row["task"] in COMPOSITES:
+            continue
+        if str(row["subject"]).partition("=")[2] == NEEDS[str(row["task"])]:
+            blind_rows.append({str(name): value for name, value in row.items()})
+        else:
+            assert perfect, row
+    assert Counter(told["task"] for told in blind_rows) == {"colour": 1, "absolute-depth": 2, "relative-depth": 1}
+    for told in blind_rows:
+        if told["metric"] in best:
+            assert told["high"] > 0.75 * told["chance"] > 0
+        else:
+            assert told["low"] <= told["chance"]
+
+
+def test_shots_differ(drawn_tables: list[Table]) -> None:
+    shots: set[Shot] = {table.shot for table in drawn_tables}
+    assert len(shots) == len(drawn_tables)

@@ -1,0 +1,130 @@
+"""Few-pixel copies of the released files in both layouts; wordings are those of appendix A.2 of the paper."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+
+from snellen.suites.ava_bench.items import TASKS
+from snellen.suites.ava_bench.released.files import ABILITIES
+
+SIZE = (32, 32)
+SPATIAL = "Considering the relative positions, where is the cup (annotated by the red box)?"
+EMOTIONS = "1. happy, 2. sad, 3. angry, 4. fear, 5. surprise, 6. neutral, 7. disgust"
+SAID: Mapping[str, tuple[str, str]] = {
+    "localization": ("Provide bounding box coordinate for dog.", "[0.25, 0.50, 0.75, 1.00]"),
+    "counting": ("How many apples are in the image?", "7"),
+    "spatial": (
+        f"{SPATIAL} Choose from A. Left above, B. Left below, C. Right above, D. Right below.",
+        "B. Left below",
+    ),
+    "orientation": ("What is the orientation of the bus? Choose one from below: 1. front, 2. back", "2. back"),
+    "absolute-depth": (
+        "How far is the car? Select the best answer from the options below: A. 1-2, B. 2-3, C. 8-9",
+        "C. 8-9",
+    ),
+    "relative-depth": ("Which is closer, a or b? Choose one: 1. red, 2. blue.", "2. blue"),
+    "object": (
+        "What is in the red bounding box? Choose from the following option: 1. airport, 2. american robin, 3. fox",
+        "2. american robin",
+    ),
+    "fine-grained": (
+        "What species of bird is in the image? Choose one from below: 1. Cerulean_Warbler, 2. American_Crow",
+        "1. Cerulean_Warbler",
+    ),
+    "colour": ("What color is shown within the bounding box?", "[232, 9, 10]"),
+    "texture": ("What is the texture attribute of the image? Choose one from below: 1. banded, 2. veined.", "veined"),
+    "ocr": ("What is written in the red bounding box in the image?", "STOP 5"),
+    "action": (
+        "Which action or activity is shown in the image? Choose from the following option: 1. buying, 2. boxing",
+        "2",
+    ),
+    "emotion": (f"Which of the following best describes the person's emotion in the red box? {EMOTIONS}.", "2. sad"),
+    "scene": ("What is the scene class of the image? Choose one from below: 1. Hall, 2. Snowy Mountain.", "1. Hall"),
+}
+ANSWERS: Mapping[str, Any] = {
+    "localization": (8.0, 16.0, 24.0, 32.0),
+    "counting": 7,
+    "spatial": "Left below",
+    "orientation": "back",
+    "absolute-depth": "8-9",
+    "relative-depth": "blue",
+    "object": "american robin",
+    "fine-grained": "Cerulean_Warbler",
+    "colour": (232, 9, 10),
+    "texture": "veined",
+    "ocr": "STOP 5",
+    "action": "boxing",
+    "emotion": "sad",
+    "scene": "Hall",
+}
+CUT = {
+    "spatial": SPATIAL,
+    "orientation": "What is the orientation of the bus?",
+    "absolute-depth": "How far is the car?",
+    "object": "What is in the red bounding box?",
+    "fine-grained": "What species of bird is in the image?",
+    "texture": "What is the texture attribute of the image?",
+    "action": "Which action or activity is shown in the image?",
+    "emotion": "Which of the following best describes the person's emotion in the red box?",
+    "scene": "What is the scene class of the image?",
+}
+"""Questions whose options are written again letter for letter; that of relative depth is not."""
+
+
+def picture(shade: int, size: tuple[int, int] = SIZE, format: str = "PNG") -> bytes:
+    held = io.BytesIO()
+    noise = np.random.default_rng(shade).integers(0, 255, (size[1], size[0], 3), np.uint8)
+    Image.fromarray(noise).save(held, format)
+    return held.getvalue()
+
+
+def record(task: str, number: int, said: str | None = None, asked: str | None = None, **told: Any) -> dict[str, Any]:
+    """A row as the hub has it. `said` and `asked` stand in place of the usual ones."""
+    question, answer = SAID[task]
+    turns = [
+        {"from": "human", "value": f"<image>\n{question if asked is None else asked}"},
+        {"from": "gpt", "value": answer if said is None else said},
+    ]
+    return {"id": f"{task}/{number}", "image": picture(number), "conversations": turns, **told}
+
+
+def shard(path: Path, rows: Sequence[Mapping[str, Any]], group: int = 3) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    held = [{**row, "image": {"bytes": row["image"], "path": None}} for row in rows]
+    pq.write_table(pa.Table.from_pylist(held), path, row_group_size=group)
+
+
+def hub(root: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Path:
+    """Rows by task in the layout of the hub, in two files where there are several rows."""
+    for task, held in rows.items():
+        folder, half = root / "train" / ABILITIES[task], len(held) // 2
+        parts = [held[:half], held[half:]] if half else [held]
+        for n, part in enumerate(parts):
+            shard(folder / f"train-{n:05d}-of-{len(parts):05d}.parquet", part)
+    return root
+
+
+def tree(root: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]], split: str = "train") -> Path:
+    """The same unpacked: a JSON file a task, and pictures."""
+    for task, held in rows.items():
+        folder, told = root / "AVA-Bench" / split / ABILITIES[task], []
+        (folder / "images").mkdir(parents=True, exist_ok=True)
+        for row in held:
+            name = f"{str(row['id']).replace('/', '_')}.png"
+            (folder / "images" / name).write_bytes(row["image"])
+            told.append({**row, "id": name.removesuffix(".png"), "image": f"{ABILITIES[task]}/images/{name}"})
+        (folder / f"{split}.json").write_text(json.dumps(told))
+    return root
+
+
+def one_each() -> dict[str, list[dict[str, Any]]]:
+    return {task: [record(task, 100 + n)] for n, task in enumerate(TASKS)}

@@ -1,0 +1,65 @@
+"""Sets, and items without pictures, to try the suite on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from snellen.core.hashing import sha256
+from snellen.core.item import Item, Media, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt
+from snellen.core.seeds import stream
+from snellen.core.suite import BuildOptions, Showing, Task
+from snellen.stimuli.scenes import composite
+from snellen.subjects.fakes.make import make_fake
+from snellen.suites.combo import SUITE
+from snellen.suites.combo.generated.objects import VERSION
+from snellen.suites.combo.perception import items_about
+
+NOWHERE = MediaFolder(Path("nowhere"))
+
+
+def options(out: Path, **told: Any) -> BuildOptions:
+    """Toy pictures of a quarter of the size, and few for the train split."""
+    return BuildOptions(out, **{"renderer": "toy", "quick": True, "show_progress": False, **told})
+
+
+def unseen(*name: str | int) -> Media:
+    """A picture that nobody has drawn: enough for whoever only reads latents."""
+    return Media(sha256("/".join(map(str, name)).encode()), "picture", "png", 480, 360)
+
+
+def perception_items(indices: Iterable[int]) -> list[Item]:
+    """All questions about these objects, without pictures."""
+    made: list[Item] = []
+    for index in indices:
+        name, look = f"object-{index}", composite(index).dimensions()
+        made += items_about(name, unseen(index), look, "test", version=VERSION, cluster=name, provenance={})
+    return made
+
+
+def shown(items: Iterable[Item], **condition: int | str) -> list[View]:
+    """Items as a condition shows them, through the transforms of their task."""
+    from snellen.core.condition import parse_conditions
+
+    held = list(items)
+    (point,) = parse_conditions(SUITE.axes, ",".join(f"{name}={value}" for name, value in condition.items()))
+    views = []
+    for item in held:
+        view = item.view()
+        task: Task = SUITE.tasks[item.task]
+        for transform in task.transforms(item, Showing(point, [one for one in held if one.task == item.task])):
+            view = transform(view, NOWHERE, stream("shown", item.item_id))
+        views.append(view)
+    return views
+
+
+def says(fake: str, items: Iterable[Item], view: View, draw: int = 0) -> str | None:
+    """The option key that a fake chooses; another `draw` is another throw of its dice."""
+    held = list(items)
+    subject = make_fake(fake, {}, held)
+    reply = asyncio.run(subject.answer(Prompt((), (view,)), NOWHERE, stream("says", view.item_id, draw)))
+    return dict(view.reply.keys).get(reply.text)

@@ -1,0 +1,182 @@
+"""The 24 natural categories: whole, depictable, and with enough to be told apart from."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from snellen.core.seeds import stream
+from snellen.stimuli.scenes import joints, truth
+from snellen.stimuli.scenes.raster import project
+from snellen.stimuli.scenes.shapes import placed, unit_mesh
+from snellen.suites.combo.alignment import NaturalCategory, distractors, joint_of, natural_categories, similar
+from snellen.suites.combo.generated.objects import natural_shot
+
+CATEGORIES = natural_categories().categories
+NAMES = [category.name for category in CATEGORIES]
+COCO_80 = {
+    "airplane",
+    "apple",
+    "backpack",
+    "banana",
+    "baseball bat",
+    "baseball glove",
+    "bear",
+    "bed",
+    "bench",
+    "bicycle",
+    "bird",
+    "boat",
+    "book",
+    "bottle",
+    "bowl",
+    "broccoli",
+    "bus",
+    "cake",
+    "car",
+    "carrot",
+    "cat",
+    "cell phone",
+    "chair",
+    "clock",
+    "couch",
+    "cow",
+    "cup",
+    "dining table",
+    "dog",
+    "donut",
+    "elephant",
+    "fire hydrant",
+    "fork",
+    "frisbee",
+    "giraffe",
+    "hair drier",
+    "handbag",
+    "horse",
+    "hot dog",
+    "keyboard",
+    "kite",
+    "knife",
+    "laptop",
+    "microwave",
+    "motorcycle",
+    "mouse",
+    "orange",
+    "oven",
+    "parking meter",
+    "person",
+    "pizza",
+    "potted plant",
+    "refrigerator",
+    "remote",
+    "sandwich",
+    "scissors",
+    "sheep",
+    "sink",
+    "skateboard",
+    "skis",
+    "snowboard",
+    "spoon",
+    "sports ball",
+    "stop sign",
+    "suitcase",
+    "surfboard",
+    "teddy bear",
+    "tennis racket",
+    "tie",
+    "toaster",
+    "toilet",
+    "toothbrush",
+    "traffic light",
+    "train",
+    "truck",
+    "tv",
+    "umbrella",
+    "vase",
+    "wine glass",
+    "zebra",
+}
+
+
+def test_24_names_and_21_that_only_distract() -> None:
+    coco = natural_categories().coco_names
+    assert len(COCO_80) == 80
+    assert (len(set(NAMES)), len(set(coco))) == (24, 21)
+    assert set(coco) <= COCO_80
+    assert not set(coco) & set(NAMES)
+    assert {other for category in CATEGORIES for other in category.too_similar} <= {*NAMES, *coco}
+
+
+@pytest.mark.parametrize("category", CATEGORIES, ids=NAMES)
+def test_every_category_has_a_joint_and_a_view(category: NaturalCategory) -> None:
+    assert joint_of(category).sum() == 144, "one joint in all materials and colours"
+    assert category.elevation_deg[0] >= 20
+    shot, look = natural_shot(category, 0, 0)
+    assert (shot, look) == natural_shot(category, 0, 0)
+    assert shot != natural_shot(category, 1, 0)[0]
+    seen = truth(shot.scene, shot.camera, detail=1)
+    for solid in seen.solids:
+        assert solid.amodal_box is not None
+        x1, y1, x2, y2 = solid.amodal_box
+        assert 0 <= x1 < x2 <= shot.camera.width_px
+        assert 0 <= y1 < y2 <= shot.camera.height_px
+        assert solid.visible_fraction >= 0.3
+
+
+@pytest.mark.parametrize("coco", [True, False])
+def test_three_unlike_distractors_are_always_found(coco: bool) -> None:
+    for name in NAMES:
+        for seed in range(60):
+            drawn = distractors(name, stream("test", name, seed), coco=coco)
+            options = [name, *drawn]
+            assert len(set(options)) == 4
+            assert not any(similar(a, b) for n, a in enumerate(options) for b in options[n + 1 :])
+            assert coco or set(drawn) <= set(NAMES)
+
+
+def test_similar_goes_both_ways_and_covers_shared_joints() -> None:
+    table = np.array([[similar(a, b) for b in NAMES] for a in NAMES])
+    assert (table == table.T).all()
+    assert table.diagonal().all()
+    assert similar("ice cream", "cupcake")
+    assert not similar("ice cream", "hammer")
+
+
+def test_every_joint_exists_and_is_used_once() -> None:
+    used = [(one.primary, one.anchor, one.secondary, one.pivot) for one in CATEGORIES]
+    assert set(used) <= set(joints())
+    assert len(set(used)) == 24
+
+
+def test_a_pair_that_is_too_similar_is_written_once() -> None:
+    pairs = [frozenset((one.name, other)) for one in CATEGORIES for other in one.too_similar]
+    assert all(len(pair) == 2 for pair in pairs)
+    assert len(set(pairs)) == len(pairs)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_order_of_the_categories_leaves_fewer_than_three_distractors(name: str) -> None:
+    """Names are drawn one after the other: after any first two there must be a third."""
+    left = [other for other in NAMES if other != name and not similar(name, other)]
+    for first, second in permutations(left, 2):
+        if not similar(first, second):
+            others = set(left) - {first, second}
+            assert any(not similar(one, first) and not similar(one, second) for one in others), (first, second)
+
+
+@pytest.mark.parametrize("category", CATEGORIES, ids=NAMES)
+def test_the_camera_stands_within_the_range_and_sees_the_whole_object(category: NaturalCategory) -> None:
+    for number in range(10):
+        shot, _ = natural_shot(category, number, seed=1, size_px=(240, 180))
+        x, y, z = np.subtract(shot.camera.position_m, shot.camera.target_m)
+        low, high = category.azimuth_deg
+        assert (np.degrees(np.arctan2(y, x)) - low) % 360 <= high - low + 1e-6
+        low, high = category.elevation_deg
+        assert low - 1e-6 <= np.degrees(np.arctan2(z, np.hypot(x, y))) <= high + 1e-6
+        meshes = [placed(unit_mesh(solid.shape, 1), solid.pose) for solid in shot.scene.solids]
+        pixels, depth = project(shot.camera, np.concatenate([mesh.vertices for mesh in meshes]))
+        assert depth.min() > 0
+        assert (pixels.min(axis=0) > 0).all()
+        assert (pixels.max(axis=0) < (240, 180)).all()

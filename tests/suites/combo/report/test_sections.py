@@ -1,0 +1,291 @@
+"""What a report shows of ComBo, on runs whose numbers are known beforehand, and on a few rows worked by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from snellen.analysis.section import Piece
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.runfolder import read_responses, read_run_card
+from snellen.core.subject import Subject
+from snellen.exam import run
+from snellen.runs.score import read_scores
+from snellen.stimuli.scenes import DIMENSIONS, composite
+from snellen.subjects.fakes.ideal import IdealObserver
+from snellen.subjects.fakes.make import make_fake
+from snellen.suites.combo import SUITE
+from snellen.suites.combo.report.perceived import deciding, read_look, seen
+from snellen.suites.combo.report.sections import pieces
+from tests.helpers.sections import MadeRun, row_of
+
+CONDITIONS = ("vanilla", "pivot=on", "demos=in-context", "method=perceive-then-classify")
+
+
+class Misled(IdealObserver):
+    """Sees everything right but the colour of the first picture it describes of each question."""
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """The oracle's reply, one colour changed."""
+        reply = await super().answer(prompt, media, rng)
+        (view, *more) = prompt.views
+        if more or view.reply.kind != "description":
+            return reply
+        first = self.items[view.item_id].support[0].media[0]
+        if view.query[0].sha256 != first.sha256:
+            return reply
+        return Reply(json.dumps({**json.loads(reply.text), "colour/primary": "mauve"}))
+
+
+def _load(root: Path, toy: ItemSet, results: pd.DataFrame) -> MadeRun:
+    responses = tuple(read_responses(root))
+    return MadeRun(read_run_card(root), toy, read_scores(root), results, (root,), responses=responses)
+
+
+@pytest.fixture(scope="module")
+def loaded(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> MadeRun:
+    root = tmp_path_factory.mktemp("pieces")
+    oracle = make_fake("oracle", {}, toy.items)
+    assert isinstance(oracle, IdealObserver)
+    misled = Misled(replace(oracle.card, name="own:misled"), oracle.items, oracle.shows)
+    subjects: list[str | Subject] = ["fake:oracle", "fake:blind-to=colour", "fake:first-option", misled]
+    done = run(toy, subjects, root, conditions=CONDITIONS, show_progress=False)
+    return _load(root, toy, done.results())
+
+
+@pytest.fixture(scope="module")
+def found(loaded: MadeRun) -> dict[str, Piece]:
+    held = {piece.name: piece for piece in pieces(loaded)}
+    assert len(held) == len(list(pieces(loaded)))
+    return held
+
+
+def test_every_piece_is_there_once_with_a_note(found: dict[str, Piece]) -> None:
+    asked = ["primary-shape", "primary-material", "primary-colour", "secondary-shape", "secondary-material"]
+    confused = [f"confusions-{name}" for name in (*asked, "secondary-colour", "anchor")]
+    names = ["table-2", "table-3", "figure-6", "figure-7", "given-perception", "perceived", "letters", *confused]
+    assert list(found) == names
+    for piece in found.values():
+        assert piece.title
+        assert piece.note.endswith(".")
+        assert piece.table is None or len(piece.table)
+        assert piece.table is None or not piece.table.isna().any().any()
+
+
+def test_a_suite_offers_its_pieces() -> None:
+    assert SUITE.pieces is pieces
+
+
+def test_table_2_has_a_row_an_arm_the_pivot_where_asked_and_chance(found: dict[str, Piece]) -> None:
+    table = found["table-2"].table
+    assert table["subject"].iloc[0] == "own:misled"  # simulated observers come last
+    assert "pivot" in table.columns
+    line = row_of(found["table-2"], subject="fake:oracle", condition="vanilla")
+    assert line["anchor"].startswith("100 [")
+    assert line["pivot"] == "–"
+    assert line["mean of seven"] == "100.0"
+    assert row_of(found["table-2"], subject="fake:oracle", condition="pivot=on")["pivot"].startswith("100 [")
+    chance = row_of(found["table-2"], subject="(chance)")
+    assert (chance["primary shape"], chance["primary material"], chance["primary colour"]) == ("20", "25", "16.7")
+    assert not (table["condition"] == "demos=in-context").any()  # asks three questions only
+
+
+def test_table_2_shows_blindness_where_it_lies(found: dict[str, Piece]) -> None:
+    line = row_of(found["table-2"], subject="fake:blind-to=colour", condition="vanilla")
+    assert line["primary shape"].startswith("100 [")
+    assert not line["primary colour"].startswith("100")
+    # A colour-blind observer tells rubber from glass by nothing but the material, which it sees.
+    assert line["primary material"].startswith("100 [")
+
+
+def test_table_3_averages_both_directions(found: dict[str, Piece]) -> None:
+    table = found["table-3"].table
+    assert list(table.columns) == ["subject", "condition", "Img2Text", "Text2Img", "mean"]
+    assert row_of(found["table-3"], subject="(chance)")["mean"] == "25"
+    line = row_of(found["table-3"], subject="fake:first-option")
+    first, second, mean = (float(line[name].split()[0]) for name in ("Img2Text", "Text2Img", "mean"))
+    assert mean == pytest.approx((first + second) / 2, abs=1)
+
+
+def test_the_mean_of_two_shares_is_surer_than_either() -> None:
+    from types import SimpleNamespace
+
+    from snellen.suites.combo.report.sections import _mean_of_two
+
+    one = SimpleNamespace(value=0.5, low=0.4, high=0.6, n=100)
+    other = SimpleNamespace(value=0.7, low=0.6, high=0.8, n=100)
+    # 0.6 +- sqrt(0.01 + 0.01) / 2 = 0.6 +- 0.0707
+    assert _mean_of_two(one, other) == "60.0 [52.9, 67.1]"
+
+
+def test_figure_6_pairs_arms_that_differ_in_the_examples_alone(found: dict[str, Piece], toy: ItemSet) -> None:
+    table = found["figure-6"].table
+    assert set(table["condition"]) == {"vanilla"}
+    assert len(table) == 4 * 3
+    line = row_of(found["figure-6"], subject="fake:oracle", question="primary material")
+    assert (line["items"], line["none"], line["in context"]) == (16, "100", "100")
+    assert line["difference"].startswith("+0.0 [")
+    tested = [item for item in toy.task("pattern-perception") if item.split == "test"]
+    spheres = sum(item.factors["primary shape"] == "sphere" for item in tested) // 8
+    assert row_of(found["figure-6"], subject="fake:oracle", question="anchor")["items"] == 16 - spheres
+    assert found["figure-6"].figure is not None
+
+
+def test_figure_7_goes_from_easy_to_expert(found: dict[str, Piece]) -> None:
+    table = found["figure-7"].table
+    assert list(table.columns[3:]) == ["easy", "medium", "hard", "expert", "all", "all of a pair"]
+    line = row_of(found["figure-7"], subject="fake:first-option", condition="vanilla")
+    assert [line[level].split()[0] for level in ("easy", "medium", "hard", "expert", "all")] == ["50"] * 5
+    assert line["all of a pair"].startswith("0 [")
+    chance = row_of(found["figure-7"], subject="(chance)")
+    assert (chance["easy"], chance["all"], chance["all of a pair"]) == ("50", "50", "25")
+
+
+def test_clustering_and_retrieval_is_what_encoders_do() -> None:
+    from snellen.suites.combo.report.sections import _how
+
+    assert _how("encoder:hog", None) == "clustering & retrieval"
+    assert _how("fake:oracle", None) == "simulated"
+    assert _how("chat:openai/x", None) == "question answering"
+
+
+def test_perception_is_read_from_the_record(loaded: MadeRun, found: dict[str, Piece]) -> None:
+    described = seen(loaded)
+    assert len(described) == 4 * 16 * 9
+    line = row_of(found["perceived"], subject="fake:blind-to=colour")
+    assert line["pictures"] == 16 * 9
+    assert line["colour, primary"].startswith("0 [")
+    assert line["shape, secondary"].startswith("100 [")
+    misled = row_of(found["perceived"], subject="own:misled")
+    assert misled["colour, primary"].split()[0] == "89"  # eight of nine
+    assert misled["colour, secondary"].split()[0] == "100"
+
+
+def test_accuracy_given_perception_splits_by_what_decides(loaded: MadeRun, found: dict[str, Piece]) -> None:
+    oracle = row_of(found["given-perception"], subject="fake:oracle")
+    assert (oracle["items"], oracle["items seen right"], oracle["other items"]) == (16, 16, 0)
+    assert oracle["right there"] == "–"
+    by_colour = sum("colour/primary" in deciding(item) for item in loaded.items.task("category-building"))
+    misled = row_of(found["given-perception"], subject="own:misled")
+    assert (misled["items seen right"], misled["other items"]) == (16 - by_colour, by_colour)
+    nothing = row_of(found["given-perception"], subject="fake:first-option")
+    assert nothing["items seen right"] == 0
+    assert nothing["right there"].startswith("50 [")
+
+
+def test_pictures_that_are_not_the_items_own_are_not_counted(toy: ItemSet, tmp_path: Path) -> None:
+    condition = "method=perceive-then-classify,pictures=shuffled"
+    done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=[condition], show_progress=False)
+    held = _load(tmp_path / "run", toy, done.results())
+    assert seen(held) == []
+    assert {piece.name for piece in pieces(held)} == {"figure-7", "letters"}
+
+
+def test_deciding_dimensions_are_those_where_the_rules_contradict_each_other(toy: ItemSet) -> None:
+    for item in toy.task("category-building"):
+        found = deciding(item)
+        assert found
+        first, second = (item.latent["claims"][key] for key in "AB")
+        for dimension in found:
+            assert not set(first[dimension]) & set(second[dimension])
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('{"shape/primary": "conical frustum"}', {"shape/primary": "frustum"}),
+        ('Sure!\n```json\n[{"shape/primary": "Frustum"}]\n```', {"shape/primary": "frustum"}),
+        (
+            '{"colour/secondary": "none", "colour/primary": "red"}',
+            {"colour/secondary": "none", "colour/primary": "red"},
+        ),
+        ('{"colour/primary": "no added colour"}', {"colour/primary": "none"}),
+        ('{"contact-point/anchor": "centre of a face"}', {"contact-point/anchor": "face"}),
+        ('{"contact-point/anchor": "smaller base"}', {"contact-point/anchor": "small base"}),
+        ('{"contact-point/pivot": "flat base"}', {"contact-point/pivot": "base"}),
+        ('{"shape/primary": "teapot"}', {}),
+        ('{"shape/primary": null}', {}),
+        ('{"shape/primary": ["cube"]}', {"shape/primary": "cube"}),
+        ("a red cube", {}),
+        ("[]", {}),
+        ("[1, 2]", {}),
+        ("", {}),
+    ],
+)
+def test_what_a_description_says(text: str, wanted: dict[str, str]) -> None:
+    assert {d: said for d, said in read_look(text).items() if said is not None} == wanted
+
+
+def test_a_perfect_description_of_any_object_is_read_whole() -> None:
+    for index in range(0, 9504, 97):
+        look = composite(index).dimensions()
+        assert read_look(json.dumps(look)) == look
+        assert set(look) == set(DIMENSIONS)
+
+
+def test_letters_are_counted_whatever_is_right(found: dict[str, Piece]) -> None:
+    line = row_of(found["letters"], subject="fake:first-option", task="category-building", condition="vanilla")
+    assert line["A"].startswith("100 [")
+    assert line["A"].endswith("(50)")
+    assert line["B"].startswith("0 [")
+    assert (line["C"], line["D"]) == ("", "")
+    four = row_of(found["letters"], subject="fake:first-option", task="img2text")
+    assert four["D"].startswith("0 [")
+    oracle = row_of(found["letters"], subject="fake:oracle", task="category-building", condition="vanilla")
+    assert oracle["A"].startswith("50 [")
+
+
+def test_letters_are_those_shown_when_options_are_shuffled(toy: ItemSet, tmp_path: Path) -> None:
+    done = run(toy, ["fake:first-option"], tmp_path / "run", conditions=["order=shuffled"], show_progress=False)
+    held = {piece.name: piece for piece in pieces(_load(tmp_path / "run", toy, done.results()))}
+    assert row_of(held["letters"], task="img2text")["A"].startswith("100 [")
+
+
+def test_confusions_name_the_commonest_mistakes_of_examined_subjects(found: dict[str, Piece], toy: ItemSet) -> None:
+    from snellen.suites.combo.report.confusions import _commonest, _counts
+
+    told = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", None), ("blue", "blue")]
+    rows = pd.DataFrame([map(json.dumps, pair) for pair in told], columns=["truth", "said"])
+    assert _counts(rows, ["red", "blue"]).tolist() == [[3, 2, 0], [0, 1, 1]]
+    table = _commonest([("somebody", rows)])
+    assert table.to_numpy().tolist() == [
+        ["somebody", "red", "blue", "2 of 5"],
+        ["somebody", "blue", "(no answer)", "1 of 2"],
+    ]
+    assert found["confusions-anchor"].figure is not None
+
+
+def test_a_run_without_a_task_has_no_piece_of_it(toy: ItemSet, tmp_path: Path) -> None:
+    done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=["method=cot"], show_progress=False)
+    assert [piece.name for piece in pieces(_load(tmp_path / "run", toy, done.results()))] == ["figure-7", "letters"]
+
+
+def test_somebody_who_never_answers_is_shown_as_such(toy: ItemSet, tmp_path: Path) -> None:
+    done = run(toy, ["fake:constant=teapot"], tmp_path / "run", conditions=CONDITIONS, show_progress=False)
+    held = {piece.name: piece for piece in pieces(_load(tmp_path / "run", toy, done.results()))}
+    assert "no answer 100 %" in row_of(held["table-2"], subject="fake:constant=teapot", condition="vanilla")["anchor"]
+    assert "letters" not in held
+    assert row_of(held["given-perception"])["items seen right"] == 0
+
+
+def test_the_figures_can_be_drawn(found: dict[str, Piece], tmp_path: Path) -> None:
+    for piece in found.values():
+        if piece.figure is not None:
+            piece.figure().savefig(tmp_path / f"{piece.name}.svg")
+
+
+def test_confusions_are_details(found: dict[str, Piece]) -> None:
+    assert [name for name, piece in found.items() if piece.detail] == [n for n in found if n.startswith("confusions")]
+
+
+def test_misled_is_a_subject_like_any_other(loaded: MadeRun) -> None:
+    assert asyncio.iscoroutinefunction(Misled.answer)
+    assert "own:misled" in {arm.subject for arm in loaded.card.arms}

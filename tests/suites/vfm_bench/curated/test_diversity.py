@@ -1,0 +1,86 @@
+"""Diversity sampling: how many of each industry, and which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from snellen.core.item import Item, Media
+from snellen.suites.vfm_bench.curated.counts import Counts, count
+from snellen.suites.vfm_bench.curated.diversity import Floats, choose, shares, typical
+from snellen.suites.vfm_bench.items import Episode, Shown, episode_item
+
+
+def blobs(sizes: Sequence[int], width: int = 8) -> Floats:
+    """Groups of points far from each other; of each the first is nearest to its middle."""
+    rng = np.random.default_rng(0)
+    found = []
+    for place, size in enumerate(sizes):
+        spread = rng.normal(size=(size - 1, width))
+        spread -= spread.mean(axis=0)  # so that the group's middle is the origin, where its first point lies
+        found.append(np.vstack([np.zeros(width), spread]) + 1000 * (place + 1) * np.eye(width)[place])
+    return np.concatenate(found)
+
+
+def test_the_nearest_to_every_centre() -> None:
+    sizes = (30, 5, 12, 50)
+    starts = [0, 30, 35, 47]
+    assert typical(blobs(sizes), 4) == starts
+    order = np.random.default_rng(1).permutation(sum(sizes))
+    assert {int(order[place]) for place in typical(blobs(sizes)[order], 4)} == set(starts)
+
+
+def test_a_choice_is_the_same_again_whatever_else_runs() -> None:
+    features = np.random.default_rng(2).normal(size=(400, 16)).astype(np.float32)
+    chosen = typical(features, 60)
+    assert len(set(chosen)) == 60
+    assert typical(features, 60) == chosen
+    assert typical(features, 60, random_state=7) != chosen
+    items = [item(k, ("Manufacture", "Medical")[k % 2]) for k in range(400)]
+
+    def look(pictures: Sequence[Media]) -> Floats:
+        return features[[int(one.sha256) for one in pictures]]
+
+    alone = choose(items, look, 60, workers=1)
+    assert [one.item_id for one in choose(items, look, 60, workers=2)] == [one.item_id for one in alone]
+    assert sum(one.factors["industry"] == "Medical" for one in alone) == 30
+
+
+def test_pictures_that_look_the_same_give_one() -> None:
+    assert typical(np.ones((9, 4)), 3) == [0]
+    assert typical(np.repeat(np.eye(3), 4, axis=0), 5) == [0, 4, 8]
+    assert typical(np.ones((3, 4)), 3) == [0, 1, 2], "where all are wanted nobody looks"
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [
+        (None, {"Manufacture": 1050, "E-commerce": 40, "Medical": 1050}),
+        (8, {"Manufacture": 3, "E-commerce": 3, "Medical": 2}),
+        (1, {"Manufacture": 1, "E-commerce": 0, "Medical": 0}),
+        (6000, {"Manufacture": 2000, "E-commerce": 40, "Medical": 1500}),
+    ],
+)
+def test_shares(n: int | None, expected: dict[str, int]) -> None:
+    assert shares({"Manufacture": 5000, "E-commerce": 40, "Medical": 1500}, n) == expected
+
+
+def test_nobody_looks_where_all_are_wanted() -> None:
+    def never(pictures: Sequence[Media]) -> Floats:
+        raise AssertionError("looked")
+
+    items = [item(k, "Medical") for k in range(5)]
+    assert choose(items, never, None) == items
+
+
+def test_counts_by_hand() -> None:
+    items = [item(0, "Medical"), item(1, "Medical", ("a", "b", "c")), item(2, "Medical", scene="other")]
+    assert count(items) == Counts(3, 2, 5, 7 / 3)
+
+
+def item(k: int, industry: str, names: Sequence[str] = ("a", "b"), scene: str = "scene") -> Item:
+    classes = tuple(Shown(name, ()) for name in names)
+    query = Media(str(k), "picture", "png", 8, 8)
+    return episode_item(Episode(str(k), query, classes, 0, industry, "detail", scene, "made", "made/a"))

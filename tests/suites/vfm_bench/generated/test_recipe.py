@@ -1,0 +1,237 @@
+"""Generated concepts: what the pool and the episodes promise, and what observers of known abilities make of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import ReplySpec
+from snellen.core.itemset import ItemSet
+from snellen.core.suite import BuildOptions
+from snellen.exam import build, run
+from snellen.scoring.answers import read_answer
+from snellen.stimuli.scenes import truth
+from snellen.stimuli.scenes.raster import project
+from snellen.suites import SUITES
+from snellen.suites.vfm_bench.generated import block_pictures, concepts, recipe
+from snellen.suites.vfm_bench.generated.concepts import FAMILIES
+from snellen.suites.vfm_bench.generated.recipe import Design
+from snellen.suites.vfm_bench.items import LEVELS, SHOTS
+
+SUITE = SUITES.get("vfm-bench")
+NOWHERE = Path("unused")
+BY_HANDLE = {family.handle: family for family in FAMILIES}
+
+
+@pytest.fixture(scope="module")
+def large() -> Design:
+    return recipe.design(BuildOptions(NOWHERE, n=120))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    out = tmp_path_factory.mktemp("vfm") / "items"
+    return build(SUITE, "generated", BuildOptions(out, n=24, quick=True, renderer="toy", show_progress=False))
+
+
+@pytest.mark.parametrize(("n", "most"), [(1, 24), (4, 30), (12, 60), (120, 400)])
+def test_pools_keep_to_their_budget(n: int, most: int) -> None:
+    made = recipe.design(BuildOptions(NOWHERE, n=n))
+    assert len(made.drafts) <= most
+    assert len(made.asks) == n
+    plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=n))
+    assert plan["pictures"] == len(made.drafts)
+
+
+def test_levels_and_ways_are_spread(large: Design) -> None:
+    assert Counter(ask.family.level for ask in large.asks) == dict.fromkeys(LEVELS, 30)
+    ways = Counter(len(ask.classes) for ask in large.asks)
+    assert set(ways) == set(range(2, 11))
+    assert min(ways.values()) >= 8
+    places = Counter(ask.truth for ask in large.asks if len(ask.classes) == 2)
+    assert min(places.values()) >= 3, "the right class stands anywhere"
+    assert {ask.family.handle for ask in large.asks} == set(BY_HANDLE)
+
+
+def test_episodes_show_what_they_say(large: Design) -> None:
+    assert len({ask.query for ask in large.asks}) == len(large.asks), "no picture is asked about twice"
+    for ask in large.asks:
+        demos = [number for shown in ask.demos for number in shown]
+        assert len({ask.query, *demos}) == 1 + SHOTS * len(ask.classes)
+        assert len(set(ask.classes)) == len(ask.classes)
+        for values, shown in zip(ask.classes, ask.demos, strict=True):
+            assert {ask.family.class_of(large.looks[number]) for number in shown} == {values}
+        assert ask.family.class_of(large.looks[ask.query]) == ask.classes[ask.truth]
+
+
+def test_only_the_dimensions_of_a_level_tell_its_classes_apart(large: Design) -> None:
+    """In a class of fifteen, a free dimension keeps one value about once in 16,000 times."""
+    used = {level: {d for f in FAMILIES if f.level == level for d in f.dimensions} for level in LEVELS}
+    checked = 0
+    for family in FAMILIES:
+        free = [d for level in LEVELS if level != family.level for d in used[level] - set(family.dimensions)]
+        for values, numbers in recipe.classes_of(family, large.looks).items():
+            bound = set(dict(family.within)) | ({"contact-point/pivot"} if "shape" in family.handle else set())
+            for dimension in set(free) - bound if len(numbers) >= 15 else ():
+                checked += 1
+                assert len({large.looks[number][dimension] for number in numbers}) > 1, (values, dimension)
+    assert checked > 300
+
+
+def test_the_seed_decides_everything() -> None:
+    def made(seed: int) -> Design:
+        return recipe.design(BuildOptions(NOWHERE, n=12, seed=seed))
+
+    assert made(3) == made(3)
+    assert made(3).drafts != made(4).drafts
+    shots = [block_pictures.picture_shot(made(3).drafts[0], 0, seed, (96, 72)) for seed in (3, 3, 4)]
+    assert shots[0] == shots[1] != shots[2]
+
+
+def test_every_name_is_read_back_as_its_own_class() -> None:
+    looks = [draft.look() for draft in recipe.draw_pool(4000, 0)]
+    for family in FAMILIES:
+        classes = [*recipe.classes_of(family, looks)]
+        names = [family.name(family.values(values)) for values in classes]
+        spec = ReplySpec("choice", tuple((name, str(place)) for place, name in enumerate(names)))
+        for place, name in enumerate(names):
+            assert read_answer(name, spec) == str(place)
+            assert read_answer(f"It is a {name}.", spec) == str(place), (family.handle, name)
+        assert len({family.definition(values) for values in classes}) == len(classes)
+
+
+def test_what_is_required_by_hand() -> None:
+    red, glass = (
+        {"colour/x": ["red"], "material/x": ["rubber", "metal"]},
+        {"colour/x": ["none"], "material/x": ["glass"]},
+    )
+    blue = {**red, "colour/x": ["blue"]}
+    look = {"colour/x": "red", "material/x": "metal"}
+    assert concepts.required(look, "a", {"a": red, "b": blue}) == ("colour",)
+    assert concepts.required(look, "a", {"a": red, "b": glass}) == (), "either factor tells them apart"
+    assert concepts.required(look, "a", {"a": red, "b": glass, "c": blue}) == ("colour",)
+
+
+def test_pictures_lean_and_look_down_as_told() -> None:
+    for number, draft in enumerate(recipe.draw_pool(24, 1)):
+        shot = block_pictures.picture_shot(draft, number, 1, (96, 72))
+        (foot, head), _ = project(shot.camera, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
+        lean = {"level": 0, "left": -1, "right": 1}[draft.tilt]
+        assert np.sign(round((head[0] - foot[0]) / abs(head[1] - foot[1]), 1)) == lean
+        away = np.subtract(shot.camera.position_m, shot.camera.target_m)
+        elevation = np.degrees(np.arcsin(away[2] / np.linalg.norm(away)))
+        assert (elevation > 40) == (draft.height == "high")
+        for solid in truth(shot.scene, shot.camera, detail=1).solids:
+            assert solid.amodal_box is not None
+            assert min(solid.amodal_box) > 0
+            assert solid.amodal_box[2] < 96
+            assert solid.amodal_box[3] < 72
+
+
+def test_sizes_and_colours_of_a_scene_are_those_of_its_draft() -> None:
+    for number, draft in enumerate(recipe.draw_pool(12, 2)):
+        shot = block_pictures.picture_shot(draft, number, 2, (96, 72))
+        first, second, *balls = shot.scene.solids
+        assert second.pose.scale / first.pose.scale == pytest.approx(block_pictures.SIZES[draft.size])
+        assert {ball.material.colour for ball in balls} == set(draft.balls)
+        same = replace(draft, light="bright", tint="neutral")
+        lit = [
+            block_pictures.picture_shot(one, number, 2, (96, 72)).scene for one in (same, replace(same, tint="warm"))
+        ]
+        red, blue = (
+            [light.radiance_linear_rgb[channel] for scene in lit for light in scene.lights[:1]] for channel in (0, 2)
+        )
+        assert red[1] > red[0]
+        assert blue[1] < blue[0]
+
+
+def test_boxes_hold_what_decides(built: ItemSet) -> None:
+    for item in built.items:
+        family = BY_HANDLE[item.factors["family"]]
+        assert ("box" in item.regions) == (item.factors["concept_level"] != "style")
+        if family.region:
+            x1, y1, x2, y2 = item.regions["box"]
+            assert 0 <= x1 < x2 <= item.query[0].width
+            assert 0 <= y1 < y2 <= item.query[0].height
+    sizes = {
+        region: np.median(
+            [_area(i.regions["box"]) for i in built.items if BY_HANDLE[i.factors["family"]].region == region]
+        )
+        for region in ("object", "part")
+    }
+    assert sizes["part"] < sizes["object"]
+
+
+def _area(box: list[float]) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def test_items_are_whole_and_tell_nothing_by_their_ids(built: ItemSet) -> None:
+    for item in built.items:
+        keys = [option.key for option in item.options]
+        assert [(demo.shot, demo.answer) for demo in item.support] == [(s, k) for s in range(SHOTS) for k in keys]
+        assert set(item.latent["named"]) == {option.text for option in item.options}
+        assert set(item.latent["shows"]) == {one.sha256 for one in item.media()}
+        assert set(item.latent["definitions"]) == set(item.latent["claims"]) == set(keys)
+        for demo in item.support:
+            assert demo.caption == concepts.caption(item.latent["shows"][demo.media[0].sha256])
+    levels = [item.factors["concept_level"] for item in built.items]
+    assert levels != [LEVELS[place % 4] for place in range(len(levels))], "they are made in turn, but not numbered so"
+    clusters = [item.cluster_id for item in built.items]
+    assert len(set(clusters)) > 15
+    with pytest.raises(SnellenError, match="there is fast-mapping"):
+        recipe.count_of(BuildOptions(NOWHERE, tasks=("slow-mapping",)))
+
+
+CONDITIONS = ["shots=0..5", "labels=fabricated", "labels=exchange", "shots=0,labels=fabricated", "pictures=none"]
+FAKES = ["oracle", "chance", "knows-names", "compares-pictures", "blind-to=colour", "blind-to=material"]
+
+
+@pytest.fixture(scope="module")
+def rows(built: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    out = tmp_path_factory.mktemp("vfm-run") / "run"
+    done = run(built, [f"fake:{name}" for name in FAKES], out, conditions=CONDITIONS, show_progress=False)
+    rows = done.results()
+    return rows[rows.metric == "accuracy"]
+
+
+SEEN = [*(f"shots={k}" for k in range(1, 5)), "vanilla"]
+NAMED = ["shots=0", *SEEN]
+
+
+@pytest.mark.parametrize(
+    ("fake", "perfect", "at_chance"),
+    [
+        ("oracle", [*NAMED, "labels=fabricated", "labels=exchange"], ["shots=0,labels=fabricated", "pictures=none"]),
+        ("knows-names", [*NAMED, "pictures=none"], ["labels=fabricated", "shots=0,labels=fabricated"]),
+        (
+            "compares-pictures",
+            [*SEEN, "labels=fabricated", "labels=exchange"],
+            ["shots=0", "shots=0,labels=fabricated", "pictures=none"],
+        ),
+        ("chance", [], [*NAMED, "labels=fabricated", "labels=exchange", "pictures=none"]),
+    ],
+)
+def test_observers(rows: pd.DataFrame, fake: str, perfect: list[str], at_chance: list[str]) -> None:
+    whole = rows[(rows.subject == f"fake:{fake}") & (rows.factor == "")].set_index("condition")
+    assert (whole.loc[perfect].value == 1).all()
+    guessed = whole.loc[at_chance]
+    # 24 items, a share of about 0.2 each: three standard errors are 3 * 0.4 / sqrt(24).
+    assert (abs(guessed.value - guessed.chance) < 0.25).all()
+
+
+@pytest.mark.parametrize("factor", ["colour", "material"])
+def test_the_blind_fail_exactly_what_requires_their_factor(rows: pd.DataFrame, factor: str) -> None:
+    blind = rows[(rows.subject == f"fake:blind-to={factor}") & (rows.factor == "requires")]
+    blind = blind[blind.condition == "vanilla"]
+    needs, rest = blind[blind.level == factor], blind[blind.level == f"not {factor}"]
+    assert len(needs) == len(rest) == 1
+    assert (rest.value == 1).all()
+    assert (needs.low <= needs.chance).all()
+    assert (needs.value < 1).all()

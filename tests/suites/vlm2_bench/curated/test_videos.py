@@ -1,0 +1,81 @@
+"""Videos of two people joined from clips: parts, truth, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+from snellen.core.suite import BuildOptions
+from snellen.stimuli.video import frames_at, uniform_times, write_video
+from snellen.suites.vlm2_bench.curated.recipe import Curated
+
+RED, BLUE = (200, 30, 30), (30, 30, 200)
+PEOPLE = {"p": (RED, 12, (32, 24)), "q": (BLUE, 9, (24, 32))}
+"""Colour, frames at 6 a second, size: q is shorter, and upright."""
+
+
+def make_clips(root: Path, activities: int, pairs: int) -> Path:
+    for name in [f"activity{a}/olga-and-nora-{p}" for a in range(activities) for p in range(pairs)]:
+        (root / name).mkdir(parents=True)
+        for clip, (colour, count, (width, height)) in PEOPLE.items():
+            frames = [np.full((height, width, 3), colour, dtype=np.uint8)] * count
+            write_video(frames, root / name / f"{clip}.mp4", fps=6)
+    return root
+
+
+def build(source: Path, out: Path, **told: int) -> ItemSet:
+    options = BuildOptions(out, tasks=("vid",), sources={"vid": source}, show_progress=False, **told)  # type: ignore[arg-type]
+    return Curated().build(options)
+
+
+def seen(made: ItemSet, item: Item) -> str:
+    """Who is in the middle of each of twelve equal stretches of the video, by colour."""
+    (video,) = item.query
+    pictures = [picture for _, picture in frames_at(made.media.find(video), uniform_times(video.seconds, 12))]
+    middles = [np.asarray(one)[one.height // 2, one.width // 2] for one in pictures]
+    return "".join("P" if red > blue else "Q" for red, _, blue in middles)
+
+
+def test_each_pair_gives_two_videos_with_equal_parts(tmp_path: Path) -> None:
+    made = build(make_clips(tmp_path / "clips", 2, 2), tmp_path / "set")
+    assert Counter(item.factors["pattern"] for item in made.items) == {"PQ": 4, "PQP": 4}
+    assert {item.task for item in made.items} == {"pc-vid"}
+    assert len({item.cluster_id for item in made.items}) == 4
+    for item in made.items:
+        whole = item.factors["pattern"] == "PQP"
+        assert seen(made, item) == ("PPPPQQQQPPPP" if whole else "PPPPPPQQQQQQ")
+        assert item.query[0].seconds == pytest.approx(4.5 if whole else 3.0)  # the shorter clip lasts 1.5 s
+        assert (item.query[0].width, item.query[0].height) == (32, 24)
+        assert ("again" in item.answer) == whole
+        assert "part 1: cut from 2 to 1.5 s" in item.provenance["changed"]
+        assert "olga" not in item.item_id + item.cluster_id + str(item.factors)
+    assert "pc-vid: 8 videos of 4 pairs of clips in 2 activities (the paper: 200)" in made.card.notes
+    assert any("8 videos whose parts were cut or converted" in note for note in made.card.notes)
+
+
+def test_plan_and_bound_count_videos(tmp_path: Path) -> None:
+    clips = make_clips(tmp_path / "clips", 1, 2)
+    options = BuildOptions(tmp_path, sources={"vid": clips})
+    assert Curated().plan(options)["items"] == {"pc-vid": 4}
+    assert build(clips, tmp_path / "set", n=3).card.items == 3
+
+
+def test_missing_and_equal_clips_are_refused(tmp_path: Path) -> None:
+    clips = make_clips(tmp_path / "clips", 1, 1)
+    pair = clips / "activity0" / "olga-and-nora-0"
+    shutil.copy(pair / "p.mp4", pair / "q.mp4")
+    with pytest.raises(SnellenError, match=r"olga-and-nora-0: p\.mp4 and q\.mp4 are the same video"):
+        build(clips, tmp_path / "set")
+    (pair / "q.mp4").unlink()
+    with pytest.raises(SnellenError, match="olga-and-nora-0: 0 videos called q, one is needed"):
+        build(clips, tmp_path / "set")
+    (pair / "q.mp4").write_bytes(b"no video")
+    with pytest.raises(SnellenError, match=r"q\.mp4: not a readable video"):
+        build(clips, tmp_path / "set")

@@ -1,0 +1,202 @@
+"""Rooms, objects and clips: what generated items promise, tried on fakes that see, miss one factor, or do not look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet
+from snellen.core.seeds import stream
+from snellen.core.suite import BuildOptions
+from snellen.exam import build, run
+from snellen.stimuli.scenes import Look, truth
+from snellen.stimuli.video import frames_at, rate_times, uniform_times
+from snellen.suites import SUITES
+from snellen.suites.vlm2_bench.generated import clips, objects, recipe, rooms
+from snellen.suites.vlm2_bench.generated.general_cues import match_statements, track_statements
+from snellen.suites.vlm2_bench.items import by_appearance
+
+SUITE = SUITES.get("vlm2-bench")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    out = tmp_path_factory.mktemp("vlm2") / "items"
+    return build(SUITE, "generated", BuildOptions(out, n=20, renderer="toy", show_progress=False))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(rooms.EDITS), st.integers(0, 10_000))
+def test_an_edit_changes_one_thing(edit: rooms.Edit, seed: int) -> None:
+    change = rooms.random_change(edit, stream("test", edit, seed))
+    before, after = change.before, change.after
+    assert all(rooms.FEWEST <= len(room.things) <= rooms.MOST for room in (before, after))
+    names = [thing.name for thing in {*before.things, *after.things}]
+    assert len(set(names)) == len(names), "a name means one thing in both pictures"
+    gone, come = set(before.things) - set(after.things), set(after.things) - set(before.things)
+    moved = (len(gone), len(come), before.floor != after.floor, before.light != after.light)
+    if edit == "environment":
+        assert moved in ((0, 0, True, False), (0, 0, False, True))
+    else:
+        wanted = {"add": (0, 1), "remove": (1, 0)}.get(edit, (1, 1))
+        assert moved == (*wanted, False, False)
+    if edit in ("swap", "attribute"):
+        dimensions = len(rooms.differing(*gone, *come))
+        assert dimensions == 1 if edit == "attribute" else dimensions >= 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(rooms.EDITS), st.integers(0, 10_000))
+def test_statements_are_right_in_the_actual_world_alone_as_they_say(edit: rooms.Edit, seed: int) -> None:
+    rng = stream("test", edit, seed)
+    change = rooms.random_change(edit, rng)
+    for right, wrong in (match_statements(change, rng), track_statements(change)):
+        assert right.cue != wrong.cue
+        assert (right.right, wrong.right) == (True, False)
+        for statement in (right, wrong):
+            first, *others = statement.worlds
+            assert first["answer"] == str(statement.right).lower()
+            assert all(other["look"] != first["look"] for other in others), "who sees everything is never in doubt"
+
+
+def test_a_cue_hangs_on_colour_only_where_nothing_else_tells() -> None:
+    # Three things; the red rubber cube goes. "the red rubber cube" might be the blue one to who misses colour; "the
+    # glass sphere" cannot be taken for anything that went.
+    def thing(shape: str, material: str, colour: str | None, x: float) -> rooms.Thing:
+        return rooms.Thing(Look(shape, material, colour), (x, 0.0), 0.0, 0.6)  # type: ignore[arg-type]
+
+    red, blue = thing("cube", "rubber", "red", 0), thing("cube", "rubber", "blue", 2)
+    glass = thing("sphere", "glass", None, 4)
+    full = rooms.Room((red, blue, glass))
+    change = rooms.Change("remove", full, rooms.Room((blue, glass)), red, ("presence",))
+    seen = {}
+    for seed in range(8):
+        for statement in match_statements(change, stream("cues", seed)):
+            seen[statement.cue] = statement.requires
+    assert "colour" in seen["the red rubber cube"]
+    assert "colour" in seen["the blue rubber cube"]
+    assert "colour" not in seen["the glass sphere"]
+
+
+def test_families_differ_in_one_dimension_each(built: ItemSet) -> None:
+    for seed in range(30):
+        family = objects.draw_family(stream("family", seed))
+        main = objects.look_of(family.main)
+        differing = []
+        for other in family.distractors:
+            look = objects.look_of(other)
+            (dimension,) = (d for d in main if main[d] != look[d])
+            differing.append(dimension)
+        assert len(set(differing)) == objects.DISTRACTORS
+    everything = [f for item in built.items if item.task == "oc-cpr" for f in [item.provenance["composites"]]]
+    by_family = {tuple(sorted(set(f))) for f in everything}
+    assert all(not set(a) & set(b) for a, b in combinations(by_family, 2)), "calibration and test share no object"
+
+
+def test_answers_follow_from_the_looks(built: ItemSet) -> None:
+    for item in built.items:
+        if item.task not in ("oc-cpr", "oc-cnt", "oc-grp"):
+            continue
+        looks = [tuple(item.latent["shows"][one.sha256].values()) for one in item.query]
+        assert by_appearance(looks) == item.latent["order"]
+        different = len(set(looks))
+        if item.task == "oc-cpr":
+            said_same = item.factors["wording"] == "positive"
+            assert item.answer == str((different == 1) == said_same).lower()
+        elif item.task == "oc-cnt":
+            assert item.answer == different
+        else:
+            alike = [n for n, look in enumerate(looks, 1) if looks.count(look) > 1]
+            assert item.answer == ("+".join(map(str, alike)) or "none")
+            assert len(item.options) == len({option.key for option in item.options}) == 4
+
+
+def test_budget_and_balance() -> None:
+    options = BuildOptions(Path("unused"), n=60)
+    made = recipe.design(options)
+    assert made.pictures() <= 400
+    assert made.frames(options) >= 6 * 48
+    assert Counter(change.edit for change in made.rooms) == dict.fromkeys(rooms.EDITS, 12)
+    full = recipe.design(BuildOptions(Path("unused"), full=True))
+    assert (len(full.rooms), len(full.families)) == (260, 40)
+    with pytest.raises(SnellenError, match="no people are rendered"):
+        recipe.design(BuildOptions(Path("unused"), tasks=("pc-cpr",)))
+
+
+def test_numbers_of_sequences_do_not_tell_patterns(built: ItemSet) -> None:
+    numbered = sorted((item.item_id, item.factors["pattern"]) for item in built.task("oc-cnt") if item.split == "test")
+    patterns = [pattern for _, pattern in numbered]
+    rounds = [patterns[n : n + 9] for n in range(0, len(patterns) - 8, 9)]
+    assert any(len(set(one)) < 9 for one in rounds), "nine in a row would show every pattern once if numbers told them"
+
+
+def test_clips_move_and_leave() -> None:
+    pair = clips.draw_pair(0, 0)
+    shots = clips.clip_shots(pair.first, pair, 0)
+    assert len(shots) == clips.FRAMES
+    pixels = [sum(int(s.mask.sum()) for s in truth(shot.scene, shot.camera, detail=1).solids) for shot in shots]
+    middle = pixels[len(pixels) // 2]
+    assert max(pixels[0], pixels[-1]) < 0.2 * middle, "it comes in and leaves"
+    assert middle > 0.02 * 192 * 144
+    look, other = objects.look_of(pair.first), objects.look_of(pair.second)
+    assert [d for d in look if look[d] != other[d]] == [pair.differs]
+
+
+def test_every_part_of_a_video_is_sampled(built: ItemSet) -> None:
+    for item in built.task("oc-vid"):
+        (video,) = item.query
+        parts = len(item.factors["pattern"])
+        part_s = video.seconds / parts
+        for times in (uniform_times(video.seconds, 8), uniform_times(video.seconds, 16), rate_times(video.seconds, 1)):
+            seen = Counter(int(t // part_s) for t, _ in frames_at(built.media.read(video), times))
+            assert set(seen) == set(range(parts))
+            assert min(seen.values()) >= 2
+
+
+def test_three_part_videos_end_as_they_began(built: ItemSet) -> None:
+    item = next(item for item in built.task("oc-vid") if item.factors["pattern"] == "PQP")
+    (video,) = item.query
+    assert video.seconds == 3 * clips.FRAMES / clips.FRAMES_A_SECOND
+    # Frame 20 of the first and second part; played backwards, frame 20 stands at 48 - 1 - 20 = 27 of the third.
+    told = [(frame + 0.5) / clips.FRAMES_A_SECOND for frame in (20, 48 + 20, 96 + 27)]
+    first, second, last = (np.asarray(picture, int) for _, picture in frames_at(built.media.read(video), told))
+    assert abs(first - last).mean() < 0.5 * abs(first - second).mean()
+
+
+def test_fakes_prove_that_items_are_solvable_and_leak_nothing(built: ItemSet, tmp_path: Path) -> None:
+    subjects = ["fake:oracle", "fake:blind-to=colour", "fake:always-true", "fake:chance"]
+    done = run(built, subjects, tmp_path / "run", show_progress=False)
+    rows = done.results()
+    whole = rows[(rows.factor == "") & (rows.task != "oc-vid")]
+    first = whole.drop_duplicates(["subject", "task"])
+    assert set(first[first.subject == "fake:oracle"].value) == {1.0}
+    always = first[(first.subject == "fake:always-true") & (first.metric == "pair_accuracy")]
+    assert set(always.value) == {0.0}
+    chance = first[first.subject == "fake:chance"]
+    # 20 units of standard deviation at most one half: three standard errors are 3 * 0.5 / sqrt(20) = 0.34.
+    assert (chance.value - chance.chance).abs().max() < 0.34
+    blind = rows[(rows.subject == "fake:blind-to=colour") & (rows.factor == "requires") & (rows.task != "oc-vid")]
+    blind = blind.drop_duplicates(["task", "level"])
+    needs = blind[blind.level == "colour"]
+    assert {"gc-mat", "oc-cpr", "oc-cnt", "oc-grp"} <= set(needs.task)
+    assert (needs.low <= needs.chance).all()
+    rest = blind[blind.level == "not colour"]
+    assert len(rest) > 0
+    assert (rest.value == 1).all()
+    unjudged = rows[(rows.task == "oc-vid") & (rows.factor == "")]
+    assert pd.isna(unjudged.value).all()
+
+
+def test_encoders_link_by_what_they_were_calibrated_on(built: ItemSet, tmp_path: Path) -> None:
+    rows = run(built, ["encoder:colour-histogram"], tmp_path / "run", show_progress=False).results()
+    whole = rows[rows.factor == ""].drop_duplicates("task").set_index("task")
+    assert (whole.loc[["oc-cpr", "oc-cnt", "oc-grp"], "n"] > 0).all()
+    assert (whole.loc[["gc-mat", "gc-trk", "oc-vid"], "n"] == 0).all(), "nothing to calibrate on, no words"

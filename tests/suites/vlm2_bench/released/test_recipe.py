@@ -1,0 +1,399 @@
+"""The released files, read from our own few-pixel copy of their layout.
+
+Layout and field names: vlm2-bench/VLM2-Bench, commit 7624b77 (README, `code/*/test/test_script_example/*.py`,
+`code/*/eval/*.py`); the TSV: open-compass/VLMEvalKit, `vlmeval/dataset/vlm2bench.py` and `utils/vlm2bench.py`.
+Questions and pictures are ours. No released file was at hand: this says that the layout as the code names it can be
+read.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from snellen.analysis.results import results
+from snellen.core.errors import MOST_TOLD, SnellenError
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet, read_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.response import Response
+from snellen.core.suite import BuildOptions
+from snellen.presentation.controls import Lettered
+from snellen.runs.score import score
+from snellen.stimuli.video import write_video
+from snellen.suites.vlm2_bench import prompts
+from snellen.suites.vlm2_bench.released.recipe import Released
+from snellen.suites.vlm2_bench.released.records import listed, option_key, parse_choices
+from snellen.suites.vlm2_bench.scoring import protocols
+from tests.helpers.journey import suite_of, task
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*the paper has:UserWarning", "ignore:.*the authors scored:UserWarning")
+
+GC, OC, PC = "data/gc/processed", "data/oc/original_obj", "data/pc/image/picks_face"
+ASKED = "What object that was present in the first image is no longer visible in the second?"
+SAME, OTHER = ("1.png", "2.png"), ("1.png", "3.png")
+STATED = prompts.COMPARE.format(statement="The cups in these images are {}the same cup.")
+COUNTED = prompts.COUNT.format(question="How many different cups are there in the input images?")
+GROUPED = prompts.GROUP.format(question="Which images show the same cup in the input images?")
+
+
+def cue(q_id: str, cue: str, truth: str, pictures: str) -> dict[str, Any]:
+    question = f"Is the answer '{cue}' correct for the given question: '{ASKED}' Answer T or F."
+    edit = f"Remove the {cue}."
+    names = [f"{pictures}/{n}.png" for n in "ab"]
+    return {
+        "q_id": q_id,
+        "task": "mat",
+        "question": question,
+        "gt_answer": truth,
+        "edited_prompt": edit,
+        "images": names,
+    }
+
+
+def asked(q_id: str, question: str, truth: object, *images: str, **more: Any) -> dict[str, Any]:
+    return {"q_id": q_id, "type": "cup", "question": question, "gt_answer": truth, "images": list(images), **more}
+
+
+CHOICES = "Choices: A) 1 and 3; B) None; C) 1, 2 and 3; D) 1 and 2."
+LINES: Mapping[str, list[dict[str, Any]]] = {
+    # Two pairs share the id 7, as two of the 260 must: the authors scored 259 ids.
+    "gc/vanilla/gc_mat.jsonl": [
+        cue("7", "tray", "T", "a"), cue("7", "mask", "F", "a"), cue("7", "lamp", "T", "b"), cue("7", "door", "F", "b"),
+        cue("8", "boat", "T", "c"), cue("8", "pier", "F", "c"),
+    ],
+    "gc/vanilla/gc_trk.jsonl": [cue("1", "the cup was removed", "T", "a"), cue("1", "a cup was added", "F", "a")],
+    "oc/vanilla/oc_cpr.jsonl": [
+        asked("3_p", STATED.format(""), "T", *SAME), asked("3_n", STATED.format("not "), "F", *SAME),
+        asked("4_p", STATED.format(""), "F", *OTHER), asked("4_n", STATED.format("not "), "T", *OTHER),
+    ],
+    "oc/vanilla/oc_cnt.jsonl": [
+        asked("0", COUNTED, 1, "1.png", "2.png", image_seq_len=2),
+        asked("1", COUNTED, 4, "1.png", "2.png", "3.png", "4.png", image_seq_len=4),
+    ],
+    "oc/vanilla/oc_grp.jsonl": [
+        asked("0", f"{GROUPED} {CHOICES}", "A) 1 and 3", "1.png", "3.png", "2.png"),
+        asked("1", f"{GROUPED} {CHOICES}".rstrip("."), "B) None", "1.png", "3.png", "4.png"),
+    ],
+    "pc/vallina/pc_cpr.jsonl": [
+        asked("tf_9_p", "Same person? T or F", "T", "p1.png", "p2.png"),
+        asked("tf_9_n", "Not the same person? T or F", "F", "p1.png", "p2.png"),
+    ],
+    "pc/vanilla/pc_cnt.jsonl": [asked("5", "How many individuals?", 2, "p1.png", "p2.png", "p3.png", image_seq_len=2)],
+    "pc/vanilla/pc_grp.jsonl": [asked("6", f"Who? {CHOICES}", "D) 1 and 2", "p1.png", "p2.png", "p3.png")],
+    "pc/vallina/pc_v_open-ended.jsonl": [
+        {"vid": "walk_ABA_1", "question": prompts.DESCRIBE_PEOPLE},
+        {"vid": "walk_AB_1", "question": prompts.DESCRIBE_PEOPLE, "gt_answer": "first one, then another"},
+    ],
+}  # fmt: skip
+TASK_OF = {path: re.sub(r"_v_open-ended$", "-vid", Path(path).stem).replace("_", "-") for path in LINES}
+
+
+def picture(path: Path, shade: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.full((4, 6, 3), (shade, 90, 40), np.uint8)).save(path)
+
+
+def release(root: Path) -> Path:
+    """A small folder like the unpacked vlm2-bench_dataset.zip."""
+    for name, lines in LINES.items():
+        write(root, name, [json.dumps(line) for line in lines])
+    names = [f"{GC}/{pair}/{n}.png" for pair in "abc" for n in "ab"] + [f"{OC}/{n}.png" for n in range(1, 5)]
+    for shade, name in enumerate(names + [f"{PC}/p{n}.png" for n in range(1, 4)]):
+        picture(root / name, 10 * shade)
+    videos = root / "data/pc/video/UNI"
+    videos.mkdir(parents=True)
+    write_video(np.full((6, 16, 16, 3), 100, np.uint8), videos / "walk_AB_1.mp4", fps=3)
+    shutil.copy(videos / "walk_AB_1.mp4", videos / "walk_ABA_1.mov")
+    return root
+
+
+def write(root: Path, name: str, lines: Sequence[str]) -> None:
+    (root / "jsonl" / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / "jsonl" / name).write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def tsv(root: Path, path: Path, wrap: Callable[[list[str]], str] = repr) -> Path:
+    """The same records (without videos) as VLMEvalKit's TSV has them."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file, delimiter="\t")
+        rows.writerow(["index", "question", "answer", "category", "image"])
+        for name, lines in LINES.items():
+            for line in lines if "vid" not in lines[0] else ():
+                folder = {"gc": GC, "oc": OC, "pc": PC}[name[:2]]
+                shown = [base64.b64encode((root / folder / one).read_bytes()).decode() for one in line["images"]]
+                half = {"T": "_p", "F": "_n"}.get(line["gt_answer"], "") if name.startswith("gc") else ""
+                index = f"{TASK_OF[name]}_{line['q_id'].removeprefix('tf_')}{half}"
+                rows.writerow([index, line["question"], line["gt_answer"], TASK_OF[name], wrap(shown)])
+    return path
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return release(tmp_path_factory.mktemp("vlm2"))
+
+
+def built(source: Path, out: Path, **told: Any) -> ItemSet:
+    return Released().build(BuildOptions(out, sources={"vlm2": source}, show_progress=False, **told))
+
+
+@pytest.fixture(scope="module")
+def items(root: Path, tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    with pytest.warns(UserWarning, match=r"gc-mat: 6 questions, the paper has 520"):
+        return built(root, tmp_path_factory.mktemp("items"))
+
+
+def test_every_record_is_an_item_with_its_own_words_and_truth(items: ItemSet) -> None:
+    assert read_itemset(items.root).items == items.items
+    for name, lines in LINES.items():
+        held = items.task(TASK_OF[name])
+        assert len(held) == len(lines)
+        for item, line in zip(held, lines, strict=True):
+            kept = item.question if "Choices" in item.question else listed(item.question, item.options)
+            assert line["question"] == (kept if item.options and item.answer_kind == "choice" else item.question)
+            assert item.provenance["licence"] == "CC BY-NC 4.0"
+            assert item.provenance["source"].startswith(f"jsonl/{name} line ")
+    answers = {task: [item.answer for item in items.task(task)] for task in TASK_OF.values()}
+    assert answers["gc-mat"] == ["true", "false"] * 3
+    assert answers["oc-cpr"] == ["true", "false", "false", "true"]
+    assert (answers["oc-cnt"], answers["pc-cnt"]) == ([1, 4], [2])
+    assert (answers["oc-grp"], answers["pc-grp"]) == (["1+3", "none"], ["1+2"])
+    assert answers["pc-vid"] == ["", "first one, then another"]
+
+
+def test_groups_are_the_released_ids_and_item_ids_tell_nothing(items: ItemSet) -> None:
+    groups = [item.group_id for item in items.items if item.answer_kind == "true_false"]
+    assert groups == [
+        *["gc-mat-7"] * 4, *["gc-mat-8"] * 2, *["gc-trk-1"] * 2,
+        *["oc-cpr-3"] * 2, *["oc-cpr-4"] * 2, *["pc-cpr-9"] * 2,
+    ]  # fmt: skip
+    ids = [item.item_id for item in items.items]
+    assert len(set(ids)) == len(ids)
+    mat = items.task("gc-mat")
+    assert sorted(item.item_id for item in mat) == [f"gc-mat-{n:04d}" for n in range(6)]
+    numbers = [int(item.item_id[-4:]) for item in mat]
+    assert len({number % 2 for number, item in zip(numbers, mat, strict=True) if item.answer == "true"}) == 2
+    assert len({item.stimulus_id for item in mat}) == 3
+    assert [item.item_id[-2:] for item in items.task("oc-cpr")] == ["-p", "-n"] * 2
+    assert [item.group_id.rsplit("-", 1)[1] for item in items.task("pc-vid")] == ["PQP", "PQ"]
+    assert len({item.stimulus_id for item in items.task("pc-vid")}) == 1, "it is one film here"
+
+
+def test_factors_say_what_is_certain(items: ItemSet) -> None:
+    told = {item.item_id: item.factors for item in items.items}
+    mat, trk = items.task("gc-mat")[1], items.task("gc-trk")[0]
+    assert (told[mat.item_id], told[trk.item_id]) == (
+        {"wording": "negative", "cue": "add/remove"},
+        {"wording": "positive"},
+    )
+    assert mat.provenance["edited_prompt"] == "Remove the mask."
+    assert [item.factors["wording"] for item in items.task("oc-cpr")] == ["positive", "negative"] * 2
+    assert [item.factors["pattern"] for item in items.task("oc-cnt")] == ["AA", "ABCD"]
+    assert [item.factors["pattern"] for item in items.task("oc-grp")] == ["AAB", "ABC"]
+    assert [item.factors["pattern"] for item in items.task("pc-vid")] == ["PQP", "PQ"]
+
+
+def test_media_are_the_released_bytes(items: ItemSet, root: Path) -> None:
+    first, other = items.task("oc-cpr")[0].query
+    assert items.media.read(first) == (root / OC / "1.png").read_bytes()
+    assert items.media.read(other) == (root / OC / "2.png").read_bytes()
+    (film,) = items.task("pc-vid")[0].query
+    assert items.media.read(film) == (root / "data/pc/video/UNI/walk_ABA_1.mov").read_bytes()
+    assert (film.kind, film.width, film.height) == ("video", 16, 16)
+    assert film.seconds == pytest.approx(2.0)
+
+
+def test_the_card_notes_what_differs_from_the_paper(items: ItemSet) -> None:
+    notes = "\n".join(items.card.notes)
+    assert "gc-mat: 2 pairs, the authors scored 259" in notes
+    assert "jsonl/pc/vanilla/pc_cnt.jsonl line 1: image_seq_len is 2, with 3 images" in notes
+    assert "choices inline, as released: 1 of oc-grp" in notes
+    assert set(items.card.recipe["files"]) == set(TASK_OF.values())
+
+
+@pytest.mark.parametrize("wrap", [repr, json.dumps])
+def test_the_tsv_holds_the_same_items(items: ItemSet, root: Path, tmp_path: Path, wrap: Any) -> None:
+    other = built(tsv(root, tmp_path / "img.tsv", wrap), tmp_path / "items")
+
+    def plain(item: Item) -> tuple[Any, ...]:
+        return (item.item_id, item.question, item.answer, item.options, item.query, item.group_id, item.stimulus_id)
+
+    assert [plain(item) for item in other.items] == [plain(item) for item in items.items if item.task != "pc-vid"]
+    notes = "\n".join(other.card.notes)
+    assert "no videos" in notes
+    assert "is not the one VLMEvalKit names (md5 16f474bf" in notes
+    with pytest.raises(SnellenError, match=r"no task 'pc-vid'"):
+        built(tmp_path / "img.tsv", tmp_path / "vid", tasks=("pc-vid",))
+    assert csv.field_size_limit() == 131072, "the limit is lifted for the reading alone"
+
+
+def test_n_draws_whole_pairs(root: Path, tmp_path: Path) -> None:
+    some = built(root, tmp_path / "a", n=1)
+    counts = {task: held["test"] for task, held in some.card.counts.items()}
+    assert counts.pop("gc-mat") in (2, 4)
+    assert set(counts.values()) == {1, 2}
+    assert {len({item.group_id for item in some.task(task)}) for task in counts} == {1}
+    seeds = [built(root, tmp_path / str(seed), n=1, seed=seed, tasks=("oc-cnt",)) for seed in range(9)]
+    assert {one.items[0].answer for one in seeds} == {1, 4}
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    root = release(tmp_path / "vlm2")
+    bad = LINES["oc/vanilla/oc_cpr.jsonl"][0]
+    write(root, "oc/vanilla/oc_cpr.jsonl", [
+        json.dumps(bad), "{not json", json.dumps({**bad, "gt_answer": "true"}), json.dumps({**bad, "q_id": "3"}),
+        json.dumps({**bad, "images": ["1.png"]}), json.dumps({**bad, "images": ["1.png", "99.png"]}),
+        json.dumps({**bad, "images": ["1.png", "../1.png"]}), json.dumps({"q_id": "1_p"}),
+    ])  # fmt: skip
+    write(root, "oc/vanilla/oc_cnt.jsonl", [json.dumps(asked("0", COUNTED, n, "1.png", "2.png")) for n in (3, 0, "2")])
+    write(root, "oc/vanilla/oc_grp.jsonl", [
+        json.dumps(asked("0", f"{GROUPED} {tail}", "A) 1 and 3", "1.png", "2.png", "3.png"))
+        for tail in ("", "Choices: A) 1 and 3; B) 1 and 3.", "Choices: A) 1 and 2; B) None.")
+    ])  # fmt: skip
+    (root / "data/pc/video/UNI/walk_AB_1.mp4").unlink()
+    (root / "jsonl/pc/vanilla/pc_grp.jsonl").unlink()
+    with pytest.raises(SnellenError) as error:
+        built(root, tmp_path / "out")
+    told = str(error.value)
+    where = "jsonl/oc/vanilla/"
+    for wanted in (
+        f"{where}oc_cpr.jsonl line 2: no JSON",
+        f"{where}oc_cpr.jsonl line 3: gt_answer: Input should be 'T' or 'F'",
+        f"{where}oc_cpr.jsonl line 4: q_id: '3' is neither ID_p nor ID_n",
+        f"{where}oc_cpr.jsonl line 5: images: List should have at least 2 items",
+        f"{where}oc_cpr.jsonl line 6: images: 99.png is missing from {OC}",
+        f"{where}oc_cpr.jsonl line 7: images: ../1.png leads out of {OC}",
+        f"{where}oc_cpr.jsonl line 8: question: Field required; q_id",
+        f"{where}oc_cnt.jsonl line 1: gt_answer: 3 is no count of 2 pictures",
+        f"{where}oc_cnt.jsonl line 2: gt_answer: 0 is no count",
+        f"{where}oc_cnt.jsonl line 3: gt_answer: Input should be a valid integer",
+        f"{where}oc_grp.jsonl line 1: question: no options",
+        f"{where}oc_grp.jsonl line 2: question: two options are the same",
+        f"{where}oc_grp.jsonl line 3: gt_answer: 'A) 1 and 3' is none of the choices",
+        "jsonl/pc/vallina/pc_v_open-ended.jsonl line 2: vid: walk_AB_1.mp4|.mov|.avi is missing",
+        "jsonl/pc/vanilla/pc_grp.jsonl: missing",
+    ):
+        assert wanted.replace("; q_id", "") in told, wanted
+    assert "15 of the released files or lines" in told
+    assert not (tmp_path / "out").exists(), "nothing is written before everything is read"
+    assert len(built(root, tmp_path / "some", tasks=("gc-mat", "pc-cnt")).items) == 7, "what is left out is not needed"
+
+
+def test_unreadable_pictures_are_named_together(tmp_path: Path) -> None:
+    root = release(tmp_path / "vlm2")
+    for name in ("1.png", "4.png"):
+        (root / OC / name).write_bytes(b"no picture")
+    with pytest.raises(SnellenError, match=r"(?s)oc_cpr\.jsonl line 1.*1\.png: not a readable.*4\.png: not a readable"):
+        built(root, tmp_path / "out")
+
+
+def test_bad_rows_of_a_tsv_are_named_together(root: Path, tmp_path: Path) -> None:
+    path = tsv(root, tmp_path / "img.tsv")
+    lines = path.read_text("utf-8").split("\n")
+    lines[1] = lines[1].rsplit("\t", 1)[0] + "\t7"
+    lines[2] = lines[2].replace("\tgc-mat\t", "\tgc-mut\t")
+    lines[3] = lines[3].rsplit("\t", 1)[0]
+    lines[4] = lines[4].replace("gc-mat_7_n", "gc-mat_7")
+    path.write_text("\n".join(line for line in lines if "\tpc-grp\t" not in line), "utf-8")
+    with pytest.raises(SnellenError) as error:
+        built(path, tmp_path / "out")
+    told = str(error.value)
+    assert "line 2: image: no list" in told
+    assert "line 3: category: 'gc-mut' is no task" in told
+    assert "line 4: it has not" in told
+    assert "line 5: index: 'gc-mat_7' is not gc-mat_ID_p or gc-mat_ID_n" in told
+    assert "no row of category pc-grp" in told
+
+
+def test_a_long_list_is_cut(tmp_path: Path) -> None:
+    root = release(tmp_path / "vlm2")
+    write(root, "gc/vanilla/gc_trk.jsonl", ["{}"] * (MOST_TOLD + 10))
+    with pytest.raises(SnellenError, match=r"line 50: .*\n… and 10 more$"):
+        built(root, tmp_path / "out", tasks=("gc-trk",))
+
+
+def test_without_a_source_it_is_said_what_to_give(tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match=r"give --source vlm2=FOLDER"):
+        Released().build(BuildOptions(tmp_path / "out"))
+    with pytest.raises(SnellenError, match=r"no task 'oc-vid'"):
+        built(release(tmp_path / "vlm2"), tmp_path / "out", tasks=("oc-vid",))
+    with pytest.raises(SnellenError, match=r"neither a TSV nor a folder with jsonl/"):
+        built(tmp_path, tmp_path / "out")
+    plan = Released().plan(BuildOptions(tmp_path, n=5, tasks=("gc-mat", "oc-cnt")))
+    assert plan["items"] == {"gc-mat": 10, "oc-cnt": 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("1 and 3", "1+3"), ("1, 2 and 3", "1+2+3"), ("1, 2, and 4", "1+2+4"), ("None", "none"), ("all", "all")],
+)
+def test_option_keys(text: str, key: str) -> None:
+    assert option_key(text) == key
+
+
+def test_choices_are_cut_only_if_they_are_written_again_alike() -> None:
+    cut = parse_choices(f"Which? {CHOICES}")
+    assert (cut.question, cut.inline) == ("Which?", False)
+    assert [option.key for option in cut.options] == ["1+3", "none", "1+2+3", "1+2"]
+    assert listed(cut.question, cut.options) == f"Which? {CHOICES}"
+    whole = "Which?\nOptions: A) 1 and 3, B) None"
+    assert parse_choices(whole)[::2] == (whole, True)
+    assert [option.text for option in parse_choices(whole).options] == ["1 and 3", "None"]
+
+
+# From the files to scores
+
+REPLIES = {
+    "gc-mat": ["T", "F", "I cannot tell", "F", "The answer is T.", "F"],
+    "gc-trk": ["T", "F"],
+    "oc-cpr": ["T", "f", "T or F", "True"],
+    "oc-cnt": ["1", "5"],
+    "oc-grp": ["A) 1 and 3", "(B) None"],
+    "pc-cpr": ["true", "False."],
+    "pc-cnt": ["one"],
+    "pc-grp": ["D"],
+}
+WORTH = {
+    # 7: three of four right, one of either truth at least; 8: not bare. vlmevalkit wants all four of 7.
+    "gc-mat": (1 / 2, 1 / 2, 1 / 2),
+    "gc-trk": (1, 1, 1),
+    # 4: the first statement is answered by both.
+    "oc-cpr": (1 / 2, 1 / 2, 1 / 2),
+    # 5 of four pictures is not possible: 0, left out, or 1 - (1/3)^.1.
+    "oc-cnt": (1 / 2, 1, 1.104042 / 2),
+    "oc-grp": (1, 1 / 2, 1 / 2),
+    "pc-cpr": (1, 1, 1),
+    # 1 for 2 of three: 1 - 4/3 < 0.
+    "pc-cnt": (0, 0, 0),
+    "pc-grp": (1, 1, 1),
+}
+
+
+def test_released_items_are_scored_to_values_by_hand(items: ItemSet) -> None:
+    told = []
+    for name, texts in REPLIES.items():
+        for item, text in zip(items.task(name), texts, strict=True):
+            view = item.view()
+            if item.answer_kind == "choice":
+                view = Lettered()(view, MediaFolder(Path()), np.random.default_rng(0))
+            told.append(
+                Response(item.item_id, "own:x", "f", item.item_id, name, "vanilla", 0, "ok", text, "", view.reply, ())
+            )
+    suite = suite_of(tasks=[task(id=name, protocols=protocols(name)) for name in REPLIES])
+    names = ("strict", "published", "vlmevalkit")
+    found = pd.concat([results(score(told, items, suite, one), items, suite, []) for one in names])
+    for name, worth in WORTH.items():
+        first = protocols(name)["strict"].metrics[0].name
+        rows = found[(found["task"] == name) & (found["metric"] == first)].set_index("protocol")
+        assert rows.loc[list(names), "value"].to_list() == pytest.approx(worth, abs=1e-6), name

@@ -1,0 +1,65 @@
+"""Replies that decline, and replies that name somebody: what the patterns catch, and what they miss."""
+
+from __future__ import annotations
+
+import pytest
+
+from snellen.suites.vlm2_bench.report.refusals_and_names import declines, names_somebody
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't identify people in images.",
+        "I am not able to recognize or name real individuals based on their faces.",
+        "Sorry, I cannot assist with that request.",
+        "I can’t tell who this is.",
+        "I'm unable to compare facial features of people.",
+        "I won't reveal the identities of the people shown.",
+        "I'm not allowed to determine someone's identity.",
+        "For privacy reasons I leave this open.",
+    ],
+)
+def test_declining(text: str) -> None:
+    assert declines(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "T",
+        "The individuals are not the same person.",
+        "I cannot tell whether they are the same, but the answer is F.",
+        "We can identify three people. The answer is 3.",
+        "I can't identify the same person in any two images, so None.",
+        "He has not changed his hair; they help each other.",
+    ],
+)
+def test_answering_is_not_declining(text: str) -> None:
+    assert not declines(text)
+
+
+QUESTION = "Judge the following statement based on the images: 'The individuals in these images are the same person.'"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("The first image shows Tom Hanks.", True),
+        ("Actor Tom Hanks is in both.", True),
+        ("- **Ludwig van Beethoven** and a man", True),
+        ("This looks like John F. Kennedy", True),
+        ("Catherine Zeta-Jones", True),
+        ("James Brown sings.", True),
+        ("Image One shows a man. The Man has Red Hair. Final Answer: F", False),
+        ("**Facial Features**: similar\n## Visual Comparison\nSkin Tone is light", False),
+        ("Camera Angle: low", False),
+        ("Both wear suits. She is Beyonce.", False),  # a single name: missed, as the note says
+        ("tom hanks", False),
+        ("We stand before the Eiffel Tower", True),  # a place: wrongly taken, as the note says
+        ("T", False),
+    ],
+)
+def test_naming_somebody(text: str, wanted: bool) -> None:
+    assert names_somebody(text, QUESTION) is wanted
+    assert not names_somebody(text, QUESTION + text)

@@ -1,0 +1,114 @@
+"""A few questions of every task, and runs about them whose answers are known: what the pieces are tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from snellen.analysis.results import results
+from snellen.core.item import Item, Media, ReplySpec
+from snellen.core.itemset import ItemSet, ItemSetCard
+from snellen.core.media import MediaFolder
+from snellen.core.response import Response
+from snellen.core.runfolder import ArmCard, RunCard
+from snellen.core.seeds import stream
+from snellen.runs.score import score
+from snellen.suites.vlm2_bench import SUITE
+from snellen.suites.vlm2_bench.items import (
+    Family,
+    PictureSequence,
+    Statement,
+    compare_items,
+    count_item,
+    cue_items,
+    group_item,
+    sorted_pattern,
+    video_item,
+)
+from tests.helpers.sections import UNHASHED, MadeRun
+
+ORDERS, GROUPED = ("AA", "AB", "AAB", "ABC"), ("AAB", "ABA", "AABC", "ABC")
+CUES = ("add/remove", "swap", "add/remove", "swap")
+FAMILIES: tuple[Family, ...] = ("oc", "pc")
+CUE_TASKS: tuple[Literal["gc-mat", "gc-trk"], ...] = ("gc-mat", "gc-trk")
+Says = Callable[[Item, ReplySpec], str | None]
+"""What somebody replies to an item; None is a failed call."""
+
+
+def media(name: str, kind: Any = "picture") -> Media:
+    """A picture or video that lies nowhere, told from others by its name."""
+    return Media(name.encode().hex().ljust(64, "0")[:64], kind, "png", 8, 8)
+
+
+def made_items() -> list[Item]:
+    """Four pairs or questions a task, a cluster each, and two videos. The truths of Cnt are 1, 2, 2, 3."""
+    rng, items = stream("test", "pieces"), list[Item]()
+    for n, (order, grouped, cue) in enumerate(zip(ORDERS, GROUPED, CUES, strict=True)):
+        for family in FAMILIES:
+            told = _sequence(family, n, order)
+            items += [*compare_items(told, family), count_item(told, family)]
+            items.append(group_item(_sequence(family, n, grouped), family, rng))
+        pair = media(f"gc{n}-0"), media(f"gc{n}-1")
+        for task in CUE_TASKS:
+            right, wrong = Statement("a katana held", True), Statement("a black mask", False)
+            cells: dict[str, Any] = {"factors": {"cue": cue}, "cluster": f"room-{n}", "rng": rng}
+            items += cue_items(task, f"{n}", pair, "What is new?", right, wrong, **cells)
+    items.append(video_item("pc", "v0", media("v0", "video"), "PQ", answer="", cluster="clip-0"))
+    items.append(video_item("pc", "v1", media("v1", "video"), "PQP", answer="", cluster="clip-1"))
+    return items
+
+
+def _sequence(family: Family, n: int, order: str) -> PictureSequence:
+    pictures = tuple(media(f"{family}{n}-{at}") for at in range(len(order)))
+    return PictureSequence(f"{n}", pictures, order, sorted_pattern(order), "cup", f"{family}-{n}")
+
+
+def _spec(item: Item) -> ReplySpec:
+    """Letters for choices, as they are shown."""
+    if item.answer_kind != "choice":
+        return item.view().reply
+    return ReplySpec("choice", tuple(zip("ABCD", (option.key for option in item.options), strict=True)))
+
+
+def _itemset(items: Sequence[Item]) -> ItemSet:
+    card = ItemSetCard(
+        suite="vlm2-bench", version="1", source="generated", recipe={}, recipe_hash="", content_hash="",
+        items=len(items), counts={},
+    )  # fmt: skip
+    return ItemSet(Path(), card, tuple(items), MediaFolder(Path()))
+
+
+def made_run(
+    said: Mapping[tuple[str, str], Says], items: Sequence[Item], verdicts: Mapping[str, str] | None = None
+) -> MadeRun:
+    """Score what every arm says of every item it is asked; `verdicts` lead from the pattern to the judge's reply."""
+    held = _itemset(items)
+    arms, responses = [], list[Response]()
+    for (subject, condition), says in said.items():
+        moved = dict(part.split("=") for part in condition.split(",")) if condition != "vanilla" else {}
+        columns: dict[str, int | str] = {"method": "vanilla", "visual_prompt": "none", **moved}
+        arms.append(
+            ArmCard(
+                subject=subject, fingerprint=subject, settings={}, attributes={}, condition=condition,
+                columns=columns, repeat=0,
+            )
+        )  # fmt: skip
+        for item in items:
+            if not (item.answer_kind == "description" and moved):
+                text, name = says(item, _spec(item)), f"{subject}/{condition}/0/{item.item_id}"
+                told = "failed" if text is None else "ok"
+                cells = (item.item_id, item.task, condition, 0, told, text, "", _spec(item), ())
+                responses.append(Response(name, subject, subject, *cells))  # type: ignore[arg-type]
+    judged = {
+        r.response_id: Response(
+            "", "judge", "judge", r.item_id, "judgement", "vanilla", 0, "ok", text, "",
+            ReplySpec("integer", tuple((n, n) for n in "012")), (),
+        )
+        for r in responses
+        if r.text and (text := (verdicts or {}).get(held.by_id[r.item_id].factors.get("pattern", "")))
+    }  # fmt: skip
+    scores = score(responses, held, SUITE, "strict", judged)
+    card = RunCard(suite="vlm2-bench", version="1", seed=0, limit=None, arms=arms, **UNHASHED)
+    found = results(scores, held, SUITE, arms)
+    return MadeRun(card, held, {"strict": scores}, found, responses=tuple(responses))

@@ -1,0 +1,198 @@
+"""What is really sent: wordings by condition, dots, crops, frames, one laid-out picture."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen.core.annotations import Annotations
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.item import Media
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import Showing, settle
+from snellen.exam import run
+from snellen.runs.inputs import read_input
+from snellen.runs.preview import Call, first_calls
+from snellen.suites import SUITES
+from snellen.suites.vlm2_bench import prompts
+from snellen.suites.vlm2_bench.curated.zoom import write_zoom
+from snellen.suites.vlm2_bench.items import group_options
+from snellen.suites.vlm2_bench.tasks import resolve
+from snellen.suites.vlm2_bench.visual_prompts import DotGrid, best_box, whole_pixels, zoom
+
+SUITE = SUITES.get("vlm2-bench")
+SOMEONE = SubjectCard("someone")
+
+
+def calls(small: ItemSet, tmp_path: Path, text: str, card: SubjectCard = SOMEONE) -> dict[str, Call]:
+    """The first call of each task under a condition."""
+    (point,) = parse_conditions(SUITE.axes, text)
+    media = MediaFolder(tmp_path / "shown", small.media)
+    return {call.task: call for call in reversed(list(first_calls(small, SUITE, point, card, media, limit=1)))}
+
+
+def words(call: Call) -> str:
+    return "\n".join(part for part in call.prompt.parts if isinstance(part, str))
+
+
+def pictures(call: Call) -> list[Media]:
+    return [part for part in call.prompt.parts if isinstance(part, Media)]
+
+
+def test_the_words_are_the_papers(small: ItemSet, tmp_path: Path) -> None:
+    told = {task: words(call) for task, call in calls(small, tmp_path, "vanilla").items()}
+    assert told["oc-cpr"] == (
+        "Judge the following statement based on the images: 'The objects in these images are the same object.' Provide "
+        "only one correct answer: 'T' (True) or 'F' (False). Respond with either 'T' or 'F'."
+    )  # Table 6
+    assert told["oc-cnt"].endswith("The Question is: How many different objects are there in the input images?")
+    group = next(item for item in small.task("oc-grp") if item.split == "test")
+    listed = "; ".join(f"{letter}) {option.text}" for letter, option in zip("ABCD", group.options, strict=True))
+    assert told["oc-grp"].endswith(f"Which images show the same object in the input images? Choices: {listed}.")
+    assert told["gc-trk"].startswith("Is the answer '")
+    assert prompts.TRACK in told["gc-trk"]
+    for call in calls(small, tmp_path, "vanilla").values():
+        assert isinstance(call.prompt.parts[-1], str), (
+            "pictures first, then the words, as the authors' scripts send them"
+        )
+
+
+def test_methods_are_asked_where_they_belong(small: ItemSet, tmp_path: Path) -> None:
+    assert set(calls(small, tmp_path, "method=cot-special")) == {"gc-mat", "gc-trk"}
+    assert set(calls(small, tmp_path, "visual_prompt=vp-grid")) == {"gc-mat", "gc-trk"}
+    assert set(calls(small, tmp_path, "visual_prompt=vp-zoom-o")) == {"oc-cpr", "oc-cnt", "oc-grp"}
+    assert set(calls(small, tmp_path, "method=cot")) == {"gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp"}
+    assert set(calls(small, tmp_path, "frames=8")) == {"oc-vid"}
+    crossed = words(calls(small, tmp_path, "method=cot,visual_prompt=vp-grid,pictures=grey")["gc-mat"])
+    assert (
+        crossed.index(prompts.FORM_OF_CUE) < crossed.index("matrix with dimensions 6 by 6") < crossed.index(prompts.COT)
+    )
+
+
+def test_short_and_minimal_leave_out_the_rules(small: ItemSet, tmp_path: Path) -> None:
+    short, minimal = (words(calls(small, tmp_path, f"prompt={how}")["oc-cpr"]) for how in ("short", "minimal"))
+    assert minimal == "The objects in these images are the same object."
+    assert short == f"{minimal}\nAnswer T or F."
+    assert words(calls(small, tmp_path, "prompt=minimal")["oc-grp"]).startswith("Which images show the same object")
+
+
+def test_dots_lie_in_rows_from_the_top_and_carry_their_picture(small: ItemSet, tmp_path: Path) -> None:
+    shown = pictures(calls(small, tmp_path, "visual_prompt=vp-grid")["gc-mat"])
+    media = MediaFolder(tmp_path / "shown", small.media)
+    assert [one.stored_sha256 for one in shown] == [one.sha256 for one in small.task("gc-mat")[0].query]
+    places = DotGrid().places(384, 288)
+    assert len(places) == 36
+    # Row 2, column 5 of six: x = 4.5 / 6 of the width, y = 1.5 / 6 of the height.
+    assert places[10] == (2, 5, 288.0, 72.0)
+    drawn = np.asarray(media.open(shown[0]))
+    assert (drawn[72, 288] == 0).all(), "the dot is black"
+    white, black = Image.new("RGB", (384, 288), "white"), Image.new("RGB", (384, 288), "black")
+    for ground in (white, black):
+        first, second = (np.asarray(DotGrid().draw(ground, t), int) for t in (1, 2))
+        assert (first != np.asarray(ground)).any()
+        assert (first != second).any(), "the label names the picture"
+
+
+def test_crops_are_exact_and_map_back(small: ItemSet, tmp_path: Path) -> None:
+    shown = pictures(calls(small, tmp_path, "visual_prompt=vp-zoom-o")["oc-cpr"])
+    item = next(item for item in small.task("oc-cpr") if item.split == "test")
+    media = MediaFolder(tmp_path / "shown", small.media)
+    for stored, crop in zip(item.query, shown, strict=True):
+        x1, y1, x2, y2 = whole_pixels(item.regions["boxes"][stored.sha256], stored)
+        assert (crop.width, crop.height) == (x2 - x1, y2 - y1)
+        assert crop.from_stored.point(x1, y1) == (0, 0)
+        whole = np.asarray(small.media.open(stored).convert("RGB"))
+        assert (np.asarray(media.open(crop)) == whole[y1:y2, x1:x2]).all()
+
+
+def test_boxes_of_a_detector_come_back_as_a_table(small: ItemSet, tmp_path: Path) -> None:
+    work = write_zoom(small, tmp_path / "zoom")
+    linked = [item for item in small.items if item.task in ("oc-cpr", "oc-cnt", "oc-grp")]
+    shown = {one.sha256 for item in linked for one in item.query}
+    assert {item.query[0].sha256 for item in work.items} == shown, "every picture once"
+    run(work, ["fake:exact-boxes"], tmp_path / "boxes", show_progress=False)
+    table = read_input("boxes", tmp_path / "boxes", small)
+    assert table.author == "fake:exact-boxes"
+    item = next(item for item in small.task("oc-cnt") if item.split == "test")
+    for picture in item.query:
+        assert best_box(table.rows[item.item_id][picture.sha256]) == tuple(item.regions["boxes"][picture.sha256])
+    done = run(
+        small,
+        ["fake:oracle"],
+        tmp_path / "run",
+        conditions=["visual_prompt=vp-zoom-o"],
+        inputs={"boxes": tmp_path / "boxes"},
+        show_progress=False,
+    )
+    assert set(done.results()["value"].dropna()) == {1.0}
+    told = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert told["annotations"]["boxes"].startswith("fake:exact-boxes ")
+    other = small.card.model_copy(update={"content_hash": "0" * 64})
+    with pytest.raises(SnellenError, match="not made for"):
+        read_input("boxes", tmp_path / "boxes", replace(small, card=other))
+
+
+def test_what_was_not_found_stays_whole_and_what_is_missing_is_an_error() -> None:
+    assert best_box('{"boxes": []}') is None
+    told = '{"boxes": [{"box": [0, 0, 1, 1], "score": 0.2}, {"box": [1, 2, 3, 4], "score": 0.9}]}'
+    assert best_box(told) == (1, 2, 3, 4)
+    with pytest.raises(SnellenError, match="no JSON object with boxes"):
+        best_box("a dog")
+
+
+def test_zooming_without_boxes_says_how_to_get_them(small: ItemSet, tmp_path: Path) -> None:
+    bare = [replace(item, regions={}) for item in small.items]
+    without = replace(small, items=tuple(bare))
+    with pytest.raises(SnellenError, match="--input boxes=ZR"):
+        calls(without, tmp_path, "visual_prompt=vp-zoom-o")
+
+
+def test_a_table_with_holes_is_refused(small: ItemSet, tmp_path: Path) -> None:
+    item = next(item for item in small.task("oc-cpr") if item.split == "test")
+    (point,) = parse_conditions(SUITE.axes, "visual_prompt=vp-zoom-o")
+    table = Annotations("boxes", "someone", small.card.content_hash, {item.item_id: {}})
+    media = MediaFolder(tmp_path / "shown", small.media)
+    with pytest.raises(SnellenError, match="has nothing on picture"):
+        zoom(item, Showing(point, [item], {"boxes": table}))(item.view(), media, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("card", "frames", "sheet"),
+    [
+        (SubjectCard("chat:qwen/qwen2.5-vl-7b"), "1fps", "separate"),
+        (SubjectCard("chat:openai/gpt-4o"), "16", "separate"),
+        (SubjectCard("chat:small", max_pictures=8), "8", "separate"),
+        (SubjectCard("chat:one", max_pictures=1), "16", "single"),
+        (SubjectCard("chat:said", attributes={"frames": "native"}), "native", "separate"),
+    ],
+)
+def test_frames_and_sheet_follow_the_subject(card: SubjectCard, frames: str, sheet: str) -> None:
+    (vanilla,) = parse_conditions(SUITE.axes, "vanilla")
+    assert resolve(vanilla, card) == {"frames": frames, "sheet": sheet}
+    (told,) = parse_conditions(SUITE.axes, "frames=8,sheet=separate")
+    assert resolve(told, card) == {}
+    assert "auto" not in settle(vanilla, SUITE, card).columns().values()
+
+
+def test_one_picture_subjects_get_one_sheet(small: ItemSet, tmp_path: Path) -> None:
+    shown = calls(small, tmp_path, "vanilla", SubjectCard("chat:one", max_pictures=1))
+    assert all(len(pictures(call)) == 1 for call in shown.values())
+    assert len(pictures(calls(small, tmp_path, "vanilla")["oc-vid"])) == 16
+    (video,) = pictures(calls(small, tmp_path, "frames=native")["oc-vid"])
+    assert video.kind == "video"
+
+
+def test_options_of_a_group_hold_the_answer_and_none() -> None:
+    rng = np.random.default_rng(0)
+    for count, answer in ((3, "1+3"), (3, "none"), (4, "1+2+4"), (4, "none")):
+        keys = group_options(count, answer, rng)
+        assert len(set(keys)) == 4
+        assert {answer, "none"} <= set(keys)
