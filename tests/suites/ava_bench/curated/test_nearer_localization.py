@@ -10,7 +10,7 @@ import pytest
 from snellen.core.item import Box
 from snellen.datasets.scenes import Marked, Scene
 from snellen.suites.ava_bench.curated import depths, nearer_localization, relative_depth
-from snellen.suites.ava_bench.curated import localization_object as localization
+from snellen.suites.ava_bench.curated import localization_object as objects
 from snellen.suites.ava_bench.curated.candidates import Candidate, Curating
 from snellen.suites.ava_bench.curated.depths import ROADS, ROOMS
 from snellen.suites.ava_bench.curated.nearer_localization import ABILITY, pairs_of
@@ -54,15 +54,15 @@ def told(held: Scene) -> tuple[int, dict[str, int]]:
     [
         (room(bag(), bed()), 1, {}),
         # Another bag, be it of unknown distance, leaves the bed with nothing to be compared with.
-        (room(bag(), thing("bag"), bed()), 0, {localization.SEVERAL: 1, depths.NO_DEPTH: 1, relative_depth.ALONE: 1}),
-        (room(bag(), bed(), lost=1), 0, {localization.LOST: 2}),
+        (room(bag(), thing("bag"), bed()), 0, {objects.SEVERAL: 1, depths.NO_DEPTH: 1, relative_depth.ALONE: 1}),
+        (room(bag(), bed(), lost=1), 0, {objects.LOST: 2}),
         (room(bag(), bed(far=1.5)), 1, {}),
         (room(bag(), bed(far=1.49)), 0, {relative_depth.GAP: 1}),
         (room(bag(), bed((449.0, 150.0, 550.0, 250.0))), 0, {relative_depth.OVERLAP: 1}),
         # Areas lie between 614.4 and 153,600 of 307,200 pixels: 612 and 153,600 do not, 616.8 does.
-        (room(bag((0.0, 0.0, 24.0, 25.5)), bed()), 0, {localization.AREA: 1}),
+        (room(bag((0.0, 0.0, 24.0, 25.5)), bed()), 0, {objects.AREA: 1}),
         (room(bag((0.0, 0.0, 24.0, 25.7)), bed()), 1, {}),
-        (room(bag((0.0, 0.0, 320.0, 480.0)), bed()), 0, {localization.AREA: 1}),
+        (room(bag((0.0, 0.0, 320.0, 480.0)), bed()), 0, {objects.AREA: 1}),
     ],
 )  # fmt: skip
 def test_which_pairs_there_are_indoors(held: Scene, pairs: int, rules: dict[str, int]) -> None:
@@ -80,10 +80,10 @@ INSIDE, OUTSIDE = (849.0, 100.0, 900.0, 200.0), (850.0, 100.0, 900.0, 200.0)
         (road(CAR, WALKER), 1, {}),
         (road(CAR, WALKER, on_road("Pedestrian", OUTSIDE, 5.0, 1.0)), 1, {relative_depth.OCCLUDED: 1}),
         # One column of a hidden walker is seen: nobody knows which one is meant.
-        (road(CAR, WALKER, on_road("Pedestrian", INSIDE, 5.0, 1)), 0, {relative_depth.OCCLUDED: 1, localization.SEVERAL: 1}),
+        (road(CAR, WALKER, on_road("Pedestrian", INSIDE, 5.0, 1)), 0, {relative_depth.OCCLUDED: 1, objects.SEVERAL: 1}),
         (road(CAR, WALKER, attributes={"unmarked": (0.0, 0.0, 9.0, 9.0, *INSIDE)}), 0, {nearer_localization.UNMARKED: 1}),
         (road(CAR, WALKER, attributes={"unmarked": (*OUTSIDE, 900.0, 0.0, 950.0, 9.0)}), 1, {}),
-        (road(CAR, on_road("Car", RIGHT, 12.0)), 0, {localization.SEVERAL: 1}),
+        (road(CAR, on_road("Car", RIGHT, 12.0)), 0, {objects.SEVERAL: 1}),
         (road(CAR, on_road("Van", (1151.0, 100.0, 1200.0, 200.0), 12.0)), 0, {depths.NO_CROP: 1}),
     ],
 )  # fmt: skip
