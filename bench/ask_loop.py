@@ -84,7 +84,7 @@ def chat_subject(paths: Sequence[Path], url: str) -> dict[str, Any]:
     prompts = [Prompt((folder.add_file(path), QUESTION), ()) for path in paths]
 
     async def ask(subject: Subject) -> list[str]:
-        gate = asyncio.Semaphore(subject.card.at_once)
+        gate = asyncio.Semaphore(subject.card.max_concurrency)
 
         async def one(number: int, prompt: Prompt) -> str:
             async with gate:
@@ -119,7 +119,7 @@ def snellen_run(paths: Sequence[Path], url: str, items: int, pictures: int) -> d
         )
 
     made = write_itemset(root / "set", map(item, range(items)), source="generated", recipe={})
-    task = Task("look", "choice", (), lambda item, showing: (), lambda condition: OneByOne(), {"strict": strict()})
+    task = Task("look", "choice", (), lambda item, context: (), lambda condition: OneByOne(), {"strict": strict()})
     card = SuiteCard(name="bench", title="", measures="", paper="", version="1", counts={})
     suite = Suite(card, (), {"look": task}, {}, lambda condition, card: {})
     plan = Plan(made, suite, [Arm(_subject(url), Condition(()))])
@@ -132,7 +132,7 @@ def _subject(url: str) -> Any:
     from snellen.subjects.chat import make_chat
 
     os.environ |= {"BENCH_API_KEY": "k", "BENCH_BASE_URL": url}
-    return make_chat("openai-api/bench/m", {"at_once": str(AT_ONCE)})
+    return make_chat("openai-api/bench/m", {"max_concurrency": str(AT_ONCE)})
 
 
 def _timed(work: Any) -> dict[str, Any]:

@@ -47,7 +47,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import Showing, settle
+from snellen.core.suite import ViewContext, settle
 from snellen.runs.score import score
 from snellen.scoring.metrics import ciede2000
 from snellen.suites.ava_bench import SUITE
@@ -107,7 +107,7 @@ def shown_a_second(jpegs: Sequence[bytes], task: str, root: Path) -> tuple[float
     def show(folder: MediaFolder) -> None:
         for item in items:
             view = item.view()
-            for transform in SUITE.tasks[task].transforms(item, Showing(settled, items)):
+            for transform in SUITE.tasks[task].transforms(item, ViewContext(settled, items)):
                 view = transform(view, folder, rng)
             sizes.append(len(folder.read(view.query[0])))
 
@@ -208,7 +208,7 @@ def answers(items: Sequence[Item]) -> list[Response]:
     told = []
     for n, item in enumerate(items):
         view = item.view()
-        for transform in SUITE.tasks[item.task].transforms(item, Showing(settled, ())):
+        for transform in SUITE.tasks[item.task].transforms(item, ViewContext(settled, ())):
             if isinstance(transform, Labelled | UnitFrame):  # the others change pixels alone
                 view = transform(view, nobody, rng)
         other = items[n - 1] if items[n - 1].task == item.task else items[n + 1]

@@ -12,7 +12,7 @@ from snellen.core.item import Media, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
-from snellen.core.subject import Lesson, Subject, SubjectCard
+from snellen.core.subject import Subject, SubjectCard, TrainingExample
 from snellen.presentation.presenters import plain
 
 
@@ -21,7 +21,7 @@ def check_subject(
     views: Sequence[View],
     media: MediaFolder,
     *,
-    lessons: Sequence[Lesson] = (),
+    examples: Sequence[TrainingExample] = (),
     change: Callable[[], Subject] | None = None,
 ) -> list[Reply]:
     """Check a subject on views that it can be asked, one by one. Returns its replies.
@@ -33,9 +33,9 @@ def check_subject(
     if change is not None:
         assert change().card.fingerprint() != subject.card.fingerprint(), "other settings, another fingerprint"
     before = subject.card
-    taught = asyncio.run(subject.learn(lessons, media))
+    taught = asyncio.run(subject.fit(examples, media))
     assert subject.card == before, "to learn is to return another subject"
-    taught_twin = asyncio.run(twin.learn(lessons, media))
+    taught_twin = asyncio.run(twin.fit(examples, media))
     assert taught.card.fingerprint() == taught_twin.card.fingerprint(), "the same lessons, the same fingerprint"
     assert taught.card.name == before.name
     replies = [_check_answer(taught, taught_twin, Prompt(plain(view), (view,)), media) for view in views]
@@ -49,7 +49,7 @@ def _check_card(card: SubjectCard, twin: SubjectCard) -> None:
     assert kind, "a subject is written kind:name"
     assert colon
     assert name
-    assert card.at_once >= 1
+    assert card.max_concurrency >= 1
     assert card.reads in ("parts", "views")
     assert card.accepts <= {"picture", "video"}
     assert card.max_pictures is None or card.max_pictures >= 0

@@ -14,7 +14,7 @@ import pytest
 from snellen.core.item import Demo, Item, Media, Option, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
-from snellen.core.subject import Base, Lesson, Subject, SubjectCard, with_lessons
+from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_lessons
 from snellen.subjects.from_callable import wrap
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
@@ -90,12 +90,14 @@ def test_callables_pass(items: list[Item], media: MediaFolder) -> None:
 @pytest.mark.parametrize("name", ["hog", "colour-histogram"])
 def test_encoders_pass(name: str, items: list[Item], media: MediaFolder) -> None:
     shots = [one.view() for one in items if one.item_id == "shots"]
-    lessons = [Lesson(replace(shots[0], item_id=f"lesson {n}", support=()), colour) for n, colour in enumerate(RGB)]
+    examples = [
+        TrainingExample(replace(shots[0], item_id=f"lesson {n}", support=()), colour) for n, colour in enumerate(RGB)
+    ]
 
     def make(settings: str = "") -> Subject:
         return make_subject(f"encoder:{name}{settings}")
 
-    replies = check_subject(make, shots, media, lessons=lessons, change=lambda: make("?readout=knn"))
+    replies = check_subject(make, shots, media, examples=examples, change=lambda: make("?readout=knn"))
     assert replies[0].text in RGB
 
 
@@ -142,8 +144,8 @@ class Peeks(Good):
 class LearnsInPlace(Good):
     seen: dict[str, int] = field(default_factory=dict)
 
-    async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
-        object.__setattr__(self, "card", with_lessons(self.card, lessons))
+    async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
+        object.__setattr__(self, "card", with_lessons(self.card, examples))
         return self
 
 
@@ -172,9 +174,9 @@ def test_a_good_subject_passes(items: list[Item], media: MediaFolder) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_battery_finds_faults(fault: str, items: list[Item], media: MediaFolder) -> None:
     views = [one.view() for one in items]
-    lessons = [Lesson(views[0], "red")]
+    examples = [TrainingExample(views[0], "red")]
     with pytest.raises(AssertionError):
-        check_subject(lambda: FAULTS[fault](views), views, media, lessons=lessons)
+        check_subject(lambda: FAULTS[fault](views), views, media, examples=examples)
 
 
 def test_settings_that_are_not_in_the_fingerprint_are_found(items: list[Item], media: MediaFolder) -> None:

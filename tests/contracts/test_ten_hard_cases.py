@@ -23,8 +23,8 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.score import Metric
 from snellen.core.sheet import write_sheet
-from snellen.core.subject import Base, Lesson, Subject, SubjectCard, with_lessons
-from snellen.core.suite import Showing, Transform, Trial
+from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_lessons
+from snellen.core.suite import Transform, Trial, ViewContext
 from snellen.presentation.controls import PICTURES, control
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify, Sheet
 from snellen.scoring.answers import read_answer
@@ -134,7 +134,7 @@ def test_2_nine_perceptions_then_one_classification(tmp_path: Path, media: Media
     )
     blind = make_fake("blind-to=colour", {}, items)
     arms = [arm(subject, suite, "method=chain") for subject in (oracle(items), blind)]
-    done = journey(tmp_path, items, suite, arms, dies_at=27, at_once=3)
+    done = journey(tmp_path, items, suite, arms, dies_at=27, max_concurrency=3)
     assert all(len(response.calls) == 10 for response in done.responses)
     assert value(done.table, subject="fake:oracle", protocol="strict") == 1.0
     needs, free = (
@@ -209,8 +209,8 @@ def test_4_a_native_video_and_the_same_as_frames(tmp_path: Path, media: MediaFol
         for place, name in places
     ]
 
-    def transforms(one: Item, showing: Showing) -> tuple[Transform, ...]:
-        frames = showing.condition["frames"]
+    def transforms(one: Item, context: ViewContext) -> tuple[Transform, ...]:
+        frames = context.condition["frames"]
         return (Frames(frames),) if isinstance(frames, int) else ()
 
     @dataclass(frozen=True)
@@ -321,9 +321,9 @@ def test_6_a_thirteen_way_five_shot_episode_and_its_two_shot_prefix(tmp_path: Pa
         item(str(n), [query], ways[n], "choice", options=options, support=support) for n, query in enumerate(queries)
     ]
 
-    def transforms(one: Item, showing: Showing) -> tuple[Transform, ...]:
-        renamed = (FabricatedLabels(),) if showing.condition["labels"] == "fabricated" else ()
-        return (Shots(int(showing.condition["shots"])), *renamed)
+    def transforms(one: Item, context: ViewContext) -> tuple[Transform, ...]:
+        renamed = (FabricatedLabels(),) if context.condition["labels"] == "fabricated" else ()
+        return (Shots(int(context.condition["shots"])), *renamed)
 
     suite = suite_of(Axis("shots", (5, 0, 1, 2, 3, 4)), Axis("labels", ("true", "fabricated")), transforms=transforms)
     seen: list[tuple[Part, ...]] = []
@@ -401,11 +401,11 @@ def test_7_a_box_in_unit_coordinates_of_the_padded_square(tmp_path: Path, media:
         item("tall", [patch(media, COLOURS["red"], (30, 80))], truth, "box", regions={"near": [10, 4, 30, 60]}),
     ]
 
-    def transforms(one: Item, showing: Showing) -> tuple[Transform, ...]:
-        picture, units = showing.condition["picture"], showing.condition["units"]
+    def transforms(one: Item, context: ViewContext) -> tuple[Transform, ...]:
+        picture, units = context.condition["picture"], context.condition["units"]
         zoom = (Crop(one.regions["near"]),) if picture == "zoomed" else ()
         pad = (PadToSquare(),) if picture != "stored" else ()
-        return (*zoom, *pad, AskBoxes(int(units)), *control(showing.condition["pictures"], showing))
+        return (*zoom, *pad, AskBoxes(int(units)), *control(context.condition["pictures"], context))
 
     overlap = Metric("iou", lambda one, box: iou(one.answer, box))
     found = Metric("found", lambda one, box: float(iou(one.answer, box) > 0.5))
@@ -457,13 +457,13 @@ class ColourProbe(Base):
     means: Mapping[str, Numbers] = field(default_factory=dict)
     taught: list[str] = field(default_factory=list)
 
-    async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
-        self.taught.extend(lesson.view.item_id for lesson in lessons)
+    async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
+        self.taught.extend(example.view.item_id for example in examples)
         seen: dict[str, list[Numbers]] = {}
-        for lesson in lessons:
-            seen.setdefault(lesson.answer, []).append(mean_colour(lesson.view.query[0], media))
+        for example in examples:
+            seen.setdefault(example.answer, []).append(mean_colour(example.view.query[0], media))
         means = {key: np.mean(colours, axis=0) for key, colours in seen.items()}
-        return replace(self, means=means, card=with_lessons(self.card, lessons))
+        return replace(self, means=means, card=with_lessons(self.card, examples))
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         (view,) = prompt.views
@@ -479,11 +479,11 @@ def test_8_a_probe_fitted_on_train_and_tested_on_test(tmp_path: Path, media: Med
     items = [made(n, name, "train") for n in range(4) for name in COLOURS]
     items += [made(n, name, "test", 12) for n in range(3) for name in COLOURS]
 
-    def transforms(one: Item, showing: Showing) -> tuple[Transform, ...]:
-        return control(showing.condition["pictures"], showing)
+    def transforms(one: Item, context: ViewContext) -> tuple[Transform, ...]:
+        return control(context.condition["pictures"], context)
 
     probe = ColourProbe(SubjectCard("encoder:mean-colour", reads="views"))
-    suite = suite_of(PICTURES, lessons="train", transforms=transforms)
+    suite = suite_of(PICTURES, train_split="train", transforms=transforms)
     arms = [arm(probe, suite, condition) for condition in ("vanilla", "pictures=grey")]
     done = journey(tmp_path, items, suite, arms, dies_at=11)
     assert set(probe.taught) == {one.item_id for one in items if one.split == "train"}
@@ -501,10 +501,10 @@ class ColourThreshold(Base):
 
     limit: float = 0.0
 
-    async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
-        apart = [[self._apart(x.view, media) for x in lessons if x.answer == key] for key in ("true", "false")]
+    async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
+        apart = [[self._apart(x.view, media) for x in examples if x.answer == key] for key in ("true", "false")]
         return replace(
-            self, limit=float(np.mean([np.mean(gaps) for gaps in apart])), card=with_lessons(self.card, lessons)
+            self, limit=float(np.mean([np.mean(gaps) for gaps in apart])), card=with_lessons(self.card, examples)
         )
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
@@ -523,7 +523,7 @@ def test_9_a_similarity_threshold_fitted_on_calibration(tmp_path: Path, media: M
         return item(f"{split}-{n}-{same}", pictures, str(same).lower(), "true_false", split=split)
 
     items = [pair(n, split, same) for split in ("calibration", "test") for n in range(3) for same in (True, False)]
-    suite = suite_of(kind="true_false", lessons="calibration")
+    suite = suite_of(kind="true_false", train_split="calibration")
     threshold = ColourThreshold(SubjectCard("encoder:mean-colour", reads="views"))
     done = journey(tmp_path, items, suite, [arm(threshold, suite), arm(oracle(items), suite)], dies_at=5)
     assert done.table["value"].eq(1).all()

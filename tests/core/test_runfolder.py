@@ -101,7 +101,7 @@ def test_exchanges_are_kept_whole(tmp_path: Path, built: ItemSet) -> None:
         def declines(self, prompt: object) -> None:
             return None
 
-        async def learn(self, lessons: object, media: object) -> Any:
+        async def fit(self, examples: object, media: object) -> Any:
             return self
 
         async def answer(self, prompt: object, media: object, rng: object) -> Reply:

@@ -22,7 +22,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.runfolder import read_responses, read_run_card
-from snellen.core.subject import Base, Lesson, Subject, SubjectCard
+from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.core.suite import Schedule, Suite, SuiteCard, Task, everything
 from snellen.presentation.methods import OneByOne
 from snellen.runs.ask import Arm, Plan, ask
@@ -53,17 +53,17 @@ class Watched:
 
     inner: Subject
     seen: Callable[[Prompt], object]
-    at_once: int = 1
+    max_concurrency: int = 1
 
     @property
     def card(self) -> SubjectCard:
-        return replace(self.inner.card, at_once=self.at_once)
+        return replace(self.inner.card, max_concurrency=self.max_concurrency)
 
     def declines(self, prompt: Prompt) -> str | None:
         return self.inner.declines(prompt)
 
-    async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
-        return replace(self, inner=await self.inner.learn(lessons, media))
+    async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
+        return replace(self, inner=await self.inner.fit(examples, media))
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         self.seen(prompt)
@@ -90,7 +90,7 @@ def task(**told: Any) -> Task:
         "id": "task",
         "kind": "choice",
         "axes": (),
-        "transforms": lambda item, showing: (),
+        "transforms": lambda item, context: (),
         "method": lambda condition: OneByOne(),
         "protocols": {"strict": STRICT, "published": PUBLISHED},
     }
@@ -111,8 +111,8 @@ def arm(
     return Arm(subject, point, repeat, schedule)
 
 
-def watched(arms: Sequence[Arm], seen: Callable[[Prompt], object], at_once: int = 1) -> list[Arm]:
-    return [replace(arm, subject=Watched(arm.subject, seen, at_once)) for arm in arms]
+def watched(arms: Sequence[Arm], seen: Callable[[Prompt], object], max_concurrency: int = 1) -> list[Arm]:
+    return [replace(arm, subject=Watched(arm.subject, seen, max_concurrency)) for arm in arms]
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def journey(
     arms: Sequence[Arm],
     *,
     dies_at: int,
-    at_once: int = 1,
+    max_concurrency: int = 1,
     judgements: Mapping[str, Response] | None = None,
 ) -> Journey:
     """Build, run, kill at call number `dies_at`, tear the last line, resume, score, results.
@@ -142,24 +142,28 @@ def journey(
     built = read_itemset(root)
     assert built.items == tuple(items)
     whole: list[Prompt] = []
-    uncut = ask(root / "whole", Plan(built, suite, watched(arms, whole.append, at_once)))
+    uncut = ask(root / "whole", Plan(built, suite, watched(arms, whole.append, max_concurrency)))
     assert dies_at < len(whole), "the kill must come before the end"
-    killed_run(root / "run", built, suite, arms, dies_at, at_once)
+    killed_run(root / "run", built, suite, arms, dies_at, max_concurrency)
     (part,) = (root / "run" / "parts").glob("*.jsonl") if list((root / "run" / "parts").iterdir()) else [None]
     torn = part is not None and len(part.read_bytes()) > 5
     if part is not None:
         part.write_bytes(part.read_bytes()[:-5])
     again: list[Prompt] = []
-    resumed = ask(root / "run", Plan(built, suite, watched(arms, again.append, at_once)))
+    resumed = ask(root / "run", Plan(built, suite, watched(arms, again.append, max_concurrency)))
     assert resumed == uncut == read_responses(root / "run")
-    assert 0 <= dies_at + len(again) - len(whole) <= at_once + torn, "only what was in flight, and the torn line, twice"
+    assert 0 <= dies_at + len(again) - len(whole) <= max_concurrency + torn, (
+        "only what was in flight, and the torn line, twice"
+    )
     silent: list[Prompt] = []
     assert ask(root / "run", Plan(built, suite, watched(arms, silent.append))) == resumed
     assert silent == [], "a finished run asks nothing"
     return Journey(built, resumed, tabulate(root / "run", resumed, built, suite, judgements))
 
 
-def killed_run(root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], dies_at: int, at_once: int) -> None:
+def killed_run(
+    root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], dies_at: int, max_concurrency: int
+) -> None:
     """Run in another process, which the kernel kills while call number `dies_at` is under way."""
     child = os.fork()
     if child == 0:
@@ -171,7 +175,7 @@ def killed_run(root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], di
                 os.kill(os.getpid(), signal.SIGKILL)
 
         try:
-            ask(root, Plan(built, suite, watched(arms, seen, at_once)))
+            ask(root, Plan(built, suite, watched(arms, seen, max_concurrency)))
         finally:
             os._exit(3)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.section import Piece
+from snellen.analysis.section import ReportSection
 from snellen.core.itemset import ItemSet
 from snellen.core.response import Response
 from snellen.core.runfolder import RunCard
@@ -31,22 +31,22 @@ class MadeRun:
     responses: tuple[Response, ...] = ()
 
 
-def by_name(pieces: Iterable[Piece], *, drawn: bool = True) -> dict[str, Piece]:
+def by_name(sections: Iterable[ReportSection], *, drawn: bool = True) -> dict[str, ReportSection]:
     """The pieces by name: each once, with a sentence and a table without holes; every figure is drawn once."""
-    held = list(pieces)
-    assert len({piece.name for piece in held}) == len(held)
-    for piece in held:
-        assert piece.note.endswith(".")
-        assert len(piece.table)
-        assert not piece.table.isna().any().any()
-        if drawn and piece.figure is not None:
-            piece.figure().draw_without_rendering()
-    return {piece.name: piece for piece in held}
+    held = list(sections)
+    assert len({section.name for section in held}) == len(held)
+    for section in held:
+        assert section.note.endswith(".")
+        assert len(section.table)
+        assert not section.table.isna().any().any()
+        if drawn and section.figure is not None:
+            section.figure().draw_without_rendering()
+    return {section.name: section for section in held}
 
 
-def row_of(piece: Piece, **where: Any) -> dict[str, Any]:
+def row_of(section: ReportSection, **where: Any) -> dict[str, Any]:
     """The one row of a piece's table in which these columns hold these values (`_` stands for a blank in a name)."""
-    table = piece.table
+    table = section.table
     for name, value in where.items():
         table = table[table[name.replace("_", " ")] == value]
     (row,) = table.to_dict("records")

@@ -10,7 +10,7 @@ from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Demo, Item, Media, Option, View
 from snellen.core.media import MediaFolder
-from snellen.core.suite import Showing
+from snellen.core.suite import ViewContext
 from snellen.presentation.controls import PICTURES, Lettered, control
 from snellen.presentation.presenters import plain
 from snellen.runs.ask import transform_stream
@@ -39,9 +39,9 @@ def items(media: MediaFolder) -> list[Item]:
     return made
 
 
-def showing(items: list[Item], value: str) -> Showing:
+def showing(items: list[Item], value: str) -> ViewContext:
     (condition,) = parse_conditions([PICTURES], f"pictures={value}")
-    return Showing(condition, items)
+    return ViewContext(condition, items)
 
 
 def shown(

@@ -29,7 +29,7 @@ def present(views: tuple[View, ...]) -> tuple[Part, ...]:
 
 def talk(method: Method, views: tuple[View, ...], *replies: tuple[str, ...]) -> tuple[list[tuple[Prompt, ...]], Any]:
     """What was asked in each round, and what came out of these replies."""
-    going = method.ask(views)
+    going = method.run(views)
     rounds = [next(going)]
     for said in replies[:-1]:
         rounds.append(going.send(tuple(map(Reply, said))))
@@ -43,7 +43,7 @@ def ids(groups: list[tuple[View, ...]]) -> list[list[str]]:
 
 
 def test_one_by_one() -> None:
-    assert ids(OneByOne().together(VIEWS)) == [[view.item_id] for view in VIEWS]
+    assert ids(OneByOne().group(VIEWS)) == [[view.item_id] for view in VIEWS]
     rounds, said = talk(OneByOne(), (VIEWS[0],), ("red",))
     assert said == {"a-colour?": "red"}
     assert rounds == [(Prompt((picture("a"), "colour?"), (VIEWS[0],)),)]
@@ -51,11 +51,11 @@ def test_one_by_one() -> None:
 
 def test_sheets_hold_samples_with_all_their_questions_or_one() -> None:
     shuffled = [VIEWS[n] for n in (4, 0, 1, 2, 5, 3)]
-    assert ids(Sheet(2, present).together(shuffled)) == [
+    assert ids(Sheet(2, present).group(shuffled)) == [
         ["c-colour?", "a-colour?", "a-shape?", "c-shape?"],
         ["b-colour?", "b-shape?"],
     ]
-    by_question = Sheet(10, present, by_question=True).together(VIEWS)
+    by_question = Sheet(10, present, by_question=True).group(VIEWS)
     assert ids(by_question) == [[f"{s}-{q}" for s in "abc"] for q in ("colour?", "shape?")]
 
 

@@ -21,7 +21,7 @@ from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base, Subject, SubjectCard
-from snellen.core.suite import Ceiling, Showing, Suite, SuiteCard, Task, Transform
+from snellen.core.suite import Ceiling, Suite, SuiteCard, Task, Transform, ViewContext
 from snellen.presentation.controls import PICTURES, control
 from snellen.presentation.methods import OneByOne
 from snellen.runs.ask import Arm, Plan, ask
@@ -160,8 +160,8 @@ def _error(item: Item, said: Any) -> float:
     return abs(float(said) - float(item.answer)) / float(item.answer)
 
 
-def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
-    return control(showing.condition["pictures"], showing)
+def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+    return control(context.condition["pictures"], context)
 
 
 def _task(

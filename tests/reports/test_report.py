@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.results import result_columns, results
-from snellen.analysis.section import Piece
+from snellen.analysis.section import ReportSection
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.runfolder import read_run_card
@@ -223,16 +223,16 @@ def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
         wanted.append(Figure(figsize=(1, 1)))
         return wanted[-1]
 
-    def pieces(run: Any) -> Iterable[Piece]:
+    def sections(run: Any) -> Iterable[ReportSection]:
         assert run.roots == (small_root,)
         table = pd.DataFrame({"who": ["a <b>", "c & d|e_f"], "x": [0.123456, float("nan")]})
         drawn = Figure(figsize=(2, 2))
         drawn.subplots().plot([0, 1], [1, 0])
-        yield Piece("Table and figure", "A note.", table, drawn, "both")
-        yield Piece("Words alone", "Nothing else.", None, None, "words")
-        yield Piece("Detail", "", table, drawn_when_wanted, "detail", detail=True)
+        yield ReportSection("Table and figure", "A note.", table, drawn, "both")
+        yield ReportSection("Words alone", "Nothing else.", None, None, "words")
+        yield ReportSection("Detail", "", table, drawn_when_wanted, "detail", detail=True)
 
-    suite = replace(SUITE, pieces=pieces)
+    suite = replace(SUITE, sections=sections)
     made = write_report([small_root], tmp_path / "report", suite_of=lambda name: suite)
     text = page(made).text
     assert "Table and figure" in text
@@ -248,11 +248,11 @@ def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
 
 
 def test_inputs_go_to_the_suites_that_take_them(small_root: Path, tmp_path: Path) -> None:
-    def pieces(run: Any) -> Iterable[Piece]:
-        yield Piece("Given", f"To {run.suite.name}: {sorted(run.inputs)}.", None, None, "given")
+    def sections(run: Any) -> Iterable[ReportSection]:
+        yield ReportSection("Given", f"To {run.suite.name}: {sorted(run.inputs)}.", None, None, "given")
 
-    flat = replace(make_suite(card={"name": "flat", "title": "Flat"}), pieces=pieces)
-    suites = {"shapes": replace(SUITE, pieces=pieces, report_inputs=("tags", "checks")), "flat": flat}
+    flat = replace(make_suite(card={"name": "flat", "title": "Flat"}), sections=sections)
+    suites = {"shapes": replace(SUITE, sections=sections, report_inputs=("tags", "checks")), "flat": flat}
     items = write_items(tmp_path / "items", 6, suite="flat")
     other = write_run(tmp_path / "other", items, subjects(items)[:1], suite=flat)
     inputs = {"tags": tmp_path / "here"}

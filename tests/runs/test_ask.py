@@ -20,7 +20,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.runfolder import read_exchanges, read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard
-from snellen.core.suite import Showing, Suite, Transform
+from snellen.core.suite import Suite, Transform, ViewContext
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify
 from snellen.runs.ask import Arm, BudgetSpent, Plan, ask
 from snellen.runs.score import read_scores, score, write_scores
@@ -160,9 +160,9 @@ class Dear(Base):
         return Reply("red", tokens_in=1000, tokens_out=100)
 
 
-def dear(at_once: int) -> Dear:
+def dear(max_concurrency: int) -> Dear:
     prices = {"price_in": "500", "price_out": "2500"}
-    return Dear(SubjectCard("chat:dear", attributes=prices, at_once=at_once))
+    return Dear(SubjectCard("chat:dear", attributes=prices, max_concurrency=max_concurrency))
 
 
 def test_the_budget_stops_a_run_and_more_money_goes_on(tmp_path: Path, built: ItemSet) -> None:
@@ -207,14 +207,14 @@ def test_responses_come_in_order_whatever_the_order_of_arrival(tmp_path: Path, b
         waiting: list[str] = field(default_factory=lambda: ["000", "001", "002", "003"])
 
         async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-            while self.card.at_once > 1 and self.waiting[-1] != prompt.views[0].item_id:
+            while self.card.max_concurrency > 1 and self.waiting[-1] != prompt.views[0].item_id:
                 await asyncio.sleep(0)
             self.waiting.pop()
             return Reply(f"{rng.integers(10**9)}")
 
     suite = suite_of()
-    backwards = Backwards(SubjectCard("own:backwards", at_once=4))
-    quick = Backwards(SubjectCard("own:backwards", at_once=1), ["never"] * 12)
+    backwards = Backwards(SubjectCard("own:backwards", max_concurrency=4))
+    quick = Backwards(SubjectCard("own:backwards", max_concurrency=1), ["never"] * 12)
     first = ask(tmp_path / "a", Plan(built, suite, [arm(backwards, suite)]))
     assert [e.key.split("/")[3] for e in read_exchanges(tmp_path / "a")] == [
         r.calls[0].split("/")[3] for r in first[::-1]
@@ -243,8 +243,8 @@ def test_auto_is_settled_by_the_subject_and_written_apart(tmp_path: Path, built:
 
     axis = Axis("sheet", ("auto", "single", "separate"))
 
-    def transforms(one: Item, showing: Showing) -> tuple[Transform, ...]:
-        seen.append(showing.condition["sheet"])
+    def transforms(one: Item, context: ViewContext) -> tuple[Transform, ...]:
+        seen.append(context.condition["sheet"])
         return ()
 
     suite = suite_of(axis, resolve=resolve, transforms=transforms)
@@ -323,7 +323,7 @@ def test_an_altered_picture_stops_whoever_opens_it(tmp_path: Path, built: ItemSe
             return Reply("red")
 
     (shown,) = built.items[1].query
-    fresh: Subject = Opens(SubjectCard("own:opens", at_once=1))
+    fresh: Subject = Opens(SubjectCard("own:opens", max_concurrency=1))
     (built.root / "media" / shown.path).write_bytes(b"?")
     suite = suite_of()
     there = replace(built, media=MediaFolder(built.root / "media"))

@@ -44,7 +44,7 @@ def test_kill_9_at_ten_random_moments(tmp_path: Path) -> None:
     colour_set(tmp_path / "set", ITEMS)
     built, diary = read_itemset(tmp_path / "set"), tmp_path / "diary"
     suite = suite_of()
-    arms = [arm(Slow(SubjectCard("own:slow", at_once=AT_ONCE), str(diary)), suite)]
+    arms = [arm(Slow(SubjectCard("own:slow", max_concurrency=AT_ONCE), str(diary)), suite)]
     rng = stream("kill", 0)
     seen: list[int] = []
     for life in range(KILLS):

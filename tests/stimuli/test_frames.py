@@ -15,7 +15,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, View
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
-from snellen.core.suite import Showing, Transform
+from snellen.core.suite import Transform, ViewContext
 from snellen.presentation.controls import PICTURES, Grey, Without, control
 from snellen.runs.ask import transform_stream
 from snellen.stimuli.transforms import frames as module
@@ -158,7 +158,7 @@ def test_grey_videos_and_grey_frames(items: list[Item], media: MediaFolder) -> N
 
 def shuffled(items: list[Item], one: Item, media: MediaFolder, *pixels: Transform, seed: int = 0) -> View:
     (condition,) = parse_conditions([PICTURES], "pictures=shuffled")
-    (swap,) = control("shuffled", Showing(condition, items))
+    (swap,) = control("shuffled", ViewContext(condition, items))
     return swap(shown(one.view(), media, *pixels), media, transform_stream(seed, one, swap))
 
 

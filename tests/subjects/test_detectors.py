@@ -83,7 +83,7 @@ class Fixed:
         return self.found
 
 
-CARD = SubjectCard("detector:fixed", accepts=frozenset({"picture"}), reads="views", at_once=1)
+CARD = SubjectCard("detector:fixed", accepts=frozenset({"picture"}), reads="views", max_concurrency=1)
 
 
 def fixed(*found: Found) -> DetectorSubject:

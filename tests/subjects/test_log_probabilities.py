@@ -247,12 +247,12 @@ def test_a_server_s_tokens_are_those_behind_the_border(monkeypatch: pytest.Monke
     pytest.importorskip("openai", reason="needs the extra 'chat'")
     with StubServer(lambda asked: echo(asked.body["prompt"], PIECES)) as server:
         (reply,) = check_subject(lambda: served(monkeypatch, server), [VIEW], media)
-        card = served(monkeypatch, server, "?at_once=7").card
+        card = served(monkeypatch, server, "?max_concurrency=7").card
     assert (reply.text, reply.numbers) == ("-4.000000", (-3.0, -4.0, -5.0))
     assert (reply.model, reply.tokens_in) == ("as served", 6)
     wanted = {"model": "org/model", "prompt": "a red cup. make it blue", "echo": True, "logprobs": 1, "max_tokens": 0}
     assert wanted.items() <= server.asked[0].body.items()
-    assert (card.name, card.at_once, card.reads) == ("logprob:openai-api/near-by/org/model", 7, "views")
+    assert (card.name, card.max_concurrency, card.reads) == ("logprob:openai-api/near-by/org/model", 7, "views")
 
 
 def test_a_server_may_count_the_mark_that_begins_a_text(monkeypatch: pytest.MonkeyPatch) -> None:

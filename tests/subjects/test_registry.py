@@ -53,3 +53,9 @@ def test_errors_name_the_nearest(spec: str, told: str) -> None:
 
 def test_every_example_is_of_a_kind_there_is() -> None:
     assert {example.split(":")[0] for example in EXAMPLES} <= set(SUBJECTS)
+
+
+def test_former_names_of_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEAR_BY_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("NEAR_BY_API_KEY", "none")
+    assert make_subject("logprob:openai-api/near-by/m?at_once=7").card.max_concurrency == 7

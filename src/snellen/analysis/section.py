@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Piece:
+class ReportSection:
     """One titled block of a report: a note, and a table, a figure or both.
 
     `name` makes the file names, so it is unique in a suite: small letters, digits and hyphens. `table` is a pandas

@@ -67,7 +67,7 @@ class RunCard(BaseModel):
     seed: int
     limit: int | None
     arms: list[ArmCard]
-    showing: list[str] = []
+    transforms: list[str] = []
     annotations: dict[str, str] = {}
     made_with: dict[str, str] = {}
 
@@ -247,11 +247,11 @@ def _joined(root: Path, before: RunCard, now: RunCard) -> RunCard:
             )
     fresh = {(arm.subject, arm.condition, arm.repeat) for arm in now.arms}
     kept = [arm for arm in before.arms if (arm.subject, arm.condition, arm.repeat) not in fresh]
-    showing = list(dict.fromkeys([*before.showing, *now.showing]))
+    transforms = list(dict.fromkeys([*before.transforms, *now.transforms]))
     return now.model_copy(
         update={
             "arms": [*kept, *now.arms],
-            "showing": showing,
+            "transforms": transforms,
             "annotations": {**before.annotations, **now.annotations},
         }
     )

@@ -19,10 +19,10 @@ from snellen.core.prompt import Prompt, Reply
 class SubjectCard:
     """What a subject is.
 
-    `settings` is everything that may change its answers, and makes the fingerprint. `accepts` are the kinds of media it
-    can be shown, `max_pictures` how many at most (None: any number). `attributes` describe it for comparisons (family,
-    open or closed, reasoning, supervision, parameters). `at_once` is how many calls may be under way. Who reads `views`
-    (encoders, fakes) is sent no laid-out pictures.
+    `settings` is everything that may change its answers, and makes the fingerprint. `accepts` are the kinds of media
+    it can be shown, `max_pictures` how many at most (None: any number). `attributes` describe it for comparisons
+    (family, open or closed, reasoning, supervision, parameters). `max_concurrency` is how many calls may be under
+    way. Who reads `views` (encoders, fakes) is sent no laid-out pictures.
     """
 
     name: str
@@ -30,7 +30,7 @@ class SubjectCard:
     accepts: frozenset[str] = frozenset({"picture", "video"})
     max_pictures: int | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
-    at_once: int = 16
+    max_concurrency: int = 16
     reads: Literal["parts", "views"] = "parts"
 
     def fingerprint(self) -> str:
@@ -39,7 +39,7 @@ class SubjectCard:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingExample:
     """A view of a train or calibration item under the same condition, with its answer in the item's own terms."""
 
     view: View
@@ -58,7 +58,7 @@ class Subject(typing.Protocol):
         """Why this subject cannot be asked this at all, or None. A reason is `not_applicable`, never wrong."""
         ...
 
-    async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
+    async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
         """The subject after these lessons; most return themselves. Called once a task and condition."""
         ...
 
@@ -96,12 +96,12 @@ class Base:
             return f"takes {self.card.max_pictures} pictures at once, not {count}"
         return None
 
-    async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
+    async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
         """Learn nothing."""
         return typing.cast(Subject, self)
 
 
-def with_lessons(card: SubjectCard, lessons: Sequence[Lesson]) -> SubjectCard:
+def with_lessons(card: SubjectCard, examples: Sequence[TrainingExample]) -> SubjectCard:
     """The card of a subject that learned from these lessons: another fingerprint, the same name."""
-    told = [[lesson.view.item_id, asdict(lesson.view), lesson.answer] for lesson in lessons]
+    told = [[example.view.item_id, asdict(example.view), example.answer] for example in examples]
     return replace(card, settings={**card.settings, "lessons": digest(told, 12)})

@@ -28,13 +28,13 @@ Talk: TypeAlias = Generator[tuple[Prompt, ...], tuple[Reply, ...], dict[str, str
 
 
 class Method(typing.Protocol):
-    """How views become calls. `ask` is pure, so that whoever drives it can replay it from a record."""
+    """How views become calls. `run` is pure, so that whoever drives it can replay it from a record."""
 
-    def together(self, views: Sequence[View]) -> list[tuple[View, ...]]:
+    def group(self, views: Sequence[View]) -> list[tuple[View, ...]]:
         """Which views share a talk. Decided over all views of a task, whatever is already answered."""
         ...
 
-    def ask(self, views: tuple[View, ...]) -> Talk:
+    def run(self, views: tuple[View, ...]) -> Talk:
         """The talk about views that belong together."""
         ...
 
@@ -48,7 +48,7 @@ class Transform(typing.Protocol):
 
 
 @dataclass(frozen=True)
-class Showing:
+class ViewContext:
     """What transforms may need beside the item: the condition, all items of the task, annotation tables."""
 
     condition: Condition
@@ -98,18 +98,18 @@ def _always(item: Item, condition: Condition) -> bool:
 class Task:
     """One kind of question: which axes it knows, and how it is shown, asked, taught and scored.
 
-    `transforms` sees the whole item, since a crop may need a region that the subject must not be told. `lessons` is the
-    split that subjects may learn from. `asks` says whether an item is asked under a condition at all. `split_by` names
-    factors whose levels get rows of their own in the results.
+    `transforms` sees the whole item, since a crop may need a region that the subject must not be told. `train_split`
+    is the split that subjects may learn from. `asks` says whether an item is asked under a condition at all.
+    `split_by` names factors whose levels get rows of their own in the results.
     """
 
     id: str
     kind: AnswerKind
     axes: tuple[str, ...]
-    transforms: Callable[[Item, Showing], tuple[Transform, ...]]
+    transforms: Callable[[Item, ViewContext], tuple[Transform, ...]]
     method: Callable[[Condition], Method]
     protocols: Mapping[str, Protocol]
-    lessons: Split | None = None
+    train_split: Split | None = None
     asks: Callable[[Item, Condition], bool] = _always
     split_by: tuple[str, ...] = ()
 
@@ -221,7 +221,7 @@ class Suite:
     recipes: Mapping[str, Recipe]
     resolve: Callable[[Condition, SubjectCard], Mapping[str, Value]]
     published: Callable[[], Iterable[Mapping[str, Any]]] | None = None
-    pieces: Callable[..., Iterable[Any]] | None = None
+    sections: Callable[..., Iterable[Any]] | None = None
     report_inputs: tuple[str, ...] = ()
 
     @property

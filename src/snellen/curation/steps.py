@@ -19,7 +19,7 @@ from snellen.core.runfolder import is_run, read_responses, read_run_card
 WORK_SUITE, WORK_VERSION = "construction", "1"
 
 
-def work_item(
+def step_item(
     task: str, item_id: str, question: str, query: Sequence[Media], kind: AnswerKind, about: str = "", **told: Any
 ) -> Item:
     """One item of work; `about` is its stimulus and cluster (default: itself). Nothing is right: `answer` is None."""
@@ -61,7 +61,7 @@ class Answered:
         return (held.text or None) if held and held.status == "ok" else None
 
 
-def read_answered(run: Path, itemset: Path | None = None) -> tuple[Answered, ...]:
+def read_step_results(run: Path, itemset: Path | None = None) -> tuple[Answered, ...]:
     """The answers of every subject of a finished run. Raises SnellenError where there is none, or its items changed.
 
     `itemset` says where its items lie, where they are kept beside it and may have moved along.
@@ -78,9 +78,9 @@ def read_answered(run: Path, itemset: Path | None = None) -> tuple[Answered, ...
     return tuple(Answered(author, items, held) for author, held in found.items())
 
 
-def read_one_answered(run: Path) -> Answered:
+def read_step_result(run: Path) -> Answered:
     """The answers of the one subject of a run. Raises SnellenError where several answered."""
-    found = read_answered(run)
+    found = read_step_results(run)
     if len(found) != 1:
         names = ", ".join(one.author for one in found) or "nobody"
         raise SnellenError(f"{run}: {names} answered, one subject is wanted; run the items with one --subject")

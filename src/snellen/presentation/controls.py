@@ -16,7 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media, View
 from snellen.core.media import MediaFolder
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import Showing, Transform
+from snellen.core.suite import Transform, ViewContext
 from snellen.stimuli.transforms.frames import Frames
 
 PICTURES = Axis("pictures", ("original", "none", "grey", "shuffled"), "what is shown in place of the pictures")
@@ -28,14 +28,14 @@ SHEET = Axis(
 )
 
 
-def control(value: Value, showing: Showing) -> tuple[Transform, ...]:
+def control(value: Value, context: ViewContext) -> tuple[Transform, ...]:
     """The transforms of one value of the axis `pictures`. They come last, after pixels and reply frame."""
     if value == "none":
         return (Without(),)
     if value == "grey":
         return (Grey(),)
     if value == "shuffled":
-        return (Shuffled(showing.by_stimulus, showing.pool),)
+        return (Shuffled(context.by_stimulus, context.pool),)
     return ()
 
 

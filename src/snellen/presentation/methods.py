@@ -26,11 +26,11 @@ class OneByOne:
     name: str = "one-by-one"
     version: int = 1
 
-    def together(self, views: Sequence[View]) -> list[tuple[View, ...]]:
+    def group(self, views: Sequence[View]) -> list[tuple[View, ...]]:
         """Every view on its own."""
         return alone(views)
 
-    def ask(self, views: tuple[View, ...]) -> Talk:
+    def run(self, views: tuple[View, ...]) -> Talk:
         """One call."""
         (view,) = views
         (reply,) = yield (Prompt(self.present(view), views),)
@@ -50,7 +50,7 @@ class Sheet:
     name: str = "sheet"
     version: int = 1
 
-    def together(self, views: Sequence[View]) -> list[tuple[View, ...]]:
+    def group(self, views: Sequence[View]) -> list[tuple[View, ...]]:
         """Stimuli in the order of the task, `samples` at a time, with all their questions."""
         place = {stimulus: n for n, stimulus in enumerate(dict.fromkeys(view.stimulus_id for view in views))}
         pages: dict[tuple[int, str], list[View]] = {}
@@ -59,7 +59,7 @@ class Sheet:
             pages.setdefault(page, []).append(view)
         return [tuple(page) for page in pages.values()]
 
-    def ask(self, views: tuple[View, ...]) -> Talk:
+    def run(self, views: tuple[View, ...]) -> Talk:
         """One call; a reply without JSON answers nothing, unless there is one cell only."""
         (reply,) = yield (Prompt(self.present(views), views),)
         answers = read_sheet(views, read_json_objects(reply.text))
@@ -82,11 +82,11 @@ class PerceiveThenClassify:
     name: str = "perceive-then-classify"
     version: int = 1
 
-    def together(self, views: Sequence[View]) -> list[tuple[View, ...]]:
+    def group(self, views: Sequence[View]) -> list[tuple[View, ...]]:
         """Every view on its own."""
         return alone(views)
 
-    def ask(self, views: tuple[View, ...]) -> Talk:
+    def run(self, views: tuple[View, ...]) -> Talk:
         """One call a picture, all at once, then one more."""
         (view,) = views
         pictures = [*(one for demo in view.support for one in demo.media), *view.query]

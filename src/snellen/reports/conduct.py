@@ -79,7 +79,7 @@ def _conduct(run: LoadedRun) -> Conduct:
     facts = (
         ("seed", str(card.seed)),
         ("limit", "" if card.limit is None else f"the first {card.limit} test items a task"),
-        ("changes to what is shown", "; ".join(card.showing)),
+        ("changes to what is shown", "; ".join(card.transforms)),
         ("made with", _plain(card.made_with)),
     )
     return Conduct(

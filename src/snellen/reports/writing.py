@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.section import Piece
+from snellen.analysis.section import ReportSection
 from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.reports import figures
@@ -101,7 +101,9 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
         "factors": [(task, factor, table, _find(drawn, task, factor)) for task, factor, table in factors],
         "compared": list(compared(run, pairs)),
         "left_out": MOST_ARMS if len(grid.lines) > MOST_ARMS else 0,
-        "pieces": [_piece(piece, name, out, full) for piece in run.suite.pieces(run)] if run.suite.pieces else [],
+        "sections": [_section_file(section, name, out, full) for section in run.suite.sections(run)]
+        if run.suite.sections
+        else [],
         "published": printed,
         "asked_published": compare_published,
         "examples": examples(run, thumbs, 6 if full else 2, 60 if full else 8),
@@ -129,13 +131,13 @@ def _find(drawn: Sequence[Drawn], task: str, factor: str) -> Drawn | None:
     return next((one for one in drawn if one.title == f"{task}/{factor}"), None)
 
 
-def _piece(piece: Piece, name: str, out: Path, full: bool) -> dict[str, Any]:
-    file = f"{name}-{slug(piece.name)}"
-    if piece.table is not None:
-        write_frame(out / "tables", file, piece.table)
+def _section_file(section: ReportSection, name: str, out: Path, full: bool) -> dict[str, Any]:
+    file = f"{name}-{slug(section.name)}"
+    if section.table is not None:
+        write_frame(out / "tables", file, section.table)
     drawn = None
-    if piece.figure is not None and (full or not piece.detail):
+    if section.figure is not None and (full or not section.detail):
         with figures.style():
-            figure = piece.figure() if callable(piece.figure) else piece.figure
-            drawn = _drawn(piece.title, figure, out, file)
-    return {"piece": piece, "drawn": drawn, "file": file}
+            figure = section.figure() if callable(section.figure) else section.figure
+            drawn = _drawn(section.title, figure, out, file)
+    return {"section": section, "drawn": drawn, "file": file}

@@ -20,8 +20,8 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Exchange, Response, Status
 from snellen.core.runfolder import ArmCard, RunCard, RunFolder, is_run, open_run, read_responses
 from snellen.core.seeds import stream
-from snellen.core.subject import Lesson, Prepares, Subject
-from snellen.core.suite import Method, Schedule, Showing, Suite, Task, Transform, Trial, everything, settle
+from snellen.core.subject import Prepares, Subject, TrainingExample
+from snellen.core.suite import Method, Schedule, Suite, Task, Transform, Trial, ViewContext, everything, settle
 from snellen.runs.score import primary_score
 from snellen.stimuli.transforms.montage import lay_out
 
@@ -116,7 +116,7 @@ def run_card(plan: Plan) -> RunCard:
         seed=plan.seed,
         limit=plan.limit,
         arms=arms,
-        showing=sorted(_transforms_used(plan)),
+        transforms=sorted(_transforms_used(plan)),
         annotations={name: f"{table.author} {table.hash[:16]}" for name, table in plan.annotations.items()},
         made_with=dict(plan.made_with),
     )
@@ -127,10 +127,10 @@ def _transforms_used(plan: Plan) -> set[str]:
     for task in plan.suite.tasks.values():
         mine = plan.items.task(task.id)
         for arm in plan.arms if mine else ():
-            showing = Showing(settle(arm.condition, plan.suite, arm.subject.card), [], plan.annotations)
-            first = next((item for item in mine if task.asks(item, showing.condition)), None)
+            context = ViewContext(settle(arm.condition, plan.suite, arm.subject.card), [], plan.annotations)
+            first = next((item for item in mine if task.asks(item, context.condition)), None)
             if first is not None and arm.condition.moves() <= set(task.axes):
-                used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, showing)}
+                used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, context)}
     return used
 
 
@@ -212,7 +212,7 @@ async def _ask_all(run: RunFolder, plan: Plan) -> list[Response]:
     responses: list[Response] = []
     prices = {arm.subject.card.fingerprint(): _price(arm.subject) for arm in plan.arms}
     for arm in plan.arms:
-        desk = _Desk(run, plan, arm, asyncio.Semaphore(arm.subject.card.at_once), prices)
+        desk = _Desk(run, plan, arm, asyncio.Semaphore(arm.subject.card.max_concurrency), prices)
         for task in plan.suite.tasks.values():
             responses += await _ask_task(desk, task)
     return responses
@@ -223,12 +223,14 @@ def _price(subject: Subject) -> tuple[float, float]:
     return float(told.get("price_in", 0.0)), float(told.get("price_out", 0.0))
 
 
-def show_items(items: Sequence[Item], showing: Showing, task: Task, seed: int, media: MediaFolder) -> dict[str, View]:
+def show_items(
+    items: Sequence[Item], context: ViewContext, task: Task, seed: int, media: MediaFolder
+) -> dict[str, View]:
     """Items as shown. What a transform draws hangs on seed and stimulus alone, so that arms differ in nothing else."""
     views: dict[str, View] = {}
     for item in items:
         view = item.view()
-        for transform in task.transforms(item, showing):
+        for transform in task.transforms(item, context):
             view = transform(view, media, transform_stream(seed, item, transform))
         views[item.item_id] = view
     return views
@@ -247,16 +249,16 @@ async def _ask_task(desk: _Desk, task: Task) -> list[Response]:
     condition = settle(arm.condition, plan.suite, arm.subject.card)
     asked = [item for item in mine if task.asks(item, condition)]
     tested = [item for item in asked if item.split == "test"][: plan.limit]
-    taught = [item for item in asked if task.lessons and item.split == task.lessons]
-    showing = Showing(condition, mine, plan.annotations)
-    views = show_items([*tested, *taught], showing, task, plan.seed, desk.run.media)
-    lessons = [Lesson(views[item.item_id], item.answer) for item in taught]
+    taught = [item for item in asked if task.train_split and item.split == task.train_split]
+    context = ViewContext(condition, mine, plan.annotations)
+    views = show_items([*tested, *taught], context, task, plan.seed, desk.run.media)
+    examples = [TrainingExample(views[item.item_id], item.answer) for item in taught]
     if isinstance(arm.subject, Prepares):
         shown = [one for view in views.values() for one in view.media()]
         await asyncio.to_thread(arm.subject.prepare, shown, desk.run.media)
-    subject = await arm.subject.learn(lessons, desk.run.media)
+    subject = await arm.subject.fit(examples, desk.run.media)
     method = task.method(condition)
-    trials = [Trial(group) for group in method.together([views[item.item_id] for item in tested])]
+    trials = [Trial(group) for group in method.group([views[item.item_id] for item in tested])]
     schedule, responses = arm.schedule(trials), []
     batch = next(schedule, None)
     while batch is not None:
@@ -279,7 +281,7 @@ async def _ask_trial(desk: _Desk, subject: Subject, method: Method, trial: Trial
     card, arm = subject.card, desk.arm
     fingerprint, condition = card.fingerprint(), str(arm.condition)
     place = f"{fingerprint}/{condition}/{arm.repeat}/{trial.trial_id}"
-    talk, calls = method.ask(trial.views), list[str]()
+    talk, calls = method.run(trial.views), list[str]()
 
     def responses(status: Status, texts: Mapping[str, str | None], reason: str = "") -> list[Response]:
         return [

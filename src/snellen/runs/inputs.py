@@ -9,13 +9,13 @@ from typing import Any
 from snellen.core.annotations import Annotations, read_annotations, read_review
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet
-from snellen.curation.steps import Answered, read_one_answered
+from snellen.curation.steps import Answered, read_step_result
 
 
 def read_input(name: str, path: Path, items: ItemSet) -> Annotations:
     """The table `name` about `items`, from a run folder, a Parquet file or a CSV review."""
     if path.is_dir():
-        return _of_run(name, path, read_one_answered(path), items)
+        return _of_run(name, path, read_step_result(path), items)
     return read_review(path, name, items) if path.suffix == ".csv" else read_annotations(path, items)
 
 

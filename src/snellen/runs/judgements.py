@@ -21,7 +21,7 @@ from snellen.core.response import Response
 from snellen.core.runfolder import is_run
 from snellen.core.seeds import stream
 from snellen.core.suite import Suite
-from snellen.curation.steps import read_answered
+from snellen.curation.steps import read_step_results
 from snellen.runs.score import score
 from snellen.scoring.uncertainty import wilson
 
@@ -55,7 +55,7 @@ def read_verdicts(root: Path, asked: Sequence[Item]) -> Verdicts:
     for place in sorted((root / FOLDER).glob("*/run")):
         if not is_run(place) or not (place / "responses.parquet").is_file():
             continue  # stopped before its tables were written; the same command goes on with it
-        for told in read_answered(place, place.parent / "items"):
+        for told in read_step_results(place, place.parent / "items"):
             for item in told.items.items:
                 held = told.responses.get(item.item_id)
                 if held and held.status == "ok" and wanted.get(item.item_id) == item.question:

@@ -11,7 +11,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import Showing, Suite, Task, settle
+from snellen.core.suite import Suite, Task, ViewContext, settle
 from snellen.runs.ask import Plan, laid_out, show_items
 
 PICTURE_TOKENS, CHARACTERS_A_TOKEN = 1000, 4
@@ -49,13 +49,13 @@ def first_calls(
         tested = [item for item in mine if item.split == "test" and task.asks(item, settled)][:limit]
         if only is not None and only not in {item.item_id for item in tested}:
             continue
-        views = show_items(tested, Showing(settled, mine, annotations or {}), task, seed, media)
+        views = show_items(tested, ViewContext(settled, mine, annotations or {}), task, seed, media)
         method = task.method(settled)
-        for trial in method.together([views[item.item_id] for item in tested]):
+        for trial in method.group([views[item.item_id] for item in tested]):
             ids = tuple(view.item_id for view in trial)
             if only is not None and only not in ids:
                 continue
-            prompts = next(method.ask(trial))
+            prompts = next(method.run(trial))
             for prompt in prompts:
                 yield Call(task.id, ids, laid_out(prompt, media), _goes_on(task, settled, prompts))
 

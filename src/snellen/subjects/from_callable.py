@@ -66,10 +66,10 @@ def wrap(function: AskMe, name: str | None = None) -> Subject:
         name
         or f"py:{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
     )
-    return cast(Subject, Callee(SubjectCard(told, at_once=4, accepts=frozenset({"picture"})), function))
+    return cast(Subject, Callee(SubjectCard(told, max_concurrency=4, accepts=frozenset({"picture"})), function))
 
 
-def make_own(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
+def make_python_subject(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
     """`MODULE:FACTORY`: import the module (the working folder counts), call the factory with the settings.
 
     The factory returns a subject, or a callable from parts to text. Raises SnellenError where it cannot be found or

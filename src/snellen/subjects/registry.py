@@ -19,7 +19,7 @@ SUBJECTS: Registry[SubjectFactory] = Registry(
         "encoder": "snellen.subjects.encoders:make_encoder",
         "fake": "snellen.subjects.fakes:make_fake",
         "logprob": "snellen.subjects.construction_models.factory:make_logprob",
-        "py": "snellen.subjects.from_callable:make_own",
+        "py": "snellen.subjects.from_callable:make_python_subject",
     },
 )
 
@@ -40,6 +40,9 @@ EXAMPLES: Mapping[str, str] = {
     "py:MODULE:FACTORY": "your own callable from parts to text",
 }
 
+FORMER_SETTINGS = {"at_once": "max_concurrency"}
+"""Settings that were renamed: specs with the former name are still read."""
+
 
 def make_subject(spec: str, items: Sequence[Item] = ()) -> Subject:
     """The subject that `spec` names. `items` are for ideal observers alone.
@@ -56,5 +59,5 @@ def make_subject(spec: str, items: Sequence[Item] = ()) -> Subject:
     name, settings = rest, dict[str, str]()
     if kind != "fake" and "?" in rest:  # a fake's constant text may hold any sign
         name, _, told = rest.partition("?")
-        settings = dict(parse_qsl(told, keep_blank_values=True))
+        settings = {FORMER_SETTINGS.get(key, key): value for key, value in parse_qsl(told, keep_blank_values=True)}
     return SUBJECTS.get(kind)(name, settings, items)

@@ -254,7 +254,7 @@ def test_calls_under_way_start_at_twenty_and_fall_where_a_service_says_429() -> 
         server.most = 0
         asyncio.run(many(subject, 20))
         assert server.most <= 16  # a cut by a fifth, held for a while
-    with serving("A", delay=0.05, at_once="3") as (subject, server):
+    with serving("A", delay=0.05, max_concurrency="3") as (subject, server):
         asyncio.run(many(subject, 9))
         assert server.most <= 3
 
@@ -276,7 +276,7 @@ def test_card_and_fingerprint() -> None:
     assert (
         plain
         == card(temperature="0.0")
-        == card(attempts="2", timeout="9", at_once="4", price_in="3", max_pictures="1")
+        == card(attempts="2", timeout="9", max_concurrency="4", price_in="3", max_pictures="1")
         == card(family="llava", reasoning="yes", counterpart="chat:openai/gpt-4o")
     )
     others = [
@@ -294,7 +294,7 @@ def test_card_and_fingerprint() -> None:
     assert {key: held.attributes[key] for key in ("price_in", "price_out")} == {"price_in": "2.5", "price_out": "10"}
     assert held.attributes["reasoning"] == "no"
     assert held.accepts == {"picture"}
-    assert held.at_once == 100
+    assert held.max_concurrency == 100
 
 
 @pytest.mark.parametrize(

@@ -268,7 +268,7 @@ def test_card(models: dict[str, Path], tmp_path: Path) -> None:
     usual = chat(folder).card
     assert usual.name == f"chat:hf/{folder}?max_new_tokens=12&dtype=float32"
     assert usual.accepts == {"picture"}
-    assert usual.at_once == 16
+    assert usual.max_concurrency == 16
     assert usual.attributes == {"provider": "hf", "family": "llava", "price_in": "0", "price_out": "0"}
     assert chat(folder, batch="3", frames="1fps").card.attributes["frames"] == "1fps"
     assert make_subject(f"chat:hf/{folder}?dtype=float32&device=cpu&max_new_tokens=12").card == usual

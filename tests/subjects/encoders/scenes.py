@@ -14,7 +14,7 @@ from snellen.core.item import Demo, Media, Option, ReplySpec, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
-from snellen.core.subject import Lesson
+from snellen.core.subject import TrainingExample
 from snellen.subjects.encoders import EncoderSubject, make_encoder
 
 RED, GREEN, BLUE = (200, 30, 30), (30, 160, 40), (40, 60, 200)
@@ -79,7 +79,7 @@ def declined(who: EncoderSubject, *views: View) -> str | None:
     return who.declines(Prompt(("Look.",), views))
 
 
-def teach(who: EncoderSubject, album: Album, lessons: Sequence[Lesson]) -> EncoderSubject:
-    taught = asyncio.run(who.learn(lessons, album.folder))
+def teach(who: EncoderSubject, album: Album, examples: Sequence[TrainingExample]) -> EncoderSubject:
+    taught = asyncio.run(who.fit(examples, album.folder))
     assert isinstance(taught, EncoderSubject)
     return taught

@@ -15,12 +15,12 @@ from scipy.sparse.csgraph import connected_components
 
 from snellen.core.item import Media, Option, ReplySpec, View
 from snellen.core.seeds import stream
-from snellen.core.subject import Lesson
+from snellen.core.subject import TrainingExample
 from snellen.subjects.encoders.linking import (
     ALL,
     NOTHING,
-    Likeness,
     LinkLesson,
+    Similarity,
     choose,
     exact_key,
     fit_limit,
@@ -49,7 +49,7 @@ def asked(keys: Sequence[str], pictures: int = 3) -> View:
 
 def told(keys: Sequence[str], cosines: Sequence[float], limit: float, place: int = 0) -> str:
     """What three pictures with these cosines (1 and 2, 1 and 3, 2 and 3) are said to be."""
-    return choose(asked(keys), Likeness(3, np.array(cosines)), limit, stream("link", place))
+    return choose(asked(keys), Similarity(3, np.array(cosines)), limit, stream("link", place))
 
 
 def test_by_hand() -> None:
@@ -77,7 +77,7 @@ def test_two_groups_are_no_single_answer() -> None:
 
 
 def test_what_is_linked_at_the_limit_itself() -> None:
-    assert linked_groups(Likeness(2, np.array([0.5])), 0.5) == (0, 0)
+    assert linked_groups(Similarity(2, np.array([0.5])), 0.5) == (0, 0)
 
 
 @given(st.integers(1, 7), st.integers(0, 10**6))
@@ -104,7 +104,7 @@ def test_the_nearest_group_is_the_one_that_agrees_on_most_pairs() -> None:
 
 def test_of_two_linked_pairs_the_one_that_is_surer() -> None:
     """1 and 2 at .9, 3 and 4 at .7; for `3+4` alone, .4 would have to go; for `1+2` alone, .2."""
-    alike = Likeness(4, np.array([0.9, 0, 0, 0, 0, 0.7]))
+    alike = Similarity(4, np.array([0.9, 0, 0, 0, 0, 0.7]))
     assert choose(asked(("none", "3+4", "1+2", "1+3"), 4), alike, 0.5, stream("link")) == "1+2"
 
 
@@ -128,7 +128,7 @@ def test_an_option_with_a_picture_that_is_not_shown_agrees_least() -> None:
 
 def lesson(cosines: Sequence[float], answer: str) -> LinkLesson:
     count = {1: 2, 3: 3}[len(cosines)]
-    return LinkLesson(Likeness(count, np.array(cosines)), answer.isdecimal(), answer)
+    return LinkLesson(Similarity(count, np.array(cosines)), answer.isdecimal(), answer)
 
 
 def test_the_limit_lies_in_the_widest_gap() -> None:
@@ -181,14 +181,14 @@ def test_tight_clusters_are_counted_and_grouped_perfectly(things: list[int], see
     alike = likeness(clusters(seed, things))
     for counts in (True, False):
         keys = [exact_key(one, counts) for one in taught]
-        lessons = [
+        examples = [
             LinkLesson(likeness(clusters(seed + n, one)), counts, str(key))
             for n, (one, key) in enumerate(zip(taught, keys, strict=True), 1)
         ]
         answer = exact_key(things, counts)
         offered = COUNTS if counts else ("none", "1+2", "1+3", "2+4", "1+2+3", "1+2+3+4", "3+4", "1+4", "2+3",
                                          "1+2+4", "1+3+4", "2+3+4")  # fmt: skip
-        said = choose(asked(offered, len(things)), alike, fit_limit(lessons), stream("link", seed))
+        said = choose(asked(offered, len(things)), alike, fit_limit(examples), stream("link", seed))
         if answer is None:
             groups = [[n for n, one in enumerate(things, 1) if one == thing] for thing in set(things)]
             assert said in {"+".join(map(str, group)) for group in groups}, "one of the two pairs"
@@ -231,10 +231,10 @@ TAUGHT = [((RED, RED, RED), "1", "1+2"), ((RED, RED, BLUE), "2", "1+2"), ((RED, 
 
 @pytest.mark.parametrize("readout", ["auto", "probe", "prototype", "knn", "text"])
 def test_colours_are_counted_and_grouped(album: Album, readout: str) -> None:
-    counting = [Lesson(trio(album, shown, COUNTS[:3]), int(count)) for shown, count, _ in TAUGHT]
-    grouping = [Lesson(trio(album, shown, GROUPS), key) for shown, _, key in TAUGHT[1:]]
+    counting = [TrainingExample(trio(album, shown, COUNTS[:3]), int(count)) for shown, count, _ in TAUGHT]
+    grouping = [TrainingExample(trio(album, shown, GROUPS), key) for shown, _, key in TAUGHT[1:]]
     who = teach(subject("colour-histogram", readout=readout), album, [*counting, *grouping])
-    assert who.taught == {}, "no probe is fitted on what it never answers"
+    assert who.fitted == {}, "no probe is fitted on what it never answers"
     for shown, count, key in (
         ((GREEN, BLUE, GREEN), "2", "1 and 3"),
         ((BLUE, GREEN, GREEN), "2", "2 and 3"),
@@ -249,8 +249,8 @@ def test_colours_are_counted_and_grouped(album: Album, readout: str) -> None:
 
 
 def test_one_limit_a_question_where_its_lessons_vary(album: Album) -> None:
-    varied = [Lesson(trio(album, shown, COUNTS[:3], "Varied?"), int(count)) for shown, count, _ in TAUGHT]
-    always = [Lesson(trio(album, TAUGHT[2][0], COUNTS[:3], "Always three?"), 3)]
+    varied = [TrainingExample(trio(album, shown, COUNTS[:3], "Varied?"), int(count)) for shown, count, _ in TAUGHT]
+    always = [TrainingExample(trio(album, TAUGHT[2][0], COUNTS[:3], "Always three?"), 3)]
     who = teach(subject("colour-histogram"), album, [*varied, *always])
     assert set(who.limits) == {"Varied?", ""}
     told = replace(who, limits={"Varied?": ALL, "": NOTHING})
@@ -263,7 +263,7 @@ def test_without_lessons_it_declines(album: Album) -> None:
     reason = "no lessons to learn from how alike pictures of the same thing are"
     assert declined(subject("colour-histogram"), view) == reason
     compared = [
-        Lesson(album.view([album.add("disc", RED), album.add("bar", colour)], kind="true_false"), answer)
+        TrainingExample(album.view([album.add("disc", RED), album.add("bar", colour)], kind="true_false"), answer)
         for colour, answer in ((RED, "true"), (BLUE, "false"))
     ]
     assert declined(teach(subject("colour-histogram"), album, compared), view) == reason, "another kind of lesson"

@@ -15,7 +15,7 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.core.item import Demo, Media, Option, ReplySpec, View
 from snellen.core.prompt import Prompt
-from snellen.core.subject import Lesson, Subject
+from snellen.core.subject import Subject, TrainingExample
 from snellen.subjects.encoders import EncoderSubject, make_encoder
 from snellen.subjects.encoders.encoder import Floats, TextSide
 from snellen.subjects.encoders.plain import ColourHistogram
@@ -39,9 +39,9 @@ def support(album: Album, shapes: Sequence[str] = SHAPES) -> list[Demo]:
     ]
 
 
-def lessons(album: Album, question: str = "Which colour?") -> list[Lesson]:
+def lessons(album: Album, question: str = "Which colour?") -> list[TrainingExample]:
     return [
-        Lesson(album.view([album.add(shape, colour, at=(70, 55))], OPTIONS, question=question), key)
+        TrainingExample(album.view([album.add(shape, colour, at=(70, 55))], OPTIONS, question=question), key)
         for shape in SHAPES
         for key, colour in COLOURS.items()
     ]
@@ -91,8 +91,10 @@ def test_probe_numbers_are_probabilities_in_the_order_offered(album: Album) -> N
 def test_a_sheet_of_several_questions(album: Album) -> None:
     shapes = tuple(Option(shape, shape) for shape in SHAPES)
     pictures = {(s, k): album.add(s, c) for s in SHAPES for k, c in COLOURS.items()}
-    both = [Lesson(album.view([p], OPTIONS), key) for (_, key), p in pictures.items()]
-    both += [Lesson(album.view([p], shapes, question="Which shape?"), shape) for (shape, _), p in pictures.items()]
+    both = [TrainingExample(album.view([p], OPTIONS), key) for (_, key), p in pictures.items()]
+    both += [
+        TrainingExample(album.view([p], shapes, question="Which shape?"), shape) for (shape, _), p in pictures.items()
+    ]
     taught = teach(subject("hog", readout="prototype"), album, both)
     asked = [("disc", "red"), ("triangle", "blue")]
     views = []
@@ -112,8 +114,8 @@ def pair(album: Album, shape: str, colours: tuple[str, str], question: str = "Sa
 def test_pairs_are_told_apart_by_a_threshold(album: Album) -> None:
     taught_pairs = [("disc", ("red", "red")), ("square", ("green", "green")), ("disc", ("red", "blue"))]
     taught_pairs.append(("square", ("blue", "green")))
-    same = [Lesson(pair(album, s, c), "true" if c[0] == c[1] else "false") for s, c in taught_pairs]
-    apart = [Lesson(pair(album, s, c, "Different?"), c[0] != c[1]) for s, c in taught_pairs]
+    same = [TrainingExample(pair(album, s, c), "true" if c[0] == c[1] else "false") for s, c in taught_pairs]
+    apart = [TrainingExample(pair(album, s, c, "Different?"), c[0] != c[1]) for s, c in taught_pairs]
     taught = teach(subject("colour-histogram"), album, same + apart)
     alike, unlike = ("triangle", ("blue", "blue")), ("triangle", ("red", "green"))
     for question, answers in (("Same colour?", "TF"), ("Different?", "FT"), ("Never taught?", None)):
@@ -174,7 +176,7 @@ def test_colours_are_told_by_regression(album: Album) -> None:
     def view(green: int) -> View:
         return album.view([album.add("square", (40, green, 60))], kind="colour", question="What colour?")
 
-    told = [Lesson(view(green), (40, green, 60)) for green in range(60, 240, 15)]
+    told = [TrainingExample(view(green), (40, green, 60)) for green in range(60, 240, 15)]
     new = view(130)
     assert declined(subject("colour-histogram"), new) == "no lessons on this question to tell colours by"
     who = teach(subject("colour-histogram"), album, told)
@@ -185,7 +187,7 @@ def test_colours_are_told_by_regression(album: Album) -> None:
     assert reply.numbers == pytest.approx((red, green, blue), abs=0.5)
     assert declined(who, album.view(new.query, kind="colour", question="Which one?")) is not None
     assert declined(teach(subject("hog", readout="knn"), album, told), new) is not None
-    bright = [Lesson(view(240), (255, 255, 255)), Lesson(view(60), (0, 0, 0))]
+    bright = [TrainingExample(view(240), (255, 255, 255)), TrainingExample(view(60), (0, 0, 0))]
     assert max(json.loads(ask(teach(subject("colour-histogram"), album, bright), album, view(255)).text)) <= 255
 
 
@@ -211,7 +213,7 @@ def test_what_cannot_be_answered_is_declined(album: Album) -> None:
 def test_card_and_fingerprint(album: Album) -> None:
     plain = subject("colour-histogram")
     assert plain.card.name == "encoder:colour-histogram"
-    assert plain.card.at_once == 1
+    assert plain.card.max_concurrency == 1
     assert plain.card.attributes["supervision"] == "none"
     others = [subject("hog"), subject("colour-histogram", readout="knn"), subject("colour-histogram", C="3")]
     taught = [teach(plain, album, some) for some in (lessons(album), lessons(album)[1:])]
@@ -226,11 +228,11 @@ def test_learning_leaves_the_untaught_as_it_was_and_can_be_pickled(album: Album)
     untaught: Subject = subject("colour-histogram")
     taught = teach(subject("colour-histogram"), album, lessons(album))
     assert isinstance(untaught, EncoderSubject)
-    assert untaught.taught == {}
+    assert untaught.fitted == {}
     view = album.view([album.add("bar", GREEN)], OPTIONS)
     assert ask(pickle.loads(pickle.dumps(taught)), album, view) == ask(taught, album, view)
     assert teach(untaught, album, []) is untaught
-    blank = Lesson(album.view([], OPTIONS), "red")
+    blank = TrainingExample(album.view([], OPTIONS), "red")
     assert declined(teach(untaught, album, [blank]), view) is not None
 
 

@@ -17,7 +17,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
 from snellen.core.subject import Subject
-from snellen.core.suite import Method, Showing
+from snellen.core.suite import Method, ViewContext
 from snellen.presentation.controls import Grey, Lettered, Shuffled, Without
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify
 from snellen.scoring.answers import read_answer
@@ -127,7 +127,7 @@ async def _share(subject: Subject, items: Sequence[Item], media: MediaFolder, ch
 
 
 async def _talk(subject: Subject, method: Method, view: View, media: MediaFolder, place: str) -> str:
-    talk, step = method.ask((view,)), 0
+    talk, step = method.run((view,)), 0
     prompts = next(talk)
     while True:
         replies = []
@@ -220,7 +220,7 @@ def test_without_pictures_nothing_is_known(
 def test_of_shuffled_pictures_the_shown_one_is_told(media: MediaFolder) -> None:
     oracle = make_fake("oracle", {}, ITEMS)
     items = needing("colour", "colour")
-    (told,) = [Showing(None, items)]  # type: ignore[arg-type]
+    (told,) = [ViewContext(None, items)]  # type: ignore[arg-type]
     shuffled = Shuffled(told.by_stimulus, told.pool)
     right = []
     for one in items:

@@ -19,7 +19,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
 from snellen.core.subject import Subject
-from snellen.core.suite import Showing
+from snellen.core.suite import ViewContext
 from snellen.presentation.controls import Grey, Shuffled, Without
 from snellen.scoring.answers import read_answer
 from snellen.subjects.fakes import make_fake
@@ -185,8 +185,8 @@ def test_who_misses_nothing_is_always_right(things: list[int], question: str, ma
 def test_of_shuffled_pictures_the_truth_of_the_shown_ones_is_told() -> None:
     first = linked("count", "AAB", [RED_CUBE, BLUE_CUBE])
     second = linked("count", "ABC", [RED_CUBE, BLUE_CUBE, RED_BALL], name="f")
-    showing = Showing(None, [first, second])  # type: ignore[arg-type]
-    view = Shuffled(showing.by_stimulus, showing.pool)(first.view(), NOWHERE, stream("shuffled"))
+    context = ViewContext(None, [first, second])  # type: ignore[arg-type]
+    view = Shuffled(context.by_stimulus, context.pool)(first.view(), NOWHERE, stream("shuffled"))
     assert {one.sha256 for one in view.query} == {one.sha256 for one in second.query}
     assert says(make_fake("oracle", {}, [first, second]), view, 3)
 

@@ -13,7 +13,7 @@ from snellen.core.itemset import ItemSet, ItemSetCard
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.balance import balances, hue, imbalance, level, pieces
+from snellen.suites.ava_bench.balance import balances, hue, imbalance, level, sections
 from snellen.suites.ava_bench.generated import recipe
 from snellen.suites.ava_bench.items import COMPOSITES, COUNT_RANGES
 from tests.suites.ava_bench.fixtures import shown
@@ -37,7 +37,7 @@ def table(items: list[Item]) -> dict[str, list[str]]:
         suite="ava-bench", version="1", source="made", recipe={}, recipe_hash="", content_hash="", items=len(items),
         counts={},
     )  # fmt: skip
-    found = list(pieces(Told(ItemSet(Path(), card, tuple(items), MediaFolder(Path())))))  # type: ignore[arg-type]
+    found = list(sections(Told(ItemSet(Path(), card, tuple(items), MediaFolder(Path())))))  # type: ignore[arg-type]
     if not found:
         return {}
     return {f"{row[0]} {row[1]}": [str(cell) for cell in row[2:]] for row in found[0].table.to_numpy().tolist()}

@@ -11,7 +11,7 @@ from snellen.core.condition import parse_conditions
 from snellen.core.item import View
 from snellen.core.media import MediaFolder
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import Showing, Suite, SuiteCard, settle
+from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.suites.ava_bench.crops import Cut
 from snellen.suites.ava_bench.tasks import AXES, LOOKED_INTO, TASK_BY_NAME, resolve
 from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, one_of_each
@@ -28,7 +28,7 @@ def views(media: MediaFolder, who: str, told: str = "vanilla") -> dict[str, View
     point, found = settle(point, SUITE, SubjectCard(who)), {}
     for task, item in one_of_each(picture=media.add_picture(Image.fromarray(pixels))).items():
         found[task] = item.view()
-        for transform in TASK_BY_NAME[task].transforms(item, Showing(point, [item])):
+        for transform in TASK_BY_NAME[task].transforms(item, ViewContext(point, [item])):
             found[task] = transform(found[task], media, np.random.default_rng(0))
     return found
 

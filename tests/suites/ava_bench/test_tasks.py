@@ -16,7 +16,7 @@ from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import Showing, Suite, SuiteCard, settle
+from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.runs.ask import Plan, ask
 from snellen.runs.score import score
 from snellen.subjects.fakes import make_fake
@@ -42,7 +42,7 @@ def said(item: Item, media: MediaFolder, condition: str, name: str = "own:x") ->
     (point,) = parse_conditions(AXES, condition)
     point = settle(point, SUITE, SubjectCard(name))
     view = item.view()
-    for transform in TASK_BY_NAME[item.task].transforms(item, Showing(point, [item])):
+    for transform in TASK_BY_NAME[item.task].transforms(item, ViewContext(point, [item])):
         view = transform(view, media, np.random.default_rng(0))
     shown, words = presented(point)(view)
     assert isinstance(shown, Media)
@@ -106,7 +106,7 @@ def test_which_pictures_are_square_and_which_have_boxes(tmp_path: Path) -> None:
     square, boxed = set[str](), set[str]()
     for name, item in one_of_each(picture=picture(media, 1)).items():
         view = item.view()
-        for transform in TASK_BY_NAME[name].transforms(item, Showing(point, [item])):
+        for transform in TASK_BY_NAME[name].transforms(item, ViewContext(point, [item])):
             view = transform(view, media, np.random.default_rng(0))
         (drawn,) = view.query
         pixels = np.array(media.open(drawn)).reshape(-1, 3)

@@ -12,7 +12,7 @@ from snellen.core.item import Item, Media, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
-from snellen.core.suite import BuildOptions, Showing, Task
+from snellen.core.suite import BuildOptions, Task, ViewContext
 from snellen.stimuli.scenes import composite
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE
@@ -51,7 +51,7 @@ def shown(items: Iterable[Item], **condition: int | str) -> list[View]:
     for item in held:
         view = item.view()
         task: Task = SUITE.tasks[item.task]
-        for transform in task.transforms(item, Showing(point, [one for one in held if one.task == item.task])):
+        for transform in task.transforms(item, ViewContext(point, [one for one in held if one.task == item.task])):
             view = transform(view, NOWHERE, stream("shown", item.item_id))
         views.append(view)
     return views

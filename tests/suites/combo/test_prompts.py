@@ -29,7 +29,7 @@ def _sent(items: Sequence[Item], **condition: int | str) -> list[Prompt]:
     """Every first call about these items of one task."""
     (point,) = parse_conditions(SUITE.axes, ",".join(f"{name}={value}" for name, value in condition.items()))
     method = SUITE.tasks[items[0].task].method(settle(point, SUITE, make_fake("oracle", {}, ()).card))
-    return [prompt for views in method.together(shown(items, **condition)) for prompt in next(method.ask(views))]
+    return [prompt for views in method.group(shown(items, **condition)) for prompt in next(method.run(views))]
 
 
 def _text(parts: Sequence[Part]) -> str:
@@ -204,7 +204,7 @@ def test_perceive_then_classify_describes_nine_pictures_then_classifies_in_words
     (point,) = parse_conditions(SUITE.axes, "method=perceive-then-classify")
     method = SUITE.tasks[item.task].method(point)
     (view,) = shown([item], method="perceive-then-classify")
-    talk = method.ask((view,))
+    talk = method.run((view,))
     asked = next(talk)
     assert len(asked) == 9
     assert all(len(_pictures(prompt.parts)) == 1 for prompt in asked)

@@ -17,7 +17,7 @@ from snellen.core.item import Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import Showing, settle
+from snellen.core.suite import ViewContext, settle
 from snellen.exam import run
 from snellen.runs.inputs import read_input
 from snellen.runs.preview import Call, first_calls
@@ -161,7 +161,7 @@ def test_a_table_with_holes_is_refused(small: ItemSet, tmp_path: Path) -> None:
     table = Annotations("boxes", "someone", small.card.content_hash, {item.item_id: {}})
     media = MediaFolder(tmp_path / "shown", small.media)
     with pytest.raises(SnellenError, match="has nothing on picture"):
-        zoom(item, Showing(point, [item], {"boxes": table}))(item.view(), media, np.random.default_rng(0))
+        zoom(item, ViewContext(point, [item], {"boxes": table}))(item.view(), media, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

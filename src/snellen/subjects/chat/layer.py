@@ -32,7 +32,7 @@ def open_model(name: str, settings: ChatSettings) -> Model:
         from inspect_ai.util import AdaptiveConcurrency
     except ImportError as error:
         raise SnellenError(f"chat subjects need inspect_ai ({error}); pip install 'snellen[chat]'") from error
-    limit = AdaptiveConcurrency(min=1, start=min(START_AT_ONCE, settings.at_once), max=settings.at_once)
+    limit = AdaptiveConcurrency(min=1, start=min(START_AT_ONCE, settings.max_concurrency), max=settings.max_concurrency)
     config = GenerateConfig(
         **settings.answering(), max_retries=0, attempt_timeout=settings.timeout, adaptive_connections=limit, cache=False
     )

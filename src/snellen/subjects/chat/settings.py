@@ -26,10 +26,10 @@ class ChatSettings:
     """How a chat model is asked.
 
     `temperature`, `max_tokens`, `seed`, `top_p` and `reasoning_effort` may change answers; None leaves one to the
-    service. `attempts` is tries a call, `timeout` seconds an attempt, `at_once` the most calls under way. `price_in`
-    and `price_out` are money per million tokens, told by the user, never guessed. `accepts` None: what the provider
-    takes. `family`, `reasoning` and `counterpart` (`TOLD`) only describe the subject, for comparisons in reports: the
-    counterpart is the name of a subject of the same run that does not reason.
+    service. `attempts` is tries a call, `timeout` seconds an attempt, `max_concurrency` the most calls under way.
+    `price_in` and `price_out` are money per million tokens, told by the user, never guessed. `accepts` None: what the
+    provider takes. `family`, `reasoning` and `counterpart` (`TOLD`) only describe the subject, for comparisons in
+    reports: the counterpart is the name of a subject of the same run that does not reason.
     """
 
     temperature: float | None = 0.0
@@ -39,7 +39,7 @@ class ChatSettings:
     reasoning_effort: str | None = None
     attempts: int = 5
     timeout: int = 120
-    at_once: int = 100
+    max_concurrency: int = 100
     price_in: float | None = None
     price_out: float | None = None
     max_pictures: int | None = None
@@ -183,7 +183,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "reasoning_effort": _one_of(*_EFFORTS),
     "attempts": _whole(1, 100),
     "timeout": _whole(1, 600),
-    "at_once": _whole(1, 10_000),
+    "max_concurrency": _whole(1, 10_000),
     "price_in": _number(0, 1e9),
     "price_out": _number(0, 1e9),
     "max_pictures": _whole(0, 10**6),

@@ -79,7 +79,7 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
         accepts=accepts,
         max_pictures=held.max_pictures,
         attributes=attributes,
-        at_once=held.at_once,
+        max_concurrency=held.max_concurrency,
     )
     return ChatSubject(card, model, held)
 

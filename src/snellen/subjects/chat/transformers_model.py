@@ -96,7 +96,7 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
         accepts=settings.accepts,
         max_pictures=settings.max_pictures,
         attributes=attributes | ({"frames": settings.frames} if settings.frames else {}),
-        at_once=2 * settings.batch,  # one batch in the model, one gathering
+        max_concurrency=2 * settings.batch,  # one batch in the model, one gathering
     )
 
     def work(jobs: Sequence[Asked]) -> list[Reply | Exception]:

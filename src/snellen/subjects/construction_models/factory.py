@@ -55,11 +55,11 @@ def make_logprob(name: str, settings: Mapping[str, str], items: Sequence[Item] =
         raise SnellenError(f"no log-probabilities from {name!r}; write logprob: and one of {', '.join(LOGPROBS)}")
     if "paper_off_by_one" in settings:
         raise SnellenError(f"{who}: paper_off_by_one leaves a token out, which no server does; use logprob:hf/")
-    read = _Settings(who, settings, ("attempts", "timeout", "at_once"))
-    attempts, at_once = read.whole("attempts", 1, 100, 5), read.whole("at_once", 1, 1000, 4)
+    read = _Settings(who, settings, ("attempts", "timeout", "max_concurrency"))
+    attempts, max_concurrency = read.whole("attempts", 1, 100, 5), read.whole("max_concurrency", 1, 1000, 4)
     client = open_client(who, service, read.whole("timeout", 1, 3600, 120))
     held = {"logprob": "openai-api", "version": 1, "model": name}
-    card = replace(_card(who, {}, held, accepts=frozenset()), at_once=at_once)
+    card = replace(_card(who, {}, held, accepts=frozenset()), max_concurrency=max_concurrency)
     return ServedLogProb(card, client, told, attempts)
 
 
@@ -119,7 +119,7 @@ def _card(who: str, settings: Mapping[str, str], held: Mapping[str, Any], accept
     """One call at a time: a big model keeps the whole device busy by itself."""
     told = [f"{key}={settings[key]}" for key in sorted(settings) if key != "device"]
     name = who + ("?" + "&".join(told) if told else "")
-    return SubjectCard(name, dict(held), accepts, at_once=1, reads="views", attributes={"family": "tool"})
+    return SubjectCard(name, dict(held), accepts, max_concurrency=1, reads="views", attributes={"family": "tool"})
 
 
 class _Settings:

@@ -69,7 +69,7 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
         settings={**encoder.settings, "readout": readout, "k": k, "C": c, "readouts": 1},
         accepts=frozenset({"picture"}),
         attributes=encoder.attributes,
-        at_once=1,
+        max_concurrency=1,
     )
     return EncoderSubject(encoder, card, readout, k, c)
 

@@ -40,7 +40,7 @@ def links(view: View) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Likeness:
+class Similarity:
     """How alike pictures are: the cosine of each two, in the order of `pairs`."""
 
     count: int
@@ -52,13 +52,13 @@ class Likeness:
         return list(combinations(range(self.count), 2))
 
 
-def likeness(features: ArrayLike) -> Likeness:
+def likeness(features: ArrayLike) -> Similarity:
     """Of features (n, d), one row a picture; n * (n - 1) / 2 cosines."""
     rows = unit(features)
-    return Likeness(len(rows), np.asarray((rows @ rows.T)[np.triu_indices(len(rows), 1)], dtype=np.float64))
+    return Similarity(len(rows), np.asarray((rows @ rows.T)[np.triu_indices(len(rows), 1)], dtype=np.float64))
 
 
-def linked_groups(alike: Likeness, limit: float) -> tuple[int, ...]:
+def linked_groups(alike: Similarity, limit: float) -> tuple[int, ...]:
     """The group of each picture: pictures with a cosine of at least `limit` share one, and so do their groups."""
     groups = list(range(alike.count))
     for (first, second), cosine in zip(alike.pairs, alike.cosines, strict=True):
@@ -79,7 +79,7 @@ def exact_key(groups: Sequence[int], counts: bool) -> str | None:
     return (several or [NONE])[0] if len(several) < 2 else None
 
 
-def choose(view: View, alike: Likeness, limit: float, rng: np.random.Generator) -> str:
+def choose(view: View, alike: Similarity, limit: float, rng: np.random.Generator) -> str:
     """The offered key that the linked groups amount to, or else the one nearest to it; equally near ones are drawn.
 
     Of counts the nearest is the one that differs least. Of groups it is the one that agrees with what is linked on most
@@ -101,7 +101,7 @@ def _pairs(key: str) -> set[Pair]:
     return set() if key == NONE else set(combinations(sorted(int(number) - 1 for number in key.split("+")), 2))
 
 
-def _deficit(wanted: set[Pair], alike: Likeness, limit: float) -> float:
+def _deficit(wanted: set[Pair], alike: Similarity, limit: float) -> float:
     """By how much cosines lie on the wrong side of the limit for exactly these pairs to be linked, in sum."""
     sides = [
         limit - cosine if pair in wanted else cosine - limit
@@ -114,33 +114,33 @@ def _deficit(wanted: set[Pair], alike: Likeness, limit: float) -> float:
 class LinkLesson:
     """Pictures by their likeness, whether they are to be counted or grouped, and the right option key."""
 
-    alike: Likeness
+    alike: Similarity
     counts: bool
     answer: str
 
 
-def fit_limit(lessons: Sequence[LinkLesson]) -> float:
+def fit_limit(examples: Sequence[LinkLesson]) -> float:
     """The limit at which most lessons come out exactly right.
 
     Limits lie halfway between neighbouring cosines of all lessons, or beyond them all (`ALL`, `NOTHING`); of equally
     good ones the one in the widest gap is taken, then the lowest, as `fit_threshold` does. Raises ValueError for no
     lessons.
     """
-    if not lessons:
+    if not examples:
         raise ValueError("no lessons to fit a limit on")
-    levels = np.unique(np.concatenate([lesson.alike.cosines for lesson in lessons]))
+    levels = np.unique(np.concatenate([example.alike.cosines for example in examples]))
     limits = np.concatenate([[ALL], (levels[:-1] + levels[1:]) / 2, [NOTHING]])
     gaps = np.concatenate([[0.0], np.diff(levels), [0.0]])
-    right = np.sum([_right_at(lesson, limits) for lesson in lessons], axis=0)
+    right = np.sum([_right_at(example, limits) for example in examples], axis=0)
     return float(limits[np.lexsort((limits, -gaps, -right))[0]])
 
 
-def _right_at(lesson: LinkLesson, limits: Doubles) -> Doubles:
+def _right_at(example: LinkLesson, limits: Doubles) -> Doubles:
     """1.0 at each of the limits (m,) where the lesson comes out right, else 0.0.
 
     What is linked changes only at the lesson's own cosines, so that it is worked out once between each two of them.
     """
-    own = np.unique(lesson.alike.cosines)
+    own = np.unique(example.alike.cosines)
     steps: Iterable[float] = (*own, NOTHING)
-    right = [exact_key(linked_groups(lesson.alike, step), lesson.counts) == lesson.answer for step in steps]
+    right = [exact_key(linked_groups(example.alike, step), example.counts) == example.answer for step in steps]
     return np.asarray(right, dtype=np.float64)[np.searchsorted(own, limits)]

@@ -17,7 +17,7 @@ from snellen.core.item import Media, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
-from snellen.core.subject import Lesson, Subject, SubjectCard, with_lessons
+from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_lessons
 from snellen.subjects.encoders.encoder import Encoder, Floats, TextSide, encode
 from snellen.subjects.encoders.linking import LinkLesson, choose, fit_limit, likeness, links
 from snellen.subjects.encoders.readouts import (
@@ -53,7 +53,7 @@ class _Declined(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Taught:
+class FittedReadout:
     """Lessons on one question as features (n, d) with answers, and the probe fitted on them where one is wanted."""
 
     features: Doubles
@@ -75,7 +75,7 @@ class EncoderSubject:
     readout: str = "auto"
     k: int = DEFAULT_K
     c: float = DEFAULT_C
-    taught: Mapping[str, Taught] = field(default_factory=dict)
+    fitted: Mapping[str, FittedReadout] = field(default_factory=dict)
     colours: Mapping[str, Regression] = field(default_factory=dict)
     thresholds: Mapping[str, Threshold] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -106,8 +106,8 @@ class EncoderSubject:
             if self._limit(view) is None:
                 raise _Declined("no lessons to learn from how alike pictures of the same thing are")
             return "links"
-        if self.readout != "text" and (taught := self.taught.get(view.question)) is not None:
-            if not set(offered) & set(taught.answers):
+        if self.readout != "text" and (fitted := self.fitted.get(view.question)) is not None:
+            if not set(offered) & set(fitted.answers):
                 raise _Declined("the lessons for this question never had one of the options offered as their answer")
             return "lessons"
         return self._text_way(view, "text")
@@ -142,31 +142,31 @@ class EncoderSubject:
         if pictures:
             encode(self.encoder, pictures, folder)
 
-    async def learn(self, lessons: Sequence[Lesson], media: MediaFolder) -> Subject:
+    async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
         """The subject with readouts fitted on these lessons, one for each distinct question."""
-        return await asyncio.to_thread(self._learned, lessons, media) if lessons else self
+        return await asyncio.to_thread(self._learned, examples, media) if examples else self
 
-    def _learned(self, lessons: Sequence[Lesson], media: MediaFolder) -> EncoderSubject:
-        fitted = [lesson for lesson in lessons if _teaches(lesson.view)]
-        seen = self._look([lesson.view for lesson in fitted], media, query_only=True)
-        pairs = [lesson for lesson in fitted if compares(lesson.view)]
-        linking = [lesson for lesson in fitted if links(lesson.view)]
-        coloured = [lesson for lesson in fitted if lesson.view.reply.kind == "colour"]
-        others = [lesson for lesson in fitted if not links(lesson.view) and lesson.view.reply.offered]
+    def _learned(self, examples: Sequence[TrainingExample], media: MediaFolder) -> EncoderSubject:
+        fitted = [example for example in examples if _teaches(example.view)]
+        seen = self._look([example.view for example in fitted], media, query_only=True)
+        pairs = [example for example in fitted if compares(example.view)]
+        linking = [example for example in fitted if links(example.view)]
+        coloured = [example for example in fitted if example.view.reply.kind == "colour"]
+        others = [example for example in fitted if not links(example.view) and example.view.reply.offered]
         return replace(
             self,
-            card=with_lessons(self.card, lessons),
-            taught={q: self._teach(some, seen) for q, some in _by_question(others).items()},
+            card=with_lessons(self.card, examples),
+            fitted={q: self._teach(some, seen) for q, some in _by_question(others).items()},
             colours={q: _regression(some, seen) for q, some in _by_question(coloured).items()},
             thresholds=_thresholds(pairs, seen),
             limits=_limits(linking, seen),
         )
 
-    def _teach(self, lessons: Sequence[Lesson], seen: Seen) -> Taught:
-        features = np.stack([_query(lesson.view, seen) for lesson in lessons])
-        answers = tuple(_key(lesson.answer) for lesson in lessons)
+    def _teach(self, examples: Sequence[TrainingExample], seen: Seen) -> FittedReadout:
+        features = np.stack([_query(example.view, seen) for example in examples])
+        answers = tuple(_key(example.answer) for example in examples)
         wanted = self.readout in ("auto", "probe")
-        return Taught(features, answers, fit_probe(features, answers, self.c) if wanted else None)
+        return FittedReadout(features, answers, fit_probe(features, answers, self.c) if wanted else None)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """One call. `numbers`: view after view, each option's score in the order offered, similarities, or a colour."""
@@ -204,11 +204,11 @@ class EncoderSubject:
             examples = np.stack([_mean(demo.media, seen) for demo in shown])
             scores = self._nearest(_query(view, seen), examples, [demo.answer for demo in shown], keys)
         elif way == "lessons":
-            taught, query = self.taught[view.question], _query(view, seen)
-            if taught.probe is not None:
-                scores = taught.probe.scores(query, keys)
+            fitted, query = self.fitted[view.question], _query(view, seen)
+            if fitted.probe is not None:
+                scores = fitted.probe.scores(query, keys)
             else:
-                scores = self._nearest(query, taught.features, taught.answers, keys)
+                scores = self._nearest(query, fitted.features, fitted.answers, keys)
         else:
             scores = self._match(view, seen, way)
         return pick(scores, keys, rng), [float(score) for score in scores]
@@ -251,51 +251,53 @@ def _teaches(view: View) -> bool:
     return pictures and bool(view.reply.offered or view.reply.kind == "colour") and not supported(view)
 
 
-def _by_question(lessons: Iterable[Lesson]) -> dict[str, list[Lesson]]:
-    held: dict[str, list[Lesson]] = {}
-    for lesson in lessons:
-        held.setdefault(lesson.view.question, []).append(lesson)
+def _by_question(examples: Iterable[TrainingExample]) -> dict[str, list[TrainingExample]]:
+    held: dict[str, list[TrainingExample]] = {}
+    for example in examples:
+        held.setdefault(example.view.question, []).append(example)
     return held
 
 
-def _by_varied_question(lessons: Iterable[Lesson]) -> dict[str, list[Lesson]]:
+def _by_varied_question(examples: Iterable[TrainingExample]) -> dict[str, list[TrainingExample]]:
     """As `_by_question`, but only questions whose lessons have different answers."""
-    asked = _by_question(lessons).items()
-    return {q: some for q, some in asked if len({_key(lesson.answer) for lesson in some}) > 1}
+    asked = _by_question(examples).items()
+    return {q: some for q, some in asked if len({_key(example.answer) for example in some}) > 1}
 
 
-def _regression(lessons: Sequence[Lesson], seen: Seen) -> Regression:
+def _regression(examples: Sequence[TrainingExample], seen: Seen) -> Regression:
     """Of colours: three numbers each."""
-    return fit_regression(np.stack([_query(lesson.view, seen) for lesson in lessons]), [one.answer for one in lessons])
+    return fit_regression(
+        np.stack([_query(example.view, seen) for example in examples]), [one.answer for one in examples]
+    )
 
 
-def _thresholds(pairs: Sequence[Lesson], seen: Seen) -> dict[str, Threshold]:
+def _thresholds(pairs: Sequence[TrainingExample], seen: Seen) -> dict[str, Threshold]:
     """One for each question that had both answers, and under the empty name one for all other questions."""
 
-    def fit(lessons: Sequence[Lesson]) -> Threshold:
-        near = [least_similarity([seen[one.sha256] for one in lesson.view.query]) for lesson in lessons]
-        return fit_threshold(near, [_key(lesson.answer) == "true" for lesson in lessons])
+    def fit(examples: Sequence[TrainingExample]) -> Threshold:
+        near = [least_similarity([seen[one.sha256] for one in example.view.query]) for example in examples]
+        return fit_threshold(near, [_key(example.answer) == "true" for example in examples])
 
     return {q: fit(some) for q, some in _by_varied_question(pairs).items()} | ({"": fit(pairs)} if pairs else {})
 
 
-def _limits(lessons: Sequence[Lesson], seen: Seen) -> dict[str, float]:
+def _limits(examples: Sequence[TrainingExample], seen: Seen) -> dict[str, float]:
     """One for each question that had two answers or more, and under the empty name one for all other questions."""
 
-    def fit(some: Sequence[Lesson]) -> float:
+    def fit(some: Sequence[TrainingExample]) -> float:
         return fit_limit(
             [
                 LinkLesson(
-                    likeness([seen[one.sha256] for one in lesson.view.query]),
-                    lesson.view.reply.kind == "integer",
-                    _key(lesson.answer),
+                    likeness([seen[one.sha256] for one in example.view.query]),
+                    example.view.reply.kind == "integer",
+                    _key(example.answer),
                 )
-                for lesson in some
+                for example in some
             ]
         )
 
-    held = {q: fit(some) for q, some in _by_varied_question(lessons).items()}
-    return held | ({"": fit(lessons)} if lessons else {})
+    held = {q: fit(some) for q, some in _by_varied_question(examples).items()}
+    return held | ({"": fit(examples)} if examples else {})
 
 
 def _mean(media: Sequence[Media], seen: Seen) -> Doubles:

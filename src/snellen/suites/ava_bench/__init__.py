@@ -11,7 +11,7 @@ from snellen.suites.ava_bench.curated.recipe import Curated
 from snellen.suites.ava_bench.generated.recipe import Generated
 from snellen.suites.ava_bench.published import published
 from snellen.suites.ava_bench.released.recipe import Released
-from snellen.suites.ava_bench.report.sections import pieces
+from snellen.suites.ava_bench.report.sections import sections
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, resolve
 
 CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))
@@ -22,6 +22,6 @@ SUITE = Suite(
     {"generated": Generated(), "curated": Curated(), "released": Released(), "questions": Questions()},
     resolve,
     published,
-    pieces,
+    sections,
     REPORT_INPUTS,
 )

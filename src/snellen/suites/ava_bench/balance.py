@@ -11,7 +11,7 @@ from types import MappingProxyType
 import pandas as pd
 
 from snellen.analysis.cells import DASH
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item
 from snellen.suites.ava_bench.items import KINDS
 
@@ -138,7 +138,7 @@ def imbalance(items: Iterable[Item]) -> list[str]:
     return told
 
 
-def pieces(run: Run) -> Iterator[Piece]:
+def sections(run: Run) -> Iterator[ReportSection]:
     """The balance of the item set that was asked, training items included."""
     lines = [
         [
@@ -160,7 +160,7 @@ def pieces(run: Run) -> Iterator[Piece]:
         "what is trained is mirrored in testing). Factors with one level are left out."
     )
     names = ["ability", "factor", "levels", "train items a level", "test items a level", "same levels", "apart"]
-    yield Piece("Balance of the items", note, pd.DataFrame(lines, columns=names), None, "balance", detail=True)
+    yield ReportSection("Balance of the items", note, pd.DataFrame(lines, columns=names), None, "balance", detail=True)
 
 
 def _span(counts: Mapping[str, int], levels: Sequence[str]) -> str:

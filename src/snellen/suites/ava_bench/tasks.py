@@ -8,7 +8,7 @@ from types import MappingProxyType
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Item, Part, View
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import Method, Showing, Task, Transform
+from snellen.core.suite import Method, Task, Transform, ViewContext
 from snellen.presentation.controls import ORDER, PICTURES, PROMPT, control, ordered
 from snellen.presentation.methods import OneByOne
 from snellen.suites.ava_bench import prompts
@@ -101,8 +101,8 @@ def _method(condition: Condition) -> Method:
     return OneByOne(presented(condition))
 
 
-def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
-    condition = showing.condition
+def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+    condition = context.condition
     boxes = boxes_of(item.task, item.regions) if condition["boxes"] == "drawn" else {}
     cut = (Cut(boxes.pop("red")),) if _looks_into(item.task, condition) and boxes else ()
     labels = Labelled("letters" if item.task in LETTERED else "numbers")
@@ -113,7 +113,7 @@ def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
         *cut,
         *((Boxed(boxes, padded),) if boxes else (Padded(),) if padded else ()),
         *((UnitFrame(),) if item.answer_kind == "box" else ()),
-        *control(condition["pictures"], showing),
+        *control(condition["pictures"], context),
     )
 
 
@@ -151,7 +151,7 @@ def _task(name: str) -> Task:
         _shown,
         _method,
         protocols(name),
-        lessons="train",
+        train_split="train",
         asks=_asks,
         split_by=SPLIT_BY[name],
     )

@@ -11,7 +11,7 @@ from snellen.core.condition import Condition
 from snellen.core.item import Demo, Item, Media, Montage, Option, Part, Split, View
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
-from snellen.core.suite import Showing
+from snellen.core.suite import ViewContext
 from snellen.presentation.presenters import Present, PresentMany
 from snellen.stimuli.scenes import ANCHORS, COLOURS, MATERIALS, PIVOTS, SHAPES, text_name
 from snellen.suites.combo import prompts
@@ -134,19 +134,19 @@ class InContext:
         return replace(view, support=self.demos.get(view.question, ()))
 
 
-def in_context(showing: Showing) -> InContext:
+def in_context(context: ViewContext) -> InContext:
     """The examples of every question, drawn from train items by a stream of their own; worked out once a showing."""
-    held: InContext | None = vars(showing).get("in_context")
+    held: InContext | None = vars(context).get("in_context")
     if held is None:
-        held = InContext(_examples(showing))
-        vars(showing)["in_context"] = held  # as its cached properties are kept: it is asked for once an item
+        held = InContext(_examples(context))
+        vars(context)["in_context"] = held  # as its cached properties are kept: it is asked for once an item
     return held
 
 
-def _examples(showing: Showing) -> dict[str, tuple[Demo, ...]]:
+def _examples(context: ViewContext) -> dict[str, tuple[Demo, ...]]:
     train: dict[str, list[Item]] = {}
-    for item in showing.items:
-        if item.split == "train" and asks(item, showing.condition):
+    for item in context.items:
+        if item.split == "train" and asks(item, context.condition):
             train.setdefault(item.question, []).append(item)
     demos = {}
     for question, held in train.items():

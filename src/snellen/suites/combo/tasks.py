@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from snellen.core.condition import Axis, Condition
 from snellen.core.item import Item
-from snellen.core.suite import Method, Showing, Task, Transform
+from snellen.core.suite import Method, Task, Transform, ViewContext
 from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, Lettered, control, ordered
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify, Sheet
 from snellen.presentation.presenters import arranged
@@ -23,12 +23,12 @@ METHOD = Axis(
 AXES = (SAMPLES, QUESTIONS, PIVOT, DEMOS, SHEET, METHOD, LAYOUT, ORDER, PROMPT, PICTURES)
 
 
-def _perception_shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
+def _perception_shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     demos: tuple[Transform, ...] = (
-        (perception.in_context(showing),) if showing.condition["demos"] == "in-context" else ()
+        (perception.in_context(context),) if context.condition["demos"] == "in-context" else ()
     )
-    named = (*ordered(showing.condition["order"]), perception.AlsoNamed())
-    return (*named, *demos, *control(showing.condition["pictures"], showing))
+    named = (*ordered(context.condition["order"]), perception.AlsoNamed())
+    return (*named, *demos, *control(context.condition["pictures"], context))
 
 
 def _perception_method(condition: Condition) -> Method:
@@ -40,12 +40,12 @@ def _perception_method(condition: Condition) -> Method:
     return Sheet(samples, arranged(perception.sheet_parts(prompt, single), layout), by_question=apart)
 
 
-def _lettered(item: Item, showing: Showing) -> tuple[Transform, ...]:
-    return (*ordered(showing.condition["order"]), Lettered(), *control(showing.condition["pictures"], showing))
+def _lettered(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+    return (*ordered(context.condition["order"]), Lettered(), *control(context.condition["pictures"], context))
 
 
-def _plain(item: Item, showing: Showing) -> tuple[Transform, ...]:
-    return (*ordered(showing.condition["order"]), *control(showing.condition["pictures"], showing))
+def _plain(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+    return (*ordered(context.condition["order"]), *control(context.condition["pictures"], context))
 
 
 def _img2text_method(condition: Condition) -> Method:
@@ -83,7 +83,7 @@ TASKS = {
             _perception_shown,
             _perception_method,
             {"strict": STRICT, "published": PUBLISHED},
-            lessons="train",
+            train_split="train",
             asks=perception.asks,
             split_by=("question",),
         ),

@@ -16,7 +16,7 @@ from snellen.core.condition import Condition, Value
 from snellen.core.item import AnswerKind, Item, Part, View
 from snellen.core.score import Metric, Protocol
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import Method, Showing, Suite, SuiteCard, Task, Transform
+from snellen.core.suite import Method, Suite, SuiteCard, Task, Transform, ViewContext
 from snellen.presentation.methods import OneByOne
 from snellen.presentation.presenters import plain
 from snellen.scoring.answers import read_answer
@@ -42,7 +42,7 @@ ANSWERED = Metric("answered", _answered, chance=lambda item: 1.0)
 """Share of readable answers, 0 to 1: there is nothing right or wrong here."""
 
 
-def _nothing(item: Item, showing: Showing) -> tuple[Transform, ...]:
+def _nothing(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     return ()
 
 

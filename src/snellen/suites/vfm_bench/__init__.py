@@ -10,7 +10,7 @@ from snellen.suites.vfm_bench.curated.recipe import Curated
 from snellen.suites.vfm_bench.generated.recipe import Generated
 from snellen.suites.vfm_bench.published import published
 from snellen.suites.vfm_bench.released.recipe import Released
-from snellen.suites.vfm_bench.report.sections import pieces
+from snellen.suites.vfm_bench.report.sections import sections
 from snellen.suites.vfm_bench.tasks import AXES, TASKS
 
 CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))
@@ -21,5 +21,5 @@ SUITE = Suite(
     {"generated": Generated(), "curated": Curated(), "released": Released()},
     resolve_sheet,
     published,
-    pieces,
+    sections,
 )

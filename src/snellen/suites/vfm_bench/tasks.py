@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Demo, Item, Montage, Part, View
-from snellen.core.suite import Method, Showing, Task, Transform
+from snellen.core.suite import Method, Task, Transform, ViewContext
 from snellen.presentation.controls import ORDER, PICTURES, PROMPT, SHEET, control, ordered
 from snellen.presentation.methods import OneByOne
 from snellen.suites.vfm_bench import prompts, transforms
@@ -33,21 +33,21 @@ AXES = (SHOTS_AXIS, INSTRUCTION, QUERY, DEMOS, LABELS, SHEET, ORDER, PROMPT, EPI
 NOISE_SHARES: Mapping[Value, float] = {"noise-100": 1.0, "noise-50": 0.5, "noise-33": 0.33}
 
 
-def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
-    condition = showing.condition
+def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+    condition = context.condition
     return (
         *ordered(condition["order"]),
         transforms.Shots(int(condition["shots"])),
         *_named(condition["labels"]),
         *(
-            (transforms.Described(transforms.sentences(item, showing)),)
+            (transforms.Described(transforms.sentences(item, context)),)
             if condition["instruction"] == "detailed"
             else ()
         ),
-        *((transforms.Captioned(transforms.captions(item, showing)),) if condition["demos"] == "caption" else ()),
+        *((transforms.Captioned(transforms.captions(item, context)),) if condition["demos"] == "caption" else ()),
         *_demo_pictures(item, condition["pictures"]),
         *_query(item, condition["query"]),
-        *control(condition["pictures"], showing),
+        *control(condition["pictures"], context),
     )
 
 

@@ -18,7 +18,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Demo, Item, Media, View
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
-from snellen.core.suite import Showing
+from snellen.core.suite import ViewContext
 from snellen.suites.vfm_bench import prompts
 
 NOISE_PICTURES, NOISE_PX = 10, 256
@@ -229,13 +229,13 @@ def _query_drawn(view: View, media: MediaFolder, what: list[Any], draw: Callable
     return replace(view, query=tuple(drawn(picture) for picture in view.query))
 
 
-def sentences(item: Item, showing: Showing) -> Mapping[str, str]:
+def sentences(item: Item, context: ViewContext) -> Mapping[str, str]:
     """One description a class, by option key: from the table `instructions`, else from the item.
 
     Raises SnellenError where neither has them.
     """
     names = [option.text for option in item.options]
-    table = showing.annotations.get("instructions")
+    table = context.annotations.get("instructions")
     if table is not None and item.item_id in table.rows:
         told = prompts.split_descriptions("\n".join(map(str, table.rows[item.item_id].values())), names)
         if told is None:
@@ -251,9 +251,9 @@ def sentences(item: Item, showing: Showing) -> Mapping[str, str]:
     return known
 
 
-def captions(item: Item, showing: Showing) -> Mapping[str, str]:
+def captions(item: Item, context: ViewContext) -> Mapping[str, str]:
     """What was written about the demo pictures of an item, by stored picture; what its demos bring along comes last."""
-    table = showing.annotations.get("captions")
+    table = context.annotations.get("captions")
     return {sha: str(text) for sha, text in table.rows.get(item.item_id, {}).items()} if table is not None else {}
 
 

@@ -9,7 +9,7 @@ from snellen.suites.vlm2_bench.curated.recipe import Curated
 from snellen.suites.vlm2_bench.generated.recipe import Generated
 from snellen.suites.vlm2_bench.published import published
 from snellen.suites.vlm2_bench.released.recipe import Released
-from snellen.suites.vlm2_bench.report.sections import pieces
+from snellen.suites.vlm2_bench.report.sections import sections
 from snellen.suites.vlm2_bench.tasks import AXES, TASK_BY_NAME, resolve
 
 CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))
@@ -21,5 +21,5 @@ SUITE = Suite(
     {"generated": Generated(), "curated": Curated(), "released": Released()},
     resolve,
     published,
-    pieces,
+    sections,
 )

@@ -19,7 +19,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Option, ReplySpec
 from snellen.core.response import Response
 from snellen.core.score import Metric, Protocol
-from snellen.curation.steps import work_item
+from snellen.curation.steps import step_item
 from snellen.scoring.answers import read_exactly
 from snellen.scoring.answers.numbers import ONES, TENS
 from snellen.scoring.answers.plain import without_thoughts
@@ -243,7 +243,7 @@ def judgement(item: Item, response: Response) -> Item:
     """
     pattern = item.factors["pattern"]
     wording = prompts.JUDGE_THREE_PARTS if pattern == "PQP" else prompts.JUDGE_TWO_PARTS
-    return work_item(
+    return step_item(
         "judgement",
         response.response_id,
         wording.format(description=response.text or "", **prompts.SPOKEN_OF[item.task]),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import AnswerKind, Item, Montage, Part, View
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import Method, Showing, Task, Transform
+from snellen.core.suite import Method, Task, Transform, ViewContext
 from snellen.presentation.controls import ORDER, PICTURES, PROMPT, SHEET, Lettered, control, ordered, resolve_sheet
 from snellen.presentation.methods import OneByOne
 from snellen.stimuli.transforms.frames import Frames
@@ -103,23 +103,23 @@ def _method(condition: Condition) -> Method:
     return OneByOne(presented(condition))
 
 
-def _shown(item: Item, showing: Showing) -> tuple[Transform, ...]:
+def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     return (
-        *ordered(showing.condition["order"]),
+        *ordered(context.condition["order"]),
         *((Lettered(),) if item.answer_kind == "choice" else ()),
-        *_pixels(item, showing),
-        *control(showing.condition["pictures"], showing),
+        *_pixels(item, context),
+        *control(context.condition["pictures"], context),
     )
 
 
-def _pixels(item: Item, showing: Showing) -> tuple[Transform, ...]:
+def _pixels(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     if item.task in VIDEOS:
-        how = str(showing.condition["frames"])
+        how = str(context.condition["frames"])
         return () if how == "native" else (Frames(how),)
-    wanted = showing.condition["visual_prompt"]
+    wanted = context.condition["visual_prompt"]
     if wanted == "vp-grid":
         return (DotGrid(),)
-    return (zoom(item, showing),) if wanted in ("vp-zoom-o", "vp-zoom-p") else ()
+    return (zoom(item, context),) if wanted in ("vp-zoom-o", "vp-zoom-p") else ()
 
 
 def _asks(item: Item, condition: Condition) -> bool:
@@ -145,7 +145,7 @@ def _task(name: str) -> Task:
         _shown,
         _method,
         scoring.protocols(name),
-        lessons="calibration" if linked else None,
+        train_split="calibration" if linked else None,
         asks=_asks,
         split_by=("cue",) if name.startswith("gc") else ("pattern",),
     )

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box, Item, Media, View
 from snellen.core.media import MediaFolder
-from snellen.core.suite import Showing
+from snellen.core.suite import ViewContext
 
 ROWS, COLUMNS = 6, 6
 """Of the dots: as in the scaffolding that VP-grid follows; the paper prints no numbers."""
@@ -106,12 +106,12 @@ def whole_pixels(box: Sequence[float], picture: Media) -> tuple[int, int, int, i
     return x1, y1, max(x2, x1 + 1), max(y2, y1 + 1)
 
 
-def zoom(item: Item, showing: Showing) -> Zoom:
+def zoom(item: Item, context: ViewContext) -> Zoom:
     """The crop of an item: by the table of boxes of this run, else by the exact boxes of a generated item.
 
     Raises SnellenError where there is neither.
     """
-    table = showing.annotations.get(BOXES)
+    table = context.annotations.get(BOXES)
     if table is not None:
         row = table.rows.get(item.item_id, {})
         return Zoom({sha: best_box(told) for sha, told in row.items()})

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from snellen.analysis.section import Piece
+from snellen.analysis.section import ReportSection
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
@@ -209,7 +209,7 @@ def only(*tasks: str) -> Callable[[Item], str]:
     return lambda item: str(right_on(*(range(4) if item.task in tasks else ()))(item))
 
 
-def told_by(**inputs: Path) -> dict[str, Piece]:
+def told_by(**inputs: Path) -> dict[str, ReportSection]:
     """The pieces of two subjects, one of which reads and the other counts, in a run without colours."""
     made = run({("reads", ""): only("ocr"), ("counts", ""): only("counting"), ("fake:oracle", ""): right_on(0)})
     return found(replace(made, inputs={name.replace("_", "-"): path for name, path in inputs.items()}))
@@ -238,10 +238,10 @@ def test_the_ranking_follows_the_tags(tags: Path) -> None:
     assert sum(firsts) == 100
     assert firsts[0] == pytest.approx(68.5, abs=4)
     assert "Left out, since the subjects were not asked: colour, 17 % of all weight." in ranking.note
-    for piece in (ranking, needs):
-        assert "Tags by fake:scripted=tagger.json: 4 of 5 questions have tags that can be read" in piece.note
-        assert "1 of them needing none of the fourteen abilities; 1 unread." in piece.note
-        assert "Nobody checked the tags" in piece.note
+    for section in (ranking, needs):
+        assert "Tags by fake:scripted=tagger.json: 4 of 5 questions have tags that can be read" in section.note
+        assert "1 of them needing none of the fourteen abilities; 1 unread." in section.note
+        assert "Nobody checked the tags" in section.note
 
 
 def write_checks(path: Path, *rows: str) -> Path:
@@ -283,7 +283,7 @@ def test_what_a_check_may_not_hold(questions: Path, tags: Path, checks: Path, tm
 def test_without_two_subjects_there_are_weights_alone(questions: Path, tmp_path: Path) -> None:
     tags = tag_run(tmp_path, questions, dict.fromkeys(TOLD, ("emotion",)))
     made = replace(run({("a", ""): right_on(0), ("b", ""): right_on(1)}), inputs={"tags": tags})
-    held = {piece.name: piece for piece in SUITES.get("ava-bench").pieces(made)}  # type: ignore[misc]
+    held = {section.name: section for section in SUITES.get("ava-bench").sections(made)}  # type: ignore[misc]
     assert "No ranking: fewer than two subjects have scores in all of emotion." in held["task-ranking"].note
     assert held["task-needs"].table.to_numpy().tolist() == [["emotion", "5", "100.0", "–"]]
 

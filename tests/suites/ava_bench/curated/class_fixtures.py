@@ -50,7 +50,7 @@ def chosen(ability: Ability, scenes: Iterable[Scene], at: Curating) -> list[Cand
 def asked(ability: Ability, kept: Sequence[Candidate], at: Curating) -> list[Item]:
     """An item of each, all of one picture of 100 x 100."""
     picture = Media("0" * 64, "picture", "png", WIDTH, HEIGHT)
-    ask = ability.ask(ability.tasks[0], kept, at)
+    ask = ability.make_item_maker(ability.tasks[0], kept, at)
     seen = [ability.see(one, lambda: np.zeros((HEIGHT, WIDTH, 3), np.uint8), at) for one in kept]
     return [
         ask(one, Shown(str(n), picture, str(n), one.origin.source), stream("made", n))

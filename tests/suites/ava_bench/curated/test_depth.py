@@ -171,7 +171,7 @@ def test_all_questions_of_a_place_offer_its_bins_in_order() -> None:
     ]
     there = [*rooms("chair", 9.5, [50]), *rooms("lamp", 0.5, [50]), *roads]
     kept = ABILITY.choose(looked_at(ABILITY, at, *there), at)
-    ask = ABILITY.ask("absolute-depth", kept[:1], at)
+    ask = ABILITY.make_item_maker("absolute-depth", kept[:1], at)
     told = [ask(one, shown(one, ROOM), stream("t")) for one in kept]
     assert {(item.answer, *(option.key for option in item.options)) for item in told} == {
         ("9-10", "0-1", "9-10"), ("0-1", "0-1", "9-10"),

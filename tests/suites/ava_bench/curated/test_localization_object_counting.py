@@ -74,8 +74,8 @@ def test_both_tasks_ask_about_the_same_pictures_and_objects_offer_all_names() ->
     found = [one for picture in pictures for one in localization_object.look(picture, at)]
     chosen = [one for one in localization_object.choose(found, at) if one.label == "cat"]  # a small set without a dog
     of = Shown("h", Media("a" * 64, "picture", "jpg", 100, 100), "c", "LVIS")
-    where = localization_object.ask("localization", chosen, at)(chosen[0], of, at.rng("t"))
-    what = localization_object.ask("object", chosen, at)(chosen[0], of, at.rng("t"))
+    where = localization_object.make_item_maker("localization", chosen, at)(chosen[0], of, at.rng("t"))
+    what = localization_object.make_item_maker("object", chosen, at)(chosen[0], of, at.rng("t"))
     assert (where.question, tuple(where.answer)) == ("Provide bounding box coordinate for cat.", BOX)
     assert what.answer == "cat"
     assert sorted(option.text for option in what.options) == ["cat", "dog"]
@@ -115,7 +115,7 @@ def test_of_a_video_one_frame_is_taken_for_a_number_of_people() -> None:
     assert at.ledger.dropped == {("counting", "VSCrowd", rule): 2}
     assert at.ledger.examples["counting", "VSCrowd", rule] == ["train_001: 2"]
     of = Shown("h", Media("a" * 64, "picture", "jpg", 100, 100), "c", "VSCrowd")
-    asked = counting.ask("counting", kept, at)(kept[0], of, at.rng("t"))
+    asked = counting.make_item_maker("counting", kept, at)(kept[0], of, at.rng("t"))
     assert asked.question == "How many people are in the image?"
 
 
@@ -145,7 +145,7 @@ def test_questions_of_people(question: str, answer: str, wanted: tuple[str, int]
         [one] = found  # the second question of the same things is not asked
         assert (one.truth["things"], one.truth["count"]) == wanted
         of = Shown("h", Media("a" * 64, "picture", "jpg", 100, 100), "c", "VQAv2")
-        assert counting.ask("counting", found, at)(one, of, at.rng("t")).question == question
+        assert counting.make_item_maker("counting", found, at)(one, of, at.rng("t")).question == question
 
 
 def test_every_dataset_has_its_own_numbers() -> None:

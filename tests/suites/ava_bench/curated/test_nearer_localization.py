@@ -81,7 +81,11 @@ INSIDE, OUTSIDE = (849.0, 100.0, 900.0, 200.0), (850.0, 100.0, 900.0, 200.0)
         (road(CAR, WALKER, on_road("Pedestrian", OUTSIDE, 5.0, 1.0)), 1, {relative_depth.OCCLUDED: 1}),
         # One column of a hidden walker is seen: nobody knows which one is meant.
         (road(CAR, WALKER, on_road("Pedestrian", INSIDE, 5.0, 1)), 0, {relative_depth.OCCLUDED: 1, objects.SEVERAL: 1}),
-        (road(CAR, WALKER, attributes={"unmarked": (0.0, 0.0, 9.0, 9.0, *INSIDE)}), 0, {nearer_localization.UNMARKED: 1}),
+        (
+            road(CAR, WALKER, attributes={"unmarked": (0.0, 0.0, 9.0, 9.0, *INSIDE)}),
+            0,
+            {nearer_localization.UNMARKED: 1},
+        ),
         (road(CAR, WALKER, attributes={"unmarked": (*OUTSIDE, 900.0, 0.0, 950.0, 9.0)}), 1, {}),
         (road(CAR, on_road("Car", RIGHT, 12.0)), 0, {objects.SEVERAL: 1}),
         (road(CAR, on_road("Van", (1151.0, 100.0, 1200.0, 200.0), 12.0)), 0, {depths.NO_CROP: 1}),
@@ -125,7 +129,7 @@ def test_what_is_asked_of_a_crop() -> None:
     at = curating(fewest=1)
     other = road(on_road("Car", LEFT, 15.0), WALKER)
     found = ABILITY.choose(looked_at(ABILITY, at, road(CAR, WALKER), other), at)
-    ask = ABILITY.ask(nearer_localization.NAME, found, at)
+    ask = ABILITY.make_item_maker(nearer_localization.NAME, found, at)
     items = [ask(one, shown(one, ROAD), at.rng("t")) for one in found]
     # The crop begins at column 100.
     by_name = {item.factors["thing"]: item for item in items}

@@ -189,7 +189,7 @@ def test_items_ask_which_is_closer() -> None:
         source=ROADS, size=ROAD, attributes={"drive": "0005"},
     )  # fmt: skip
     kept = chosen(at, *rooms("night stand", "bed", [1.0]), *rooms("bed", "night stand", [1.0]), roads)
-    ask = ABILITY.ask("relative-depth", kept, at)
+    ask = ABILITY.make_item_maker("relative-depth", kept, at)
     items = [ask(one, shown(one, ROOM), stream("t")) for one in kept]
     assert Counter(item.answer for item in items if item.factors["scene_type"] == "indoor") == {"red": 1, "blue": 1}
     nearest = [item.factors["thing" if item.answer == "red" else "reference"] for item in items]

@@ -158,7 +158,7 @@ def test_items_tell_where_the_target_lies() -> None:
     more = [thing("bath_towel", TARGET_BOXES["Left below"]), thing("bow_(weapon)", MIDDLE)]
     found = [scene(*held, record=f"{n} {held is more}") for n in range(5) for held in (things, more)]
     kept = spatial.ABILITY.choose(looked_at(spatial.ABILITY, at, *found), at)
-    ask = spatial.ABILITY.ask("spatial", kept, at)
+    ask = spatial.ABILITY.make_item_maker("spatial", kept, at)
     told = [(ask(one, shown(one, (100, 100)), stream("t")), one) for one in kept]
     assert len(told) == 20
     assert all(item.answer == one.bin for item, one in told)

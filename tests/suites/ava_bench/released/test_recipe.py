@@ -22,7 +22,7 @@ from snellen.core.hashing import sha256
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.media import MediaFolder
-from snellen.core.suite import BuildOptions, Showing
+from snellen.core.suite import BuildOptions, ViewContext
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.items import TASKS
 from snellen.suites.ava_bench.released.recipe import HELD_OUT, Released
@@ -61,7 +61,7 @@ def test_heads_are_shown_the_released_words_and_released_answers_are_right(tmp_p
     media = MediaFolder(tmp_path / "made", items.media)
     for item in items.items:
         task, view = TASK_BY_NAME[item.task], item.view()
-        for transform in task.transforms(item, Showing(point, [item])):
+        for transform in task.transforms(item, ViewContext(point, [item])):
             view = transform(view, media, np.random.default_rng(0))
         question, answer = SAID[item.task]
         assert presented(point)(view) == (*item.query, question)  # no padding, no boxes

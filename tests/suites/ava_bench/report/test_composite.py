@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 from snellen.analysis.results import results
-from snellen.analysis.section import Piece
+from snellen.analysis.section import ReportSection
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.media import MediaFolder
-from snellen.core.suite import Showing
+from snellen.core.suite import ViewContext
 from snellen.runs.ask import Plan, ask
 from snellen.runs.score import score, score_one
 from snellen.subjects.fakes import make_fake
@@ -98,7 +98,7 @@ def test_how_they_are_shown(tmp_path: Path) -> None:
         (point,) = parse_conditions(AXES, "format=paper")
         assert said(item, media, "format=paper") == item.question
         view = item.view()
-        for transform in TASK_BY_NAME[item.task].transforms(item, Showing(point, [item])):
+        for transform in TASK_BY_NAME[item.task].transforms(item, ViewContext(point, [item])):
             view = transform(view, media, np.random.default_rng(0))
         pixels = np.array(media.open(view.query[0]))
         located = item.task == "nearer-localization"
@@ -222,7 +222,7 @@ def composed() -> dict[tuple[str, str], Says]:
 
 
 @pytest.fixture(scope="module")
-def three() -> dict[str, Piece]:
+def three() -> dict[str, ReportSection]:
     return found(run(composed(), made=composed_items()))
 
 
@@ -241,7 +241,7 @@ def test_the_table_of_composites_tells_what_one_part_is_worth() -> None:
     assert line(told, "(boxes either of the two)")[locating] == "0.294"
 
 
-def test_whose_order_a_composite_follows(three: dict[str, Piece]) -> None:
+def test_whose_order_a_composite_follows(three: dict[str, ReportSection]) -> None:
     told = three["counting-by-colour-order"]
     assert list(told.table["ability"]) == ["counting", "localization", "colour"]
     assert list(told.table["part of it"]) == ["yes", "", "yes"]
@@ -250,12 +250,12 @@ def test_whose_order_a_composite_follows(three: dict[str, Piece]) -> None:
     assert start(line(three["nearer-localization-order"], "counting", "ability")["rho"]) == 1
 
 
-def test_no_rank_or_fingerprint_counts_a_composite(three: dict[str, Piece]) -> None:
+def test_no_rank_or_fingerprint_counts_a_composite(three: dict[str, ReportSection]) -> None:
     atomic = [item for item in composed_items() if item.task in TASKS]
     fewer = found(run(composed(), made=atomic))
     assert set(three) - set(fewer) == {"composites", *(f"{task}-order" for task in COMPOSITES)}
-    for name, piece in fewer.items():
-        pd.testing.assert_frame_equal(three[name].table, piece.table)
+    for name, section in fewer.items():
+        pd.testing.assert_frame_equal(three[name].table, section.table)
 
 
 def test_a_run_of_composites_alone_has_their_table_and_two_subjects_have_no_order() -> None:

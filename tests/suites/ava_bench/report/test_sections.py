@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snellen.analysis.results import results
-from snellen.analysis.section import Piece
+from snellen.analysis.section import ReportSection
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, ItemSetCard
@@ -19,7 +19,7 @@ from snellen.runs.score import score
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.no_image_baselines import with_chance
 from snellen.suites.ava_bench.report.run_view import main_arms, tower_of
-from snellen.suites.ava_bench.report.sections import pieces
+from snellen.suites.ava_bench.report.sections import sections
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, resolve
 from tests.helpers.journey import suite_of
 from tests.helpers.sections import UNHASHED, MadeRun, by_name
@@ -99,12 +99,12 @@ def run(
     return MadeRun(card, items, {"strict": scores}, results(scores, items, SUITE, arms))
 
 
-def found(made: MadeRun) -> dict[str, Piece]:
-    return by_name(pieces(made))
+def found(made: MadeRun) -> dict[str, ReportSection]:
+    return by_name(sections(made))
 
 
-def line(piece: Piece, name: str, column: str = "subject") -> dict[str, str]:
-    (told,) = piece.table[piece.table[column] == name].to_dict("records")
+def line(section: ReportSection, name: str, column: str = "subject") -> dict[str, str]:
+    (told,) = section.table[section.table[column] == name].to_dict("records")
     return {str(key): str(value) for key, value in told.items()}
 
 
@@ -114,13 +114,13 @@ def start(cell: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def three() -> dict[str, Piece]:
+def three() -> dict[str, ReportSection]:
     return found(
         run({("best", ""): ALL, ("fake:oracle", ""): ALL, ("half", ""): right_on(0, 1), ("none", ""): right_on()})
     )
 
 
-def test_scores_with_chance(three: dict[str, Piece]) -> None:
+def test_scores_with_chance(three: dict[str, ReportSection]) -> None:
     told = three["abilities"]
     assert list(told.table["subject"]) == ["best", "half", "none", "fake:oracle", "(chance)"]
     assert list(told.table.columns) == [
@@ -138,7 +138,7 @@ def test_scores_with_chance(three: dict[str, Piece]) -> None:
     assert line(told, "(chance)")["spatial ↑"] == "25.0"
 
 
-def test_ranks_leave_out_simulated_observers(three: dict[str, Piece]) -> None:
+def test_ranks_leave_out_simulated_observers(three: dict[str, ReportSection]) -> None:
     told = three["ranks"]
     assert list(told.table["subject"]) == ["best", "half", "none"]
     assert list(told.table.columns) == ["subject", "average rank", "ocr", "counting", "localization", "spatial"]
@@ -157,14 +157,14 @@ def test_who_was_not_asked_everything_has_no_rank() -> None:
     assert "ranks" not in found(run({("mute", ""): mute, ("half", ""): right_on(0, 1)}))
 
 
-def test_spread(three: dict[str, Piece]) -> None:
+def test_spread(three: dict[str, ReportSection]) -> None:
     told = line(three["spread"], "spatial ↑", "ability")
     # Shares of 1, 1/2 and 0: a standard deviation of 1/2. A perfect score is 75 points above chance: 50 of 75.
     assert (told["spread"], told["best minus worst"], told["% of the way"], told["items"]) == ("50", "100", "66.7", "4")
     assert line(three["spread"], "counting mae_over_gt ↓", "ability")["spread"] == "0.500"
 
 
-def test_fingerprints(three: dict[str, Piece]) -> None:
+def test_fingerprints(three: dict[str, ReportSection]) -> None:
     assert line(three["fingerprints"], "best") == {
         "subject": "best", "ocr": "100", "counting": "100", "localization": "100", "spatial": "100",
     }  # fmt: skip
@@ -186,7 +186,7 @@ def test_references_of_the_two_halves() -> None:
     ]
 
 
-def test_subgroups(three: dict[str, Piece]) -> None:
+def test_subgroups(three: dict[str, ReportSection]) -> None:
     counts = three["subgroups-counting"]
     assert list(counts.table.columns) == ["subject", "all", "count range 1-5", "count range 6-10"]
     told = line(counts, "half")
@@ -230,14 +230,14 @@ def test_two_evaluators() -> None:
     said = {(f"head:{size}-{tower}", ""): right_on(*held) for size in ("0.5B", "7B") for tower, held in towers.items()}
     said["head:7B-A", ""] = right_on()  # the larger one has A and D alike, behind the others
     attributes = {f"head:{size}-{t}": {"tower": t, "evaluator": size} for size in ("0.5B", "7B") for t in towers}
-    piece = found(run(said, attributes))["evaluators"]
-    told = line(piece, "spatial", "ability")
+    section = found(run(said, attributes))["evaluators"]
+    told = line(section, "spatial", "ability")
     assert (told["evaluator"], told["other evaluator"], told["encoders"]) == ("0.5B", "7B", "4")
     # Pairs AB, AC, AD, BC, BD, CD: against, against, tied, with, with, with: (3 - 2) / sqrt(6 * 5) = 0.18.
     assert start(told["tau-b"]) == 0.18
     # Ranks 1, 2, 3, 4 and 3.5, 1, 2, 3.5: covariance 0.5 over sqrt(5 * 4.5) = 0.105.
     assert start(told["rho"]) == 0.11
-    assert start(line(piece, "(average rank)", "ability")["tau-b"]) == 0.18  # every ability has this order
+    assert start(line(section, "(average rank)", "ability")["tau-b"]) == 0.18  # every ability has this order
     assert "evaluators" not in found(run(said))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.section import Piece
+from snellen.analysis.section import ReportSection
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
@@ -24,7 +24,7 @@ from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE
 from snellen.suites.combo.report.perceived import deciding, read_look, seen
-from snellen.suites.combo.report.sections import pieces
+from snellen.suites.combo.report.sections import sections
 from tests.helpers.sections import MadeRun, row_of
 
 CONDITIONS = ("vanilla", "pivot=on", "demos=in-context", "method=perceive-then-classify")
@@ -62,29 +62,29 @@ def loaded(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> MadeRun:
 
 
 @pytest.fixture(scope="module")
-def found(loaded: MadeRun) -> dict[str, Piece]:
-    held = {piece.name: piece for piece in pieces(loaded)}
-    assert len(held) == len(list(pieces(loaded)))
+def found(loaded: MadeRun) -> dict[str, ReportSection]:
+    held = {section.name: section for section in sections(loaded)}
+    assert len(held) == len(list(sections(loaded)))
     return held
 
 
-def test_every_piece_is_there_once_with_a_note(found: dict[str, Piece]) -> None:
+def test_every_piece_is_there_once_with_a_note(found: dict[str, ReportSection]) -> None:
     asked = ["primary-shape", "primary-material", "primary-colour", "secondary-shape", "secondary-material"]
     confused = [f"confusions-{name}" for name in (*asked, "secondary-colour", "anchor")]
     names = ["table-2", "table-3", "figure-6", "figure-7", "given-perception", "perceived", "letters", *confused]
     assert list(found) == names
-    for piece in found.values():
-        assert piece.title
-        assert piece.note.endswith(".")
-        assert piece.table is None or len(piece.table)
-        assert piece.table is None or not piece.table.isna().any().any()
+    for section in found.values():
+        assert section.title
+        assert section.note.endswith(".")
+        assert section.table is None or len(section.table)
+        assert section.table is None or not section.table.isna().any().any()
 
 
 def test_a_suite_offers_its_pieces() -> None:
-    assert SUITE.pieces is pieces
+    assert SUITE.sections is sections
 
 
-def test_table_2_has_a_row_an_arm_the_pivot_where_asked_and_chance(found: dict[str, Piece]) -> None:
+def test_table_2_has_a_row_an_arm_the_pivot_where_asked_and_chance(found: dict[str, ReportSection]) -> None:
     table = found["table-2"].table
     assert table["subject"].iloc[0] == "own:misled"  # simulated observers come last
     assert "pivot" in table.columns
@@ -98,7 +98,7 @@ def test_table_2_has_a_row_an_arm_the_pivot_where_asked_and_chance(found: dict[s
     assert not (table["condition"] == "demos=in-context").any()  # asks three questions only
 
 
-def test_table_2_shows_blindness_where_it_lies(found: dict[str, Piece]) -> None:
+def test_table_2_shows_blindness_where_it_lies(found: dict[str, ReportSection]) -> None:
     line = row_of(found["table-2"], subject="fake:blind-to=colour", condition="vanilla")
     assert line["primary shape"].startswith("100 [")
     assert not line["primary colour"].startswith("100")
@@ -106,7 +106,7 @@ def test_table_2_shows_blindness_where_it_lies(found: dict[str, Piece]) -> None:
     assert line["primary material"].startswith("100 [")
 
 
-def test_table_3_averages_both_directions(found: dict[str, Piece]) -> None:
+def test_table_3_averages_both_directions(found: dict[str, ReportSection]) -> None:
     table = found["table-3"].table
     assert list(table.columns) == ["subject", "condition", "Img2Text", "Text2Img", "mean"]
     assert row_of(found["table-3"], subject="(chance)")["mean"] == "25"
@@ -126,7 +126,7 @@ def test_the_mean_of_two_shares_is_surer_than_either() -> None:
     assert _mean_of_two(one, other) == "60.0 [52.9, 67.1]"
 
 
-def test_figure_6_pairs_arms_that_differ_in_the_examples_alone(found: dict[str, Piece], toy: ItemSet) -> None:
+def test_figure_6_pairs_arms_that_differ_in_the_examples_alone(found: dict[str, ReportSection], toy: ItemSet) -> None:
     table = found["figure-6"].table
     assert set(table["condition"]) == {"vanilla"}
     assert len(table) == 4 * 3
@@ -139,7 +139,7 @@ def test_figure_6_pairs_arms_that_differ_in_the_examples_alone(found: dict[str, 
     assert found["figure-6"].figure is not None
 
 
-def test_figure_7_goes_from_easy_to_expert(found: dict[str, Piece]) -> None:
+def test_figure_7_goes_from_easy_to_expert(found: dict[str, ReportSection]) -> None:
     table = found["figure-7"].table
     assert list(table.columns[3:]) == ["easy", "medium", "hard", "expert", "all", "all of a pair"]
     line = row_of(found["figure-7"], subject="fake:first-option", condition="vanilla")
@@ -157,7 +157,7 @@ def test_clustering_and_retrieval_is_what_encoders_do() -> None:
     assert _how("chat:openai/x", None) == "question answering"
 
 
-def test_perception_is_read_from_the_record(loaded: MadeRun, found: dict[str, Piece]) -> None:
+def test_perception_is_read_from_the_record(loaded: MadeRun, found: dict[str, ReportSection]) -> None:
     described = seen(loaded)
     assert len(described) == 4 * 16 * 9
     line = row_of(found["perceived"], subject="fake:blind-to=colour")
@@ -169,7 +169,7 @@ def test_perception_is_read_from_the_record(loaded: MadeRun, found: dict[str, Pi
     assert misled["colour, secondary"].split()[0] == "100"
 
 
-def test_accuracy_given_perception_splits_by_what_decides(loaded: MadeRun, found: dict[str, Piece]) -> None:
+def test_accuracy_given_perception_splits_by_what_decides(loaded: MadeRun, found: dict[str, ReportSection]) -> None:
     oracle = row_of(found["given-perception"], subject="fake:oracle")
     assert (oracle["items"], oracle["items seen right"], oracle["other items"]) == (16, 16, 0)
     assert oracle["right there"] == "–"
@@ -186,7 +186,7 @@ def test_pictures_that_are_not_the_items_own_are_not_counted(toy: ItemSet, tmp_p
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=[condition], show_progress=False)
     held = _load(tmp_path / "run", toy, done.results())
     assert seen(held) == []
-    assert {piece.name for piece in pieces(held)} == {"figure-7", "letters"}
+    assert {section.name for section in sections(held)} == {"figure-7", "letters"}
 
 
 def test_deciding_dimensions_are_those_where_the_rules_contradict_each_other(toy: ItemSet) -> None:
@@ -231,7 +231,7 @@ def test_a_perfect_description_of_any_object_is_read_whole() -> None:
         assert set(look) == set(DIMENSIONS)
 
 
-def test_letters_are_counted_whatever_is_right(found: dict[str, Piece]) -> None:
+def test_letters_are_counted_whatever_is_right(found: dict[str, ReportSection]) -> None:
     line = row_of(found["letters"], subject="fake:first-option", task="category-building", condition="vanilla")
     assert line["A"].startswith("100 [")
     assert line["A"].endswith("(50)")
@@ -245,11 +245,13 @@ def test_letters_are_counted_whatever_is_right(found: dict[str, Piece]) -> None:
 
 def test_letters_are_those_shown_when_options_are_shuffled(toy: ItemSet, tmp_path: Path) -> None:
     done = run(toy, ["fake:first-option"], tmp_path / "run", conditions=["order=shuffled"], show_progress=False)
-    held = {piece.name: piece for piece in pieces(_load(tmp_path / "run", toy, done.results()))}
+    held = {section.name: section for section in sections(_load(tmp_path / "run", toy, done.results()))}
     assert row_of(held["letters"], task="img2text")["A"].startswith("100 [")
 
 
-def test_confusions_name_the_commonest_mistakes_of_examined_subjects(found: dict[str, Piece], toy: ItemSet) -> None:
+def test_confusions_name_the_commonest_mistakes_of_examined_subjects(
+    found: dict[str, ReportSection], toy: ItemSet
+) -> None:
     from snellen.suites.combo.report.confusions import _commonest, _counts
 
     told = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", None), ("blue", "blue")]
@@ -265,25 +267,30 @@ def test_confusions_name_the_commonest_mistakes_of_examined_subjects(found: dict
 
 def test_a_run_without_a_task_has_no_piece_of_it(toy: ItemSet, tmp_path: Path) -> None:
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=["method=cot"], show_progress=False)
-    assert [piece.name for piece in pieces(_load(tmp_path / "run", toy, done.results()))] == ["figure-7", "letters"]
+    assert [section.name for section in sections(_load(tmp_path / "run", toy, done.results()))] == [
+        "figure-7",
+        "letters",
+    ]
 
 
 def test_somebody_who_never_answers_is_shown_as_such(toy: ItemSet, tmp_path: Path) -> None:
     done = run(toy, ["fake:constant=teapot"], tmp_path / "run", conditions=CONDITIONS, show_progress=False)
-    held = {piece.name: piece for piece in pieces(_load(tmp_path / "run", toy, done.results()))}
+    held = {section.name: section for section in sections(_load(tmp_path / "run", toy, done.results()))}
     assert "no answer 100 %" in row_of(held["table-2"], subject="fake:constant=teapot", condition="vanilla")["anchor"]
     assert "letters" not in held
     assert row_of(held["given-perception"])["items seen right"] == 0
 
 
-def test_the_figures_can_be_drawn(found: dict[str, Piece], tmp_path: Path) -> None:
-    for piece in found.values():
-        if piece.figure is not None:
-            piece.figure().savefig(tmp_path / f"{piece.name}.svg")
+def test_the_figures_can_be_drawn(found: dict[str, ReportSection], tmp_path: Path) -> None:
+    for section in found.values():
+        if section.figure is not None:
+            section.figure().savefig(tmp_path / f"{section.name}.svg")
 
 
-def test_confusions_are_details(found: dict[str, Piece]) -> None:
-    assert [name for name, piece in found.items() if piece.detail] == [n for n in found if n.startswith("confusions")]
+def test_confusions_are_details(found: dict[str, ReportSection]) -> None:
+    assert [name for name, section in found.items() if section.detail] == [
+        n for n in found if n.startswith("confusions")
+    ]
 
 
 def test_misled_is_a_subject_like_any_other(loaded: MadeRun) -> None:

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.results import results
-from snellen.analysis.section import Piece
+from snellen.analysis.section import ReportSection
 from snellen.analysis.shot_curves import delta, eta
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media
@@ -28,7 +28,7 @@ from snellen.suites.vfm_bench.items import Episode, Shown, episode_item
 from snellen.suites.vfm_bench.published import REASONING, TABLE_1, TRADITIONAL
 from snellen.suites.vfm_bench.report.by_industry import spread
 from snellen.suites.vfm_bench.report.reasoning import mean_gap, pairs
-from snellen.suites.vfm_bench.report.sections import pieces
+from snellen.suites.vfm_bench.report.sections import sections
 from tests.helpers.sections import UNHASHED, MadeRun, by_name, row_of
 
 Says = Callable[[Item], str | None]
@@ -104,8 +104,8 @@ def _run(items: ItemSet, said: Mapping[tuple[str, str], Any], attributes: Mappin
     return MadeRun(card, items, {"strict": scores}, results(scores, items, SUITE, arms))
 
 
-def _found(run: MadeRun) -> dict[str, Piece]:
-    return by_name(pieces(run))
+def _found(run: MadeRun) -> dict[str, ReportSection]:
+    return by_name(sections(run))
 
 
 def _start(cell: str) -> str:
@@ -278,12 +278,12 @@ def test_pairs_of_who_reasons_and_who_does_not(items: ItemSet) -> None:
     }
     run = _run(items, said, told)
     assert pairs(run.card.arms) == [("own:thinker", "own:plain"), ("chat:m-high", "chat:m")]
-    piece = _found(run)["reasoning"]
-    line = row_of(piece, reasons="own:thinker")
+    section = _found(run)["reasoning"]
+    line = row_of(section, reasons="own:thinker")
     assert (line["efficiency"], line["its"], line["effectiveness"], line["its "]) == ("75.0", "75.0", "75.0", "37.5")
     assert _start(line["difference "]) == "+37.5"
-    assert _start(row_of(piece, reasons="(mean of 2 pairs)")["difference "]) == "+18.8"  # halves of 37.5 and 0
-    assert "reasoning" not in [piece.name for piece in pieces(_run(items, said))]
+    assert _start(row_of(section, reasons="(mean of 2 pairs)")["difference "]) == "+18.8"  # halves of 37.5 and 0
+    assert "reasoning" not in [section.name for section in sections(_run(items, said))]
 
 
 def test_confusions_with_their_pictures(items: ItemSet) -> None:

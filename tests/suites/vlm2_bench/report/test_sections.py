@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.section import Piece
+from snellen.analysis.section import ReportSection
 from snellen.core.item import Item, ReplySpec
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_bootstrap, wilson
@@ -22,7 +22,7 @@ from snellen.suites.vlm2_bench.items import (
 from snellen.suites.vlm2_bench.published import CAMERA_READY_AVERAGES, COLUMNS, TABLE_1
 from snellen.suites.vlm2_bench.report.response_bias import leaning
 from snellen.suites.vlm2_bench.report.run_view import apart, clipped
-from snellen.suites.vlm2_bench.report.sections import as_printed, hardest, mean_of_tasks, pieces
+from snellen.suites.vlm2_bench.report.sections import as_printed, hardest, mean_of_tasks, sections
 from tests.helpers.sections import MadeRun, by_name, row_of
 from tests.suites.vlm2_bench.run_fixture import Says, made_items, made_run, media
 
@@ -35,12 +35,12 @@ def _says_yes(item: Item, spec: ReplySpec) -> str:
     return {"true_false": "T", "choice": "A", "integer": "1"}.get(item.answer_kind, "one person")
 
 
-def _found(run: MadeRun) -> dict[str, Piece]:
-    return by_name(pieces(run), drawn=False)
+def _found(run: MadeRun) -> dict[str, ReportSection]:
+    return by_name(sections(run), drawn=False)
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Piece]:
+def found() -> dict[str, ReportSection]:
     """`own:model` knows Mat, but only about things added or removed; with steps it knows all but Cnt of four pairs."""
 
     def plainly(item: Item, spec: ReplySpec) -> str:
@@ -66,17 +66,17 @@ def found() -> dict[str, Piece]:
     return _found(made_run(said, made_items(), {"PQ": "Score: 1", "PQP": "no idea"}))
 
 
-def test_every_piece_is_there_and_the_suite_offers_them(found: dict[str, Piece]) -> None:
-    assert SUITE.pieces is pieces
+def test_every_piece_is_there_and_the_suite_offers_them(found: dict[str, ReportSection]) -> None:
+    assert SUITE.sections is sections
     names = ["table-1", "methods", "turned", "cases", "cues", "people-objects", "yes-bias", "letters", "counts"]
     assert list(found) == [*names, "people-named", "judge", "table-1-printed"]
-    assert [name for name, piece in found.items() if piece.detail] == ["cases", "table-1-printed"]
+    assert [name for name, section in found.items() if section.detail] == ["cases", "table-1-printed"]
 
 
 # Table 1
 
 
-def test_table_1_has_both_means_only_where_all_of_their_tasks_were_answered(found: dict[str, Piece]) -> None:
+def test_table_1_has_both_means_only_where_all_of_their_tasks_were_answered(found: dict[str, ReportSection]) -> None:
     table = found["table-1"].table
     assert list(table["subject"][:2]) == ["own:model"] * 2  # simulated observers come last
     assert list(table.columns[4:]) == list(COLUMNS)
@@ -89,7 +89,9 @@ def test_table_1_has_both_means_only_where_all_of_their_tasks_were_answered(foun
     assert (steps["mean of the eight"], steps["mean of all nine"]) == ("–", "–")
 
 
-def test_chance_is_there_twice_and_differs_where_the_paper_lets_one_guess_decide(found: dict[str, Piece]) -> None:
+def test_chance_is_there_twice_and_differs_where_the_paper_lets_one_guess_decide(
+    found: dict[str, ReportSection],
+) -> None:
     printed = row_of(found["table-1"], subject="(chance as printed)")
     computed = row_of(found["table-1"], subject="(chance of guesses)")
     assert (printed["oc-cpr"], printed["oc-cnt"], printed["mean of the eight"]) == (
@@ -159,7 +161,7 @@ def test_the_printed_averages_of_the_preprint_are_means_of_nine_those_of_the_cam
 # Findings II and III
 
 
-def test_cues_are_told_apart_by_pairs(found: dict[str, Piece]) -> None:
+def test_cues_are_told_apart_by_pairs(found: dict[str, ReportSection]) -> None:
     line = row_of(found["cues"], task="gc-mat", subject="own:model", condition="vanilla")
     assert (line["add/remove"].split()[0], line["swap"].split()[0]) == ("100", "0")
     assert line["swap"].endswith("n 2")
@@ -184,7 +186,7 @@ def test_the_interval_of_two_independent_shares_is_newcombes() -> None:
     assert [round(x, 4) for x in apart(_row(56, 70), _row(48, 80))] == [0.2, 0.0524, 0.3339]
 
 
-def test_people_are_compared_with_objects_where_both_were_asked(found: dict[str, Piece]) -> None:
+def test_people_are_compared_with_objects_where_both_were_asked(found: dict[str, ReportSection]) -> None:
     # Plainly own:model is right on one of four counts of either family: "1" for a truth of 1; one off earns nothing.
     line = row_of(found["people-objects"], task="cnt", subject="own:model", condition="vanilla")
     assert (line["people (pc)"].split()[0], line["objects (oc)"].split()[0]) == ("25", "25")
@@ -195,7 +197,7 @@ def test_people_are_compared_with_objects_where_both_were_asked(found: dict[str,
 # Figure 5
 
 
-def test_what_a_method_changes_is_counted_by_pairs(found: dict[str, Piece]) -> None:
+def test_what_a_method_changes_is_counted_by_pairs(found: dict[str, ReportSection]) -> None:
     # Plainly pairs 0 and 2 are right (things added or removed); with steps all but pair 0: 50, 75, one lost, two won.
     line = row_of(found["methods"], subject="own:model", task="gc-mat")
     assert (line["method"], line["units"], line["plain"], line["with it"]) == ("cot", 4, "50", "75")
@@ -207,7 +209,7 @@ def test_what_a_method_changes_is_counted_by_pairs(found: dict[str, Piece]) -> N
     assert "gc-trk" not in set(found["methods"].table["task"])  # its calls failed, so that no unit has both
 
 
-def test_units_that_turned_are_named(found: dict[str, Piece]) -> None:
+def test_units_that_turned_are_named(found: dict[str, ReportSection]) -> None:
     lines = found["turned"].table[found["turned"].table["task"] == "gc-mat"]
     assert dict(zip(lines["turned"], lines["ids"], strict=True)) == {
         "wrong to right": "gc-mat-1, gc-mat-3",
@@ -215,7 +217,7 @@ def test_units_that_turned_are_named(found: dict[str, Piece]) -> None:
     }
 
 
-def test_cases_show_both_statements_with_both_replies(found: dict[str, Piece]) -> None:
+def test_cases_show_both_statements_with_both_replies(found: dict[str, ReportSection]) -> None:
     table = found["cases"].table
     lost = table[table["turned"] == "right to wrong"]
     assert sorted(shown.split()[0] for shown in lost["item (pictures)"]) == ["gc-mat-0-a", "gc-mat-0-b"]
@@ -240,7 +242,7 @@ def test_a_long_reply_keeps_its_end() -> None:
 # Biases
 
 
-def test_who_always_says_yes_is_flagged_and_who_knows_is_not(found: dict[str, Piece]) -> None:
+def test_who_always_says_yes_is_flagged_and_who_knows_is_not(found: dict[str, ReportSection]) -> None:
     table = found["yes-bias"].table
     flags = table.groupby("subject")["flag"].agg(set)
     assert flags["fake:oracle"] == {""}
@@ -276,7 +278,7 @@ def test_guessing_is_no_bias_leaning_is_one() -> None:
     assert flag([True] * 4) == ""  # two pairs tell nothing
 
 
-def test_letters_and_none_are_counted_against_how_often_they_are_right(found: dict[str, Piece]) -> None:
+def test_letters_and_none_are_counted_against_how_often_they_are_right(found: dict[str, ReportSection]) -> None:
     line = row_of(found["letters"], subject="fake:always-true", task="oc-grp")
     assert line["A"].startswith("100 [")
     oracle = row_of(found["letters"], subject="fake:oracle", task="oc-grp")
@@ -285,7 +287,7 @@ def test_letters_and_none_are_counted_against_how_often_they_are_right(found: di
     assert line["None"].endswith("(25)")
 
 
-def test_counts_are_told_by_the_number_of_pictures(found: dict[str, Piece]) -> None:
+def test_counts_are_told_by_the_number_of_pictures(found: dict[str, ReportSection]) -> None:
     # The truths are 1 and 2 of two pictures, 2 and 3 of three; fake:always-true says 1.
     two = row_of(found["counts"], subject="fake:always-true", task="oc-cnt", pictures=2)
     three = row_of(found["counts"], subject="fake:always-true", task="oc-cnt", pictures=3)
@@ -298,7 +300,7 @@ def test_counts_are_told_by_the_number_of_pictures(found: dict[str, Piece]) -> N
 # People
 
 
-def test_refusals_and_names_stand_beside_vanilla(found: dict[str, Piece]) -> None:
+def test_refusals_and_names_stand_beside_vanilla(found: dict[str, ReportSection]) -> None:
     plain = row_of(found["people-named"], subject="own:model", task="pc-cpr", condition="vanilla")
     steps = row_of(found["people-named"], subject="own:model", task="pc-cpr", condition="method=cot")
     assert (plain["declines"].split()[0], plain["names somebody"].split()[0]) == ("100", "0")
@@ -310,7 +312,7 @@ def test_refusals_and_names_stand_beside_vanilla(found: dict[str, Piece]) -> Non
 # Judges, and what is not there
 
 
-def test_the_judge_is_told_by_pattern_and_by_what_it_left_open(found: dict[str, Piece]) -> None:
+def test_the_judge_is_told_by_pattern_and_by_what_it_left_open(found: dict[str, ReportSection]) -> None:
     line = row_of(found["judge"], subject="own:model")
     assert (line["judge"], line["descriptions"], line["verdicts not readable"], line["failed"]) == ("judge", 2, 1, 0)
     assert line["mean PQ"].startswith("100")
@@ -324,8 +326,8 @@ def test_a_run_without_people_methods_or_judges_has_no_piece_of_them() -> None:
     assert names == ["table-1", "cues", "yes-bias", "counts", "table-1-printed"]
 
 
-def test_the_figures_can_be_drawn(found: dict[str, Piece], tmp_path: Path) -> None:
-    drawn = {name: piece.figure() for name, piece in found.items() if piece.figure is not None}
+def test_the_figures_can_be_drawn(found: dict[str, ReportSection], tmp_path: Path) -> None:
+    drawn = {name: section.figure() for name, section in found.items() if section.figure is not None}
     assert set(drawn) == {"methods", "cues"}
     for name, figure in drawn.items():
         figure.savefig(tmp_path / f"{name}.svg")

@@ -17,7 +17,7 @@ import numpy as np
 from snellen.analysis.rankings import DRAWS, Ability, Floats, Ranked, weighted
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, ReplySpec
-from snellen.curation.steps import Answered, work_item
+from snellen.curation.steps import Answered, step_item
 from snellen.scoring.answers import read_answer, read_json_objects
 from snellen.scoring.uncertainty import wilson
 from snellen.suites.ava_bench.items import TASKS
@@ -102,7 +102,7 @@ class Recommended:
 def tagging_items(questions: Iterable[Asked]) -> list[Item]:
     """One item of work a question, under its own id."""
     return [
-        work_item(
+        step_item(
             "screening",
             one.question_id,
             TAGGING_REQUEST.format(question=one.question, abilities=_explained()),
@@ -152,7 +152,7 @@ def checking_items(questions: Sequence[Asked], tagged: Tagged, n: int, rng: np.r
     held = [one for one in questions if one.question_id in tagged.abilities]
     drawn = sorted(rng.permutation(len(held))[:n])
     return [
-        work_item(
+        step_item(
             "screening",
             held[at].question_id,
             CHECKING_REQUEST.format(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from snellen.analysis.cells import DASH, listed
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.errors import SnellenError
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
@@ -50,7 +50,7 @@ class Given:
         return weights_of(self.tagged.abilities)
 
 
-def pieces(run: Run, arms: Sequence[ArmCard]) -> Iterator[Piece]:
+def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """A ranking of the arms for the task, and the weights behind it; nothing where a report is given no tags.
 
     Raises SnellenError where tags or check cannot be read, and where no question needs any ability.
@@ -66,7 +66,7 @@ def pieces(run: Run, arms: Sequence[ArmCard]) -> Iterator[Piece]:
     compared = complete(run, arms, tasks) if tasks else []
     if len(compared) < 2:
         told = f"fewer than two subjects have scores in all of {listed(tasks or given.weights)}"
-        yield Piece(TITLE, f"No ranking: {told}. Run these tasks of ava-bench.", None, None, "task-ranking")
+        yield ReportSection(TITLE, f"No ranking: {told}. Run these tasks of ava-bench.", None, None, "task-ranking")
         yield needs(given, {})
         return
     rng = stream("ava-bench", "task", *(arm.subject for arm in compared))
@@ -100,7 +100,7 @@ def _checked(checked: Checked, author: str, undecided: int) -> str:
     return said + "; questions whose tags were dropped have no vote."
 
 
-def ranking(given: Given, told: Recommended, missing: Sequence[str]) -> Piece:
+def ranking(given: Given, told: Recommended, missing: Sequence[str]) -> ReportSection:
     """Subjects from best to worst for the task."""
     lines = [
         [name, span(rank, 2), f"{100 * first:.0f}"]
@@ -118,10 +118,10 @@ def ranking(given: Given, told: Recommended, missing: Sequence[str]) -> Piece:
     if missing:
         note += f" Without scores in all of these abilities, and so not ranked: {listed(missing)}."
     frame = pd.DataFrame(lines, columns=["subject", "weighted average rank", "first in % of draws"])
-    return Piece(TITLE, note, frame, None, "task-ranking")
+    return ReportSection(TITLE, note, frame, None, "task-ranking")
 
 
-def needs(given: Given, ranked: Mapping[str, float]) -> Piece:
+def needs(given: Given, ranked: Mapping[str, float]) -> ReportSection:
     """How often every ability is needed; `ranked` are the weights in the ranking, empty where there is none."""
     told = given.tagged.abilities.values()
     lines = [
@@ -134,7 +134,7 @@ def needs(given: Given, ranked: Mapping[str, float]) -> Piece:
         f"made to add up to 100 %. {given.said}"
     )
     frame = pd.DataFrame(lines, columns=["ability", "questions", "weight in %", "in the ranking in %"])
-    return Piece(f"{TITLE}: what its questions need", note, frame, None, "task-needs")
+    return ReportSection(f"{TITLE}: what its questions need", note, frame, None, "task-needs")
 
 
 def _percent(weight: float | None) -> str:

@@ -28,7 +28,7 @@ from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_it
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.curation.steps import read_one_answered
+from snellen.curation.steps import read_step_result
 from snellen.scoring.answers import read_answer
 from snellen.suites.ava_bench.advice.ability_profile import Asked, Tagged, checking_items, tagging_items, tags
 from snellen.suites.ava_bench.advice.user_questions import FORM, read_rows, with_pictures
@@ -119,7 +119,7 @@ def step_of(options: BuildOptions) -> str:
 
 def read_tagged(run: Path) -> tuple[Tagged, ItemSet]:
     """The tags that one subject gave in a run, and the work it was asked. Raises SnellenError for any other run."""
-    told = read_one_answered(run)
+    told = read_step_result(run)
     if (told.items.card.source, told.items.card.recipe.get("step")) != ("questions", TAGGING):
         raise SnellenError(f"{run}: holds no tags of questions; {TAG_COMMANDS}")
     return tags(told), told.items
@@ -179,7 +179,7 @@ def _of_csv(path: Path, work: ItemSet) -> Decisions:
 
 
 def _of_run(path: Path, tagged: Tagged, work: ItemSet) -> Decisions:
-    told, found = read_one_answered(path), {}
+    told, found = read_step_result(path), {}
     for item in told.items.items:
         if dict(item.provenance) != _about(tagged, work, item.item_id):
             raise SnellenError(f"{path}: {item.item_id}: no spot check of these tags; {CHECK_COMMANDS}")

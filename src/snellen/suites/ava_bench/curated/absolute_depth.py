@@ -87,7 +87,7 @@ def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
     return kept
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """In which bin of a metre the closest point is."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -98,4 +98,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker)

@@ -36,7 +36,7 @@ def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
     return with_names(capped(found, caps, NAME, at), source_of, NAME, at)
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`Which action or activity is shown in the image?`, with a hundred options."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -45,4 +45,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker)

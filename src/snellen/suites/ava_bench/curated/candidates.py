@@ -107,16 +107,16 @@ class Ability:
     """How the items of one task, or of several about the same pictures, are curated.
 
     `look` finds candidates in a scene and tells the ledger what it leaves out (a picture is not opened). `choose`
-    levels classes and bins of all that was found. `see` completes a candidate that needs its pixels [h, w, 3], or says
-    which rule leaves it out. `ask` gives, for a task and all that was chosen, what makes items. The ledger keeps what
-    is left out under `known_as`, which is the names of the tasks unless told otherwise.
+    levels classes and bins of all that was found. `see` completes a candidate that needs its pixels [h, w, 3], or
+    says which rule leaves it out. `make_item_maker` gives, for a task and all that was chosen, what makes items. The
+    ledger keeps what is left out under `known_as`, which is the names of the tasks unless told otherwise.
     """
 
     tasks: tuple[str, ...]
     sources: tuple[str, ...]
     look: Callable[[Scene, Curating], Iterable[Candidate]]
     choose: Callable[[Sequence[Candidate], Curating], list[Candidate]]
-    ask: Callable[[str, Sequence[Candidate], Curating], Asker]
+    make_item_maker: Callable[[str, Sequence[Candidate], Curating], Asker]
     see: Callable[[Candidate, Callable[[], Pixels], Curating], Candidate | str] = as_seen
     known_as: str = ""
 

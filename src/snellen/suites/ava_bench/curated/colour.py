@@ -78,7 +78,7 @@ def colour_bin(rgb: Sequence[int]) -> str:
     return HUES[int(math.degrees(math.atan2(b, a)) % 360 // 60)]
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """Which color is shown within the box."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -87,4 +87,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask, see)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker, see)

@@ -142,7 +142,7 @@ def _frames_apart(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
     return kept
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`How many … are in the image?`; questions of VQAv2 keep their own words."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -151,4 +151,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker)

@@ -74,7 +74,7 @@ def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
     return capped(found, Caps(at.rules.fewest, at.rules.emotion_pictures), NAME, at)
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`What emotion is being shown in the image?`, with the seven in the paper's order."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -83,4 +83,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker)

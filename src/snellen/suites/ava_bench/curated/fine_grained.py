@@ -91,7 +91,7 @@ def _of_group(source: str, group: str, mine: Sequence[Candidate], at: Curating) 
     ]
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`What species of bird is in the image?`, with all classes of the group in an order drawn for the item."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -100,4 +100,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker)

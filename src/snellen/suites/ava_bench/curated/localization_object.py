@@ -74,7 +74,7 @@ def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
     return [replace(one, truth={**one.truth, "among": names}) for one in kept]
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`localization` asks for the box, `object` for the name among those of the whole set."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -86,4 +86,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability(TASKS, SOURCES, look, choose, ask)
+ABILITY = Ability(TASKS, SOURCES, look, choose, make_item_maker)

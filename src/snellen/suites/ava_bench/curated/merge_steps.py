@@ -16,7 +16,7 @@ import yaml
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
-from snellen.curation.steps import Answered, work_item
+from snellen.curation.steps import Answered, step_item
 from snellen.scoring.answers import read_answer
 from snellen.suites.ava_bench.curated.choices import Choices
 
@@ -50,7 +50,7 @@ def label_items(labels: Mapping[str, Iterable[str]], of: Of) -> list[Item]:
     """One item for every label by dataset, in order: what it is called. They show no picture."""
     pairs = [(source, label) for source, held in labels.items() for label in dict.fromkeys(held)]
     return [
-        work_item(
+        step_item(
             "caption",
             f"{of}-name-{k:04d}",
             NAME_REQUEST.format(kind=f"{of}s", label=label),
@@ -65,7 +65,7 @@ def label_items(labels: Mapping[str, Iterable[str]], of: Of) -> list[Item]:
 def clutter_items(pictures: Iterable[Textured]) -> list[Item]:
     """One item for every picture: whether the texture fills it, or is on part of a thing in a scene."""
     return [
-        work_item(
+        step_item(
             "screening",
             f"texture-{k:05d}",
             CLUTTER_REQUEST.format(texture=one.texture),

@@ -112,7 +112,7 @@ def see(candidate: Candidate, pixels: Callable[[], Pixels], at: Curating) -> Can
     return replace(candidate, truth={**candidate.truth, "box": (0.0, 0.0, float(width), float(height))})
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`What is written in the red bounding box in the image?`, with no options."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -121,4 +121,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask, see)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker, see)

@@ -77,7 +77,7 @@ def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
     return capped_by_source(found, caps, NAME, at)
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`What is the orientation of the toy plane in the image?`, with the nine in the paper's order."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -86,4 +86,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker)

@@ -23,7 +23,7 @@ from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_TASK
-from snellen.curation.steps import Answered, read_one_answered, work_item
+from snellen.curation.steps import Answered, read_step_result, step_item
 from snellen.datasets import SCENES
 from snellen.datasets.scenes import Scene
 from snellen.suites.ava_bench.curated import action, merge_steps, scene, texture
@@ -83,7 +83,7 @@ def build_step(step: Step, options: BuildOptions, folders: Callable[[], Mapping[
         raise SnellenError(
             f"ava-bench/{step.proposals}: --input {step.task}=RUN is missing; make it with {step.commands}"
         )
-    told = read_one_answered(options.inputs[step.task])
+    told = read_step_result(options.inputs[step.task])
     rows = _rows(step, told, at)
     if not rows:
         raise SnellenError(f"{told.items.root}: {told.author} proposes nothing, so that there is nothing to review")
@@ -132,7 +132,7 @@ def _rows(step: Step, told: Answered, at: Curating) -> list[dict[str, Any]]:
 def _shown(step: Step, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """The rows one by one, for whoever would rather look at them there than in the file."""
     return [
-        work_item(
+        step_item(
             "screening",
             f"{step.proposals}-{k:04d}",
             CHECK_REQUEST.format(row="\n".join(f"{name}: {value}" for name, value in row.items())),

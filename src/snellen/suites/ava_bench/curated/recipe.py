@@ -289,7 +289,7 @@ def made(ready: Sequence[tuple[Chosen, Split]], at: Curating) -> Iterator[Item]:
         )
         if not mine:
             continue
-        ask = mine[0][1].ability.ask(task, [one.candidate for _, one, _ in mine], at)
+        ask = mine[0][1].ability.make_item_maker(task, [one.candidate for _, one, _ in mine], at)
         for handle, one, side in mine:
             yield ask(one.candidate, _shown(handle, one, side), at.rng("asked", task, handle))
 

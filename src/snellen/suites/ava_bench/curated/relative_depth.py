@@ -216,9 +216,9 @@ def _asked(pair: Pair, gap: str, near_is_red: bool, at: Curating) -> Candidate:
     return Candidate(origin, " / ".join(pair.classes), f"{gap}{nearer}", truth, crop=crop)
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`red` or `blue`, whichever is closer."""
     return pair_asker(make.relative_depth_item)
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker)

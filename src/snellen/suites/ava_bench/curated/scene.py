@@ -35,7 +35,7 @@ def choose(found: Sequence[Candidate], at: Curating) -> list[Candidate]:
     return with_names(capped(found, Caps(each, each), NAME, at), source_of, NAME, at)
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`What is the scene class of the image?`, with thirty options."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -44,4 +44,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker)

@@ -242,7 +242,7 @@ def _box(picture: Candidate, label: str) -> Box:
     return x1, y1, x2, y2
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """Where the red box lies as seen from the blue one."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -252,4 +252,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker)

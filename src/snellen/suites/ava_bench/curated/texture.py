@@ -65,7 +65,7 @@ def _drop(held: Sequence[Candidate], rule: str, at: Curating) -> None:
         at.ledger.drop(NAME, source, rule, mine[0].label, len(mine))
 
 
-def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
+def make_item_maker(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     """`What is the texture attribute of image?`, with all textures of the pool in an order drawn for the item."""
 
     def item(one: Candidate, of: Shown, rng: np.random.Generator) -> Item:
@@ -74,4 +74,4 @@ def ask(task: str, chosen: Sequence[Candidate], at: Curating) -> Asker:
     return item
 
 
-ABILITY = Ability((NAME,), SOURCES, look, choose, ask)
+ABILITY = Ability((NAME,), SOURCES, look, choose, make_item_maker)

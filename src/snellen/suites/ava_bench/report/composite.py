@@ -14,7 +14,7 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH, listed
 from snellen.analysis.rankings import agreement
-from snellen.analysis.section import Piece, Run, protocol_of
+from snellen.analysis.section import ReportSection, Run, protocol_of
 from snellen.core.item import Item
 from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric
@@ -53,7 +53,7 @@ ONE_PART: Mapping[str, tuple[str, Callable[[Item, Metric], float]]] = {
 """What somebody does who masters the first part alone, and what the first metric gives for it."""
 
 
-def pieces(run: Run, arms: Sequence[ArmCard]) -> Iterator[Piece]:
+def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """Scores in the composite tasks, spatial without boxes beside spatial, and whose order of subjects each follows."""
     asked = tasks_of(run, arms, COMPOSITES)
     if asked:
@@ -72,7 +72,7 @@ def pieces(run: Run, arms: Sequence[ArmCard]) -> Iterator[Piece]:
         yield from order_followed(run, pairs, "spatial", "spatial without boxes", ("localization", "spatial"))
 
 
-def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Piece:
+def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSection:
     """Every composite task of our own with interval and chance, and what one of its parts alone is worth there."""
     rows = {task: result_rows(run, task) for task in tasks}
     heard = [arm for arm in arms if any(row_of(one, arm) is not None for one in rows.values())]
@@ -89,7 +89,7 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Piece:
         f"are ours, and count in no rank. Scored {protocol_of(run)}."
     )
     frame = pd.DataFrame(lines, columns=["subject", *(headed(run, task) for task in tasks)])
-    return Piece("Composite tasks", note, frame, None, "composites")
+    return ReportSection("Composite tasks", note, frame, None, "composites")
 
 
 def with_one_part(run: Run, task: str) -> float:
@@ -113,7 +113,7 @@ def _change(run: Run, pair: Pair) -> Paired:
     return paired_difference(bare, drawn, held.clusters, stream("ava-bench", "boxes", pair[0].subject))
 
 
-def without_boxes(run: Run, pairs: Sequence[Pair]) -> Piece:
+def without_boxes(run: Run, pairs: Sequence[Pair]) -> ReportSection:
     """Spatial with boxes and without, beside localization, best in localization first."""
     metric, rows = metric_of(run, "spatial"), result_rows(run, "spatial")
     where, located = metric_of(run, "localization"), result_rows(run, "localization")
@@ -137,10 +137,14 @@ def without_boxes(run: Run, pairs: Sequence[Pair]) -> Piece:
     )
     names = ["subject", "boxes drawn", "without boxes", "change", "localization giou"]
     figure = partial(figures.with_and_without, drawn[: 2 * figures.MOST], chance_of(rows))
-    return Piece("Spatial without boxes (Figure 8a)", note, pd.DataFrame(lines, columns=names), figure, "without-boxes")
+    return ReportSection(
+        "Spatial without boxes (Figure 8a)", note, pd.DataFrame(lines, columns=names), figure, "without-boxes"
+    )
 
 
-def order_followed(run: Run, pairs: Sequence[Pair], task: str, composite: str, parts: Sequence[str]) -> Iterator[Piece]:
+def order_followed(
+    run: Run, pairs: Sequence[Pair], task: str, composite: str, parts: Sequence[str]
+) -> Iterator[ReportSection]:
     """How alike a composite task, called so, and each ability order the subjects; nothing for too few of them."""
     lines = []
     for ability in tasks_of(run, [atomic for atomic, _ in pairs]):
@@ -162,4 +166,4 @@ def order_followed(run: Run, pairs: Sequence[Pair], task: str, composite: str, p
     )
     frame = pd.DataFrame(lines, columns=["ability", "part of it", "subjects", "tau-b", "rho"])
     name = "without-boxes-order" if task == "spatial" else f"{composite}-order"
-    yield Piece(f"Whose order {composite} follows", note, frame, None, name, detail=True)
+    yield ReportSection(f"Whose order {composite} follows", note, frame, None, name, detail=True)

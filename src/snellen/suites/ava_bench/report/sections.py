@@ -14,7 +14,7 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH, listed
 from snellen.analysis.rankings import Ability, agreement, average_agreement, ranked, spread
-from snellen.analysis.section import Piece, Run, protocol_of
+from snellen.analysis.section import ReportSection, Run, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
 from snellen.suites.ava_bench import balance
@@ -60,13 +60,13 @@ FEWEST_ENCODERS = 3
 """Of fewer encoders an order says next to nothing: two agree or disagree by a coin's toss."""
 
 
-def pieces(run: Run) -> Iterator[Piece]:
+def sections(run: Run) -> Iterator[ReportSection]:
     """Whatever the run has numbers for: scores, ranks (Table 5), Figures 5 to 8, subgroups (Figures 21 to 28).
 
     A report that is given tags of questions has a ranking for their task first.
     """
     arms = main_arms(run)
-    yield from encoder_advice.pieces(run, examined(arms))
+    yield from encoder_advice.sections(run, examined(arms))
     tasks, composites = tasks_of(run, arms), tasks_of(run, arms, COMPOSITES)
     if tasks:
         yield scores(run, arms, tasks)
@@ -78,17 +78,17 @@ def pieces(run: Run) -> Iterator[Piece]:
         yield spreads(run, compared, abilities)
     yield from fingerprint(run, arms)
     yield from evaluators(run, examined(arms))
-    yield from composite.pieces(run, arms)
+    yield from composite.sections(run, arms)
     for task in (*tasks, *composites):
         yield from subgroup(run, task, arms)
     if tasks or composites:
-        yield from balance.pieces(run)
+        yield from balance.sections(run)
 
 
 # Scores and ranks
 
 
-def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Piece:
+def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSection:
     """Every ability with interval and chance, and what is had without any picture where the run's items tell it."""
     rows = {task: result_rows(run, task) for task in tasks}
     lines = [[arm.subject, *(cell(row_of(rows[task], arm), metric_of(run, task)) for task in tasks)] for arm in arms]
@@ -107,7 +107,7 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Piece:
             "chance and no better than these need not have seen anything."
         )
     frame = pd.DataFrame(lines, columns=["subject", *(headed(run, task) for task in tasks)])
-    return Piece("The abilities one by one", note, frame, None, "abilities")
+    return ReportSection("The abilities one by one", note, frame, None, "abilities")
 
 
 def _without_pictures(run: Run, tasks: Sequence[str]) -> list[list[str]]:
@@ -124,7 +124,7 @@ def _without_pictures(run: Run, tasks: Sequence[str]) -> list[list[str]]:
     ]
 
 
-def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[Ability]) -> Piece:
+def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[Ability]) -> ReportSection:
     """Ranks and average rank with intervals, best first (Table 5); as a map (Figure 6)."""
     told = ranked(abilities, stream("ava-bench", "ranks", *(arm.subject for arm in arms)))
     order = sorted(range(len(arms)), key=lambda n: told[""][n].value)
@@ -142,10 +142,10 @@ def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[Ability]) -> Pi
     frame = pd.DataFrame(lines, columns=["subject", "average rank", *names])
     values = [[told[name][n].value for name in names] for n in order]
     figure = partial(figures.rank_map, [arms[n].subject for n in order], names, values)
-    return Piece("Ranks (Table 5, Figure 6)", note, frame, figure, "ranks")
+    return ReportSection("Ranks (Table 5, Figure 6)", note, frame, figure, "ranks")
 
 
-def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[Ability]) -> Piece:
+def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[Ability]) -> ReportSection:
     """How far subjects lie apart in every ability."""
     lines = []
     for ability in abilities:
@@ -167,13 +167,13 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[Ability]) -> 
     )
     names = ["ability", "spread", "beyond chance of the draw", "best minus worst", "% of the way", "items"]
     frame = pd.DataFrame(lines, columns=names)
-    return Piece("How far subjects lie apart", note, frame, None, "spread")
+    return ReportSection("How far subjects lie apart", note, frame, None, "spread")
 
 
 # Figure 5
 
 
-def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[Piece]:
+def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """How much of the way from chance to perfect each subject goes in every ability, as an outline (Figure 5)."""
     rows = {task: result_rows(run, task) for task in tasks_of(run, arms)}
     chances = {task: chance_of(held) for task, held in rows.items()}
@@ -190,7 +190,7 @@ def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[Piece]:
     )
     figure = partial(figures.fingerprints, _panels(examined(arms)), tasks, shares)
     frame = pd.DataFrame(lines, columns=["subject", *tasks])
-    yield Piece("Fingerprints (Figure 5)", note, frame, figure, "fingerprints")
+    yield ReportSection("Fingerprints (Figure 5)", note, frame, figure, "fingerprints")
 
 
 def _way(run: Run, rows: pd.DataFrame, arm: ArmCard, task: str, chance: float) -> float:
@@ -219,7 +219,7 @@ def _parts(names: list[str]) -> list[list[str]]:
 # Figure 7
 
 
-def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[Piece]:
+def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """How alike two evaluators rank the encoders that both have (Figure 7).
 
     Subjects tell by their attributes `evaluator` (the language model behind the tower, say) and `tower`.
@@ -247,7 +247,7 @@ def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[Piece]:
         "the same order and -1 for the opposite one, with 95 % intervals: items are drawn again, encoders are not."
     )
     names = ["evaluator", "other evaluator", "ability", "encoders", "tau-b", "rho"]
-    yield Piece("Do evaluators agree? (Figure 7)", note, pd.DataFrame(lines, columns=names), None, "evaluators")
+    yield ReportSection("Do evaluators agree? (Figure 7)", note, pd.DataFrame(lines, columns=names), None, "evaluators")
 
 
 def _on_average(
@@ -265,7 +265,7 @@ def _on_average(
 # Figures 8b and 21 to 28
 
 
-def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[Piece]:
+def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """One ability by the factors that the paper splits it by, each with more than one level."""
     levels = {factor: held for factor in SPLIT_BY[task] if len(held := levels_of(run, task, factor)) > 1}
     if not levels:
@@ -293,7 +293,7 @@ def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[Piece]:
     figure = partial(figures.subgroups, drawn, scale, unit)
     frame = pd.DataFrame(lines, columns=["subject", "all", *heads])
     title = f"{task} by subgroups ({where})" if where else f"{task} by subgroups"
-    yield Piece(title, note, frame, figure, f"subgroups-{task}", detail=task != "localization")
+    yield ReportSection(title, note, frame, figure, f"subgroups-{task}", detail=task != "localization")
 
 
 def _levels(run: Run, task: str, factor: str, levels: Sequence[str], arms: Sequence[ArmCard]) -> figures.Levels:

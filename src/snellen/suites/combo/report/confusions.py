@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from snellen.analysis.section import Piece
+from snellen.analysis.section import ReportSection
 from snellen.core.itemset import ItemSet
 from snellen.suites.combo import perception
 from snellen.suites.combo.report import figures
 from snellen.suites.combo.space import values
 
 
-def confusions(items: ItemSet, scores: pd.DataFrame) -> Iterator[Piece]:
+def confusions(items: ItemSet, scores: pd.DataFrame) -> Iterator[ReportSection]:
     """What was said against what is true, a figure for each question. `scores` are those of Pattern Perception."""
     scores = scores[scores["outcome"].isin(["answered", "no_answer"])]
     question = scores["item_id"].map(lambda name: items.by_id[name].factors["question"])
@@ -36,7 +36,7 @@ def confusions(items: ItemSet, scores: pd.DataFrame) -> Iterator[Piece]:
         )
         frame = None if mistakes.empty else mistakes
         title = f"What is taken for what: {name.replace('-', ' ')}"
-        yield Piece(title, note, frame, figure, f"confusions-{name}", detail=True)
+        yield ReportSection(title, note, frame, figure, f"confusions-{name}", detail=True)
 
 
 def _matrices(part: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

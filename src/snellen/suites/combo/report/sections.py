@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, cell, percent, spanned
-from snellen.analysis.section import Piece, Run, fakes_last, protocol_of
+from snellen.analysis.section import ReportSection, Run, fakes_last, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, cluster_wilson, paired_difference
@@ -30,7 +30,7 @@ SPOKEN = {question: question.replace("-", " ") for question in perception.QUESTI
 PLACE = ("subject", "condition", "repeat", "item_id")
 
 
-def pieces(run: Run) -> Iterator[Piece]:
+def sections(run: Run) -> Iterator[ReportSection]:
     """Whatever of the paper's tables and figures the run has the numbers for."""
     for make in (table_2, table_3, figure_6, figure_7):
         yield from make(run)
@@ -83,7 +83,7 @@ def _share(values: Sequence[float], clusters: Sequence[str]) -> str:
 # Tables 2 and 3
 
 
-def table_2(run: Run) -> Iterator[Piece]:
+def table_2(run: Run) -> Iterator[ReportSection]:
     """Subjects by questions, as Table 2; the pivot where it was asked."""
     rows = _results(run, perception.TASK, "question")
     arms = [one for one in _arms(rows) if set(TABLE_2_QUESTIONS) <= set(one[2])]
@@ -103,10 +103,10 @@ def table_2(run: Run) -> Iterator[Piece]:
         "these are the points of the shape in question. The mean is that of the seven questions of the paper's Table 2."
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", *names, "mean of seven"])
-    yield Piece("Pattern Perception, question by question (Table 2)", note, frame, None, "table-2")
+    yield ReportSection("Pattern Perception, question by question (Table 2)", note, frame, None, "table-2")
 
 
-def table_3(run: Run) -> Iterator[Piece]:
+def table_3(run: Run) -> Iterator[ReportSection]:
     """Img2Text, Text2Img and their mean, as Table 3."""
     tasks = (alignment.IMG2TEXT, alignment.TEXT2IMG)
     rows = pd.concat([_results(run, task).assign(level=task) for task in tasks])
@@ -120,7 +120,7 @@ def table_3(run: Run) -> Iterator[Piece]:
     lines.append(["(chance)", "", *chances, chances[0] if chances[0] == chances[1] else ""])
     note = "Percent right of four options, with 95 % interval. The paper's values stand only in a picture."
     frame = pd.DataFrame(lines, columns=["subject", "condition", "Img2Text", "Text2Img", "mean"])
-    yield Piece("Abstraction Alignment (Table 3)", note, frame, None, "table-3")
+    yield ReportSection("Abstraction Alignment (Table 3)", note, frame, None, "table-3")
 
 
 def _mean_of_two(first: Any, second: Any) -> str:
@@ -134,7 +134,7 @@ def _mean_of_two(first: Any, second: Any) -> str:
 # Figure 6: solved examples against none
 
 
-def figure_6(run: Run) -> Iterator[Piece]:
+def figure_6(run: Run) -> Iterator[ReportSection]:
     """Contact point and materials with solved examples against none, on the items that both arms have."""
     lines, found = [], []
     for without, shown in _with_and_without(run):
@@ -156,7 +156,7 @@ def figure_6(run: Run) -> Iterator[Piece]:
     )
     names = ["subject", "condition", "question", "items", "none", "in context", "difference"]
     frame = pd.DataFrame(lines, columns=names)
-    yield Piece(
+    yield ReportSection(
         "Solved examples against none (Figure 6)", note, frame, partial(figures.before_after, found), "figure-6"
     )
 
@@ -199,7 +199,7 @@ def _scores(run: Run, task: str, metric: str = "accuracy") -> pd.DataFrame:
 # Figure 7 and Table 4: difficulty
 
 
-def figure_7(run: Run) -> Iterator[Piece]:
+def figure_7(run: Run) -> Iterator[ReportSection]:
     """Accuracy by difficulty, as Figure 7 and Table 4."""
     rows = _results(run, categories.TASK, "difficulty")
     if rows.empty:
@@ -223,7 +223,7 @@ def figure_7(run: Run) -> Iterator[Piece]:
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", "method", *LEVELS, "all", "all of a pair"])
     figure = partial(figures.by_difficulty, drawn, LEVELS)
-    yield Piece("Category Building by difficulty (Figure 7, Table 4)", note, frame, figure, "figure-7")
+    yield ReportSection("Category Building by difficulty (Figure 7, Table 4)", note, frame, figure, "figure-7")
 
 
 def _how(subject: str, card: ArmCard | None) -> str:
@@ -239,7 +239,7 @@ def _how(subject: str, card: ArmCard | None) -> str:
 # Accuracy given correct perception
 
 
-def given_perception(run: Run, described: Sequence[Seen]) -> Piece:
+def given_perception(run: Run, described: Sequence[Seen]) -> ReportSection:
     """Category Building on items whose pictures were all seen right in what decides, and on the others."""
     lines = []
     for (subject, condition), answers in _answers_by_sight(run, described):
@@ -255,7 +255,7 @@ def given_perception(run: Run, described: Sequence[Seen]) -> Piece:
     )
     names = ["subject", "condition", "items", "right", "items seen right", "right then", "other items", "right there"]
     frame = pd.DataFrame(lines, columns=names)
-    return Piece("Accuracy given correct perception", note, frame, None, "given-perception")
+    return ReportSection("Accuracy given correct perception", note, frame, None, "given-perception")
 
 
 def _answers_by_sight(
@@ -276,7 +276,7 @@ def _answers_by_sight(
     yield from answers.items()
 
 
-def perceived_dimensions(described: Sequence[Seen]) -> Piece:
+def perceived_dimensions(described: Sequence[Seen]) -> ReportSection:
     """How often each dimension of a described picture is said as it is."""
     by_arm: dict[tuple[str, str], list[Seen]] = {}
     for one in described:
@@ -292,13 +292,13 @@ def perceived_dimensions(described: Sequence[Seen]) -> Piece:
     )
     names = [dimension.replace("-", " ").replace("/", ", ") for dimension in DIMENSIONS]
     frame = pd.DataFrame(lines, columns=["subject", "condition", "pictures", *names])
-    return Piece("What is perceived before classifying", note, frame, None, "perceived")
+    return ReportSection("What is perceived before classifying", note, frame, None, "perceived")
 
 
 # What is said, whatever is right
 
 
-def positions(run: Run) -> Iterator[Piece]:
+def positions(run: Run) -> Iterator[ReportSection]:
     """How often each letter is chosen, whatever is right."""
     offered = {
         tuple(getattr(r, name) for name in PLACE): r.reply_spec.offered
@@ -324,7 +324,7 @@ def positions(run: Run) -> Iterator[Piece]:
         "Who always says A has 100 in the first column, and is right half the time in Category Building."
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", "task", "answers", *"ABCD"])
-    yield Piece("Which letters are chosen", note, frame, None, "letters")
+    yield ReportSection("Which letters are chosen", note, frame, None, "letters")
 
 
 def _said_and_right(said: Sequence[int], right: Sequence[int], place: int, clusters: Sequence[str]) -> str:

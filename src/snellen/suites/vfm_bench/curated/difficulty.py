@@ -13,7 +13,7 @@ from snellen.core.item import Item
 from snellen.core.itemset import ItemSet
 from snellen.core.response import Response
 from snellen.core.runfolder import read_run_card
-from snellen.curation.steps import Answered, read_answered
+from snellen.curation.steps import Answered, read_step_results
 from snellen.scoring.answers import read_answer
 from snellen.scoring.metrics import right
 from snellen.suites.vfm_bench.curated.pictures import Dropped
@@ -50,7 +50,7 @@ def read_votes(run: Path) -> Votes:
 
     Raises SnellenError where there is no finished run of VFM Bench, or judges were asked otherwise than `CONDITION`.
     """
-    judged = read_answered(run)
+    judged = read_step_results(run)
     arms = read_run_card(run).arms
     items = judged[0].items if judged else None
     if items is None or items.card.suite != SUITE:

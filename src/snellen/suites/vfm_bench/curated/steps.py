@@ -20,7 +20,7 @@ from snellen.core.hashing import digest
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
-from snellen.curation.steps import read_one_answered, shown_with, work_item
+from snellen.curation.steps import read_step_result, shown_with, step_item
 from snellen.scoring.answers import read_answer, read_json_objects
 from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.curated.pictures import Dropped
@@ -59,7 +59,7 @@ class Review:
 def review_items(items: ItemSet) -> list[Item]:
     """One screening item for every query, under the id of its item: decisions in a CSV name the same ids."""
     return [
-        work_item(
+        step_item(
             "screening",
             one.item_id,
             REVIEW_REQUEST.format(names=[option.text for option in one.options], label=repr(_truth(one))),
@@ -86,7 +86,7 @@ def caption_items(items: ItemSet) -> list[Item]:
                 pictures[media.sha256] = media
                 about.setdefault((media.sha256, names[demo.answer]), []).append(one.item_id)
     return [
-        work_item(
+        step_item(
             "caption",
             f"caption-{k:05d}",
             prompts.CAPTION_REQUEST.format(label=label),
@@ -109,7 +109,7 @@ def instruction_items(items: ItemSet) -> list[Item]:
         asked = prompts.DETAIL_REQUEST.format(prompt=prompts.instruction(question, names))
         ids = [one.item_id for one in held]
         told = shown_with(items, ids, INSTRUCTION)
-        made.append(work_item("caption", f"instruction-{k:05d}", asked, (), "description", provenance=told))
+        made.append(step_item("caption", f"instruction-{k:05d}", asked, (), "description", provenance=told))
     return made
 
 
@@ -156,7 +156,7 @@ def read_reviewed(path: Path, items: ItemSet) -> Review:
 
 
 def _of_run(path: Path, items: ItemSet) -> Review:
-    told = read_one_answered(path)
+    told = read_step_result(path)
     decisions = {}
     for work in told.items.items:
         if work.task != "screening" or work.provenance.get("about") != items.card.content_hash:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import Curve, Interval, average, common, curve_of, gain_at, phi
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
@@ -109,7 +109,7 @@ def changes(lines: Lines, wanted: Sequence[int] = ALL_SHOTS) -> list[Change]:
     return found
 
 
-def pieces(run: Run, lines: Lines) -> Iterator[Piece]:
+def sections(run: Run, lines: Lines) -> Iterator[ReportSection]:
     """Table 4 in its two halves with Figures 8 and 6, then every change that was run."""
     found = changes(lines)
     originals = [line for line in lines.values() if not split(line)[0]]
@@ -122,7 +122,7 @@ def pieces(run: Run, lines: Lines) -> Iterator[Piece]:
 # Table 4, left half: causes, at 0 shots
 
 
-def causes(run: Run, originals: Sequence[Line], lines: Lines) -> Iterator[Piece]:
+def causes(run: Run, originals: Sequence[Line], lines: Lines) -> Iterator[ReportSection]:
     """What helps where names alone do not: one shot, the region enhanced, a detailed instruction (Figure 8)."""
     at_none = {(one.original.name, one.what): one for one in changes(lines, (0,))}
     rows, cells, bars = result_rows(run), [], list[figures.Bar]()
@@ -152,7 +152,7 @@ def causes(run: Run, originals: Sequence[Line], lines: Lines) -> Iterator[Piece]
     order = [line.name for line in examined([line for line in originals if line.name in {c[0] for c in cells}])]
     figure = partial(figures.causes, bars, order)
     title = "What is missing at 0 shots (Table 4, Figure 8)"
-    yield Piece(title, note, pd.DataFrame(cells, columns=names), figure, "table-4-causes")
+    yield ReportSection(title, note, pd.DataFrame(cells, columns=names), figure, "table-4-causes")
 
 
 def _one_shot(line: Line) -> tuple[float, float, Interval] | None:
@@ -177,7 +177,7 @@ def _phi(one: Change | None, wanted: Sequence[int]) -> str:
 # Table 4, right half: strategies, over all shots
 
 
-def strategies(originals: Sequence[Line], found: Sequence[Change]) -> Iterator[Piece]:
+def strategies(originals: Sequence[Line], found: Sequence[Change]) -> Iterator[ReportSection]:
     """What demos are used for: fabricated names, replicated demos, noise for the others (Figure 6)."""
     by_name = {ABLATIONS[name].condition: name for name in STRATEGIES}
     held = {(one.original.name, by_name[one.what]): one for one in found if one.what in by_name}
@@ -201,7 +201,7 @@ def strategies(originals: Sequence[Line], found: Sequence[Change]) -> Iterator[P
     drawn = [(COLUMNS[name], one) for (_, name), one in held.items() if one.original in shown]
     order = [COLUMNS[name] for name in STRATEGIES]
     figure = partial(figures.strategies, drawn, order)
-    yield Piece("What demos are used for (Table 4, Figure 6)", note, frame, figure, "table-4-strategies")
+    yield ReportSection("What demos are used for (Table 4, Figure 6)", note, frame, figure, "table-4-strategies")
 
 
 def _average(line: Line) -> str:
@@ -214,7 +214,7 @@ def _average(line: Line) -> str:
 # Every change
 
 
-def every_change(found: Sequence[Change]) -> Piece:
+def every_change(found: Sequence[Change]) -> ReportSection:
     """Accuracy with and without each change that was run, over all shots that both have."""
     cells = []
     for one in found:
@@ -231,7 +231,7 @@ def every_change(found: Sequence[Change]) -> Piece:
         "where no draw differs, or where draws often have nothing right unchanged."
     )
     names = ["subject", "change", "shots", "items", "unchanged", "changed", "difference", "φ"]
-    return Piece("Every change that was run", note, pd.DataFrame(cells, columns=names), None, "changes")
+    return ReportSection("Every change that was run", note, pd.DataFrame(cells, columns=names), None, "changes")
 
 
 def _points(gap: Paired) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from snellen.analysis.cells import DASH
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.suites.vfm_bench.items import INDUSTRIES, LEVELS
 from snellen.suites.vfm_bench.report import figures
@@ -69,7 +69,7 @@ def _redrawn(part: pd.DataFrame, rng: np.random.Generator) -> Floats:
     return np.asarray(mean + wider * (sums / sizes - mean), np.float64)
 
 
-def pieces(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
+def sections(run: Run, lines: Sequence[Line]) -> Iterator[ReportSection]:
     """By industry with its spread, by concept level, by number of classes; each where there is more than one."""
     yield from by_industry(run, lines)
     yield from by_level(run, lines)
@@ -126,7 +126,7 @@ def _shown(lines: Sequence[Line], groups: Sequence[figures.Group]) -> list[figur
     return [group for group in groups if group[0] in names]
 
 
-def by_industry(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
+def by_industry(run: Run, lines: Sequence[Line]) -> Iterator[ReportSection]:
     """Accuracy in every industry and how far these lie apart (Figure 7)."""
     levels = _levels(run, "industry", INDUSTRIES)
     cells, groups, scores = _table(run, lines, "industry", levels)
@@ -146,7 +146,7 @@ def by_industry(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
     )
     frame = pd.DataFrame(cells, columns=["subject", "shots", *levels, "spread", "beyond chance of the draw"])
     figure = partial(figures.by_level, _shown(lines, groups), levels, chances)
-    yield Piece("By industry (Figure 7)", note, frame, figure, "by-industry")
+    yield ReportSection("By industry (Figure 7)", note, frame, figure, "by-industry")
 
 
 def _apart(found: Spread | None) -> list[str]:
@@ -157,7 +157,7 @@ def _apart(found: Spread | None) -> list[str]:
     return [f"{100 * found.observed:.1f}", spanned(found.beyond, found.low, found.high, 200)]
 
 
-def by_level(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
+def by_level(run: Run, lines: Sequence[Line]) -> Iterator[ReportSection]:
     """Accuracy by what names stand for: objects, details, patterns, styles (Table 6)."""
     levels = _levels(run, "concept_level", LEVELS)
     cells, groups, scores = _table(run, lines, "concept_level", levels)
@@ -171,10 +171,10 @@ def by_level(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
     )
     frame = pd.DataFrame(cells, columns=["subject", "shots", *levels])
     figure = partial(figures.by_level, _shown(lines, groups), levels, chances)
-    yield Piece("By concept level", note, frame, figure, "by-level", detail=True)
+    yield ReportSection("By concept level", note, frame, figure, "by-level", detail=True)
 
 
-def by_ways(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
+def by_ways(run: Run, lines: Sequence[Line]) -> Iterator[ReportSection]:
     """Accuracy by the number of classes, against one over it."""
     found = _levels(run, "ways", ())
     levels = sorted(found, key=int)
@@ -189,4 +189,4 @@ def by_ways(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
     )
     frame = pd.DataFrame(cells, columns=["subject", "shots", *(f"{level} classes" for level in levels)])
     figure = partial(figures.by_ways, _shown(lines, groups), [int(level) for level in levels])
-    yield Piece("By number of classes", note, frame, figure, "by-ways", detail=True)
+    yield ReportSection("By number of classes", note, frame, figure, "by-ways", detail=True)

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 import pandas as pd
 
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
 from snellen.suites.vfm_bench.report import figures
@@ -60,7 +60,7 @@ def confusions(line: Line, items: ItemSet, condition: str) -> list[Confusion]:
     return sorted(found, key=lambda one: (-one.count, -one.count / one.chances, one.task, one.truth, one.said))
 
 
-def pieces(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
+def sections(run: Run, lines: Sequence[Line]) -> Iterator[ReportSection]:
     """The commonest confusions of each subject at its largest number of shots, some with pictures."""
     asked = [line for line in examined(lines) if line.shots]
     found = [confusions(line, run.items, line.conditions[line.shots[-1]])[:EACH] for line in asked]
@@ -85,7 +85,7 @@ def pieces(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
     )
     frame = pd.DataFrame(cells, columns=["subject", "task", "is", "is taken for", "times", "chances", "percent"])
     figure = partial(figures.confused, sheet, run.items.media)
-    yield Piece("Which classes are confused", note, frame, figure, "confused")
+    yield ReportSection("Which classes are confused", note, frame, figure, "confused")
 
 
 def _pictures(item: Item, said: str) -> tuple[Media, Media | None]:

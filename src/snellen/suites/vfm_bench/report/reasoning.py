@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import Curve, Interval, common, curve_of, delta, eta
 from snellen.core.runfolder import ArmCard
 from snellen.suites.vfm_bench.published import DELTA_GAIN, ETA_GAIN
@@ -52,7 +52,7 @@ def mean_gap(statistic: Statistic, curves: Sequence[Curve]) -> float | None:
     return float(np.mean(told[::2]) - np.mean(told[1::2]))
 
 
-def pieces(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
+def sections(run: Run, lines: Sequence[Line]) -> Iterator[ReportSection]:
     """Eta and delta of every pair with their differences in points, and the means over the pairs."""
     by_name = {line.subject: line for line in lines if len(line.shots) > 1}
     held = [(by_name[a], by_name[b]) for a, b in pairs(run.card.arms) if a in by_name and b in by_name]
@@ -72,7 +72,7 @@ def pieces(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
     )
     names = ["reasons", "counterpart", "efficiency", "its", "difference", "effectiveness", "its ", "difference "]
     frame = pd.DataFrame(cells, columns=names)
-    yield Piece("Reasoning models against their counterparts (Finding 3)", note, frame, None, "reasoning")
+    yield ReportSection("Reasoning models against their counterparts (Finding 3)", note, frame, None, "reasoning")
 
 
 def _at_common_shots(mine: Line, other: Line) -> list[pd.DataFrame]:

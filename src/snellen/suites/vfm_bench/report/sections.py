@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.suites.vfm_bench.report import ablations, by_industry, confusions, reasoning, shots_compared
 from snellen.suites.vfm_bench.report.run_view import lines_of, plain_lines
 
 
-def pieces(run: Run) -> Iterator[Piece]:
+def sections(run: Run) -> Iterator[ReportSection]:
     """Whatever the run has numbers for, in the order of the paper: Table 1, findings, Table 4, Figure 7, our own."""
     lines = lines_of(run)
     plain = plain_lines(lines)
-    yield from shots_compared.pieces(run, plain)
-    yield from reasoning.pieces(run, plain)
-    yield from ablations.pieces(run, lines)
-    yield from by_industry.pieces(run, plain)
-    yield from confusions.pieces(run, plain)
+    yield from shots_compared.sections(run, plain)
+    yield from reasoning.sections(run, plain)
+    yield from ablations.sections(run, lines)
+    yield from by_industry.sections(run, plain)
+    yield from confusions.sections(run, plain)

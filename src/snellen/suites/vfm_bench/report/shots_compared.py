@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import Interval, delta, delta_above_chance, eta, eta_above_chance
 from snellen.suites.vfm_bench.report import figures
 from snellen.suites.vfm_bench.report.run_view import (
@@ -57,7 +57,7 @@ def learnt(run: Run, lines: Sequence[Line]) -> list[Learnt]:
     ]
 
 
-def pieces(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
+def sections(run: Run, lines: Sequence[Line]) -> Iterator[ReportSection]:
     """Table 1 with Figure 3, and the same above chance where some subject cannot do without demos."""
     found = learnt(run, lines)
     if found:
@@ -65,7 +65,7 @@ def pieces(run: Run, lines: Sequence[Line]) -> Iterator[Piece]:
         yield from above_chance(lines)
 
 
-def table_1(found: Sequence[Learnt]) -> Piece:
+def table_1(found: Sequence[Learnt]) -> ReportSection:
     """Subjects by shots, percent with interval; the random policy below."""
     shots = sorted({count for one in found for count in one.rows})
     cells = [
@@ -91,7 +91,7 @@ def table_1(found: Sequence[Learnt]) -> Piece:
         "nothing is gained, effectiveness not where 0 shots are perfect."
     )
     frame = pd.DataFrame(cells, columns=["subject", "items", *map(_head, shots), "efficiency", "effectiveness"])
-    return Piece(
+    return ReportSection(
         "Accuracy by shots (Table 1, Figure 3)", note, frame, partial(figures.by_shots, found, chances), "table-1"
     )
 
@@ -100,7 +100,7 @@ def _head(shots: int) -> str:
     return f"{shots} shot" if shots == 1 else f"{shots} shots"
 
 
-def above_chance(lines: Sequence[Line]) -> Iterator[Piece]:
+def above_chance(lines: Sequence[Line]) -> Iterator[ReportSection]:
     """Efficiency and effectiveness with exact chance in the place of zero shots, for all; only where one needs it."""
     asked = [line for line in lines if max(line.shots, default=0) > 0]
     if all(0 in line.shots for line in asked):
@@ -124,4 +124,4 @@ def above_chance(lines: Sequence[Line]) -> Iterator[Piece]:
     )
     names = ["subject", "chance", "efficiency above chance", "effectiveness above chance"]
     frame = pd.DataFrame(cells, columns=names)
-    yield Piece("The same with chance in the place of zero shots", note, frame, None, "table-1-above-chance")
+    yield ReportSection("The same with chance in the place of zero shots", note, frame, None, "table-1-above-chance")

@@ -21,7 +21,7 @@ from snellen.core.itemset import read_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.curation.steps import work_item
+from snellen.curation.steps import step_item
 from snellen.scoring.answers import read_json_objects
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.curated.edit_pairs import KINDS, LAYOUT, EditPair, read_edit_pairs
@@ -162,7 +162,7 @@ def screening_item(pair: EditPair, pictures: tuple[Media, Media]) -> Item:
     """Whether the instruction says what changed, fits only that, and is clear."""
     question = prompts.SCREEN_EDIT.format(instruction=pair.instruction)
     told = {"provenance": {"pair": pair.name, "kind": pair.kind}}
-    return work_item("screening", f"screening-{pair.handle}", question, pictures, "text", f"gc-{pair.handle}", **told)
+    return step_item("screening", f"screening-{pair.handle}", question, pictures, "text", f"gc-{pair.handle}", **told)
 
 
 def read_screening(text: str) -> tuple[str, str] | str:
@@ -232,7 +232,7 @@ def _kept(pair: EditPair, pictures: tuple[Media, Media], text: str | None) -> Pa
 def _work(pair: Pair, task: str, mark: str, question: str, query: Sequence[Media], **told: Any) -> Item:
     handle = pair.source.handle
     provenance = {"pair": pair.source.name}
-    return work_item(
+    return step_item(
         task, f"{task}-{handle}{mark}", question, query, about=f"gc-{handle}", provenance=provenance, **told
     )
 

@@ -16,7 +16,7 @@ from snellen.core.item import Demo, Item, Media, Option
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.curation.steps import work_item
+from snellen.curation.steps import step_item
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.curated.objects import DISTRACTORS, IDENTITY, MAIN, asked
 from snellen.suites.vlm2_bench.curated.steps import (
@@ -116,7 +116,7 @@ def look_alike_items(portraits: Sequence[Portrait]) -> tuple[Item, ...]:
         others = [other.key for other in portraits if other.person is not one.person]
         told = {"options": tuple(map(Option, others)), "support": tuple(demos[key] for key in others)}
         about = f"look-alike-{one.key}"
-        items.append(work_item("look-alike", about, prompts.LOOK_ALIKE, [one.media], "choice", about, **told))
+        items.append(step_item("look-alike", about, prompts.LOOK_ALIKE, [one.media], "choice", about, **told))
     return tuple(items)
 
 

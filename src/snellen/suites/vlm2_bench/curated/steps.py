@@ -17,7 +17,7 @@ from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
-from snellen.curation.steps import read_one_answered
+from snellen.curation.steps import read_step_result
 from snellen.scoring.answers import read_answer
 
 EXAMPLES_TOLD = 3
@@ -90,7 +90,7 @@ def source_of(options: BuildOptions, name: str, task: str, layout: str) -> Path:
 
 def read_work(options: BuildOptions, work: Work, task: str) -> Answers:
     """The answers to a step. Raises SnellenError where there is no run, or it has several subjects."""
-    run = read_one_answered(input_of(options, work, task))
+    run = read_step_result(input_of(options, work, task))
     held = {}
     for item in run.items.items:
         text = run.text(item)

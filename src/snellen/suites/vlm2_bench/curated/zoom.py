@@ -9,7 +9,7 @@ from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
-from snellen.curation.steps import shown_with, work_item
+from snellen.curation.steps import shown_with, step_item
 from snellen.suites.vlm2_bench.items import SUITE
 
 FAMILIES = {"oc": "", "pc": "face"}
@@ -54,7 +54,7 @@ def _kept(picture: Media, source: MediaFolder, media: MediaFolder) -> Media:
 
 def _work(n: int, phrase: str, picture: Media, about: list[Item], items: ItemSet) -> Item:
     exact = [item.regions["boxes"][picture.sha256] for item in about if picture.sha256 in item.regions.get("boxes", {})]
-    return work_item(
+    return step_item(
         "detection",
         f"zoom-{n:05d}",
         phrase,

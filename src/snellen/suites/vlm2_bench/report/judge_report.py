@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pandas as pd
 
 from snellen.analysis.cells import cell
-from snellen.analysis.section import Piece, Run, fakes_last
+from snellen.analysis.section import ReportSection, Run, fakes_last
 from snellen.suites.vlm2_bench.items import VIDEOS
 from snellen.suites.vlm2_bench.report.run_view import metric_of, result_rows, score_rows
 from snellen.suites.vlm2_bench.scoring import TOP
 
 
-def pieces(run: Run) -> Iterator[Piece]:
+def sections(run: Run) -> Iterator[ReportSection]:
     """One table for all judges, where somebody judged."""
     texts = {(r.subject, r.condition, r.repeat, r.item_id) for r in run.responses if r.task in VIDEOS and r.text}
     lines = []
@@ -41,7 +41,7 @@ def pieces(run: Run) -> Iterator[Piece]:
     frame = pd.DataFrame(
         lines, columns=["task", "judge", "subject", "condition", *counts, *(f"mean {name}" for name in TOP), "both"]
     )
-    yield Piece("What the judge said of videos", note, fakes_last(frame), None, "judge")
+    yield ReportSection("What the judge said of videos", note, fakes_last(frame), None, "judge")
 
 
 def _keys(rows: pd.DataFrame) -> Iterator[tuple[str, str, int, str]]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.seeds import stream
@@ -48,7 +48,7 @@ class Change:
     p: float | None
 
 
-def pieces(run: Run, units: Units) -> Iterator[Piece]:
+def sections(run: Run, units: Units) -> Iterator[ReportSection]:
     """Differences, units that turned, and some of them with both replies."""
     found = changes(run, units)
     if not found:
@@ -115,7 +115,7 @@ def _named(change: Change) -> list[str]:
     return [change.plain[0] + _setting(change), change.method, change.task]
 
 
-def differences(found: Sequence[Change]) -> Piece:
+def differences(found: Sequence[Change]) -> ReportSection:
     """The table and figure that stand for Figure 5."""
     lines = []
     for change in found:
@@ -136,7 +136,7 @@ def differences(found: Sequence[Change]) -> Piece:
     frame = pd.DataFrame(lines, columns=[*names, "McNemar p"])
     bars = [(change.plain, change.method, change.task, change.gap) for change in found]
     figure = partial(figures.gains, bars)
-    return Piece("What a method changes (Figure 5)", note, frame, figure, "methods")
+    return ReportSection("What a method changes (Figure 5)", note, frame, figure, "methods")
 
 
 def _p(p: float | None) -> str:
@@ -145,7 +145,7 @@ def _p(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.{3 if p < 0.1 else 2}f}"
 
 
-def turned_units(found: Sequence[Change]) -> Iterator[Piece]:
+def turned_units(found: Sequence[Change]) -> Iterator[ReportSection]:
     """Which units turned, a line a direction."""
     lines = [
         [*_named(change), turn, len(units), ", ".join(units)]
@@ -161,13 +161,13 @@ def turned_units(found: Sequence[Change]) -> Iterator[Piece]:
     )
     frame = pd.DataFrame(lines, columns=["subject", "method", "task", "turned", "units", "ids"])
     long = len(lines) > LONG or max(len(str(line[-1])) for line in lines) > 400
-    yield Piece("Which answers a method turns", note, frame, None, "turned", detail=long)
+    yield ReportSection("Which answers a method turns", note, frame, None, "turned", detail=long)
 
 
 # Cases
 
 
-def cases(run: Run, found: Sequence[Change]) -> Iterator[Piece]:
+def cases(run: Run, found: Sequence[Change]) -> Iterator[ReportSection]:
     """Both replies to some units that turned, at most three a direction, subject and method, drawn by a fixed seed."""
     members: dict[str, list[Item]] = {}
     for item in run.items.items:
@@ -195,7 +195,9 @@ def cases(run: Run, found: Sequence[Change]) -> Iterator[Piece]:
         "they are."
     )
     names = ["subject, method", "turned", "item (pictures)", "question", "right", "plainly", "with it"]
-    yield Piece("Cases: plain and with a method", note, pd.DataFrame(lines, columns=names), None, "cases", detail=True)
+    yield ReportSection(
+        "Cases: plain and with a method", note, pd.DataFrame(lines, columns=names), None, "cases", detail=True
+    )
 
 
 def _right(item: Item, response: Response) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from snellen.analysis.cells import cell
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.suites.vlm2_bench.report.run_view import ORDER, by_arm, examined, result_rows, share
 
 # Refusals
@@ -90,7 +90,7 @@ def names_somebody(text: str, question: str) -> bool:
     return False
 
 
-def pieces(run: Run) -> Iterator[Piece]:
+def sections(run: Run) -> Iterator[ReportSection]:
     """How often replies decline, and name somebody, in the tasks about people: a line an arm and task."""
     rows = []
     for response in run.responses:
@@ -120,7 +120,7 @@ def pieces(run: Run) -> Iterator[Piece]:
     names = ["subject", "task", "condition", "replies", "declines", "names somebody", "score"]
     frame = pd.DataFrame(lines, columns=names)
     order = frame.sort_values(["subject", "task"], key=_first_seen, kind="stable")
-    yield Piece("People named, answers declined (Finding IX)", note, order, None, "people-named")
+    yield ReportSection("People named, answers declined (Finding IX)", note, order, None, "people-named")
 
 
 def _first_seen(column: pd.Series) -> pd.Series:

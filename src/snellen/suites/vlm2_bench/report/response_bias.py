@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, cell, percent
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_bootstrap, cluster_wilson
 from snellen.suites.vlm2_bench.items import COUNTS, GROUPS, TRUE_FALSE
@@ -25,7 +25,7 @@ HOW = ("T-T", "F-F", "T-F", "F-T")
 LETTERS = "ABCDEFGH"
 
 
-def pieces(run: Run) -> Iterator[Piece]:
+def sections(run: Run) -> Iterator[ReportSection]:
     """Whatever of the three the run has answers for."""
     yield from statements(run)
     yield from letters(run)
@@ -44,7 +44,7 @@ def _heard(run: Run, task: str) -> Iterator[tuple[Arm, pd.DataFrame]]:
 # Yes and no
 
 
-def statements(run: Run) -> Iterator[Piece]:
+def statements(run: Run) -> Iterator[ReportSection]:
     """How often statements are called true, and how the two of a pair are answered."""
     lines = []
     for task in (task for task in ORDER if task in TRUE_FALSE):
@@ -69,7 +69,7 @@ def statements(run: Run) -> Iterator[Piece]:
     )
     names = ["subject", "condition", "task", "answers", "said true", "true", "flag", "pairs right", *HOW]
     frame = pd.DataFrame(lines, columns=names)
-    yield Piece("Yes-bias, and statements that contradict each other", note, frame, None, "yes-bias")
+    yield ReportSection("Yes-bias, and statements that contradict each other", note, frame, None, "yes-bias")
 
 
 def leaning(yes: Sequence[float] | Any, pairs: Sequence[str] | Any, true: float, scored: Any) -> Flag:
@@ -102,7 +102,7 @@ def paired_answers(run: Run, part: pd.DataFrame) -> Counter[str]:
 # Letters
 
 
-def letters(run: Run) -> Iterator[Piece]:
+def letters(run: Run) -> Iterator[ReportSection]:
     """Which letter is chosen in Grp, and how often `None` is, against how often they are right."""
     offered = {_place(r): r.reply_spec.offered for r in run.responses if r.task in GROUPS}
     lines = []
@@ -123,7 +123,7 @@ def letters(run: Run) -> Iterator[Piece]:
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", "task", "answers", *LETTERS, "None"])
     frame = frame.drop(columns=[letter for letter in LETTERS if (frame[letter] == "").all()])
-    yield Piece("Which letters are chosen in Grp", note, frame, None, "letters")
+    yield ReportSection("Which letters are chosen in Grp", note, frame, None, "letters")
 
 
 PLACE = ("subject", "condition", "repeat", "item_id")
@@ -142,7 +142,7 @@ def _chosen(said: Sequence[Any], right: Sequence[Any], wanted: Any, clusters: Se
 # Counts
 
 
-def counts(run: Run) -> Iterator[Piece]:
+def counts(run: Run) -> Iterator[ReportSection]:
     """Which numbers are said in Cnt, by how many pictures there are, and how far they lie from the truth."""
     lines = []
     for task in COUNTS:
@@ -162,7 +162,7 @@ def counts(run: Run) -> Iterator[Piece]:
     said = [f"said {n}" for n in range(1, most + 1)]
     names = ["subject", "condition", "task", "pictures", "answers", "mean error", *said, "other"]
     frame = pd.DataFrame(lines, columns=names)
-    yield Piece("Which counts are said in Cnt", note, frame, None, "counts")
+    yield ReportSection("Which counts are said in Cnt", note, frame, None, "counts")
 
 
 def _counted(part: pd.DataFrame, arm: Arm, pictures: int) -> list[Any]:

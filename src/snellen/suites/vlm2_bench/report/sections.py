@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, cell, listed, spanned
-from snellen.analysis.section import Piece, Run
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_bootstrap, wilson
 from snellen.suites.vlm2_bench.generated.rooms import CUE_OF
@@ -51,23 +51,23 @@ FEWEST_PAIRS = 5
 CUES = tuple(dict.fromkeys(CUE_OF.values()))
 
 
-def pieces(run: Run) -> Iterator[Piece]:
+def sections(run: Run) -> Iterator[ReportSection]:
     """Whatever the run has the numbers for, in the order of the paper: Table 1, findings, Figure 5, and our own."""
     units = all_units(run)
     yield from table_1(run, units)
-    yield from methods_compared.pieces(run, units)
+    yield from methods_compared.sections(run, units)
     yield from cues(run)
     yield from families(run)
-    yield from response_bias.pieces(run)
-    yield from refusals_and_names.pieces(run)
-    yield from judge_report.pieces(run)
+    yield from response_bias.sections(run)
+    yield from refusals_and_names.sections(run)
+    yield from judge_report.sections(run)
     yield as_printed()
 
 
 # Table 1
 
 
-def table_1(run: Run, units: Units) -> Iterator[Piece]:
+def table_1(run: Run, units: Units) -> Iterator[ReportSection]:
     """Subjects by tasks with both averages (Table 1), percent with interval."""
     rows = {task: result_rows(run, task) for task in ORDER}
     tasks = [task for task in ORDER if (rows[task]["n"] > 0).any()]
@@ -82,7 +82,7 @@ def table_1(run: Run, units: Units) -> Iterator[Piece]:
     lines += [_computed_chance(rows, tasks), _printed_chance(tasks)]
     names = ["subject", "condition", "mean of the eight", "mean of all nine", *tasks]
     frame = pd.DataFrame(lines, columns=names)
-    yield Piece("Tasks and their averages (Table 1)", _table_note(rows, tasks), frame, None, "table-1")
+    yield ReportSection("Tasks and their averages (Table 1)", _table_note(rows, tasks), frame, None, "table-1")
 
 
 def mean_of_tasks(units: Units, arm: Arm, tasks: Sequence[str]) -> str:
@@ -147,7 +147,7 @@ def _table_note(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> str:
     return " ".join(told)
 
 
-def as_printed() -> Piece:
+def as_printed() -> ReportSection:
     """Table 1 as printed, and what its averages are means of."""
     camera = {f"{name} (camera-ready)": row for name, row in CAMERA_READY.items()}
     lines = []
@@ -164,7 +164,9 @@ def as_printed() -> Piece:
     means = ["mean of eight", "mean of nine"]
     names = ["", *COLUMNS, "printed average", *means, "average in the camera-ready"]
     frame = pd.DataFrame(lines, columns=names)
-    return Piece("Table 1 as printed, its averages recomputed", note, frame, None, "table-1-printed", detail=True)
+    return ReportSection(
+        "Table 1 as printed, its averages recomputed", note, frame, None, "table-1-printed", detail=True
+    )
 
 
 def _printed_mean(row: Row, columns: int) -> str:
@@ -177,7 +179,7 @@ def _printed_mean(row: Row, columns: int) -> str:
 # Finding II: errors by cue
 
 
-def cues(run: Run) -> Iterator[Piece]:
+def cues(run: Run) -> Iterator[ReportSection]:
     """Pair accuracy of Mat and Trk by the kind of edit (Finding II)."""
     lines, drawn = [], []
     for task in ("gc-mat", "gc-trk"):
@@ -198,7 +200,7 @@ def cues(run: Run) -> Iterator[Piece]:
     )
     frame = pd.DataFrame(lines, columns=["task", "subject", "condition", *CUES, "hardest"])
     figure = partial(figures.by_cue, drawn, CUES)
-    yield Piece("Which cues are missed (Finding II)", note, frame, figure, "cues")
+    yield ReportSection("Which cues are missed (Finding II)", note, frame, figure, "cues")
 
 
 def _with_number(row: Any) -> str:
@@ -220,7 +222,7 @@ def hardest(levels: Mapping[str, Any]) -> str:
 # Finding III: people against objects
 
 
-def families(run: Run) -> Iterator[Piece]:
+def families(run: Run) -> Iterator[ReportSection]:
     """PC minus OC in the three tasks that both families have (Finding III)."""
     lines = []
     for task in ("cpr", "cnt", "grp"):
@@ -240,4 +242,4 @@ def families(run: Run) -> Iterator[Piece]:
         f"The paper prints {printed} as the mean of {listed(FINDING_III_MODELS)}."
     )
     frame = pd.DataFrame(lines, columns=["task", "subject", "condition", "people (pc)", "objects (oc)", "difference"])
-    yield Piece("People against objects (Finding III)", note, frame, None, "people-objects")
+    yield ReportSection("People against objects (Finding III)", note, frame, None, "people-objects")
