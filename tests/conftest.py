@@ -25,3 +25,10 @@ def snellen_home() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="snellen-home-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("SNELLEN_HOME", folder)
         yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def sets_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Where the small sets of all suites lie (`tests.helpers.sets`), shared by the processes of one test run."""
+    folder = tmp_path_factory.getbasetemp()
+    return (folder if worker_id == "master" else folder.parent) / "small-sets"

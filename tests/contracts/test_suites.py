@@ -16,6 +16,7 @@ from snellen.core.subject import SubjectCard
 from snellen.core.suite import BuildOptions, Suite, settle
 from snellen.exam import build, run
 from snellen.suites import SUITES
+from tests.helpers.sets import small_options, small_set
 
 NAMES = [name for name in SUITES if SUITES.get(name).recipes]
 """Work on benchmarks is no benchmark: its items come from other recipes."""
@@ -34,9 +35,8 @@ def suite(request: pytest.FixtureRequest) -> Suite:
 
 
 @pytest.fixture(scope="module")
-def built(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    out = tmp_path_factory.mktemp(suite.name) / "items"
-    return build(suite, "generated", BuildOptions(out, n=5, renderer="toy", show_progress=False))
+def built(suite: Suite, sets_folder: Path) -> ItemSet:
+    return small_set(suite.name, sets_folder)
 
 
 def test_the_declaration_is_whole(suite: Suite) -> None:
@@ -75,16 +75,14 @@ def test_views_tell_no_answer(built: ItemSet) -> None:
         assert str(item.answer).lower() not in told
 
 
-def test_same_seed_same_items(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
-    def again(seed: int) -> ItemSet:
-        return build(
-            suite, "generated", BuildOptions(tmp_path / str(seed), seed=seed, n=5, renderer="toy", show_progress=False)
-        )
+def test_same_seed_same_items(suite: Suite, tmp_path: Path) -> None:
+    def again(name: str, seed: int) -> ItemSet:
+        return build(suite, "generated", small_options(tmp_path / name, seed, test_items=1))
 
-    same, other = again(0), again(1)
-    assert (same.card.content_hash, same.card.recipe_hash) == (built.card.content_hash, built.card.recipe_hash)
-    assert other.card.content_hash != built.card.content_hash
-    assert other.card.recipe_hash != built.card.recipe_hash
+    first, same, other = again("first", 3), again("same", 3), again("other", 4)
+    assert (same.card.content_hash, same.card.recipe_hash) == (first.card.content_hash, first.card.recipe_hash)
+    assert other.card.content_hash != first.card.content_hash
+    assert other.card.recipe_hash != first.card.recipe_hash
 
 
 def test_plans_are_plain(suite: Suite, tmp_path: Path) -> None:

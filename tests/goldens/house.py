@@ -1,7 +1,7 @@
 """What every suite made before the house was rebuilt: hashes of items, tables of results, text of reports.
 
 `python -m tests.goldens.house --write` writes the goldens anew; do so only where numbers are meant to change, and say
-why in the commit. The test beside this module compares.
+why in the commit. `test_house.py` compares.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
-from snellen.core.suite import BuildOptions
-from snellen.exam import build, run
-from snellen.suites import SUITES
+from snellen.core.itemset import ItemSet
+from snellen.exam import run
+from tests.helpers.sets import SEED, small_set
 
 FOLDER = Path(__file__).parent / "house"
-SEED, TEST_ITEMS = 3, 5
-SUBJECTS = {
+BLIND_OBSERVERS = {
     "combo": "fake:blind-to=colour",
     "vlm2-bench": "fake:blind-to=colour",
     "vfm-bench": "fake:blind-to=colour",
@@ -54,11 +53,9 @@ def page_text(path: Path) -> str:
     return "".join(f"{line}\n" for line in lines if not line.startswith("python 3."))
 
 
-def outputs(suite_name: str, folder: Path) -> dict[str, str]:
-    """File name to text: what the suite's generated set, its results and its report are."""
-    options = BuildOptions(folder / "items", seed=SEED, n=TEST_ITEMS, renderer="toy", show_progress=False)
-    items = build(SUITES.get(suite_name), "generated", options)
-    subjects = ["fake:oracle", SUBJECTS[suite_name], "fake:chance", "encoder:colour-histogram"]
+def outputs(items: ItemSet, folder: Path) -> dict[str, str]:
+    """File name to text: the hash of a suite's small set, its results and its report."""
+    subjects = ["fake:oracle", BLIND_OBSERVERS[items.card.suite], "fake:chance", "encoder:colour-histogram"]
     examination = run(items, subjects, folder / "run", seed=SEED, show_progress=False)
     report = examination.report(folder / "report")
     return {
@@ -71,12 +68,12 @@ def outputs(suite_name: str, folder: Path) -> dict[str, str]:
 def main() -> None:
     """Write or compare the goldens of the suites named, or of all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("suites", nargs="*", default=list(SUBJECTS))
+    parser.add_argument("suites", nargs="*", default=list(BLIND_OBSERVERS))
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     for name in options.suites:
         with tempfile.TemporaryDirectory() as folder:
-            for file, text in outputs(name, Path(folder)).items():
+            for file, text in outputs(small_set(name, Path(folder)), Path(folder) / "outputs").items():
                 golden = FOLDER / name / file
                 if options.write:
                     golden.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,23 @@
+"""Items, results and reports of every suite are what the goldens say."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.goldens.house import BLIND_OBSERVERS, FOLDER, outputs
+from tests.helpers.sets import small_set
+
+
+@pytest.mark.parametrize("suite", BLIND_OBSERVERS)
+def test_the_house_makes_what_it_made(suite: str, sets_folder: Path, tmp_path: Path) -> None:
+    texts = outputs(small_set(suite, sets_folder), tmp_path)
+    goldens = {name: (FOLDER / suite / name).read_text("utf-8") for name in texts}
+    assert texts["content_hash.txt"] == goldens["content_hash.txt"]
+    results, golden = (pd.read_csv(io.StringIO(files["results.csv"])) for files in (texts, goldens))
+    # The last digits of sums hang on the processor.
+    pd.testing.assert_frame_equal(results, golden, rtol=1e-9, atol=1e-12)
+    assert texts["report.txt"].splitlines() == goldens["report.txt"].splitlines()

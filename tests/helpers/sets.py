@@ -1,0 +1,28 @@
+"""Generated sets of every suite, built once for all tests and all their processes."""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+
+from snellen.core.itemset import ItemSet, is_itemset, read_itemset
+from snellen.core.suite import BuildOptions
+from snellen.exam import build
+from snellen.suites import SUITES
+
+SEED, TEST_ITEMS = 3, 5
+
+
+def small_options(out: Path, seed: int = SEED, test_items: int = TEST_ITEMS) -> BuildOptions:
+    """A small set of all tasks by the flat renderer."""
+    return BuildOptions(out, seed=seed, n=test_items, quick=True, renderer="toy", show_progress=False)
+
+
+def small_set(suite: str, folder: Path) -> ItemSet:
+    """The suite's small set in `folder`; whoever asks first builds it, and others wait."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{suite}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not is_itemset(folder / suite):
+            build(SUITES.get(suite), "generated", small_options(folder / suite))
+    return read_itemset(folder / suite)
