@@ -18,7 +18,7 @@ from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.generated.recipe import Generated
 from snellen.suites.ava_bench.items import CHOICES, POSITIONS
 from snellen.suites.ava_bench.no_image_baselines import DRAWN_A_QUESTION, ENOUGH, blind, with_chance
-from snellen.suites.ava_bench.released.recipe import Released
+from snellen.suites.ava_bench.released.recipe import RELEASED
 from snellen.suites.ava_bench.scoring import protocols
 from tests.suites.ava_bench.curated.test_curated import build, lvis, whole
 from tests.suites.ava_bench.fixtures import shown
@@ -198,6 +198,6 @@ def test_the_cards_of_all_recipes_keep_what_the_items_say(built: ItemSet, tmp_pa
     released = tree(tmp_path / "ava", {"scene": [record("scene", n) for n in range(6)]})
     tree(released, {"scene": [record("scene", n) for n in range(6, 9)]}, "test")
     options = BuildOptions(tmp_path / "released", sources={"ava": released}, show_progress=False)
-    for made in (built, curated, Released().build(options)):
+    for made in (built, curated, RELEASED.build(options)):
         told = read_itemset(made.root).card.made_with["blind"]
         assert told == blind(read_itemset(made.root).items) != {}

@@ -10,7 +10,7 @@ from snellen.suites.ava_bench.advice.recipe import Questions
 from snellen.suites.ava_bench.curated.recipe import Curated
 from snellen.suites.ava_bench.generated.recipe import Generated
 from snellen.suites.ava_bench.published import published
-from snellen.suites.ava_bench.released.recipe import Released
+from snellen.suites.ava_bench.released.recipe import RELEASED
 from snellen.suites.ava_bench.report.sections import sections
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, resolve
 
@@ -19,7 +19,7 @@ SUITE = Suite(
     CARD,
     AXES,
     TASK_BY_NAME,
-    {"generated": Generated(), "curated": Curated(), "released": Released(), "questions": Questions()},
+    {"generated": Generated(), "curated": Curated(), "released": RELEASED, "questions": Questions()},
     resolve,
     published,
     sections,

@@ -9,7 +9,7 @@ from snellen.presentation.controls import resolve_sheet
 from snellen.suites.vfm_bench.curated.recipe import Curated
 from snellen.suites.vfm_bench.generated.recipe import Generated
 from snellen.suites.vfm_bench.published import published
-from snellen.suites.vfm_bench.released.recipe import Released
+from snellen.suites.vfm_bench.released.recipe import RELEASED
 from snellen.suites.vfm_bench.report.sections import sections
 from snellen.suites.vfm_bench.tasks import AXES, TASKS
 
@@ -18,7 +18,7 @@ SUITE = Suite(
     CARD,
     AXES,
     TASKS,
-    {"generated": Generated(), "curated": Curated(), "released": Released()},
+    {"generated": Generated(), "curated": Curated(), "released": RELEASED},
     resolve_sheet,
     published,
     sections,

@@ -8,7 +8,7 @@ from snellen.core.suite import Suite, SuiteCard
 from snellen.suites.vlm2_bench.curated.recipe import Curated
 from snellen.suites.vlm2_bench.generated.recipe import Generated
 from snellen.suites.vlm2_bench.published import published
-from snellen.suites.vlm2_bench.released.recipe import Released
+from snellen.suites.vlm2_bench.released.recipe import RELEASED
 from snellen.suites.vlm2_bench.report.sections import sections
 from snellen.suites.vlm2_bench.tasks import AXES, TASK_BY_NAME, resolve
 
@@ -18,7 +18,7 @@ SUITE = Suite(
     CARD,
     AXES,
     TASK_BY_NAME,
-    {"generated": Generated(), "curated": Curated(), "released": Released()},
+    {"generated": Generated(), "curated": Curated(), "released": RELEASED},
     resolve,
     published,
     sections,

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from snellen.core.item import Item, Media, Option, Split
+from snellen.core.item import AnswerKind, Item, Media, Option, Split
 from snellen.suites.vlm2_bench import prompts
 
 SUITE = "vlm2-bench"
@@ -21,6 +21,12 @@ COUNTS = ("oc-cnt", "pc-cnt")
 GROUPS = ("oc-grp", "pc-grp")
 VIDEOS = ("oc-vid", "pc-vid")
 TASKS = ("gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp", "oc-vid", "pc-cpr", "pc-cnt", "pc-grp", "pc-vid")
+KINDS: Mapping[str, AnswerKind] = {
+    **dict.fromkeys(TRUE_FALSE, "true_false"),
+    **dict.fromkeys(COUNTS, "integer"),
+    **dict.fromkeys(GROUPS, "choice"),
+    **dict.fromkeys(VIDEOS, "description"),
+}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from snellen.presentation.controls import ORDER, PICTURES, PROMPT, SHEET, Letter
 from snellen.presentation.methods import OneByOne
 from snellen.stimuli.transforms.frames import Frames
 from snellen.suites.vlm2_bench import prompts, scoring
-from snellen.suites.vlm2_bench.items import COUNTS, GROUPS, TASKS, TRUE_FALSE, VIDEOS
+from snellen.suites.vlm2_bench.items import GROUPS, KINDS, TASKS, VIDEOS
 from snellen.suites.vlm2_bench.visual_prompts import COLUMNS, ROWS, DotGrid, zoom
 
 METHOD = Axis(
@@ -28,12 +28,6 @@ AXES = (METHOD, VISUAL_PROMPT, FRAMES, SHEET, ORDER, PROMPT, PICTURES)
 
 FAMILY_OF: Mapping[Value, str] = {"vp-grid": "gc", "vp-zoom-o": "oc", "vp-zoom-p": "pc", "cot-special": "gc"}
 """Methods made for one family of tasks; the others are not asked under them (section 4)."""
-KINDS: Mapping[str, AnswerKind] = {
-    **dict.fromkeys(TRUE_FALSE, "true_false"),
-    **dict.fromkeys(COUNTS, "integer"),
-    **dict.fromkeys(GROUPS, "choice"),
-    **dict.fromkeys(VIDEOS, "description"),
-}
 SHORT: Mapping[AnswerKind, str] = {
     "true_false": "Answer T or F.",
     "integer": "Answer with one number.",

@@ -25,14 +25,14 @@ from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions, ViewContext
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.items import TASKS
-from snellen.suites.ava_bench.released.recipe import HELD_OUT, Released
+from snellen.suites.ava_bench.released.recipe import HELD_OUT, RELEASED
 from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, presented
 from snellen.suites.ava_bench.transforms import Padded, UnitFrame
 from tests.suites.ava_bench.released.fixtures import ANSWERS, CUT, SAID, hub, one_each, picture, record, shard, tree
 
 
 def built(root: Path, out: Path, **told: Any) -> ItemSet:
-    Released().build(BuildOptions(out, sources={"ava": root}, show_progress=False, **told))
+    RELEASED.build(BuildOptions(out, sources={"ava": root}, show_progress=False, **told))
     return read_itemset(out)
 
 
@@ -192,7 +192,7 @@ def test_what_is_missing_altogether_is_said(tmp_path: Path) -> None:
     assert "train/Action: missing" in refused(root, tmp_path / "out", tasks=("action",))
     assert "no task 'sound'" in refused(root, tmp_path / "out", tasks=("sound",))
     with pytest.raises(SnellenError, match="--source ava=FOLDER"):
-        Released().parameters(BuildOptions(tmp_path / "out"))
+        RELEASED.parameters(BuildOptions(tmp_path / "out"))
     assert any("no items of localization" in note for note in built(root, tmp_path / "out").card.notes)
 
 
@@ -267,13 +267,13 @@ def test_ids_tell_no_place(tmp_path: Path) -> None:
 def test_plans_and_parameters_name_the_files(tmp_path: Path) -> None:
     root = hub(tmp_path / "in", {"counting": many(12), "ocr": [record("ocr", 1)]})
     options = BuildOptions(tmp_path / "out", sources={"ava": root})
-    assert Released().plan(options)["items"] == {"counting": 12, "ocr": 1}
-    before = Released().parameters(options)
+    assert RELEASED.plan(options)["items"] == {"counting": 12, "ocr": 1}
+    before = RELEASED.parameters(options)
     assert len(before["files"]) == 3
     path = root / "train" / "OCR" / "train-00000-of-00001.parquet"
     shard(path, [record("ocr", 1, "GO")])
-    after = Released().parameters(options)
+    after = RELEASED.parameters(options)
     assert {name for name in after["files"] if after["files"][name] != before["files"][name]} == {
         "train/OCR/train-00000-of-00001.parquet"
     }
-    assert Released().plan(BuildOptions(tmp_path / "out"))["items"] == {}
+    assert RELEASED.plan(BuildOptions(tmp_path / "out"))["items"] == {}

@@ -22,7 +22,7 @@ from snellen.core.suite import BuildOptions
 from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.items import TASK
 from snellen.suites.vfm_bench.released.files import Tree, scene_of
-from snellen.suites.vfm_bench.released.recipe import Released
+from snellen.suites.vfm_bench.released.recipe import RELEASED
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*the paper has:UserWarning")
 
@@ -116,7 +116,7 @@ def changed(record: dict[str, Any], part: str, **told: Any) -> dict[str, Any]:
 
 
 def built(root: Path, out: Path, **told: Any) -> ItemSet:
-    return Released().build(BuildOptions(out, sources={"vfm": root}, show_progress=False, **told))
+    return RELEASED.build(BuildOptions(out, sources={"vfm": root}, show_progress=False, **told))
 
 
 @pytest.fixture(scope="module")
@@ -346,7 +346,7 @@ def test_a_broken_picture_refuses_the_build_with_its_line(tmp_path: Path) -> Non
 )
 def test_what_is_asked_for_wrongly(root: Path, tmp_path: Path, told: Any, message: str) -> None:
     with pytest.raises(SnellenError, match=message):
-        Released().build(BuildOptions(tmp_path / "out", **{"sources": {"vfm": root}, **told}))
+        RELEASED.build(BuildOptions(tmp_path / "out", **{"sources": {"vfm": root}, **told}))
 
 
 def test_a_file_without_queries_is_no_benchmark(tmp_path: Path) -> None:
@@ -369,8 +369,8 @@ def test_paths_of_the_authors_machines_are_found_again(told: str, tail: str) -> 
 
 
 def test_plan_counts_without_reading(root: Path, tmp_path: Path) -> None:
-    assert Released().plan(BuildOptions(tmp_path))["items"] == {TASK: 4200}
-    given = Released().plan(BuildOptions(tmp_path, n=7, sources={"vfm": root}))
+    assert RELEASED.plan(BuildOptions(tmp_path))["items"] == {TASK: 4200}
+    given = RELEASED.plan(BuildOptions(tmp_path, n=7, sources={"vfm": root}))
     assert given["items"] == {TASK: 7}
     assert given["bytes"] == sum(path.stat().st_size for path in root.rglob("*.*") if path.is_file())
 

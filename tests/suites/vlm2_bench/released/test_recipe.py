@@ -33,8 +33,8 @@ from snellen.presentation.controls import Lettered
 from snellen.runs.score import score
 from snellen.stimuli.video import write_video
 from snellen.suites.vlm2_bench import prompts
-from snellen.suites.vlm2_bench.released.recipe import Released
-from snellen.suites.vlm2_bench.released.records import listed, option_key, parse_choices
+from snellen.suites.vlm2_bench.released.recipe import RELEASED
+from snellen.suites.vlm2_bench.released.records import option_key, parse_choices, with_choices
 from snellen.suites.vlm2_bench.scoring import protocols
 from tests.helpers.journey import suite_of, task
 
@@ -145,7 +145,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def built(source: Path, out: Path, **told: Any) -> ItemSet:
-    return Released().build(BuildOptions(out, sources={"vlm2": source}, show_progress=False, **told))
+    return RELEASED.build(BuildOptions(out, sources={"vlm2": source}, show_progress=False, **told))
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def test_every_record_is_an_item_with_its_own_words_and_truth(items: ItemSet) ->
         held = items.task(TASK_OF[name])
         assert len(held) == len(lines)
         for item, line in zip(held, lines, strict=True):
-            kept = item.question if "Choices" in item.question else listed(item.question, item.options)
+            kept = item.question if "Choices" in item.question else with_choices(item.question, item.options)
             assert line["question"] == (kept if item.options and item.answer_kind == "choice" else item.question)
             assert item.provenance["licence"] == "CC BY-NC 4.0"
             assert item.provenance["source"].startswith(f"jsonl/{name} line ")
@@ -325,12 +325,12 @@ def test_a_long_list_is_cut(tmp_path: Path) -> None:
 
 def test_without_a_source_it_is_said_what_to_give(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match=r"give --source vlm2=FOLDER"):
-        Released().build(BuildOptions(tmp_path / "out"))
+        RELEASED.build(BuildOptions(tmp_path / "out"))
     with pytest.raises(SnellenError, match=r"no task 'oc-vid'"):
         built(release(tmp_path / "vlm2"), tmp_path / "out", tasks=("oc-vid",))
     with pytest.raises(SnellenError, match=r"neither a TSV nor a folder with jsonl/"):
         built(tmp_path, tmp_path / "out")
-    plan = Released().plan(BuildOptions(tmp_path, n=5, tasks=("gc-mat", "oc-cnt")))
+    plan = RELEASED.plan(BuildOptions(tmp_path, n=5, tasks=("gc-mat", "oc-cnt")))
     assert plan["items"] == {"gc-mat": 10, "oc-cnt": 5}
 
 
@@ -346,7 +346,7 @@ def test_choices_are_cut_only_if_they_are_written_again_alike() -> None:
     cut = parse_choices(f"Which? {CHOICES}")
     assert (cut.question, cut.inline) == ("Which?", False)
     assert [option.key for option in cut.options] == ["1+3", "none", "1+2+3", "1+2"]
-    assert listed(cut.question, cut.options) == f"Which? {CHOICES}"
+    assert with_choices(cut.question, cut.options) == f"Which? {CHOICES}"
     whole = "Which?\nOptions: A) 1 and 3, B) None"
     assert parse_choices(whole)[::2] == (whole, True)
     assert [option.text for option in parse_choices(whole).options] == ["1 and 3", "None"]

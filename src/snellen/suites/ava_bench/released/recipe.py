@@ -1,27 +1,31 @@
-"""The `released` recipe: the authors' files as they are.
+"""The `released` recipe: the fourteen tasks from the hub's Parquet files or the tree they are unpacked to.
 
-`released_files.py` reads them, `released_answers.py` what they say. Pictures are kept byte for byte. Those of the
-release have their boxes and padding drawn in, so that no item has `red` or `blue` regions.
+`files` reads them, `answers` what they say. Only `train` is published. A task with a test file of the user's own keeps
+its splits; of the others about a tenth of the pictures, drawn by the seed, are test items (`HELD_OUT`). With `n`, so
+many test items a task are drawn, and four times as many to train on. Missing or broken files and pictures refuse the
+build, all at once; records that cannot be read are left out, counted in the card with their first places.
+
+Pictures are kept byte for byte. Those of the release have their boxes and padding drawn in, so that no item has `red`
+or `blue` regions.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from snellen.compute import Progress
-from snellen.core.errors import SnellenError, refuse_problems
+from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media, Option, Split
-from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
+from snellen.curation.released import ReleasedItems, ReleasedRecipe
 from snellen.suites.ava_bench.items import BOX_SIZES, KINDS, SUITE, TASKS, VERSION, area_share
 from snellen.suites.ava_bench.no_image_baselines import blind, with_chance
 from snellen.suites.ava_bench.released.answers import Asked, LeftOut, read_record, stored_box
@@ -38,11 +42,6 @@ from snellen.suites.ava_bench.released.files import (
     used_twice,
 )
 
-SOURCE = "ava"
-HOW = (
-    f"give --source {SOURCE}=FOLDER with train/ABILITY/train-….parquet as on the hub, or train/ABILITY/train.json with "
-    "pictures; test/ABILITY/test.json is read where there is one"
-)
 HELD_OUT = "held-out-10"
 HELD_OUT_SHARE = 0.1
 """Share of pictures that are tested on where no test file is at hand."""
@@ -57,90 +56,88 @@ Left = dict[tuple[str, str], list[str]]
 """Where records of a (task, reason) lie that were left out, and what they say."""
 
 
-@dataclass(frozen=True)
-class Released:
-    """The recipe `released`: the fourteen tasks from the hub's Parquet files or the tree they are unpacked to.
-
-    Only `train` is published. A task with a test file of the user's own keeps its splits; of the others about a tenth
-    of the pictures, drawn by the seed, are test items (`HELD_OUT`). With `n`, so many test items a task are drawn, and
-    four times as many to train on. Missing or broken files and pictures refuse the build, all at once; records that
-    cannot be read are left out, counted in the card with their first places.
-    """
-
-    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Tasks, seed, how the hold-out is drawn, and the digest of every file (of Parquet: size and footer)."""
-        base, shelves = _shelves(options)
-        files = {str(path.relative_to(base)): _told_apart(path) for shelf in shelves for path in shelf.paths}
-        drawn = {} if options.n is None else {"n": options.n}
-        tasks = list(dict.fromkeys(shelf.task for shelf in shelves))
-        return {"tasks": tasks, "seed": options.seed, "hold_out": HELD_OUT, "files": files, **drawn}
-
-    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Records a task, both splits together, and the size of the source if it is given."""
-        if SOURCE not in options.sources:
-            _check(options)
-            return {"suite": SUITE, "needs": HOW, "items": {}, "bytes": 0}
-        base, shelves = _shelves(options)
-        items = dict.fromkeys((shelf.task for shelf in shelves), 0)
-        for shelf in shelves:
-            items[shelf.task] += sum(count_rows(path) for path in shelf.paths)
-        if options.n is not None:
-            items = {task: min(count, (1 + TRAIN) * options.n) for task, count in items.items()}
-        size = sum(path.stat().st_size for path in base.rglob("*") if path.is_file())
-        return {"suite": SUITE, "needs": HOW, "items": items, "bytes": size}
-
-    def build(self, options: BuildOptions) -> ItemSet:
-        """Read every record, then keep the pictures, a few in memory at a time, then write the items."""
-        refuse_existing(options.out)
-        base, shelves = _shelves(options)
-        problems, left = list[str](), Left()
-        records = [record for shelf in shelves for record in read_shelf(base, shelf, problems)]
-        problems += _none_in(shelves, records, problems)
-        _refuse(base, problems)
-        split_of = _Splits(frozenset(shelf.task for shelf in shelves if shelf.split == "test"), options.seed)
-        kept = list(_read(records, left))
-        if options.n is not None:
-            kept = _drawn(base, kept, split_of, options.n, options.seed)
-        media = _stored(base, kept, MediaFolder(options.out / "media"), options.show_progress)
-        items = with_chance(list(_items(kept, media, split_of, left)))
-        if not items:
-            raise SnellenError(f"{base}: no record could be read\n" + "\n".join(_left_notes(left)))
-        for note in (told := _left_notes(left)):
-            warnings.warn(note, stacklevel=2)
-        return write_itemset(
-            options.out,
-            items,
-            source="released",
-            recipe=self.parameters(options),
-            made_with={"blind": blind(items)},
-            notes=[*_notes(items, split_of, options), *told],
-        )
-
-
-def _check(options: BuildOptions) -> None:
-    if unknown := [name for name in options.sources if name != SOURCE]:
-        raise SnellenError(f"{SUITE} knows no source {unknown[0]!r} here; {HOW}")
+def _check_names(options: BuildOptions) -> None:
     if unknown := [task for task in options.tasks if task not in TASKS]:
         raise SnellenError(f"{SUITE} --from released: no task {unknown[0]!r}; there are {', '.join(TASKS)}")
-    options.need_items(SUITE)
 
 
-def _shelves(options: BuildOptions) -> tuple[Path, list[Shelf]]:
-    """The folder that holds `train/`, and its files. Raises SnellenError for missing ones."""
-    _check(options)
-    if SOURCE not in options.sources:
-        raise SnellenError(f"{SUITE}: the released files are needed; {HOW}")
-    source, problems = options.sources[SOURCE], list[str]()
-    base = base_of(source)
+def _choose_tasks(options: BuildOptions, base: Path | None) -> tuple[str, ...]:
+    """The tasks that have files; without a base the tasks wanted."""
+    _check_names(options)
     if base is None:
-        raise SnellenError(f"{source}: no folder train/ in it; {HOW}")
+        return options.tasks or TASKS
+    return tuple(dict.fromkeys(shelf.task for shelf in _shelves(options, base)))
+
+
+def _count_items(options: BuildOptions, base: Path | None) -> dict[str, int]:
+    """Records a task, both splits together; nothing is known without the files."""
+    counts: dict[str, int] = {}
+    for shelf in _shelves(options, base) if base else ():
+        counts[shelf.task] = counts.get(shelf.task, 0) + sum(count_rows(path) for path in shelf.paths)
+    if options.n is not None:
+        counts = {task: min(count, (1 + TRAIN) * options.n) for task, count in counts.items()}
+    return counts
+
+
+def _settings(options: BuildOptions) -> dict[str, Any]:
+    return {"seed": options.seed, "hold_out": HELD_OUT}
+
+
+def _digest(options: BuildOptions, base: Path) -> dict[str, str]:
+    """The digest of every file (of Parquet: size and footer)."""
+    return {
+        str(path.relative_to(base)): _fingerprint(path) for shelf in _shelves(options, base) for path in shelf.paths
+    }
+
+
+def _read(options: BuildOptions, base: Path) -> ReleasedItems:
+    """Read every record, then keep the pictures, a few in memory at a time, then make the items."""
+    shelves, problems, left = _shelves(options, base), list[str](), Left()
+    records = [record for shelf in shelves for record in read_shelf(base, shelf, problems)]
+    problems += _none_in(shelves, records, problems)
+    RELEASED.refuse(base, problems)
+    split_of = _Splits(frozenset(shelf.task for shelf in shelves if shelf.split == "test"), options.seed)
+    kept = list(_read_records(records, left))
+    if options.n is not None:
+        kept = _drawn(base, kept, split_of, options.n, options.seed)
+    media = _stored(base, kept, MediaFolder(options.out / "media"), options.show_progress)
+    items = with_chance(list(_items(kept, media, split_of, left)))
+    left_out = _left_notes(left)
+    if not items:
+        raise SnellenError(f"{base}: no record could be read\n" + "\n".join(left_out))
+    notes = [*_notes(items, split_of, options), *left_out]
+    return ReleasedItems(items, notes, left_out, {"blind": blind(items)})
+
+
+RELEASED = ReleasedRecipe(
+    suite=SUITE,
+    source="ava",
+    instructions=(
+        "give --source ava=FOLDER with train/ABILITY/train-….parquet as on the hub, or train/ABILITY/train.json with "
+        "pictures; test/ABILITY/test.json is read where there is one"
+    ),
+    layout="no folder train/ in it",
+    problem="the released files or pictures are missing or broken",
+    remedy=f"get them again, or build the other tasks alone ({SUITE}/TASK)",
+    find_root=base_of,
+    choose_tasks=_choose_tasks,
+    count_items=_count_items,
+    settings=_settings,
+    digest=_digest,
+    read=_read,
+)
+
+
+def _shelves(options: BuildOptions, base: Path) -> list[Shelf]:
+    """The files below the folder that holds `train/`. Raises SnellenError for missing ones."""
+    problems = list[str]()
     shelves = find_shelves(base, options.tasks or TASKS, problems)
-    held = {shelf.task for shelf in shelves}
-    problems += [f"train/{ABILITIES[task]}: missing" for task in options.tasks if task not in held]
-    _refuse(base, problems)
+    present = {shelf.task for shelf in shelves}
+    problems += [f"train/{ABILITIES[task]}: missing" for task in options.tasks if task not in present]
+    RELEASED.refuse(base, problems)
     if not shelves:
-        raise SnellenError(f"{base}: no files of any ability; {HOW}")
-    return base, sorted(shelves, key=lambda shelf: TASKS.index(shelf.task))
+        raise SnellenError(f"{base}: no files of any ability; {RELEASED.instructions}")
+    return sorted(shelves, key=lambda shelf: TASKS.index(shelf.task))
 
 
 def _none_in(shelves: Sequence[Shelf], records: Sequence[Record], problems: Sequence[str]) -> Iterator[str]:
@@ -152,12 +149,7 @@ def _none_in(shelves: Sequence[Shelf], records: Sequence[Record], problems: Sequ
             yield f"{told}: no records"
 
 
-def _refuse(base: Path, problems: Sequence[str]) -> None:
-    mend = f"get them again, or build the other tasks alone ({SUITE}/TASK)"
-    refuse_problems(base, problems, "the released files or pictures are missing or broken", mend)
-
-
-def _told_apart(path: Path) -> str:
+def _fingerprint(path: Path) -> str:
     """What tells a file from others: the digest of its bytes, of Parquet its size and the digest of its footer."""
     if path.suffix == ".parquet":
         return f"{path.stat().st_size} bytes, footer {sha256(footer(path))}"
@@ -165,7 +157,7 @@ def _told_apart(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read(records: Sequence[Record], left: Left) -> Iterator[Kept]:
+def _read_records(records: Sequence[Record], left: Left) -> Iterator[Kept]:
     """The records that can be read, each with a handle: a number in a drawn order, which tells no place."""
     twice = used_twice(records)
     for task in dict.fromkeys(record.task for record in records):
@@ -214,7 +206,7 @@ def _drawn(base: Path, kept: Sequence[Kept], split_of: _Splits, n: int, seed: in
     splits: dict[int, Split] = {}
     for place, raw, _, _ in pictures([record for _, record, _ in kept], problems):
         splits[place] = split_of.of(kept[place][1], sha256(raw))
-    _refuse(base, problems)
+    RELEASED.refuse(base, problems)
     room = {(task, split): n if split == "test" else TRAIN * n for task in TASKS for split in ("train", "test")}
     chosen = list[int]()
     for number in stream(SUITE, VERSION, seed, "released", "drawn").permutation(len(kept)):
@@ -234,7 +226,7 @@ def _stored(base: Path, kept: Sequence[Kept], media: MediaFolder, shown: bool) -
         for place, raw, format, size in pictures([record for _, record, _ in kept], problems):
             held[place] = media.add(raw, "picture", format, size)
             progress.advance()
-    _refuse(base, problems)
+    RELEASED.refuse(base, problems)
     return [held[place] for place in range(len(kept))]
 
 

@@ -8,15 +8,15 @@ released data file was at hand when this was written, and the published test.jso
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from snellen.curation.released import read_json_lines, validate_line
 from snellen.suites.vfm_bench.items import INDUSTRIES, SHOTS
 from snellen.suites.vfm_bench.prompts import DEFINITIONS
 
@@ -29,24 +29,24 @@ PICTURES = {".jpg", ".jpeg", ".png", ".bmp"}
 """What the released code takes for a picture."""
 
 
-class _Loose(BaseModel):
+class _Fields(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
-class _Data(_Loose):
+class _DataInfo(_Fields):
     id: str | int
     industry: str
     level: str
     source: str
 
 
-class _Instructions(_Loose):
+class _Instructions(_Fields):
     clean: str = ""
     cot: str = ""
     detail: str = ""
 
 
-class _Query(_Loose):
+class _QueryInfo(_Fields):
     img_path: str = Field(min_length=1)
     label: str = Field(min_length=1)
     candidate: list[str] | str
@@ -54,20 +54,20 @@ class _Query(_Loose):
     masked_path: dict[str, str] = {}
 
 
-class _Shot(_Loose):
+class _Shot(_Fields):
     shot_path: str = Field(min_length=1)
     caption: str = ""
 
 
-class _Line(_Loose):
-    data_info: _Data
-    query_info: _Query
+class _Line(_Fields):
+    data_info: _DataInfo
+    query_info: _QueryInfo
     demo_info: dict[str, list[_Shot]] | None = None
 
 
 @dataclass(frozen=True)
 class Shot:
-    """One released demo: its picture, and what is told about it (often nothing)."""
+    """One released demo: its picture and its caption, which is often empty."""
 
     path: Path
     caption: str = ""
@@ -75,13 +75,13 @@ class Shot:
 
 @dataclass(frozen=True)
 class Record:
-    """One released query. `where` is its file and line; `demos` has an entry a class, or is empty.
+    """One released query. `location` is its file and line; `demos` has a key a class, or is empty.
 
-    `object` and `scene` are the object of its path and the task of its instruction. `marked` are pictures that show
-    where the deciding region is: the mask, or else copies of the query with noise there.
+    `object` and `scene` are the object of its path and the task of its instruction. `mask` shows where the deciding
+    region is; without it `masked`, copies of the query with noise there, do.
     """
 
-    where: str
+    location: str
     name: str
     industry: str
     level: str
@@ -95,7 +95,7 @@ class Record:
     demos: Mapping[str, tuple[Shot, ...]] = field(default_factory=dict)
     mask: Path | None = None
     masked: tuple[Path, ...] = ()
-    lost: int = 0
+    missing_copies: int = 0
     """Copies with noise that are named and not there."""
 
 
@@ -114,19 +114,19 @@ class Tree:
         deeper = sorted(path / "raw_data" for path in inside if (path / "raw_data").is_dir())
         self._bases = [self.root, *inside, *deeper]
 
-    def find(self, told: str) -> Path | None:
+    def find(self, name: str) -> Path | None:
         """The file of a path in a record, or None. Raises ValueError for a path that leads out of the folder."""
-        parts = PurePosixPath(told.replace("\\", "/")).parts
+        parts = PurePosixPath(name.replace("\\", "/")).parts
         if ".." in parts:
-            raise ValueError(f"{told} leads out of {self.root.name}")
-        tail = self.tail(told)
-        tails = [tail] if PurePosixPath(told).is_absolute() else [PurePosixPath(told), tail]
-        return next((path for base in self._bases for one in tails if (path := base / one).is_file()), None)
+            raise ValueError(f"{name} leads out of {self.root.name}")
+        tail = self.tail(name)
+        tails = [tail] if PurePosixPath(name).is_absolute() else [PurePosixPath(name), tail]
+        return next((path for base in self._bases for tail in tails if (path := base / tail).is_file()), None)
 
     @staticmethod
-    def tail(told: str) -> PurePosixPath:
+    def tail(name: str) -> PurePosixPath:
         """The part of a path behind the folder of raw data; without that, from the industry on; else its last part."""
-        parts = PurePosixPath(told.replace("\\", "/")).parts
+        parts = PurePosixPath(name.replace("\\", "/")).parts
         behind = [n + 1 for n, part in enumerate(parts[:-1]) if part.endswith("raw_data")]
         industry = [n for n, part in enumerate(parts) if part.startswith(INDUSTRIES)]
         return PurePosixPath(*parts[[*behind[-1:], *industry, len(parts) - 1][0] :])
@@ -137,55 +137,40 @@ def read_records(root: Path, problems: list[str]) -> tuple[list[Record], int]:
 
     Objects without `query_info` are no queries: the pipeline writes an empty one first, and sums of its own last.
     """
-    path, tree, records, others = root / FILE, Tree(root), [], 0
-    try:
-        lines = path.read_text("utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        problems.append(f"{FILE}: cannot be read ({error})")
-        return [], 0
-    for number, line in enumerate(lines, 1):
-        where = f"{FILE} line {number}"
+    tree, records, others = Tree(root), list[Record](), 0
+    for location, fields in read_json_lines(root / FILE, FILE, problems):
+        if isinstance(fields, dict) and "query_info" not in fields:
+            others += bool(fields)
+            continue
         try:
-            if not line.strip():
-                continue
-            fields = json.loads(line)
-            if isinstance(fields, dict) and "query_info" not in fields:
-                others += bool(fields)
-                continue
-            records.append(_record(tree, where, fields))
-        except json.JSONDecodeError as error:
-            problems.append(f"{where}: no JSON ({error})")
+            records.append(_record(tree, location, fields))
         except ValueError as error:
-            problems.append(f"{where}: {error}")
+            problems.append(f"{location}: {error}")
     return records, others
 
 
-def _record(tree: Tree, where: str, fields: Any) -> Record:
+def _record(tree: Tree, location: str, fields: Any) -> Record:
     """The record a line makes. Raises ValueError, whose text says all that is wrong with it."""
-    try:
-        line = _Line.model_validate(fields)
-    except ValidationError as error:
-        wrong = [f"{'.'.join(map(str, one['loc'])) or 'line'}: {one['msg']}" for one in error.errors()]
-        raise ValueError("; ".join(wrong)) from None
+    line = validate_line(_Line, fields)
     data, query = line.data_info, line.query_info
-    names, found = _candidates(query.candidate), _Found(tree)
+    names, missing = _candidates(query.candidate), list[str]()
     wrong = _unknown(line, names)
-    image = found.picture(query.img_path)
-    demos = _demos(line.demo_info, names, found, wrong)
-    if found.missing:
-        wrong.append(f"missing: {', '.join(found.missing)}")
+    image = _picture(tree, query.img_path, missing)
+    demos = _demos(line.demo_info, names, tree, missing, wrong)
+    if missing:
+        wrong.append(f"missing: {', '.join(missing)}")
     if wrong or image is None:
         raise ValueError("; ".join(wrong))
     masked = [tree.find(query.masked_path[name]) for name in MASKED if name in query.masked_path]
-    thing = _object(tree.tail(query.img_path))
+    pictured = _object(tree.tail(query.img_path))
     return Record(
-        where=where,
+        location=location,
         name=str(data.id),
         industry=data.industry,
         level=_level(data),
         source=data.source,
-        object=thing,
-        scene=scene_of(query.instruct.clean) or thing,
+        object=pictured,
+        scene=scene_of(query.instruct.clean) or pictured,
         query=image,
         label=query.label,
         names=names,
@@ -193,16 +178,16 @@ def _record(tree: Tree, where: str, fields: Any) -> Record:
         demos=demos,
         mask=_mask(image),
         masked=tuple(path for path in masked if path),
-        lost=masked.count(None),
+        missing_copies=masked.count(None),
     )
 
 
-def _level(data: _Data) -> str:
+def _level(data: _DataInfo) -> str:
     return data.level.strip().lower()
 
 
 def _unknown(line: _Line, names: Sequence[str]) -> list[str]:
-    """What a line says that is none of what may be said."""
+    """Fields of a line that are none of what may stand there."""
     wrong, label, data = [], line.query_info.label, line.data_info
     if label not in names:
         wrong.append(f"query_info.label: {label!r} is none of the candidates {', '.join(names)}")
@@ -213,47 +198,45 @@ def _unknown(line: _Line, names: Sequence[str]) -> list[str]:
     return wrong
 
 
-def _candidates(told: list[str] | str) -> tuple[str, ...]:
+def _candidates(field: list[str] | str) -> tuple[str, ...]:
     """The candidates: a list, or a list as Python writes it."""
-    held: Any = told
-    if isinstance(told, str):
+    names: Any = field
+    if isinstance(field, str):
         try:
-            held = ast.literal_eval(told.strip())
+            names = ast.literal_eval(field.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise ValueError(f"query_info.candidate: {told[:80]!r} is no list") from None
-    if not isinstance(held, list) or not all(isinstance(one, str) and one.strip() for one in held):
+            raise ValueError(f"query_info.candidate: {field[:80]!r} is no list") from None
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
         raise ValueError("query_info.candidate: no list of names")
-    if len(held) < 2 or len(set(held)) < len(held):
-        raise ValueError(f"query_info.candidate: fewer than two names, or one twice ({', '.join(held)})")
-    return tuple(held)
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise ValueError(f"query_info.candidate: fewer than two names, or one twice ({', '.join(names)})")
+    return tuple(names)
 
 
-@dataclass
-class _Found:
-    """Looks for pictures and keeps the paths of those that are not there."""
-
-    tree: Tree
-    missing: list[str] = field(default_factory=list)
-
-    def picture(self, told: str) -> Path | None:
-        path = self.tree.find(told)
-        if path is None:
-            self.missing.append(str(self.tree.tail(told)))
-        return path
+def _picture(tree: Tree, name: str, missing: list[str]) -> Path | None:
+    """The file of a path; where it is not there, its tail goes to `missing`."""
+    path = tree.find(name)
+    if path is None:
+        missing.append(str(tree.tail(name)))
+    return path
 
 
 def _demos(
-    told: Mapping[str, Sequence[_Shot]] | None, names: Sequence[str], found: _Found, wrong: list[str]
+    demo_info: Mapping[str, Sequence[_Shot]] | None,
+    names: Sequence[str],
+    tree: Tree,
+    missing: list[str],
+    wrong: list[str],
 ) -> dict[str, tuple[Shot, ...]]:
     """The demos of each class in the order of the candidates; none where the record has none at all."""
-    if told is None:
+    if demo_info is None:
         return {}
-    if set(told) != set(names):
-        wrong.append(f"demo_info: classes {', '.join(told)} are not the candidates {', '.join(names)}")
+    if set(demo_info) != set(names):
+        wrong.append(f"demo_info: classes {', '.join(demo_info)} are not the candidates {', '.join(names)}")
         return {}
     demos = {}
     for name in names:
-        shots = [(found.picture(shot.shot_path), shot.caption) for shot in told[name][:SHOTS]]
+        shots = [(_picture(tree, shot.shot_path, missing), shot.caption) for shot in demo_info[name][:SHOTS]]
         demos[name] = tuple(Shot(path, caption) for path, caption in shots if path)
     return demos
 
@@ -264,8 +247,8 @@ _CANDIDATES = re.compile(r"\s*The potential categories are\b.*", re.DOTALL)
 
 def scene_of(instruction: str) -> str:
     """What a released instruction calls its task (`bottleDefeatIdentification`), or nothing."""
-    found = _SCENE.search(instruction)
-    return found[1].strip() if found else ""
+    match = _SCENE.search(instruction)
+    return match[1].strip() if match else ""
 
 
 def head_of(instruction: str) -> str:
@@ -280,8 +263,8 @@ def _object(tail: PurePosixPath) -> str:
 
 def class_folder(record: Record, name: str) -> Path | None:
     """The folder of a class beside the one of the query, or None. The query's is named after its class."""
-    for own in list(record.query.parents)[:2]:
-        if own.name == record.label and (folder := own.parent / name).is_dir():
+    for parent in list(record.query.parents)[:2]:
+        if parent.name == record.label and (folder := parent.parent / name).is_dir():
             return folder
     return None
 
@@ -300,10 +283,10 @@ def _masks(query: Path) -> Iterator[Path]:
     for split, masks in (("image", "mask"), ("test_rgb", "test_gt"), ("test", ""), ("test_public", "")):
         if split not in (parts := query.parts):
             continue
-        at = len(parts) - 1 - parts[::-1].index(split)
-        beside = Path(*parts[:at], masks or "ground_truth", *parts[at + 1 : -1])
-        names = (".png",) if masks else ("_mask.png", ".png", "/000.png")
-        yield from (beside / f"{query.stem}{name}" for name in names)
+        index = len(parts) - 1 - parts[::-1].index(split)  # the last: an object may be called `test`
+        folder = Path(*parts[:index], masks or "ground_truth", *parts[index + 1 : -1])
+        endings = (".png",) if masks else ("_mask.png", ".png", "/000.png")
+        yield from (folder / f"{query.stem}{ending}" for ending in endings)
 
 
 def region_of(record: Record) -> tuple[tuple[int, int, int, int] | None, str]:

@@ -1,23 +1,28 @@
-"""The `released` recipe: the authors' queries as they are (`released_files.py` reads them)."""
+"""The `released` recipe: the authors' queries as they are (`files` reads them).
+
+With `n`, so many are drawn by the seed. Demos are the released ones; where there are none, or one shows the query,
+pictures of the folders of the classes are drawn by the seed. Without enough of them every class has fewer, down to
+none: such items are asked without examples only. Missing pictures and lines that are wrong refuse the build, all at
+once; other numbers of queries than the paper's are a warning. The card says all of it.
+"""
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from snellen.core.errors import SnellenError, refuse_problems
+from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
+from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names
 from snellen.suites.vfm_bench.items import (
     SHOTS,
     SUITE,
@@ -42,112 +47,90 @@ from snellen.suites.vfm_bench.released.files import (
 )
 from snellen.suites.vfm_bench.transforms import with_mean_regions
 
-SOURCE = "vfm"
-HOW = f"give --source {SOURCE}=FOLDER with {FILE} and the unpacked VisualFastMappingBenchmark.zip beside it"
 LICENCE = "CC BY-NC-SA 4.0"
 
 
-@dataclass(frozen=True)
-class Released:
-    """The recipe `released`: the 4,200 queries of the paper, from the authors' folder.
-
-    With `n`, so many are drawn by the seed. Demos are the released ones; where there are none, or one shows the query,
-    pictures of the folders of the classes are drawn by the seed. Without enough of them every class has fewer, down to
-    none: such items are asked without examples only. Missing pictures and lines that are wrong refuse the build, all at
-    once; other numbers of queries than the paper's are a warning. The card says all of it.
-    """
-
-    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """How many queries, the seed, and the digest of the records."""
-        path = _source(options) / FILE
-        drawn = {} if options.n is None else {"n": options.n}
-        return {"tasks": [TASK], "seed": options.seed, "files": {FILE: sha256(path.read_bytes())}, **drawn}
-
-    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Queries as the paper counts them, and the size of the source if it is given."""
-        _check(options)
-        given = options.sources.get(SOURCE)
-        files = [] if given is None else [path for path in given.rglob("*") if path.is_file()]
-        return {
-            "suite": SUITE,
-            "needs": HOW,
-            "items": {TASK: QUERIES if options.n is None else min(QUERIES, options.n)},
-            "bytes": sum(path.stat().st_size for path in files),
-        }
-
-    def build(self, options: BuildOptions) -> ItemSet:
-        """Read every record, then keep the pictures, then write the items."""
-        _check(options)
-        refuse_existing(options.out)
-        root, problems = _source(options), list[str]()
-        records, others = read_records(root, problems)
-        _refuse(root, problems)
-        if not records:
-            raise SnellenError(f"{root / FILE}: no record has query_info, so that there is nothing to ask; {HOW}")
-        names = stream(SUITE, VERSION, "released", "ids").permutation(len(records))
-        held = [(f"{int(name):04d}", record) for name, record in zip(names, records, strict=True)]
-        maker = _Maker(MediaFolder(options.out / "media"), options.seed, problems)
-        made = [(record, item) for name, record in _drawn(held, options) if (item := maker.item(name, record))]
-        _refuse(root, problems)
-        notes = [*_odd_counts(records, others), *maker.notes([record for record, _ in made])]
-        return write_itemset(
-            options.out,
-            with_mean_regions([item for _, item in made]),
-            source="released",
-            recipe=self.parameters(options),
-            notes=notes,
-        )
+def _find_root(path: Path) -> Path | None:
+    return path if (path / FILE).is_file() else None
 
 
-def _check(options: BuildOptions) -> None:
+def _choose_tasks(options: BuildOptions, root: Path | None) -> tuple[str, ...]:
     if unknown := [task for task in options.tasks if task != TASK]:
         raise SnellenError(f"the released files of {SUITE} have no task {unknown[0]!r}; there is {TASK}")
-    if unknown := [name for name in options.sources if name != SOURCE]:
-        raise SnellenError(f"{SUITE} knows no source {unknown[0]!r} here; {HOW}")
-    options.need_items(SUITE)
+    return (TASK,)
 
 
-def _source(options: BuildOptions) -> Path:
-    if SOURCE not in options.sources:
-        raise SnellenError(f"{SUITE}: the released files are needed; {HOW}")
-    source = options.sources[SOURCE]
-    if not (source / FILE).is_file():
-        raise SnellenError(f"{source}: no folder with {FILE}; {HOW}")
-    return source
+def _count_items(options: BuildOptions, root: Path | None) -> dict[str, int]:
+    """Queries as the paper counts them."""
+    return {TASK: QUERIES if options.n is None else min(QUERIES, options.n)}
 
 
-def _refuse(source: Path, problems: Sequence[str]) -> None:
-    mend = f"get them again, or take their lines out of {FILE}"
-    refuse_problems(source, problems, "the released records or pictures are missing or wrong", mend)
+def _settings(options: BuildOptions) -> dict[str, int]:
+    return {"seed": options.seed}
 
 
-def _drawn(held: Sequence[tuple[str, Record]], options: BuildOptions) -> list[tuple[str, Record]]:
-    """With `n`, so many records drawn by the seed, in the order of the file."""
-    if options.n is None:
-        return list(held)
-    order = stream(SUITE, VERSION, options.seed, "released", TASK).permutation(len(held))
-    return [held[int(place)] for place in sorted(order[: options.n])]
+def _digest(options: BuildOptions, root: Path) -> dict[str, str]:
+    return {FILE: sha256((root / FILE).read_bytes())}
 
 
-def _odd_counts(records: Sequence[Record], others: int) -> list[str]:
-    """Numbers of queries other than the paper's, which are warned of as well, and lines that were no queries."""
-    found = Counter(record.industry for record in records)
-    odd = [] if len(records) == QUERIES else [f"{len(records)} queries, the paper has {QUERIES}"]
-    odd += [
-        f"{industry}: {found[industry]} queries, the paper has {row.samples}"
-        for industry, row in TABLE_8.items()
-        if found[industry] != row.samples
+def _read(options: BuildOptions, root: Path) -> ReleasedItems:
+    """Read every record, then keep the pictures."""
+    problems = list[str]()
+    records, others = read_records(root, problems)
+    RELEASED.refuse(root, problems)
+    if not records:
+        raise SnellenError(
+            f"{root / FILE}: no record has query_info, so that there is nothing to ask; {RELEASED.instructions}"
+        )
+    handles = [f"{int(n):04d}" for n in stream(SUITE, VERSION, "released", "ids").permutation(len(records))]
+    drawn = set(handles)
+    if options.n is not None:
+        drawn = draw_names(handles, options.n, stream(SUITE, VERSION, options.seed, "released", TASK))
+    maker = _ItemMaker(MediaFolder(options.out / "media"), options.seed, problems)
+    pairs = [
+        (record, item)
+        for handle, record in zip(handles, records, strict=True)
+        if handle in drawn and (item := maker.item(handle, record))
     ]
-    for one in odd:
-        warnings.warn(one, stacklevel=3)
-    return [*odd, *([f"{others} lines of {FILE} hold no query and were passed over"] if others else [])]
+    RELEASED.refuse(root, problems)
+    items = with_mean_regions([item for _, item in pairs])
+    unusual = _unusual_counts(records)
+    passed_over = [f"{others} lines of {FILE} hold no query and were passed over"] if others else []
+    return ReleasedItems(items, [*unusual, *passed_over, *maker.notes([record for record, _ in pairs])], unusual)
+
+
+RELEASED = ReleasedRecipe(
+    suite=SUITE,
+    source="vfm",
+    instructions=f"give --source vfm=FOLDER with {FILE} and the unpacked VisualFastMappingBenchmark.zip beside it",
+    layout=f"no folder with {FILE}",
+    problem="the released records or pictures are missing or wrong",
+    remedy=f"get them again, or take their lines out of {FILE}",
+    find_root=_find_root,
+    choose_tasks=_choose_tasks,
+    count_items=_count_items,
+    settings=_settings,
+    digest=_digest,
+    read=_read,
+)
+
+
+def _unusual_counts(records: Sequence[Record]) -> list[str]:
+    """Numbers of queries other than the paper's."""
+    counts = Counter(record.industry for record in records)
+    unusual = [] if len(records) == QUERIES else [f"{len(records)} queries, the paper has {QUERIES}"]
+    return unusual + [
+        f"{industry}: {counts[industry]} queries, the paper has {row.samples}"
+        for industry, row in TABLE_8.items()
+        if counts[industry] != row.samples
+    ]
 
 
 @dataclass
-class _Maker:
+class _ItemMaker:
     """Makes items, keeps the pictures they show, and remembers what the card should say.
 
-    `remarks` counts what happened; `digests` are those of files that were looked at.
+    `remarks` counts what happened; `digests` are those of files that were read.
     """
 
     media: MediaFolder
@@ -161,18 +144,18 @@ class _Maker:
         try:
             return self._item(handle, record)
         except (SnellenError, OSError) as error:
-            self.problems.append(f"{record.where}: {error}")
+            self.problems.append(f"{record.location}: {error}")
             return None
 
     def _item(self, handle: str, record: Record) -> Item:
         box, marked_by = region_of(record)
-        chosen, drawn = self._demos(handle, record)
+        demos, drawn_count = self._demos(handle, record)
         detail = record.instructions.get("detail", "")
-        described = split_descriptions(detail, record.names) or {}
+        descriptions = split_descriptions(detail, record.names) or {}
         episode = Episode(
             handle=handle,
             query=self.media.add_file(record.query),
-            classes=tuple(self._shown(name, chosen[name], described.get(name, "")) for name in record.names),
+            classes=tuple(self._class(name, demos[name], descriptions.get(name, "")) for name in record.names),
             truth=record.names.index(record.label),
             industry=record.industry,
             level=cast(Level, "object" if record.level == ELEMENT else record.level),
@@ -180,25 +163,25 @@ class _Maker:
             source=record.source,
             cluster=f"{record.source}/{record.object}/{record.label}",
             box=box,
-            latent={"instruction": detail} if detail and not described else {},
+            latent={"instruction": detail} if detail and not descriptions else {},
             factors={"concept_level": record.level, "concept_task": f"{record.source}/{record.object}"},
             provenance={
-                "source": record.where,
+                "source": record.location,
                 "id": record.name,
                 "licence": LICENCE,
                 "seed": self.seed,
                 "construction_subjects": list(VOTERS),
                 "instructions": {name: text for name, text in record.instructions.items() if name != "detail"},
-                "demos": "drawn" if drawn else "released",
+                "demos": "drawn" if drawn_count else "released",
                 **({"region": marked_by} if box else {}),
             },
         )
-        made = episode_item(episode)
-        self._remark(record, made, bool(described))
+        item = episode_item(episode)
+        self._remark(record, item, bool(descriptions))
         head = head_of(record.instructions.get("clean", ""))
-        return replace(made, question=head) if head else made
+        return replace(item, question=head) if head else item
 
-    def _shown(self, name: str, demos: Sequence[tuple[Path, str]], description: str) -> Shown:
+    def _class(self, name: str, demos: Sequence[tuple[Path, str]], description: str) -> Shown:
         pictures = tuple(self.media.add_file(path) for path, _ in demos)
         return Shown(name, pictures, tuple(caption for _, caption in demos), description)
 
@@ -208,26 +191,28 @@ class _Maker:
         A class with fewer demos than another would stand out, and the class of the query is the one that loses some.
         """
         rng = stream(SUITE, VERSION, self.seed, "released", "demos", handle)
-        taken, drawn = {self._digest(record.query)}, 0
-        chosen: dict[str, list[tuple[Path, str]]] = {}
+        used, drawn_count = {self._digest(record.query)}, 0
+        demos: dict[str, list[tuple[Path, str]]] = {}
         for name in record.names:
-            told = [(shot.path, shot.caption) for shot in record.demos.get(name, ())]
-            kept = self._untaken(told, taken, SHOTS)
-            if len(kept) < len(told):
-                self.remarks["demos that show the query, or a picture twice, were left out"] += len(told) - len(kept)
-            spare = self._untaken(_spare(record, name, rng), taken, SHOTS - len(kept)) if len(kept) < SHOTS else []
-            chosen[name], drawn = [*kept, *spare], drawn + len(spare)
-        least = min(len(held) for held in chosen.values())
-        return {name: held[:least] for name, held in chosen.items()}, drawn
+            released = [(shot.path, shot.caption) for shot in record.demos.get(name, ())]
+            distinct = self._unused(released, used, SHOTS)
+            if left_out := len(released) - len(distinct):
+                self.remarks["demos that show the query, or a picture twice, were left out"] += left_out
+            missing = SHOTS - len(distinct)
+            # Nothing is drawn where nothing is missing: the draws of the next class hang on those before it.
+            spare = self._unused(_folder_pictures(record, name, rng), used, missing) if missing > 0 else []
+            demos[name], drawn_count = [*distinct, *spare], drawn_count + len(spare)
+        shortest = min(len(shots) for shots in demos.values())
+        return {name: shots[:shortest] for name, shots in demos.items()}, drawn_count
 
-    def _untaken(self, told: Sequence[tuple[Path, str]], taken: set[str], most: int) -> list[tuple[Path, str]]:
-        """The first pictures that are not taken yet, byte for byte; they are then."""
-        kept: list[tuple[Path, str]] = []
-        for path, caption in told:
-            if len(kept) < most and (digest := self._digest(path)) not in taken:
-                taken.add(digest)
-                kept.append((path, caption))
-        return kept
+    def _unused(self, demos: Sequence[tuple[Path, str]], used: set[str], limit: int) -> list[tuple[Path, str]]:
+        """The first pictures that are not used yet, byte for byte; they are then."""
+        unused: list[tuple[Path, str]] = []
+        for path, caption in demos:
+            if len(unused) < limit and (digest := self._digest(path)) not in used:
+                used.add(digest)
+                unused.append((path, caption))
+        return unused
 
     def _digest(self, path: Path) -> str:
         if path not in self.digests:
@@ -236,32 +221,32 @@ class _Maker:
 
     def _remark(self, record: Record, item: Item, described: bool) -> None:
         shots = len(item.support) // len(record.names)
-        happened = {
+        remarks = {
             "items have no demos and are asked without examples only": not shots,
             f"items have fewer than {SHOTS} demos a class": 0 < shots < SHOTS,
             "items have demos drawn here from the folders of their classes": item.provenance["demos"] == "drawn",
             "regions were read from copies with noise, whose place may have been drawn at random": (
                 item.provenance.get("region") == "copy with noise"
             ),
-            "queries name copies with noise that are not there": record.lost > 0,
+            "queries name copies with noise that are not there": record.missing_copies > 0,
             f"items have the level {ELEMENT!r}, which the paper does not have": record.level == ELEMENT,
             "detailed instructions cannot be told apart by class and are not used": (
                 "detail" in record.instructions and not described
             ),
         }
-        self.remarks.update(text for text, did in happened.items() if did)
+        self.remarks.update(text for text, applies in remarks.items() if applies)
 
     def notes(self, records: Sequence[Record]) -> list[str]:
-        """What the card should say of the items made."""
+        """What the card should say of the items of these records."""
         compact = sum(not record.demos for record in records)
-        told = (
+        note = (
             f"unverified: {compact} records of {FILE} have no demo_info; the layout of the published file is not known"
         )
-        return [*([told] if compact else []), *(f"{count} {text}" for text, count in self.remarks.items())]
+        return [*([note] if compact else []), *(f"{count} {text}" for text, count in self.remarks.items())]
 
 
-def _spare(record: Record, name: str, rng: np.random.Generator) -> list[tuple[Path, str]]:
-    """All pictures of the folder of a class, in an order drawn."""
+def _folder_pictures(record: Record, name: str, rng: np.random.Generator) -> list[tuple[Path, str]]:
+    """All pictures of the folder of a class, without captions, in an order drawn."""
     folder = class_folder(record, name)
-    files = pictures_in(folder) if folder else []
-    return [(files[int(place)], "") for place in rng.permutation(len(files))]
+    paths = pictures_in(folder) if folder else []
+    return [(paths[int(index)], "") for index in rng.permutation(len(paths))]

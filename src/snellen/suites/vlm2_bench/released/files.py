@@ -15,6 +15,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,6 +23,7 @@ from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
+from snellen.curation.released import read_json_lines
 from snellen.suites.vlm2_bench.items import COUNTS, TRUE_FALSE
 from snellen.suites.vlm2_bench.released.records import MODELS, Record, record_of
 
@@ -58,36 +60,23 @@ def read_folder(root: Path, tasks: Sequence[str], problems: list[str]) -> list[R
     records = []
     for task in tasks:
         path = jsonl_path(root, task)
-        try:
-            lines = path.read_text("utf-8-sig").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            what = "missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
-            problems.append(f"{path.relative_to(root)}: {what}")
-            continue
-        for number, line in enumerate(lines, 1):
-            where = f"{path.relative_to(root)} line {number}"
+        for location, fields in read_json_lines(path, str(path.relative_to(root)), problems):
             try:
-                if line.strip():
-                    records.append(_of_line(root, task, where, line))
+                record = record_of(task, location, fields)
+                records.append(replace(record, files=_media_files(root, task, fields)))
             except ValueError as error:
-                problems.append(f"{where}: {error}")
+                problems.append(f"{location}: {error}")
     return records
 
 
-def _of_line(root: Path, task: str, where: str, line: str) -> Record:
-    try:
-        fields = json.loads(line)
-    except ValueError as error:
-        raise ValueError(f"no JSON ({error})") from None
-    record = record_of(task, where, fields)
-    files = (_video(root, fields["vid"]),) if task == "pc-vid" else _pictures(root, task, fields["images"])
-    return Record(**{**vars(record), "files": files})
+def _media_files(root: Path, task: str, fields: Mapping[str, Any]) -> tuple[Path, ...]:
+    return (_video(root, fields["vid"]),) if task == "pc-vid" else _pictures(root, task, fields["images"])
 
 
 def _pictures(root: Path, task: str, names: Sequence[str]) -> tuple[Path, ...]:
     folder = FOLDERS[task[:2]]
-    if away := [name for name in names if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]:
-        raise ValueError(f"images: {', '.join(away)} leads out of {folder}")
+    if outside := [name for name in names if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]:
+        raise ValueError(f"images: {', '.join(outside)} leads out of {folder}")
     if missing := [name for name in names if not (root / folder / name).is_file()]:
         raise ValueError(f"images: {', '.join(missing)} is missing from {folder}")
     return tuple(root / folder / name for name in names)
@@ -105,16 +94,16 @@ def read_tsv(path: Path, tasks: Sequence[str], problems: list[str]) -> list[Reco
     records: list[Record] = []
     for line, row in tsv_rows(path, problems):
         task = str(row.get("category")).strip()
-        where = f"{path.name} line {line}"
+        location = f"{path.name} line {line}"
         try:
             if task not in MODELS or task == "pc-vid":
                 raise ValueError(f"category: {task!r} is no task of the TSV")
             if task in tasks:
-                records.append(record_of(task, where, _fields(task, row), line=line))
+                records.append(record_of(task, location, _fields(task, row), line=line))
         except ValueError as error:
-            problems.append(f"{where}: {error}")
-    held = {record.task for record in records}
-    problems += [f"{path.name}: no row of category {task}" for task in tasks if task not in held]
+            problems.append(f"{location}: {error}")
+    present = {record.task for record in records}
+    problems += [f"{path.name}: no row of category {task}" for task in tasks if task not in present]
     return records
 
 
@@ -124,8 +113,8 @@ def _fields(task: str, row: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"it has not {len(row)} cells, like the header")
     name = str(row["index"]).removeprefix(f"{task}_")
     if task in TRUE_FALSE and task.startswith("gc"):
-        name, cut, _ = name.rpartition("_")  # two records of a pair are the same index but for its last part
-        if not cut:
+        name, separator, _ = name.rpartition("_")  # two records of a pair are the same index but for its last part
+        if not separator:
             raise ValueError(f"index: {row['index']!r} is not {task}_ID_p or {task}_ID_n")
     answer: Any = row["answer"].strip()
     if task in COUNTS:
@@ -137,15 +126,15 @@ def _fields(task: str, row: Mapping[str, Any]) -> dict[str, Any]:
 def _encoded(cell: str) -> list[str]:
     """The base64 texts of a cell: a list as JSON or as Python writes it."""
     try:
-        held = json.loads(cell)
+        texts = json.loads(cell)
     except ValueError:
         try:
-            held = ast.literal_eval(cell)
+            texts = ast.literal_eval(cell)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             raise ValueError("image: no list of base64 texts") from None
-    if not isinstance(held, list) or not all(isinstance(one, str) for one in held):
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise ValueError("image: no list of base64 texts")
-    return held
+    return texts
 
 
 def tsv_rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -164,14 +153,14 @@ def tsv_rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, A
 
 def store_tsv(path: Path, lines: set[int], media: MediaFolder, problems: list[str]) -> dict[int, tuple[Media, ...]]:
     """Keep the pictures of some lines, byte for byte. Returns them by line."""
-    held = {}
+    stored = {}
     for line, row in tsv_rows(path, problems):
         if line in lines:
             try:
-                held[line] = tuple(_store(media, text) for text in _encoded(row["image"]))
+                stored[line] = tuple(_store(media, text) for text in _encoded(row["image"]))
             except ValueError as error:
                 problems.append(f"{path.name} line {line}: {error}")
-    return held
+    return stored
 
 
 def _store(media: MediaFolder, text: str) -> Media:
@@ -188,15 +177,15 @@ def _store(media: MediaFolder, text: str) -> Media:
 
 def store_files(records: Sequence[Record], media: MediaFolder, problems: list[str]) -> dict[Path, Media]:
     """Keep pictures and videos, byte for byte, each once."""
-    held: dict[Path, Media] = {}
+    stored: dict[Path, Media] = {}
     for record in records:
         for path in record.files:
             try:
-                if path not in held:
-                    held[path] = _add_video(media, path) if record.task == "pc-vid" else media.add_file(path)
+                if path not in stored:
+                    stored[path] = _add_video(media, path) if record.task == "pc-vid" else media.add_file(path)
             except SnellenError as error:
-                problems.append(f"{record.where}: {error}")
-    return held
+                problems.append(f"{record.location}: {error}")
+    return stored
 
 
 def _add_video(media: MediaFolder, path: Path) -> Media:

@@ -1,23 +1,25 @@
-"""The `released` recipe: the authors' files as they are (`released_files.py` reads them)."""
+"""The `released` recipe: the nine tasks of the paper, from the authors' folder or from VLMEvalKit's TSV.
+
+`files` and `records` read them. The TSV has no videos, so that `pc-vid` is left out there unless it is asked for. With
+`n`, so many pairs or questions of each task are drawn by the seed. Missing files and lines that are wrong refuse the
+build, all at once; numbers of questions other than the paper's are a warning, and stand in the card.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from snellen.core.errors import SnellenError, refuse_problems
+from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media
-from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.suites.vlm2_bench.items import SUITE, TASKS, TRUE_FALSE, VERSION
+from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names
+from snellen.suites.vlm2_bench.items import KINDS, SUITE, TASKS, TRUE_FALSE, VERSION
 from snellen.suites.vlm2_bench.published import QUERIES, SCORED_PAIRS
 from snellen.suites.vlm2_bench.released.files import (
     TSV_MD5,
@@ -29,162 +31,149 @@ from snellen.suites.vlm2_bench.released.files import (
 )
 from snellen.suites.vlm2_bench.released.records import MODELS, Record
 
-SOURCE = "vlm2"
-HOW = (
-    f"give --source {SOURCE}=FOLDER (the unpacked vlm2-bench_dataset.zip, with jsonl/ and data/) or "
-    f"--source {SOURCE}=FILE.tsv (VLM2Bench_img.tsv)"
-)
 LICENCE = "CC BY-NC 4.0"
 
 
-@dataclass(frozen=True)
-class Released:
-    """The recipe `released`: the nine tasks of the paper, from the authors' folder or from VLMEvalKit's TSV.
-
-    The TSV has no videos, so that `pc-vid` is left out there unless it is asked for. With `n`, so many pairs or
-    questions of each task are drawn by the seed. Missing files and lines that are wrong refuse the build, all at once;
-    numbers of questions other than the paper's are a warning, and stand in the card.
-    """
-
-    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Tasks, how many of each, and the digests of the question files."""
-        source, tasks = _source(options), _tasks(options)
-        if source.is_file():
-            with source.open("rb") as file:
-                files = {"tsv": f"md5 {hashlib.file_digest(file, 'md5').hexdigest()}"}
-        else:
-            paths = {task: jsonl_path(source, task) for task in tasks}
-            files = {task: sha256(path.read_bytes()) for task, path in paths.items() if path.is_file()}
-        drawn = {} if options.n is None else {"n": options.n, "seed": options.seed}
-        return {"tasks": list(tasks), "files": files, **drawn}
-
-    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Questions a task as the paper counts them, and the size of the source if it is given."""
-        tasks, given = _tasks(options), options.sources.get(SOURCE)
-        files = [] if given is None else [given] if given.is_file() else [p for p in given.rglob("*") if p.is_file()]
-        a_pair = {task: 2 if task in TRUE_FALSE else 1 for task in tasks}
-        return {
-            "suite": SUITE,
-            "needs": HOW,
-            "items": {t: QUERIES[t] if options.n is None else min(QUERIES[t], options.n * a_pair[t]) for t in tasks},
-            "bytes": sum(path.stat().st_size for path in files),
-        }
-
-    def build(self, options: BuildOptions) -> ItemSet:
-        """Read everything, then keep the pictures, then write the items."""
-        refuse_existing(options.out)
-        source, tasks, problems = _source(options), _tasks(options), list[str]()
-        records = (read_tsv if source.is_file() else read_folder)(source, tasks, problems)
-        _refuse(source, problems)
-        parameters = self.parameters(options)
-        notes = _notes(records, tasks, parameters["files"].get("tsv"))
-        records = _drawn(records, options)
-        items = _items(records, _stored(source, records, MediaFolder(options.out / "media")))
-        return write_itemset(options.out, items, source="released", recipe=parameters, notes=notes)
+def _find_root(path: Path) -> Path | None:
+    return path if path.is_file() or (path / "jsonl").is_dir() else None
 
 
-def _source(options: BuildOptions) -> Path:
-    if unknown := [name for name in options.sources if name != SOURCE]:
-        raise SnellenError(f"vlm2-bench knows no source {unknown[0]!r}; {HOW}")
-    if SOURCE not in options.sources:
-        raise SnellenError(f"vlm2-bench: the released files are needed; {HOW}")
-    source = options.sources[SOURCE]
-    if not source.is_file() and not (source / "jsonl").is_dir():
-        raise SnellenError(f"{source}: neither a TSV nor a folder with jsonl/ and data/; {HOW}")
-    return source
-
-
-def _tasks(options: BuildOptions) -> tuple[str, ...]:
-    from_tsv = SOURCE in options.sources and options.sources[SOURCE].is_file()
+def _choose_tasks(options: BuildOptions, root: Path | None) -> tuple[str, ...]:
+    from_tsv = root is not None and root.is_file()
     known = tuple(task for task in TASKS if task in MODELS and not (from_tsv and task == "pc-vid"))
     if unknown := [task for task in options.tasks if task not in known]:
-        where = "the TSV" if from_tsv else "the released files"
-        raise SnellenError(f"{where} of vlm2-bench have no task {unknown[0]!r}; there are {', '.join(known)}")
+        files = "the TSV" if from_tsv else "the released files"
+        raise SnellenError(f"{files} of vlm2-bench have no task {unknown[0]!r}; there are {', '.join(known)}")
     return tuple(task for task in known if task in (options.tasks or known))
 
 
-def _refuse(source: Path, problems: Sequence[str]) -> None:
-    mend = "get them again, or build the other tasks alone (vlm2-bench/TASK)"
-    refuse_problems(source, problems, "the released files or lines are missing or wrong", mend)
+def _count_items(options: BuildOptions, root: Path | None) -> dict[str, int]:
+    """Questions a task as the paper counts them; of pairs two are drawn at a time."""
+    tasks, n = _choose_tasks(options, root), options.n
+    pair_sizes = {task: 2 if task in TRUE_FALSE else 1 for task in tasks}
+    return {task: QUERIES[task] if n is None else min(QUERIES[task], n * pair_sizes[task]) for task in tasks}
 
 
-def _notes(records: Sequence[Record], tasks: Sequence[str], tsv: str | None) -> list[str]:
-    """What the card should say; counts that differ from the paper's are warned of as well."""
-    asked = Counter(record.task for record in records)
-    groups = Counter(task for task, _ in {(record.task, record.group) for record in records})
-    odd = [
-        f"{task}: {asked[task]} questions, the paper has {QUERIES[task]}"
+def _settings(options: BuildOptions) -> dict[str, int]:
+    """The seed decides nothing but which items are drawn."""
+    return {} if options.n is None else {"seed": options.seed}
+
+
+def _digest(options: BuildOptions, root: Path) -> dict[str, str]:
+    if root.is_file():
+        with root.open("rb") as file:
+            return {"tsv": f"md5 {hashlib.file_digest(file, 'md5').hexdigest()}"}
+    paths = {task: jsonl_path(root, task) for task in _choose_tasks(options, root)}
+    return {task: sha256(path.read_bytes()) for task, path in paths.items() if path.is_file()}
+
+
+def _read(options: BuildOptions, root: Path) -> ReleasedItems:
+    """Read everything, then keep the pictures."""
+    tasks, problems = _choose_tasks(options, root), list[str]()
+    records = (read_tsv if root.is_file() else read_folder)(root, tasks, problems)
+    RELEASED.refuse(root, problems)
+    unusual = _unusual_counts(records, tasks)
+    notes = [*unusual, *_notes(records, _digest(options, root).get("tsv"))]
+    chosen = _draw(records, options)
+    pictures = _store(root, chosen, MediaFolder(options.out / "media"))
+    return ReleasedItems(_items(chosen, pictures), notes, unusual)
+
+
+RELEASED = ReleasedRecipe(
+    suite=SUITE,
+    source="vlm2",
+    instructions=(
+        "give --source vlm2=FOLDER (the unpacked vlm2-bench_dataset.zip, with jsonl/ and data/) or "
+        "--source vlm2=FILE.tsv (VLM2Bench_img.tsv)"
+    ),
+    layout="neither a TSV nor a folder with jsonl/ and data/",
+    problem="the released files or lines are missing or wrong",
+    remedy="get them again, or build the other tasks alone (vlm2-bench/TASK)",
+    find_root=_find_root,
+    choose_tasks=_choose_tasks,
+    count_items=_count_items,
+    settings=_settings,
+    digest=_digest,
+    read=_read,
+)
+
+
+def _unusual_counts(records: Sequence[Record], tasks: Sequence[str]) -> list[str]:
+    """Numbers of questions and pairs other than the paper's."""
+    questions = Counter(record.task for record in records)
+    pairs = Counter(task for task, _ in {(record.task, record.group) for record in records})
+    unusual = [
+        f"{task}: {questions[task]} questions, the paper has {QUERIES[task]}"
         for task in tasks
-        if asked[task] != QUERIES[task]
+        if questions[task] != QUERIES[task]
     ]
-    odd += [
-        f"{task}: {groups[task]} pairs, the authors scored {SCORED_PAIRS[task]}"
+    return unusual + [
+        f"{task}: {pairs[task]} pairs, the authors scored {SCORED_PAIRS[task]}"
         for task in tasks
-        if task in SCORED_PAIRS and groups[task] != SCORED_PAIRS[task]
+        if task in SCORED_PAIRS and pairs[task] != SCORED_PAIRS[task]
     ]
-    for one in odd:
-        warnings.warn(one, stacklevel=3)
-    notes = [*odd, *(f"{record.where}: {record.note}" for record in records if record.note)]
+
+
+def _notes(records: Sequence[Record], tsv: str | None) -> list[str]:
+    """What else the card should say; `tsv` is the digest of the TSV, if there is one."""
+    notes = [f"{record.location}: {record.note}" for record in records if record.note]
     if inline := Counter(record.task for record in records if record.inline):
-        told = ", ".join(f"{count} of {task}" for task, count in inline.items())
-        notes.append(f"questions that keep their choices inline, as released: {told}")
+        counts = ", ".join(f"{count} of {task}" for task, count in inline.items())
+        notes.append(f"questions that keep their choices inline, as released: {counts}")
     if tsv is not None:
         notes.append("the TSV holds no videos: no pc-vid")
         notes += [] if tsv == f"md5 {TSV_MD5}" else [f"the TSV ({tsv}) is not the one VLMEvalKit names (md5 {TSV_MD5})"]
     return notes
 
 
-def _drawn(records: Sequence[Record], options: BuildOptions) -> list[Record]:
+def _draw(records: Sequence[Record], options: BuildOptions) -> list[Record]:
     """With `n`, the records of so many groups a task (VID, Cnt and Grp: so many records), drawn by the seed."""
     if options.n is None:
         return list(records)
-    options.need_items("vlm2-bench")
-    kept: set[str] = set()
+    drawn: set[str] = set()
     for task in dict.fromkeys(record.task for record in records):
-        places = list(dict.fromkeys(_unit(record) for record in records if record.task == task))
-        order = stream(SUITE, VERSION, options.seed, "released", task).permutation(len(places))
-        kept |= {places[int(place)] for place in order[: options.n]}
-    return [record for record in records if _unit(record) in kept]
+        units = [_unit(record) for record in records if record.task == task]
+        drawn |= draw_names(units, options.n, stream(SUITE, VERSION, options.seed, "released", task))
+    return [record for record in records if _unit(record) in drawn]
 
 
 def _unit(record: Record) -> str:
-    return record.group if record.task in TRUE_FALSE else record.where
+    return record.group if record.task in TRUE_FALSE else record.location
 
 
-def _stored(source: Path, records: Sequence[Record], media: MediaFolder) -> list[tuple[Media, ...]]:
+def _store(root: Path, records: Sequence[Record], media: MediaFolder) -> list[tuple[Media, ...]]:
     """The pictures, or the video, of each record, kept byte for byte."""
     problems: list[str] = []
-    if source.is_file():
-        by_line = store_tsv(source, {record.line for record in records}, media, problems)
-        _refuse(source, problems)
+    if root.is_file():
+        by_line = store_tsv(root, {record.line for record in records}, media, problems)
+        RELEASED.refuse(root, problems)
         return [by_line[record.line] for record in records]
     by_path = store_files(records, media, problems)
-    _refuse(source, problems)
+    RELEASED.refuse(root, problems)
     return [tuple(by_path[path] for path in record.files) for record in records]
 
 
-def _items(records: Sequence[Record], shown: Sequence[tuple[Media, ...]]) -> list[Item]:
+def _items(records: Sequence[Record], queries: Sequence[tuple[Media, ...]]) -> list[Item]:
     items: list[Item] = []
     for task in TASKS:
-        held = [(record, query) for record, query in zip(records, shown, strict=True) if record.task == task]
+        pairs = [(record, query) for record, query in zip(records, queries, strict=True) if record.task == task]
         # In the files a statement that is true stands beside one that is not, and counts stand in order: numbers that
         # run on with the lines would tell the answer to whoever sees an id.
-        numbers = stream(SUITE, VERSION, "ids", task).permutation(len(held))
-        names = [f"{task}-{int(number):04d}" for number in numbers]
-        first: dict[tuple[str, ...], str] = {}
-        for name, (record, query) in zip(names, held, strict=True):
-            stimulus = first.setdefault(tuple(one.sha256 for one in query), name)
-            items.append(_item(record, name, stimulus, query))
+        numbers = stream(SUITE, VERSION, "ids", task).permutation(len(pairs))
+        handles = [f"{task}-{int(number):04d}" for number in numbers]
+        stimuli: dict[tuple[str, ...], str] = {}  # the first handle of every set of pictures
+        for handle, (record, query) in zip(handles, pairs, strict=True):
+            stimulus = stimuli.setdefault(tuple(media.sha256 for media in query), handle)
+            items.append(_item(record, handle, stimulus, query))
     return items
 
 
-def _item(record: Record, name: str, stimulus: str, query: tuple[Media, ...]) -> Item:
-    kinds = {"cpr": "true_false", "mat": "true_false", "trk": "true_false", "cnt": "integer", "grp": "choice"}
-    item_id = f"{name}-{record.mark}" if record.mark else name
+def _item(record: Record, handle: str, stimulus: str, query: tuple[Media, ...]) -> Item:
+    item_id = f"{handle}-{record.mark}" if record.mark else handle
     group = record.group if record.task in TRUE_FALSE else item_id
     if record.task == "pc-vid":
         group = f"{item_id}-{record.factors['pattern']}"  # scoring weighs the two patterns alike
-    inline = {"choices": "inline"} if record.inline else {}
+    inline: Mapping[str, str] = {"choices": "inline"} if record.inline else {}
     return Item(
         item_id=item_id,
         suite=SUITE,
@@ -192,7 +181,7 @@ def _item(record: Record, name: str, stimulus: str, query: tuple[Media, ...]) ->
         question=record.question,
         query=query,
         answer=record.answer,
-        answer_kind=kinds.get(record.task[3:], "description"),  # type: ignore[arg-type]  # one of the kinds there are
+        answer_kind=KINDS[record.task],
         stimulus_id=stimulus,
         group_id=group,
         cluster_id=group,
@@ -200,5 +189,5 @@ def _item(record: Record, name: str, stimulus: str, query: tuple[Media, ...]) ->
         options=record.options,
         factors=record.factors,
         measures={"pictures": float(record.pictures)} if record.pictures else {},
-        provenance={"source": record.where, "licence": LICENCE, **inline, **record.provenance},
+        provenance={"source": record.location, "licence": LICENCE, **inline, **record.provenance},
     )

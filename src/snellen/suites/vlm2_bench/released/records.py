@@ -13,23 +13,24 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.core.item import Option
+from snellen.curation.released import validate_line
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.items import COUNTS, GROUPS, TRUE_FALSE
 
 
 @dataclass(frozen=True)
 class Record:
-    """One released question. `where` is its file and line.
+    """One released question. `location` is its file and line.
 
     Records of one `group` are scored together. `mark` is the wording of a statement of Cpr, `p` or `n`. `files` are the
     pictures or the video of a folder; of a TSV row the pictures stay in the file, at line `line`. `inline` says that
     the question still holds its choices, because writing them anew would change it. `note` is for the card.
     """
 
-    where: str
+    location: str
     task: str
     group: str
     question: str
@@ -84,19 +85,15 @@ MODELS: Mapping[str, type[_Line]] = {
 }
 
 
-def record_of(task: str, where: str, fields: Any, **told: Any) -> Record:
-    """The record that a line's fields make. `told` fills `files` or `line`.
+def record_of(task: str, location: str, fields: Any, *, line: int = 0) -> Record:
+    """The record that the fields of a line make; `line` is its number in a TSV.
 
     Raises ValueError, whose text says all that is wrong with the line.
     """
-    try:
-        line = MODELS[task].model_validate(fields)
-    except ValidationError as error:
-        wrong = [f"{'.'.join(map(str, one['loc'])) or 'line'}: {one['msg']}" for one in error.errors()]
-        raise ValueError("; ".join(wrong)) from None
-    made = _of_video(task, line) if isinstance(line, _Video) else _of_pictures(task, line)
-    made["factors"] = ({"type": line.type} if line.type else {}) | made.get("factors", {})
-    return Record(where, task, **{"question": line.question, **made, **told})
+    question = validate_line(MODELS[task], fields)
+    cells = _of_video(task, question) if isinstance(question, _Video) else _of_pictures(task, question)
+    cells["factors"] = ({"type": question.type} if question.type else {}) | cells.get("factors", {})
+    return Record(location, task, line=line, **{"question": question.question, **cells})
 
 
 def _of_video(task: str, line: _Video) -> dict[str, Any]:
@@ -112,11 +109,11 @@ def _of_video(task: str, line: _Video) -> dict[str, Any]:
 def _of_pictures(task: str, line: _Line) -> dict[str, Any]:
     assert isinstance(line, _Statement | _Count | _Group)
     main, mark = _id_parts(task, str(line.q_id))
-    made: dict[str, Any] = {"group": f"{task}-{main}", "mark": mark, "pictures": len(line.images)}
-    made["provenance"] = {"q_id": str(line.q_id)}
+    cells: dict[str, Any] = {"group": f"{task}-{main}", "mark": mark, "pictures": len(line.images)}
+    cells["provenance"] = {"q_id": str(line.q_id)}
     if isinstance(line, _Statement):
-        return {**made, **_statement(task, line, mark)}
-    return {**made, **(_count(line) if isinstance(line, _Count) else _group(line))}
+        return {**cells, **_statement(task, line, mark)}
+    return {**cells, **(_count(line) if isinstance(line, _Count) else _group(line))}
 
 
 def _id_parts(task: str, q_id: str) -> tuple[str, str]:
@@ -134,10 +131,10 @@ def _statement(task: str, line: _Statement, mark: str) -> dict[str, Any]:
     factors = {"wording": "positive" if positive else "negative"}
     if task == "gc-mat" and any(prompts.MATCH[edit].rstrip("?") in line.question for edit in ("add", "remove")):
         factors["cue"] = "add/remove"
-    made: dict[str, Any] = {"answer": "true" if line.gt_answer == "T" else "false", "factors": factors}
+    cells: dict[str, Any] = {"answer": "true" if line.gt_answer == "T" else "false", "factors": factors}
     if line.edited_prompt:
-        made["provenance"] = {"q_id": str(line.q_id), "edited_prompt": line.edited_prompt}
-    return made
+        cells["provenance"] = {"q_id": str(line.q_id), "edited_prompt": line.edited_prompt}
+    return cells
 
 
 def _count(line: _Count) -> dict[str, Any]:
@@ -153,23 +150,23 @@ def _count(line: _Count) -> dict[str, Any]:
     }
 
 
-def _pattern(length: int, together: int) -> str:
+def _pattern(length: int, largest_group: int) -> str:
     """The only pattern of Table 5 in which so many pictures show the same one (`AAB`)."""
-    return "A" * together + ascii_uppercase[1 : 1 + length - together]
+    return "A" * largest_group + ascii_uppercase[1 : 1 + length - largest_group]
 
 
 def _group(line: _Group) -> dict[str, Any]:
     choices = parse_choices(line.question)
-    found = re.fullmatch(r"\s*\(?([A-Z])(?:\)\s*(.*?))?[\s.;]*", line.gt_answer, re.DOTALL)
-    at = ascii_uppercase.find(found[1]) if found else -1
-    if found is None or at >= len(choices.options) or found[2] not in (None, "", choices.options[at].text):
+    answer = re.fullmatch(r"\s*\(?([A-Z])(?:\)\s*(.*?))?[\s.;]*", line.gt_answer, re.DOTALL)
+    index = ascii_uppercase.find(answer[1]) if answer else -1
+    if answer is None or index >= len(choices.options) or answer[2] not in (None, "", choices.options[index].text):
         raise ValueError(f"gt_answer: {line.gt_answer!r} is none of the choices of the question")
-    key = choices.options[at].key
-    made = {"question": choices.question, "answer": key, "options": choices.options, "inline": choices.inline}
+    key = choices.options[index].key
+    cells = {"question": choices.question, "answer": key, "options": choices.options, "inline": choices.inline}
     if key != "none" and "+" not in key:
-        return made  # a text of another form, which tells no pattern
-    together = 1 if key == "none" else key.count("+") + 1
-    return {**made, "factors": {"pattern": _pattern(len(line.images), together)}}
+        return cells  # a text of another form, which tells no pattern
+    largest_group = 1 if key == "none" else key.count("+") + 1
+    return {**cells, "factors": {"pattern": _pattern(len(line.images), largest_group)}}
 
 
 class Choices(NamedTuple):
@@ -186,7 +183,7 @@ _NUMBERS = re.compile(r"(?:images?\s+)?\d+(?:\s*(?:,\s*and|,|and|&)\s*(?:images?
 
 
 def parse_choices(question: str) -> Choices:
-    """The options behind `Choices:` (Table 8), cut from the question if `listed` writes the same text again.
+    """The options behind `Choices:` (Table 8), cut from the question if `with_choices` writes the same text again.
 
     Raises ValueError where there are none, or two are the same.
     """
@@ -200,12 +197,12 @@ def parse_choices(question: str) -> Choices:
     options = tuple(Option(option_key(text), text) for text in texts)
     if len({option.key for option in options}) < len(options) or not all(texts):
         raise ValueError(f"question: two options are the same, or one is empty ({'; '.join(texts)})")
-    cut = question[: headers[-1].start()].rstrip()
-    same = listed(cut, options) == question
-    return Choices(cut if same else question, options, not same)
+    stem = question[: headers[-1].start()].rstrip()
+    same = with_choices(stem, options) == question
+    return Choices(stem if same else question, options, not same)
 
 
-def listed(question: str, options: tuple[Option, ...]) -> str:
+def with_choices(question: str, options: tuple[Option, ...]) -> str:
     """The question with its options behind it, lettered in order, as presenters write them."""
     lettered = (f"{letter}) {option.text}" for letter, option in zip(ascii_uppercase, options, strict=False))
     return f"{question} {prompts.CHOICES.format(choices='; '.join(lettered))}"

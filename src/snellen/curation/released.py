@@ -1,0 +1,156 @@
+"""The recipe `released` of every suite: the authors' files as they are, read by functions that the suite gives.
+
+All that is wrong with the files is said at once, and nothing is written before. The card keeps the digests of the
+files, and in its notes what differs from the paper.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ValidationError
+
+from snellen.core.errors import SnellenError, refuse_problems
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.suite import BuildOptions
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class ReleasedItems:
+    """Items read, and what the card says of them. `warnings` are those of the notes that users are warned of too."""
+
+    items: Sequence[Item]
+    notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    made_with: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReleasedRecipe:
+    """A recipe whose files come by `--source NAME=PATH`, NAME being `source`.
+
+    `instructions` say what to give there, `layout` what is wrong with a path in which `find_root` finds no release (it
+    leads from the path given to the file or folder of the release), and `problem` and `remedy` what `refuse` says.
+
+    `choose_tasks` checks the tasks wanted and names those that are built. The root is None where a plan is made without
+    the files. `count_items` says how many items a task there will be, `settings` what else decides the items, `digest`
+    which files are read, and `read` reads them.
+    """
+
+    suite: str
+    source: str
+    instructions: str
+    layout: str
+    problem: str
+    remedy: str
+    find_root: Callable[[Path], Path | None]
+    choose_tasks: Callable[[BuildOptions, Path | None], Sequence[str]]
+    count_items: Callable[[BuildOptions, Path | None], Mapping[str, int]]
+    settings: Callable[[BuildOptions], Mapping[str, Any]]
+    digest: Callable[[BuildOptions, Path], Mapping[str, str]]
+    read: Callable[[BuildOptions, Path], ReleasedItems]
+
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Tasks, settings, the digests of the files, and how many items of a task are drawn, if not all are."""
+        root = self.root(options)
+        return {
+            "tasks": list(self.choose_tasks(options, root)),
+            **self.settings(options),
+            "files": dict(self.digest(options, root)),
+            **({} if options.n is None else {"n": options.n}),
+        }
+
+    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Items a task, and the size of the source in bytes if it is given."""
+        root = self.root(options) if self.source in options.sources else None
+        self._check(options, root)
+        paths = [] if root is None else [root] if root.is_file() else [p for p in root.rglob("*") if p.is_file()]
+        return {
+            "suite": self.suite,
+            "needs": self.instructions,
+            "items": dict(self.count_items(options, root)),
+            "bytes": sum(path.stat().st_size for path in paths),
+        }
+
+    def build(self, options: BuildOptions) -> ItemSet:
+        """Read everything, keep the media, warn of what differs from the paper, then write the items."""
+        refuse_existing(options.out)
+        released = self.read(options, self.root(options))
+        for warning in released.warnings:
+            warnings.warn(warning, stacklevel=2)
+        return write_itemset(
+            options.out,
+            released.items,
+            source="released",
+            recipe=self.parameters(options),
+            made_with=released.made_with,
+            notes=released.notes,
+        )
+
+    def root(self, options: BuildOptions) -> Path:
+        """Where the release lies. Raises SnellenError where it is not given, and for other options that are wrong."""
+        path = options.sources.get(self.source)
+        root = self.find_root(path) if path is not None else None
+        self._check(options, root)
+        if path is None:
+            raise SnellenError(f"{self.suite}: the released files are needed; {self.instructions}")
+        if root is None:
+            raise SnellenError(f"{path}: {self.layout}; {self.instructions}")
+        return root
+
+    def refuse(self, root: Path, problems: Sequence[str]) -> None:
+        """Raise SnellenError that says all problems, if there are any."""
+        refuse_problems(root, problems, self.problem, self.remedy)
+
+    def _check(self, options: BuildOptions, root: Path | None) -> None:
+        if unknown := [name for name in options.sources if name != self.source]:
+            raise SnellenError(f"{self.suite} knows no source {unknown[0]!r} here; {self.instructions}")
+        self.choose_tasks(options, root)
+        options.need_items(self.suite)
+
+
+def draw_names(names: Iterable[str], count: int, rng: np.random.Generator) -> set[str]:
+    """So many of the names, drawn by `rng`, at most all; a name that is given twice is one."""
+    unique = list(dict.fromkeys(names))
+    return {unique[int(index)] for index in rng.permutation(len(unique))[:count]}
+
+
+def read_json_lines(path: Path, name: str, problems: list[str]) -> Iterator[tuple[str, Any]]:
+    """(location, what the line holds) of every line that is not empty; locations are lines of `name`.
+
+    A file that cannot be read, and lines that are no JSON, go to `problems`.
+    """
+    try:
+        lines = path.read_text("utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
+        problems.append(f"{name}: {reason}")
+        return
+    for number, line in enumerate(lines, 1):
+        location = f"{name} line {number}"
+        if not line.strip():
+            continue
+        try:
+            fields = json.loads(line)
+        except ValueError as error:
+            problems.append(f"{location}: no JSON ({error})")
+            continue
+        yield location, fields
+
+
+def validate_line(model: type[M], fields: Any) -> M:
+    """The fields of a line as a model. Raises ValueError, whose text says all that is wrong with them."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        wrong = [f"{'.'.join(map(str, part['loc'])) or 'line'}: {part['msg']}" for part in error.errors()]
+        raise ValueError("; ".join(wrong)) from None

@@ -1,0 +1,89 @@
+"""What the recipes `released` of all suites share: options are checked in one way, files read line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.seeds import stream
+from snellen.core.suite import BuildOptions
+from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names, read_json_lines
+
+
+def choose_tasks(options: BuildOptions, root: Path | None) -> Sequence[str]:
+    if unknown := set(options.tasks) - {"naming"}:
+        raise SnellenError(f"no task {unknown}")
+    return ("naming",)
+
+
+RECIPE = ReleasedRecipe(
+    suite="toy",
+    source="toy",
+    instructions="give --source toy=FOLDER",
+    layout="no folder with questions.jsonl",
+    problem="the lines are wrong",
+    remedy="get them again",
+    find_root=lambda path: path if (path / "questions.jsonl").is_file() else None,
+    choose_tasks=choose_tasks,
+    count_items=lambda options, root: {"naming": 3 if options.n is None else options.n},
+    settings=lambda options: {"seed": options.seed},
+    digest=lambda options, root: {"questions": "abc"},
+    read=lambda options, root: ReleasedItems(()),
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "questions.jsonl").write_text('\ufeff{"q": 1}\n\n{\n[2]', "utf-8")
+    return tmp_path
+
+
+def test_the_card_keeps_n_only_where_it_is_given(root: Path) -> None:
+    options = BuildOptions(root / "out", sources={"toy": root})
+    whole = {"tasks": ["naming"], "seed": 0, "files": {"questions": "abc"}}
+    assert RECIPE.parameters(options) == whole
+    assert RECIPE.parameters(replace(options, n=2)) == {**whole, "n": 2}
+
+
+def test_a_plan_needs_no_files_and_measures_them_where_they_are(root: Path) -> None:
+    options = BuildOptions(root / "out", n=2)
+    assert RECIPE.plan(options) == {"suite": "toy", "needs": RECIPE.instructions, "items": {"naming": 2}, "bytes": 0}
+    size = (root / "questions.jsonl").stat().st_size
+    assert RECIPE.plan(replace(options, sources={"toy": root}))["bytes"] == size
+
+
+@pytest.mark.parametrize(
+    ("sources", "tasks", "n", "message"),
+    [
+        ((), (), None, "toy: the released files are needed; give --source toy=FOLDER"),
+        (("toy", "other"), (), None, "toy knows no source 'other' here"),
+        (("toy",), ("other",), None, "no task"),
+        (("toy",), (), 0, "--n 0 makes no items"),
+        (("toy",), (), None, "no folder with questions.jsonl"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, sources: Sequence[str], tasks: tuple[str, ...], n: int, message: str) -> None:
+    options = BuildOptions(tmp_path / "out", n=n, tasks=tasks, sources=dict.fromkeys(sources, tmp_path))
+    with pytest.raises(SnellenError, match=message):
+        RECIPE.build(options)
+
+
+def test_lines_are_read_with_their_places_and_what_is_wrong_is_gathered(root: Path) -> None:
+    problems: list[str] = []
+    lines = list(read_json_lines(root / "questions.jsonl", "questions.jsonl", problems))
+    assert lines == [("questions.jsonl line 1", {"q": 1}), ("questions.jsonl line 4", [2])]
+    assert [problem.partition(" (")[0] for problem in problems] == ["questions.jsonl line 3: no JSON"]
+    assert list(read_json_lines(root / "answers.jsonl", "answers.jsonl", problems)) == []
+    assert problems[1] == "answers.jsonl: missing"
+    with pytest.raises(SnellenError, match="2 of the lines are wrong; get them again"):
+        RECIPE.refuse(root, problems)
+
+
+def test_names_are_drawn_once_each() -> None:
+    names = ["a", "b", "a", "c"]
+    assert len(draw_names(names, 2, stream("toy", 0))) == 2
+    assert draw_names(names, 9, stream("toy", 0)) == {"a", "b", "c"}
