@@ -31,7 +31,7 @@ from large_annotations import write
 
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.curation.splitting import divided
+from snellen.curation.splitting import assign_sides
 from snellen.suites.ava_bench.curated.candidates import Curating
 from snellen.suites.ava_bench.curated.choices import read_choices
 from snellen.suites.ava_bench.curated.recipe import choose
@@ -78,7 +78,7 @@ def curate(root: Path) -> None:
     for ability, held in chosen:
         for one in held:
             units.setdefault(one.origin.record_id, []).append((ability.name, *one.stratum))
-    side = divided(units, at.rules.test_share, at.rng("splits"))
+    side = assign_sides(units, at.rules.test_share, at.rng("splits"))
     seconds = time.process_time() - begun
     told = {
         "seconds": seconds,

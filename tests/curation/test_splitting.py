@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.seeds import stream
-from snellen.curation.splitting import balance, bound, check_splits, divided
+from snellen.curation.splitting import assign_sides, balance, bind_units, check_splits
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.items import Shown
 
@@ -23,20 +23,20 @@ from snellen.suites.ava_bench.items import Shown
     [(2, 0), (3, 1), (5, 1), (7, 1), (8, 2), (10, 2), (700, 140)],
 )
 def test_pictures_of_one_item_each_are_split_to_the_nearest_whole(count: int, tests: int) -> None:
-    side = divided({n: ["a"] for n in range(count)}, 0.2, stream("t"))
+    side = assign_sides({n: ["a"] for n in range(count)}, 0.2, stream("t"))
     assert Counter(side.values())["test"] == tests
 
 
 def test_every_class_and_bin_gets_its_own_share() -> None:
     strata = [(kind, n % 3) for kind in "abc" for n in range(30)]
-    side = divided({n: [stratum] for n, stratum in enumerate(strata)}, 0.2, stream("t"))
+    side = assign_sides({n: [stratum] for n, stratum in enumerate(strata)}, 0.2, stream("t"))
     tested = Counter(strata[n] for n, one in side.items() if one == "test")
     assert tested == {(kind, n): 2 for kind in "abc" for n in range(3)}
 
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=4), min_size=40, max_size=80), st.integers(0, 99))
 def test_pictures_of_several_items_stay_near_the_share(units: list[list[int]], seed: int) -> None:
-    side = divided(dict(enumerate(units)), 0.2, stream("t", seed))
+    side = assign_sides(dict(enumerate(units)), 0.2, stream("t", seed))
     assert set(side) == set(range(len(units)))
     counts: Counter[tuple[int, str]] = Counter((stratum, side[n]) for n, held in enumerate(units) for stratum in held)
     for stratum in range(5):
@@ -52,7 +52,7 @@ def test_where_every_picture_serves_many_strata_all_are_on_both_sides_and_near_t
     for stratum in range(80):  # of ten items each, in a hundred pictures: eight strata a picture
         for _ in range(10):
             units.setdefault(int(rng.integers(100)), []).append(stratum)
-    side = divided(units, 0.2, stream("t"))
+    side = assign_sides(units, 0.2, stream("t"))
     tests = Counter(stratum for n, held in units.items() if side[n] == "test" for stratum in held)
     assert {tests[stratum] for stratum in range(80)} <= {1, 2, 3, 4}  # dealt and not moved, 0 to 5 are tests
     assert tests.total() == pytest.approx(160, abs=10)  # dealt and not moved, some 205 are
@@ -60,8 +60,8 @@ def test_where_every_picture_serves_many_strata_all_are_on_both_sides_and_near_t
 
 def test_the_draw_hangs_on_the_seed_alone() -> None:
     units = {n: [n % 4, n % 3] for n in range(50)}
-    assert divided(units, 0.2, stream("t", 1)) == divided(units, 0.2, stream("t", 1))
-    assert divided(units, 0.2, stream("t", 1)) != divided(units, 0.2, stream("t", 2))
+    assert assign_sides(units, 0.2, stream("t", 1)) == assign_sides(units, 0.2, stream("t", 1))
+    assert assign_sides(units, 0.2, stream("t", 1)) != assign_sides(units, 0.2, stream("t", 2))
 
 
 def test_balance_tells_the_shares_of_the_worst_classes() -> None:
@@ -71,7 +71,7 @@ def test_balance_tells_the_shares_of_the_worst_classes() -> None:
 
 def test_what_must_not_be_divided_is_one_unit_with_all_that_shares_a_picture() -> None:
     of_videos = [("a", "first"), ("b", "first"), ("d", "second"), ("e", "second"), ("f", "third"), ("e", "third")]
-    unit = bound([*of_videos, ("c", ""), ("c", "")])
+    unit = bind_units([*of_videos, ("c", ""), ("c", "")])
     assert unit["a"] == unit["b"]
     assert unit["d"] == unit["e"] == unit["f"]  # a picture of the second video is in the third, too
     assert len({unit[name] for name in "acd"}) == 3

@@ -22,15 +22,15 @@ from snellen.core.item import Item, Split
 U = TypeVar("U", bound=Hashable)
 S = TypeVar("S", bound=Hashable)
 SIDES: tuple[Split, Split] = ("train", "test")
-ROUNDS = 20
+MAX_ROUNDS = 20
 """How often all pictures are looked at again, at most; few rounds are needed as a rule."""
-MOST_PARTNERS = 50
+MAX_PARTNERS = 50
 """Largest stratum of which all members are tried in place of one that moves."""
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 """What moving a picture must gain, so that no rounding moves any."""
 
 
-def bound(pictures: Iterable[tuple[str, str]]) -> dict[str, str]:
+def bind_units(pictures: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The unit of every picture: its own name, or that of all that must be on one side with it.
 
     Each picture comes with the name of what must not be divided, a video, or "". Videos that share a picture are one
@@ -43,12 +43,12 @@ def bound(pictures: Iterable[tuple[str, str]]) -> dict[str, str]:
             name = lead
         return name
 
-    for picture, whole in pictures:
-        leads[first(picture)] = first(whole or picture)
+    for picture, undivided in pictures:
+        leads[first(picture)] = first(undivided or picture)
     return {name: first(name) for name in leads}
 
 
-def divided(units: Mapping[U, Sequence[S]], test_share: float, rng: np.random.Generator) -> dict[U, Split]:
+def assign_sides(units: Mapping[U, Sequence[S]], test_share: float, rng: np.random.Generator) -> dict[U, Split]:
     """The side of every unit (a picture), whose strata are named once for every item it serves.
 
     Of every stratum about `test_share` of the items are for testing; where units have one item each it is the nearest
@@ -57,30 +57,31 @@ def divided(units: Mapping[U, Sequence[S]], test_share: float, rng: np.random.Ge
     names = list(units)
     order = [names[int(n)] for n in rng.permutation(len(names))]
     members: dict[S, list[U]] = {}
-    left: dict[S, int] = {}
+    remaining: dict[S, int] = {}
     for unit in order:
         for stratum in units[unit]:
-            left[stratum] = left.get(stratum, 0) + 1
+            remaining[stratum] = remaining.get(stratum, 0) + 1
         for stratum in dict.fromkeys(units[unit]):
             members.setdefault(stratum, []).append(unit)
-    lacking = {stratum: [count * (1 - test_share), count * test_share] for stratum, count in left.items()}
-    place = {stratum: n for n, stratum in enumerate(members)}
-    queues = {stratum: iter(held) for stratum, held in members.items()}
-    heap = [(count, place[stratum], stratum) for stratum, count in left.items()]
+    lacking = {stratum: [count * (1 - test_share), count * test_share] for stratum, count in remaining.items()}
+    # A heap cannot compare strata, which may be of any type: their order of appearance breaks ties instead.
+    rank = {stratum: n for n, stratum in enumerate(members)}
+    queues = {stratum: iter(units_of_stratum) for stratum, units_of_stratum in members.items()}
+    heap = [(count, rank[stratum], stratum) for stratum, count in remaining.items()]
     heapq.heapify(heap)
     side: dict[U, Split] = {}
     while heap:
         count, _, stratum = heapq.heappop(heap)
-        if count != left[stratum] or not count:
-            continue  # an old entry: the stratum has fewer left now
-        unit = next(one for one in queues[stratum] if one not in side)
-        taken = _side(units[unit], stratum, lacking)
-        side[unit] = SIDES[taken]
-        for one in units[unit]:
-            lacking[one][taken] -= 1
-            left[one] -= 1
-        for one in dict.fromkeys(units[unit]):
-            heapq.heappush(heap, (left[one], place[one], one))
+        if count != remaining[stratum] or not count:
+            continue  # an entry from before: the stratum has fewer left now, and was pushed again with that count
+        unit = next(unit for unit in queues[stratum] if unit not in side)
+        side_index = _side_index(units[unit], stratum, lacking)
+        side[unit] = SIDES[side_index]
+        for name in units[unit]:
+            lacking[name][side_index] -= 1
+            remaining[name] -= 1
+        for name in dict.fromkeys(units[unit]):
+            heapq.heappush(heap, (remaining[name], rank[name], name))
     _improve(units, side, test_share)
     return side
 
@@ -91,10 +92,10 @@ def _improve(units: Mapping[U, Sequence[S]], side: dict[U, Split], test_share: f
     What goes down is the sum over strata of (test items - wanted test items)^2 / items, so that small strata weigh as
     much as large ones. No move takes the last item of a stratum from either side.
     """
-    state = _Shares(units, side, test_share)
+    shares = _Shares(units, side, test_share)
     shared = [unit for unit, strata in units.items() if len(strata) > 1]
-    for _ in range(ROUNDS):
-        if not sum(state.moved(unit) for unit in shared):
+    for _ in range(MAX_ROUNDS):
+        if not sum(shares.move(unit) for unit in shared):
             return
 
 
@@ -103,60 +104,69 @@ class _Shares(Generic[U, S]):
 
     def __init__(self, units: Mapping[U, Sequence[S]], side: dict[U, Split], test_share: float) -> None:
         self.side, self.test_share = side, test_share
-        self.strata = {unit: Counter(held) for unit, held in units.items()}
-        self.sizes: Counter[S] = Counter(one for held in units.values() for one in held)
-        self.tests: Counter[S] = Counter(one for unit, held in units.items() if side[unit] == "test" for one in held)
+        self.strata = {unit: Counter(strata) for unit, strata in units.items()}
+        self.sizes: Counter[S] = Counter(stratum for strata in units.values() for stratum in strata)
+        self.tests: Counter[S] = Counter(
+            stratum for unit, strata in units.items() if side[unit] == "test" for stratum in strata
+        )
         self.members: dict[S, list[U]] = {}
-        for unit, strata in self.strata.items():
-            for one in strata:
-                self.members.setdefault(one, []).append(unit)
+        for unit, counts in self.strata.items():
+            for stratum in counts:
+                self.members.setdefault(stratum, []).append(unit)
 
-    def moved(self, unit: U) -> bool:
-        """Whether the unit was moved, which it is where that gains anything."""
+    def move(self, unit: U) -> bool:
+        """Move the unit where that gains anything; whether it did.
+
+        Where the move would take the last item of one stratum from a side, a unit of that stratum comes back for it.
+        """
         change = self._change(unit)
-        lost = [one for one, n in change.items() if self._empties(one, n)]
+        lost = [stratum for stratum, n in change.items() if self._empties(stratum, n)]
         if not lost:
-            return self._made([unit], change)
-        if len(lost) > 1 or len(self.members[lost[0]]) > MOST_PARTNERS:
+            return self._apply([unit], change)
+        if len(lost) > 1 or len(self.members[lost[0]]) > MAX_PARTNERS:
             return False
         return any(
-            self._made([unit, other], _added(change, self._change(other)))
+            self._apply([unit, other], _sum_changes(change, self._change(other)))
             for other in self.members[lost[0]]
             if self.side[other] != self.side[unit]
         )
 
     def _change(self, unit: U) -> dict[S, int]:
+        """What moving the unit adds to the test items of its strata."""
         step = -1 if self.side[unit] == "test" else 1
-        return {one: step * n for one, n in self.strata[unit].items()}
+        return {stratum: step * n for stratum, n in self.strata[unit].items()}
 
-    def _empties(self, one: S, n: int) -> bool:
-        held, size = self.tests[one], self.sizes[one]
-        return 0 < held < size and not 0 < held + n < size
+    def _empties(self, stratum: S, n: int) -> bool:
+        tests, size = self.tests[stratum], self.sizes[stratum]
+        return 0 < tests < size and not 0 < tests + n < size
 
-    def _made(self, moving: Sequence[U], change: Mapping[S, int]) -> bool:
+    def _apply(self, moving: Sequence[U], change: Mapping[S, int]) -> bool:
+        """Make the moves if they gain anything and empty no side; whether they were made."""
         gain = 0.0
-        for one, n in change.items():
-            if self._empties(one, n):
+        for stratum, n in change.items():
+            if self._empties(stratum, n):
                 return False
-            gain -= n * (2 * (self.tests[one] - self.test_share * self.sizes[one]) + n) / self.sizes[one]
-        if gain <= LEAST_GAIN:
+            # (t - s)^2 - (t + n - s)^2 = -n (2 (t - s) + n), with t test items of s wanted, over the items there are.
+            excess = self.tests[stratum] - self.test_share * self.sizes[stratum]
+            gain -= n * (2 * excess + n) / self.sizes[stratum]
+        if gain <= MIN_GAIN:
             return False
         for unit in moving:
             self.side[unit] = SIDES[self.side[unit] == "train"]
-        for one, n in change.items():
-            self.tests[one] += n
+        for stratum, n in change.items():
+            self.tests[stratum] += n
         return True
 
 
-def _added(one: Mapping[S, int], other: Mapping[S, int]) -> dict[S, int]:
-    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+def _sum_changes(change: Mapping[S, int], other: Mapping[S, int]) -> dict[S, int]:
+    return {stratum: change.get(stratum, 0) + other.get(stratum, 0) for stratum in {**change, **other}}
 
 
-def _side(strata: Sequence[S], first: S, lacking: Mapping[S, Sequence[float]]) -> int:
+def _side_index(strata: Sequence[S], first: S, lacking: Mapping[S, Sequence[float]]) -> int:
     """Where the stratum in hand lacks more; where it lacks the same, where all of the unit's do; else training."""
     train, test = lacking[first]
     if train == test:
-        train, test = (sum(lacking[one][n] for one in strata) for n in (0, 1))
+        train, test = (sum(lacking[stratum][n] for stratum in strata) for n in (0, 1))
     return int(test > train)
 
 
@@ -170,7 +180,7 @@ class Balance:
     lowest: float
     highest: float
 
-    def told(self) -> Mapping[str, Any]:
+    def as_card(self) -> Mapping[str, Any]:
         """For the card."""
         total = self.train + self.test
         return {
@@ -189,7 +199,7 @@ def balance(strata: Sequence[Hashable], sides: Sequence[Split]) -> Balance:
     for stratum, side in zip(strata, sides, strict=True):
         counts.setdefault(stratum, [0, 0])[SIDES.index(side)] += 1
     shares = [test / (train + test) for train, test in counts.values()]
-    train, test = (sum(held[n] for held in counts.values()) for n in (0, 1))
+    train, test = (sum(both[n] for both in counts.values()) for n in (0, 1))
     return Balance(len(counts), train, test, min(shares, default=0.0), max(shares, default=0.0))
 
 
@@ -201,6 +211,6 @@ def check_splits(items: Sequence[Item]) -> None:
             side, first = sides.setdefault(media.sha256, (item.split, item.item_id))
             if side != item.split:
                 raise SnellenError(
-                    f"ava-bench: picture {media.sha256[:12]} is for both training and testing ({first}, "
+                    f"{item.suite}: picture {media.sha256[:12]} is for both training and testing ({first}, "
                     f"{item.item_id}); the build must keep it on one side"
                 )

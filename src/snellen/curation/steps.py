@@ -1,6 +1,6 @@
 """Work that subjects do on benchmarks (captions, boxes, decisions, verdicts): its items, and reading their answers.
 
-Everything here is of the suite `construction`, whose tasks are the kinds of work.
+Everything here is of the suite `curation-steps`, whose tasks are the kinds of work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.response import Response
 from snellen.core.runfolder import is_run, read_responses, read_run_card
 
-WORK_SUITE, WORK_VERSION = "construction", "1"
+STEP_SUITE, STEP_VERSION = "curation-steps", "1"
 
 
 def step_item(
@@ -25,7 +25,7 @@ def step_item(
     """One item of work; `about` is its stimulus and cluster (default: itself). Nothing is right: `answer` is None."""
     return Item(
         item_id=item_id,
-        suite=WORK_SUITE,
+        suite=STEP_SUITE,
         task=task,
         question=question,
         query=tuple(query),
@@ -34,12 +34,12 @@ def step_item(
         stimulus_id=about or item_id,
         group_id=item_id,
         cluster_id=about or item_id,
-        version=WORK_VERSION,
+        version=STEP_VERSION,
         **told,
     )
 
 
-def shown_with(items: ItemSet, ids: Iterable[str], picture: str) -> dict[str, Any]:
+def table_provenance(items: ItemSet, ids: Iterable[str], picture: str) -> dict[str, Any]:
     """What makes the answer to an item of work a table for showing: `--input NAME=RUN` leads it back to these items.
 
     `picture` is the stored SHA-256 of what it is about, or a word where it is about no picture.
@@ -48,7 +48,7 @@ def shown_with(items: ItemSet, ids: Iterable[str], picture: str) -> dict[str, An
 
 
 @dataclass(frozen=True)
-class Answered:
+class StepResult:
     """The responses of one subject to one item set, by item id. `author` is the subject's name."""
 
     author: str
@@ -61,7 +61,7 @@ class Answered:
         return (held.text or None) if held and held.status == "ok" else None
 
 
-def read_step_results(run: Path, itemset: Path | None = None) -> tuple[Answered, ...]:
+def read_step_results(run: Path, itemset: Path | None = None) -> tuple[StepResult, ...]:
     """The answers of every subject of a finished run. Raises SnellenError where there is none, or its items changed.
 
     `itemset` says where its items lie, where they are kept beside it and may have moved along.
@@ -75,10 +75,10 @@ def read_step_results(run: Path, itemset: Path | None = None) -> tuple[Answered,
     found: dict[str, dict[str, Response]] = {}
     for response in read_responses(run):
         found.setdefault(response.subject, {})[response.item_id] = response
-    return tuple(Answered(author, items, held) for author, held in found.items())
+    return tuple(StepResult(author, items, held) for author, held in found.items())
 
 
-def read_step_result(run: Path) -> Answered:
+def read_step_result(run: Path) -> StepResult:
     """The answers of the one subject of a run. Raises SnellenError where several answered."""
     found = read_step_results(run)
     if len(found) != 1:

@@ -9,7 +9,7 @@ from typing import Any
 from snellen.core.annotations import Annotations, read_annotations, read_review
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet
-from snellen.curation.steps import Answered, read_step_result
+from snellen.curation.steps import StepResult, read_step_result
 
 
 def read_input(name: str, path: Path, items: ItemSet) -> Annotations:
@@ -19,7 +19,7 @@ def read_input(name: str, path: Path, items: ItemSet) -> Annotations:
     return read_review(path, name, items) if path.suffix == ".csv" else read_annotations(path, items)
 
 
-def _of_run(name: str, path: Path, told: Answered, items: ItemSet) -> Annotations:
+def _of_run(name: str, path: Path, told: StepResult, items: ItemSet) -> Annotations:
     """Answers by the item they are for and the picture they are about.
 
     Items of work keep both in their provenance: `about` (content hash of the set), `items` (ids) and `picture` (stored

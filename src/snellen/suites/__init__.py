@@ -10,6 +10,6 @@ SUITES: Registry[Suite] = Registry(
         "vlm2-bench": "snellen.suites.vlm2_bench:SUITE",
         "vfm-bench": "snellen.suites.vfm_bench:SUITE",
         "ava-bench": "snellen.suites.ava_bench:SUITE",
-        "construction": "snellen.suites.curation_steps:SUITE",
+        "curation-steps": "snellen.suites.curation_steps:SUITE",
     },
 )

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-import numpy as np
 import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench import prompts
-from snellen.suites.ava_bench.sampling import offered
 from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, one_of_each, shown
 
 BOX = (10, 20, 50, 60)
@@ -93,15 +89,6 @@ def test_what_the_paper_leaves_out_is_refused() -> None:
         make.ocr_item(of, BOX, " ")
     with pytest.raises(SnellenError, match="no bin of depths"):
         make.bin_middle("far")
-
-
-def test_options_are_drawn_with_the_truth_among_them_anywhere() -> None:
-    names = [f"n{n}" for n in range(50)]
-    drawn = [offered("n7", names, 10, np.random.default_rng(seed)) for seed in range(200)]
-    assert {len(set(one)) for one in drawn} == {10}
-    places = Counter(one.index("n7") for one in drawn)
-    assert set(places) == set(range(10))
-    assert set(offered("n7", names, 100, np.random.default_rng(0))) == set(names)
 
 
 def test_questions_are_those_of_table_1() -> None:

@@ -281,7 +281,7 @@ def test_a_hundred_videos_a_pattern_give_the_printed_scores(tmp_path: Path) -> N
 def test_the_judge_is_asked_in_words_alone() -> None:
     item = film(0, "PQP")
     asked = judgement(item, said(item, "first {Ann}, then Bob"))
-    assert (asked.item_id, asked.suite, asked.task, asked.version) == ("reply-000", "construction", "judgement", "1")
+    assert (asked.item_id, asked.suite, asked.task, asked.version) == ("reply-000", "curation-steps", "judgement", "1")
     assert asked.query == ()
     assert asked.view().reply.offered == ("0", "1", "2")
     assert asked.question.endswith("#Description\nfirst {Ann}, then Bob")

@@ -22,7 +22,7 @@ from snellen.presentation.presenters import plain
 from snellen.scoring.answers import read_answer
 from snellen.scoring.protocols import by_item
 
-WORK: Mapping[str, AnswerKind] = {
+ANSWER_KINDS: Mapping[str, AnswerKind] = {
     "judgement": "integer",
     "screening": "text",
     "caption": "description",
@@ -72,7 +72,7 @@ TASKS = {
         _with_examples if name == "look-alike" else _bare,
         {"strict": Protocol("strict", read_answer, (ANSWERED,), by_item)},
     )
-    for name, kind in WORK.items()
+    for name, kind in ANSWER_KINDS.items()
 }
 CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))
 SUITE = Suite(CARD, (), TASKS, {}, _resolve)

@@ -12,7 +12,7 @@ from snellen.analysis.rankings import Ability
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import write_itemset
 from snellen.core.response import Response
-from snellen.curation.steps import Answered
+from snellen.curation.steps import StepResult
 from snellen.suites.ava_bench.advice.ability_profile import (
     MEANINGS,
     Asked,
@@ -82,7 +82,7 @@ def test_tags_of_a_run(tmp_path: Path) -> None:
         name: Response(name, "m", "m", name, "screening", "vanilla", 0, "ok", text, "", items.items[0].view().reply, ())
         for name, text in said.items()
     }
-    assert tags(Answered("m", items, held)) == Tagged("m", {"q0": ("ocr",), "q2": ()}, ("q1", "q3"))
+    assert tags(StepResult("m", items, held)) == Tagged("m", {"q0": ("ocr",), "q2": ()}, ("q1", "q3"))
 
 
 def test_spot_checks() -> None:

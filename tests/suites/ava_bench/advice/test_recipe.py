@@ -138,7 +138,7 @@ def test_what_is_wrong_in_a_file_is_told_with_its_row(name: str, text: str, told
 def test_every_question_is_work_under_its_id(tags: Path) -> None:
     items = read_itemset(tags.parent / "work")
     assert [item.item_id for item in items.items] == ["q0", "q1", "q2", "q3", "q4"]
-    assert (items.card.suite, items.card.recipe["step"]) == ("construction", "tagging")
+    assert (items.card.suite, items.card.recipe["step"]) == ("curation-steps", "tagging")
     first, second, third, *_ = items.items
     assert first.query == second.query != third.query == ()
     with items.media.open(first.query[0]) as opened:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable
 
 import pytest
 from hypothesis import given
@@ -15,7 +14,6 @@ from snellen.core.seeds import stream
 from snellen.datasets.scenes import Scene
 from snellen.suites.ava_bench.curated import absolute_depth, depths
 from snellen.suites.ava_bench.curated.absolute_depth import ABILITY
-from snellen.suites.ava_bench.curated.balanced_draw import least_used, level_shares
 from snellen.suites.ava_bench.curated.depths import ROADS, ROOMS, crop_around, within
 from snellen.suites.ava_bench.curated.rules import Caps
 from tests.suites.ava_bench.curated.fixtures import scene
@@ -188,33 +186,3 @@ def test_a_place_with_one_bin_leaves_nothing_to_choose() -> None:
     at = curating(depth_indoor=Caps(1, 9))
     assert not ABILITY.choose(looked_at(ABILITY, at, *rooms("chair", 1.5, [50, 60])), at)
     assert dropped(at) == {absolute_depth.ONE_BIN: 2}
-
-
-@pytest.mark.parametrize(
-    ("there", "most", "shares"),
-    [
-        ({"a": 9, "b": 1, "c": 9}, 6, {"a": 2, "b": 1, "c": 3}),  # b has but 1; 5 are left for two
-        ({"a": 2, "b": 1}, 9, {"a": 2, "b": 1}),
-        ({"a": 5, "b": 5}, 0, {"a": 0, "b": 0}),
-        ({}, 4, {}),
-    ],
-)
-def test_shares_are_as_level_as_can_be(there: dict[str, int], most: int, shares: dict[str, int]) -> None:
-    assert level_shares(there, most) == shares
-
-
-@given(st.dictionaries(st.integers(0, 9), st.integers(0, 20)), st.integers(0, 99))
-def test_shares_use_all_that_may_be_used(there: dict[int, int], most: int) -> None:
-    shares = level_shares(there, most)
-    assert sum(shares.values()) == min(most, sum(there.values()))
-    short = [count for name, count in shares.items() if count < there[name]]
-    assert not short or max(shares.values()) <= min(short) + 1
-
-
-def test_pictures_used_least_come_first() -> None:
-    used = Counter[Hashable]({"a": 1, "b": 3})
-    found = [("a", 1), ("a", 2), ("b", 1), ("c", 1), ("c", 2)]
-    chosen = least_used(found, 4, lambda one: one[0], used, stream("t"))
-    # c would be used once, then a and c twice, a three times, b four times.
-    assert [picture for picture, _ in chosen] in (["c", "a", "c", "a"], ["c", "c", "a", "a"])
-    assert used == {"a": 3, "b": 3, "c": 2}

@@ -11,7 +11,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.itemset import write_itemset
 from snellen.core.response import Response
-from snellen.curation.steps import Answered
+from snellen.curation.steps import StepResult
 from snellen.suites.ava_bench.curated.choices import read_choices
 from snellen.suites.ava_bench.curated.merge_steps import (
     Textured,
@@ -21,7 +21,7 @@ from snellen.suites.ava_bench.curated.merge_steps import (
     proposed_merges,
     written,
 )
-from snellen.suites.curation_steps import TASKS, WORK
+from snellen.suites.curation_steps import ANSWER_KINDS, TASKS
 
 LABELS = {"Places434": ["drugstore", "pharmacy", "gas_station", "loft", "artists_loft"], "AID": ["Airport", "Parking"]}
 SAID = {
@@ -34,7 +34,7 @@ SAID = {
 }
 
 
-def answered(root: Path, items: Sequence[Item], said: Mapping[str, str]) -> Answered:
+def answered(root: Path, items: Sequence[Item], said: Mapping[str, str]) -> StepResult:
     held = write_itemset(root, items, source="curated", recipe={})
     responses = {}
     for item in held.items:
@@ -42,10 +42,10 @@ def answered(root: Path, items: Sequence[Item], said: Mapping[str, str]) -> Answ
         status, spec = ("failed" if text is None else "ok"), item.view().reply
         cells = (item.item_id, item.task, "vanilla", 0, status, text, "", spec, ())
         responses[item.item_id] = Response(item.item_id, "chat:someone", "f", *cells)  # type: ignore[arg-type]
-    return Answered("chat:someone", held, responses)
+    return StepResult("chat:someone", held, responses)
 
 
-def names_said(root: Path) -> Answered:
+def names_said(root: Path) -> StepResult:
     items = label_items(LABELS, "scene")
     said = {one.item_id: SAID[label] for one in items if (label := one.provenance["label"]) in SAID}
     return answered(root, items, said)
@@ -56,7 +56,7 @@ def test_one_question_a_label_without_a_picture_and_nothing_told_by_ids() -> Non
     assert [one.item_id for one in items] == [f"scene-name-{k:04d}" for k in range(6)]
     assert "classes of scenes 'gas_station'" in items[2].question
     assert {(one.suite, one.task, one.answer_kind, one.query) for one in items} == {
-        ("construction", "caption", WORK["caption"], ())
+        ("curation-steps", "caption", ANSWER_KINDS["caption"], ())
     }
     assert {one.task for one in clutter_items(textured())} <= set(TASKS)
 

@@ -22,12 +22,13 @@ from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
+from snellen.curation.draws import Reservoir
 from snellen.datasets.declarations.agriculture import HIDDEN, OPEN
 from snellen.datasets.records import InFile, Record
 from snellen.exam import run
 from snellen.suites.vfm_bench.curated.difficulty import difficult
 from snellen.suites.vfm_bench.curated.episodes import episode_items
-from snellen.suites.vfm_bench.curated.pictures import Concept, ConceptTask, Draw, Dropped, Picture, draw_records
+from snellen.suites.vfm_bench.curated.pictures import Concept, ConceptTask, Dropped, Picture, draw_records
 from snellen.suites.vfm_bench.curated.recipe import Curated
 from snellen.suites.vfm_bench.curated.steps import read_verdict
 
@@ -337,7 +338,10 @@ def record(source: str, name: str, label: str) -> Record:
 
 def test_draws_are_fair_and_lent_classes_drawn_apart() -> None:
     counts = Counter(
-        int(one.record_id) for n in range(3000) for draw in [_drawn(Draw(2, stream("draw", n)))] for one in draw.held
+        int(one.record_id)
+        for n in range(3000)
+        for draw in [_offer(Reservoir(2, stream("draw", n)))]
+        for one in draw.samples
     )
     assert all(abs(counts[k] / 3000 - 0.4) < 0.04 for k in range(5))
 
@@ -348,13 +352,13 @@ def test_draws_are_fair_and_lent_classes_drawn_apart() -> None:
         ("CAMO", "scene"): [HIDDEN, OPEN],
         ("COD10K", "scene"): [HIDDEN, OPEN],
     }
-    lent, own = ({one.record_id for one in drawn[source, "scene"][OPEN].held} for source in ("CAMO", "COD10K"))
+    lent, own = ({one.record_id for one in drawn[source, "scene"][OPEN].samples} for source in ("CAMO", "COD10K"))
     assert len(lent) == len(own) == 20
     assert lent != own
     assert set(draw_records(records, ("COD10K",), 20, 0)) == {("COD10K", "scene")}
 
 
-def _drawn(draw: Draw) -> Draw:
+def _offer(draw: Reservoir[Record]) -> Reservoir[Record]:
     for k in range(5):
         draw.offer(record("CAMO", str(k), HIDDEN))
     return draw

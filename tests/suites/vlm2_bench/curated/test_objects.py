@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image
 
 from snellen.core.errors import SnellenError
@@ -20,7 +18,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.exam import run
-from snellen.suites.vlm2_bench.curated.people import scaled, selected, share
+from snellen.suites.vlm2_bench.curated.people import scaled, selected
 from snellen.suites.vlm2_bench.curated.recipe import Curated
 from snellen.suites.vlm2_bench.items import sorted_pattern
 from snellen.suites.vlm2_bench.sequences import PC_COUNTS
@@ -271,16 +269,6 @@ def test_a_picture_without_a_look_alike_is_an_error(tmp_path: Path) -> None:
     run(made, ["fake:constant=nobody"], tmp_path / "run", show_progress=False)
     with pytest.raises(SnellenError, match="16 of 16 pictures have no look-alike; give the same `snellen run` again"):
         build(tmp_path / "set", "pc", sources={"pc": photos}, inputs={"look-alikes": tmp_path / "run"})
-
-
-@given(st.dictionaries(st.sampled_from(list(PC_COUNTS)), st.integers(0, 60), min_size=1), st.integers(0, 300))
-def test_shares_are_within_one_of_proportion(available: dict[str, int], total: int) -> None:
-    everything = sum(available.values())
-    parts = share(available, total)
-    assert sum(parts.values()) == min(total, everything)
-    for pattern, count in available.items():
-        assert 0 <= parts[pattern] <= count
-        assert abs(parts[pattern] - min(total, everything) * count / max(everything, 1)) < 1
 
 
 def test_published_counts_are_never_exceeded() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from snellen.analysis.rankings import DRAWS, Ability, Floats, Ranked, weighted
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, ReplySpec
-from snellen.curation.steps import Answered, step_item
+from snellen.curation.steps import StepResult, step_item
 from snellen.scoring.answers import read_answer, read_json_objects
 from snellen.scoring.uncertainty import wilson
 from snellen.suites.ava_bench.items import TASKS
@@ -130,7 +130,7 @@ def read_tags(text: str) -> tuple[str, ...] | None:
     return tuple(task for task in TASKS if task in clean) if clean <= set(TASKS) else None
 
 
-def tags(answered: Answered) -> Tagged:
+def tags(answered: StepResult) -> Tagged:
     """What one subject said of every question; calls that failed count as unread."""
     found: dict[str, tuple[str, ...]] = {}
     unread = []

@@ -12,17 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from snellen.core.item import Box, Item
+from snellen.curation.draws import grouped
 from snellen.datasets.scenes import Marked, Scene
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curated.candidates import (
-    Ability,
-    Asker,
-    Candidate,
-    Curating,
-    capped_by_source,
-    grouped,
-    origin_of,
-)
+from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, capped_by_source, origin_of
 from snellen.suites.ava_bench.curated.depths import (
     NO_CROP,
     PLACES,

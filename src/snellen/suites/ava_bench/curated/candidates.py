@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from snellen.core.hashing import digest
 from snellen.core.item import Box, Item
 from snellen.core.seeds import stream
+from snellen.curation.draws import grouped, shuffled
 from snellen.curation.ledger import Ledger
 from snellen.datasets.scenes import Scene
 from snellen.datasets.scenes import Shown as Place
@@ -21,8 +22,6 @@ from snellen.suites.ava_bench.items import SUITE, VERSION, Shown
 
 if TYPE_CHECKING:
     from snellen.suites.ava_bench.curated.choices import Choices
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +123,6 @@ class Ability:
     def name(self) -> str:
         """Under which the ledger keeps what is left out."""
         return self.known_as or ", ".join(self.tasks)
-
-
-def grouped(found: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
-    """By key, keys in sorted order, each in the order found."""
-    held: dict[Any, list[T]] = {}
-    for one in found:
-        held.setdefault(key(one), []).append(one)
-    return {name: held[name] for name in sorted(held)}
-
-
-def shuffled(found: Sequence[T], rng: np.random.Generator) -> list[T]:
-    """In a random order."""
-    return [found[int(n)] for n in rng.permutation(len(found))]
 
 
 def capped(

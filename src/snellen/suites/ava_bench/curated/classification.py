@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from snellen.core.item import Box
+from snellen.curation.draws import draw_options
 from snellen.datasets.scenes import Scene
 from snellen.suites.ava_bench.curated.candidates import Candidate, Curating
-from snellen.suites.ava_bench.sampling import offered
 
 NO_CLASS = "picture without a class"
 SEVERAL = "picture of several classes"
@@ -66,7 +66,7 @@ def with_names(
 def offered_names(one: Candidate, rng: np.random.Generator, most: int | None = None) -> tuple[str, tuple[str, ...]]:
     """The name of a candidate's class, and the names offered: all of its pool (`with_names`), or `most` of them."""
     name, among = one.truth["name"], one.truth["among"]
-    return name, offered(name, among, len(among) if most is None else most, rng)
+    return name, draw_options(name, among, len(among) if most is None else most, rng)
 
 
 def source_of(one: Candidate) -> str:

@@ -14,17 +14,10 @@ import numpy as np
 
 from snellen.core.hashing import digest
 from snellen.core.item import Item
+from snellen.curation.draws import grouped
 from snellen.datasets.scenes import Scene
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curated.candidates import (
-    Ability,
-    Asker,
-    Candidate,
-    Curating,
-    Pixels,
-    grouped,
-    origin_of,
-)
+from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, Pixels, origin_of
 from snellen.suites.ava_bench.curated.regions import best_region
 from snellen.suites.ava_bench.items import Shown
 

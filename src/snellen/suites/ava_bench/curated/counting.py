@@ -14,18 +14,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from snellen.core.item import Item
+from snellen.curation.draws import grouped, shuffled
 from snellen.datasets.scenes import Scene
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curated.candidates import (
-    Ability,
-    Asker,
-    Candidate,
-    Curating,
-    capped_by_source,
-    grouped,
-    origin_of,
-    shuffled,
-)
+from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, capped_by_source, origin_of
 from snellen.suites.ava_bench.items import Shown
 
 NAME = "counting"

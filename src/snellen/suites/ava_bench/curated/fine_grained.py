@@ -19,18 +19,10 @@ from types import MappingProxyType
 import numpy as np
 
 from snellen.core.item import Item
+from snellen.curation.draws import grouped, shuffled
 from snellen.datasets.scenes import Scene
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curated.candidates import (
-    Ability,
-    Asker,
-    Candidate,
-    Curating,
-    capped,
-    grouped,
-    origin_of,
-    shuffled,
-)
+from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, capped, origin_of
 from snellen.suites.ava_bench.curated.choices import species_name
 from snellen.suites.ava_bench.curated.classification import NOTHING, offered_names, only_class, with_names
 from snellen.suites.ava_bench.curated.rules import Caps

@@ -1,8 +1,9 @@
 """Choices that subjects propose and people confirm: one name for labels of one meaning, and cluttered texture pictures.
 
-Appendix A.2 has GPT-4o standardise the labels of scenes, people check every merge, and people discard texture pictures
-that show things in a scene. Here a subject answers items of the suite `construction`; what follows from its answers is
-written as rows of `choices/*.yaml` with `state: proposed`, refused until a person has confirmed or deleted them.
+Appendix A.2 has GPT-4o standardise the labels of scenes, people check every merge, and people discard texture
+pictures that show things in a scene. Here a subject answers items of the suite `curation-steps`; what follows from
+its answers is written as rows of `choices/*.yaml` with `state: proposed`, refused until a person has confirmed or
+deleted them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import yaml
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
-from snellen.curation.steps import Answered, step_item
+from snellen.curation.steps import StepResult, step_item
 from snellen.scoring.answers import read_answer
 from snellen.suites.ava_bench.curated.choices import Choices
 
@@ -77,7 +78,7 @@ def clutter_items(pictures: Iterable[Textured]) -> list[Item]:
     ]
 
 
-def proposed_merges(told: Answered, choices: Choices) -> list[dict[str, Any]]:
+def proposed_merges(told: StepResult, choices: Choices) -> list[dict[str, Any]]:
     """Rows for `names`: labels that got the same name and do not have it in common yet, one row a dataset.
 
     Names are the same whatever their letters' case, article and end of sentence. Labels without an answer are left as
@@ -105,7 +106,7 @@ def proposed_merges(told: Answered, choices: Choices) -> list[dict[str, Any]]:
     return rows
 
 
-def proposed_discards(told: Answered) -> list[dict[str, Any]]:
+def proposed_discards(told: StepResult) -> list[dict[str, Any]]:
     """Rows for `discarded` of `textures.yaml`: pictures whose texture is on part of a thing, or in a scene.
 
     Pictures without a readable answer are not proposed. Raises SnellenError where the run is about something else.
@@ -123,7 +124,7 @@ def written(section: Literal["names", "discarded"], rows: Sequence[Mapping[str, 
     return yaml.safe_dump(held, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _answers(told: Answered, key: str) -> Iterable[tuple[Item, str]]:
+def _answers(told: StepResult, key: str) -> Iterable[tuple[Item, str]]:
     for item in told.items.items:
         if key not in item.provenance:
             raise SnellenError(
@@ -135,5 +136,5 @@ def _answers(told: Answered, key: str) -> Iterable[tuple[Item, str]]:
             yield item, said
 
 
-def _proposed(told: Answered, **row: Any) -> dict[str, Any]:
+def _proposed(told: StepResult, **row: Any) -> dict[str, Any]:
     return {**row, "reason": f"proposed by {told.author}", "state": "proposed"}

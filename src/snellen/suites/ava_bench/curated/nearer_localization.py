@@ -13,18 +13,10 @@ from itertools import combinations
 from typing import TypeAlias
 
 from snellen.core.item import Box
+from snellen.curation.draws import grouped, least_used, level_shares, shuffled
 from snellen.datasets.scenes import Marked, Scene
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curated.balanced_draw import least_used, level_shares
-from snellen.suites.ava_bench.curated.candidates import (
-    Ability,
-    Asker,
-    Candidate,
-    Curating,
-    grouped,
-    origin_of,
-    shuffled,
-)
+from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, origin_of
 from snellen.suites.ava_bench.curated.depths import (
     NO_CROP,
     ROAD_CLASSES,

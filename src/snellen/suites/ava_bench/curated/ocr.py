@@ -17,18 +17,10 @@ from dataclasses import replace
 import numpy as np
 
 from snellen.core.item import Box, Item
+from snellen.curation.draws import grouped
 from snellen.datasets.scenes import Marked, Scene
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curated.candidates import (
-    Ability,
-    Asker,
-    Candidate,
-    Curating,
-    Pixels,
-    drawn,
-    grouped,
-    origin_of,
-)
+from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, Pixels, drawn, origin_of
 from snellen.suites.ava_bench.curated.classification import OUTSIDE, lies_in
 from snellen.suites.ava_bench.items import Shown
 

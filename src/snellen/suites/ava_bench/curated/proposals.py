@@ -23,7 +23,7 @@ from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_TASK
-from snellen.curation.steps import Answered, read_step_result, step_item
+from snellen.curation.steps import StepResult, read_step_result, step_item
 from snellen.datasets import SCENES
 from snellen.datasets.scenes import Scene
 from snellen.suites.ava_bench.curated import action, merge_steps, scene, texture
@@ -123,7 +123,7 @@ def _clutter(folders: Mapping[str, Path], options: BuildOptions, at: Curating) -
     return merge_steps.clutter_items(textured)
 
 
-def _rows(step: Step, told: Answered, at: Curating) -> list[dict[str, Any]]:
+def _rows(step: Step, told: StepResult, at: Curating) -> list[dict[str, Any]]:
     if step.section == "discarded":
         return merge_steps.proposed_discards(told)
     return merge_steps.proposed_merges(told, at.choices)

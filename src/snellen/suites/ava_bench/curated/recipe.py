@@ -25,7 +25,7 @@ from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_it
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_TASK
-from snellen.curation.splitting import balance, bound, check_splits, divided
+from snellen.curation.splitting import assign_sides, balance, bind_units, check_splits
 from snellen.datasets import SCENES
 from snellen.datasets.folders import ALL, given_folders
 from snellen.datasets.reading import Note
@@ -158,7 +158,7 @@ class Curated:
                 "choices": at.choices.hash,
                 "media": digest(sorted({one.picture.sha256 for one, _ in ready}), 16),
             },
-            made_with={"curation": at.ledger.told(), "balance": balances(ready), "blind": blind(items)},
+            made_with={"curation": at.ledger.as_card(), "balance": balances(ready), "blind": blind(items)},
             notes=_notes(options, at, items),
         )
 
@@ -258,11 +258,11 @@ def split_up(ready: Sequence[Chosen], at: Curating) -> list[tuple[Chosen, Split]
     So is a video of which frames are asked about (`Origin.one_side`). Classes and bins that would be on one side alone
     are left out.
     """
-    unit = bound((one.unit, one.candidate.origin.undivided) for one in ready)
+    unit = bind_units((one.unit, one.candidate.origin.undivided) for one in ready)
     units: dict[Any, list[Any]] = {}
     for one in ready:
         units.setdefault(unit[one.unit], []).append(_stratum(one))
-    side = divided(units, at.rules.test_share, at.rng("splits"))
+    side = assign_sides(units, at.rules.test_share, at.rng("splits"))
     sides: dict[Any, set[Split]] = {}
     for one in ready:
         sides.setdefault(_stratum(one), set()).add(side[unit[one.unit]])
@@ -324,7 +324,7 @@ def balances(ready: Sequence[tuple[Chosen, Split]]) -> Mapping[str, Any]:
         name: balance(
             [one.candidate.stratum for one, _ in ready if one.ability.name == name],
             [side for one, side in ready if one.ability.name == name],
-        ).told()
+        ).as_card()
         for name in names
     }
 

@@ -14,18 +14,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
+from snellen.curation.draws import grouped, least_used, level_shares, shuffled
 from snellen.datasets.scenes import Scene
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curated.balanced_draw import least_used, level_shares
-from snellen.suites.ava_bench.curated.candidates import (
-    Ability,
-    Asker,
-    Candidate,
-    Curating,
-    grouped,
-    origin_of,
-    shuffled,
-)
+from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, origin_of
 from snellen.suites.ava_bench.curated.depths import (
     NO_CROP,
     ROADS,

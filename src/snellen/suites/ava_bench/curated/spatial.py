@@ -15,18 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.item import Box, Item
+from snellen.curation.draws import grouped, least_used, shuffled
 from snellen.datasets.scenes import Scene
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curated.balanced_draw import least_used
-from snellen.suites.ava_bench.curated.candidates import (
-    Ability,
-    Asker,
-    Candidate,
-    Curating,
-    grouped,
-    origin_of,
-    shuffled,
-)
+from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, origin_of
 from snellen.suites.ava_bench.curated.depths import EXCLUDED, ROOMS, excluded, name_of, recording
 from snellen.suites.ava_bench.items import POSITIONS, Shown
 

@@ -13,17 +13,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from snellen.core.item import Item
+from snellen.curation.draws import grouped, shuffled
 from snellen.datasets.scenes import Scene
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curated.candidates import (
-    Ability,
-    Asker,
-    Candidate,
-    Curating,
-    grouped,
-    origin_of,
-    shuffled,
-)
+from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, origin_of
 from snellen.suites.ava_bench.curated.classification import NOTHING, offered_names, only_class, with_names
 from snellen.suites.ava_bench.items import Shown
 

@@ -10,6 +10,7 @@ from PIL import Image
 
 from snellen.core.item import Item, Media
 from snellen.core.media import MediaFolder
+from snellen.curation.draws import draw_options
 from snellen.stimuli.scenes import truth
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.generated.display_scenes import (
@@ -24,7 +25,6 @@ from snellen.suites.ava_bench.generated.display_scenes import (
 )
 from snellen.suites.ava_bench.generated.scenes import Rect, round_all
 from snellen.suites.ava_bench.items import Shown
-from snellen.suites.ava_bench.sampling import offered
 
 SLOTS = 3
 """How many items of a task a display serves."""
@@ -78,6 +78,8 @@ def display_item(task: str, asked: DisplayAsked, slot: int, of: Shown, rng: np.r
         return make.ocr_item(replace(of, factors={"face": told.faces[slot]}), asked.plates[slot], told.words[slot])
     of = replace(of, picture=asked.cuts[slot], provenance={**of.provenance, "cut_px": list(asked.cut_boxes[slot])})
     if task == "texture":
-        return make.texture_item(of, told.textures[slot], offered(told.textures[slot], TEXTURES, len(TEXTURES), rng))
+        return make.texture_item(
+            of, told.textures[slot], draw_options(told.textures[slot], TEXTURES, len(TEXTURES), rng)
+        )
     name = told.species[slot]
-    return make.fine_grained_item(of, tuple(TOWERS)[slot], name, offered(name, SPECIES, len(SPECIES), rng))
+    return make.fine_grained_item(of, tuple(TOWERS)[slot], name, draw_options(name, SPECIES, len(SPECIES), rng))

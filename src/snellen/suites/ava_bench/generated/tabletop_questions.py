@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.curation.draws import draw_options
 from snellen.stimuli.scenes import Material, truth
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.generated.scenes import Rect, apart, clear, levelled, seen_box
 from snellen.suites.ava_bench.generated.tabletop_scenes import BINS, KINDS, Table, plural
 from snellen.suites.ava_bench.items import LEAST_DEPTH_GAP_M, NEARER, POSITIONS, Shown, depth_bin
-from snellen.suites.ava_bench.sampling import offered
 
 T = TypeVar("T")
 CANDIDATES = 12
@@ -219,7 +219,7 @@ def _counting(asked: TableAsked, slot: int, of: Shown, rng: np.random.Generator)
 
 def _object(asked: TableAsked, slot: int, of: Shown, rng: np.random.Generator) -> Item:
     one = asked.seen[slot]  # as in localization: the paper has the same pictures for both
-    return make.object_item(of, one.kind, one.box, offered(one.kind, KINDS, len(KINDS), rng))
+    return make.object_item(of, one.kind, one.box, draw_options(one.kind, KINDS, len(KINDS), rng))
 
 
 def _colour(asked: TableAsked, slot: int, of: Shown, rng: np.random.Generator) -> Item:

@@ -13,7 +13,7 @@ from snellen.core.item import Item
 from snellen.core.itemset import ItemSet
 from snellen.core.response import Response
 from snellen.core.runfolder import read_run_card
-from snellen.curation.steps import Answered, read_step_results
+from snellen.curation.steps import StepResult, read_step_results
 from snellen.scoring.answers import read_answer
 from snellen.scoring.metrics import right
 from snellen.suites.vfm_bench.curated.pictures import Dropped
@@ -63,7 +63,7 @@ def read_votes(run: Path) -> Votes:
     return Votes(items, tuple(one.author for one in judged), marks)
 
 
-def _marks(item: Item, judged: Sequence[Answered]) -> tuple[float, ...]:
+def _marks(item: Item, judged: Sequence[StepResult]) -> tuple[float, ...]:
     responses = [one.responses.get(item.item_id) for one in judged]
     return tuple(_mark(item, held) for held in responses if held is not None and held.status == "ok")
 

@@ -17,6 +17,7 @@ from snellen.compute import Progress
 from snellen.core.item import Item, Media
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.curation.draws import equal_shares
 from snellen.suites.vfm_bench.items import INDUSTRIES, SUITE, VERSION
 
 AN_INDUSTRY, RANDOM_STATE = 1050, 42
@@ -42,16 +43,13 @@ def encoded(encoder: str, pictures: Sequence[Media], folder: MediaFolder, show_p
     return np.concatenate(found)
 
 
-def shares(held: Mapping[str, int], n: int | None, an_industry: int = AN_INDUSTRY) -> dict[str, int]:
+def shares(available: Mapping[str, int], n: int | None, an_industry: int = AN_INDUSTRY) -> dict[str, int]:
     """How many queries each industry gives: `an_industry`, or an equal part of `n`; never more than it has.
 
     What does not divide goes to the first ones. What an industry lacks is not made up for by another.
     """
-    wanted = dict.fromkeys(held, an_industry)
-    if n is not None:
-        whole, rest = divmod(n, len(held))
-        wanted = {name: whole + (place < rest) for place, name in enumerate(held)}
-    return {name: min(count, held[name]) for name, count in wanted.items()}
+    wanted = dict.fromkeys(available, an_industry) if n is None else equal_shares(available, n)
+    return {name: min(count, available[name]) for name, count in wanted.items()}
 
 
 def typical(features: Floats, clusters: int, random_state: int = RANDOM_STATE) -> list[int]:

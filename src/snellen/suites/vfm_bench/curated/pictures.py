@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.curation.draws import Reservoir
 from snellen.datasets import SOURCES
 from snellen.datasets.declarations.agriculture import OPEN
 from snellen.datasets.records import Industry, Level, Record, find_box, read_picture
@@ -77,24 +76,7 @@ class Dropped:
         ]
 
 
-class Draw:
-    """At most `most` of any number of records, each as likely as any other, without keeping the rest in memory."""
-
-    def __init__(self, most: int, rng: np.random.Generator) -> None:
-        self.most, self._rng = most, rng
-        self.seen = 0
-        self.held: list[Record] = []
-
-    def offer(self, record: Record) -> None:
-        """One record more."""
-        self.seen += 1
-        if len(self.held) < self.most:
-            self.held.append(record)
-        elif (place := int(self._rng.integers(self.seen))) < self.most:
-            self.held[place] = record
-
-
-Drawn = Mapping[tuple[str, str], Mapping[str, Draw]]
+Draws = Mapping[tuple[str, str], Mapping[str, Reservoir[Record]]]
 """(source, object) -> class -> records."""
 
 
@@ -104,9 +86,9 @@ def read_records(folders: Mapping[str, Path]) -> Iterator[Record]:
         yield from SOURCES.get(name).records(path)
 
 
-def draw_records(records: Iterable[Record], sources: Sequence[str], most: int, seed: int) -> Drawn:
+def draw_records(records: Iterable[Record], sources: Sequence[str], most: int, seed: int) -> Draws:
     """At most `most` records of every class, drawn by the seed; sources that take a class in draw theirs (`LENT`)."""
-    drawn: dict[tuple[str, str], dict[str, Draw]] = {}
+    drawn: dict[tuple[str, str], dict[str, Reservoir[Record]]] = {}
     for record in records:
         for source in (record.source, *LENT.get((record.source, record.label), ())):
             if source not in sources:
@@ -114,22 +96,22 @@ def draw_records(records: Iterable[Record], sources: Sequence[str], most: int, s
             classes = drawn.setdefault((source, record.object), {})
             if record.label not in classes:
                 rng = stream(SUITE, VERSION, seed, "pictures", source, record.object, record.label)
-                classes[record.label] = Draw(most, rng)
+                classes[record.label] = Reservoir[Record](most, rng)
             classes[record.label].offer(record)
     return drawn
 
 
-def keep_classes(drawn: Drawn, most: int, seed: int, dropped: Dropped) -> Drawn:
+def keep_classes(drawn: Draws, most: int, seed: int, dropped: Dropped) -> Draws:
     """Classes with enough records and a name of their own; of tasks with more than `most` so many, by the seed.
 
     A task keeps one list of classes for all its queries, so that one description of them serves all (`instructions`).
     """
-    kept: dict[tuple[str, str], dict[str, Draw]] = {}
+    kept: dict[tuple[str, str], dict[str, Reservoir[Record]]] = {}
     for (source, thing), classes in drawn.items():
         names: dict[str, str] = {}
         for label, draw in classes.items():
             where = f"{source}/{thing}/{label}"
-            if draw.seen < FEWEST_PICTURES:
+            if draw.offered < FEWEST_PICTURES:
                 dropped.add(f"fewer than {FEWEST_PICTURES} pictures", where)
             elif (bare := " ".join(label.casefold().split())) in names:
                 dropped.add(f"no reply could tell the name from that of {names[bare]!r}", where)
@@ -186,7 +168,7 @@ def _within(box: Box, size: tuple[int, int]) -> Box | None:
 
 
 def read_tasks(
-    drawn: Drawn,
+    drawn: Draws,
     media: MediaFolder,
     dropped: Dropped,
     workers: int = 1,
@@ -198,12 +180,12 @@ def read_tasks(
         for (source, thing), classes in drawn.items():
             read = {}
             for label, draw in classes.items():
-                told = pool.map(read_whole, draw.held)
-                read[label] = _kept(zip(draw.held, told, strict=True), media, dropped)
-                tick(len(draw.held))
+                told = pool.map(read_whole, draw.samples)
+                read[label] = _kept(zip(draw.samples, told, strict=True), media, dropped)
+                tick(len(draw.samples))
             concepts = unambiguous(f"{source}/{thing}", read, dropped)
             if len(concepts) >= FEWEST_CLASSES:
-                first = next(iter(classes.values())).held[0]
+                first = next(iter(classes.values())).samples[0]
                 tasks.append(ConceptTask(source, thing, first.industry, first.level, concepts))
             else:
                 dropped.add("nothing to tell them from", f"{source}/{thing}")

@@ -33,7 +33,7 @@ from snellen.suites.vfm_bench.curated import difficulty, diversity, steps
 from snellen.suites.vfm_bench.curated.counts import counted
 from snellen.suites.vfm_bench.curated.episodes import episode_items
 from snellen.suites.vfm_bench.curated.pictures import (
-    Drawn,
+    Draws,
     Dropped,
     draw_records,
     keep_classes,
@@ -84,7 +84,7 @@ class Curated:
         step = step_of(options)
         if step == CANDIDATES:
             drawn = self._drawn(options, Dropped())
-            count = sum(len(draw.held) for classes in drawn.values() for draw in classes.values())
+            count = sum(len(draw.samples) for classes in drawn.values() for draw in classes.values())
             return {
                 "suite": SUITE,
                 "tasks": len(drawn),
@@ -111,7 +111,7 @@ class Curated:
             return self._work(options, step)
         return self._reviewed(options) if ITEMS in options.sources else self._chosen(options)
 
-    def _drawn(self, options: BuildOptions, dropped: Dropped) -> Drawn:
+    def _drawn(self, options: BuildOptions, dropped: Dropped) -> Draws:
         folders = given_folders(options.sources, SOURCES, SUITE)
         drawn = draw_records(read_records(folders), tuple(folders), self.pictures_a_class, options.seed)
         return keep_classes(drawn, self.classes_a_task, options.seed, dropped)
@@ -120,7 +120,7 @@ class Curated:
         media, dropped = MediaFolder(options.out / "media"), Dropped()
         drawn = self._drawn(options, dropped)
         with Progress("reading", unit="pictures", shown=options.show_progress) as progress:
-            progress.expect(sum(len(draw.held) for classes in drawn.values() for draw in classes.values()))
+            progress.expect(sum(len(draw.samples) for classes in drawn.values() for draw in classes.values()))
             tasks = read_tasks(drawn, media, dropped, options.workers, progress.advance)
         if not tasks:
             told = "; ".join(dropped.notes(LEFT_OUT)) or "no record was found"

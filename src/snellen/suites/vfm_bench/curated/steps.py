@@ -1,6 +1,6 @@
 """Work about finished items: the review of queries, captions of demo pictures, descriptions of classes.
 
-Items of work belong to the suite `construction` and say in their provenance what they are about: the content hash of
+Items of work belong to the suite `curation-steps` and say in their provenance what they are about: the content hash of
 the set, the ids of the items, and the picture (or `instruction`). By that, captions and descriptions come back as
 annotation tables of a run (`--input captions=RUN`), and reviews as decisions here.
 """
@@ -20,7 +20,7 @@ from snellen.core.hashing import digest
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
-from snellen.curation.steps import read_step_result, shown_with, step_item
+from snellen.curation.steps import read_step_result, step_item, table_provenance
 from snellen.scoring.answers import read_answer, read_json_objects
 from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.curated.pictures import Dropped
@@ -65,7 +65,7 @@ def review_items(items: ItemSet) -> list[Item]:
             REVIEW_REQUEST.format(names=[option.text for option in one.options], label=repr(_truth(one))),
             one.query,
             "text",
-            provenance=shown_with(items, [one.item_id], one.query[0].sha256),
+            provenance=table_provenance(items, [one.item_id], one.query[0].sha256),
         )
         for one in items.items
     ]
@@ -92,7 +92,7 @@ def caption_items(items: ItemSet) -> list[Item]:
             prompts.CAPTION_REQUEST.format(label=label),
             (pictures[sha],),
             "description",
-            provenance=shown_with(items, ids, sha),
+            provenance=table_provenance(items, ids, sha),
         )
         for k, ((sha, label), ids) in enumerate(about.items())
     ]
@@ -108,7 +108,7 @@ def instruction_items(items: ItemSet) -> list[Item]:
         names = [option.text for option in held[0].options]
         asked = prompts.DETAIL_REQUEST.format(prompt=prompts.instruction(question, names))
         ids = [one.item_id for one in held]
-        told = shown_with(items, ids, INSTRUCTION)
+        told = table_provenance(items, ids, INSTRUCTION)
         made.append(step_item("caption", f"instruction-{k:05d}", asked, (), "description", provenance=told))
     return made
 

@@ -16,6 +16,7 @@ from snellen.core.item import Demo, Item, Media, Option
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
+from snellen.curation.draws import proportional_shares
 from snellen.curation.steps import step_item
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.curated.objects import DISTRACTORS, IDENTITY, MAIN, asked
@@ -211,17 +212,6 @@ def scaled(count: int, people: int) -> int:
     return count if people >= PEOPLE else max(1, (2 * count * people + PEOPLE) // (2 * PEOPLE))
 
 
-def share(available: Mapping[str, int], total: int) -> dict[str, int]:
-    """`total` shared out in proportion to what is available of each pattern (`CHOICE_RULE`); at most everything."""
-    everything = sum(available.values())
-    total = min(total, everything)
-    parts = {pattern: total * count // max(everything, 1) for pattern, count in available.items()}
-    left = {pattern: -(total * count - parts[pattern] * everything) for pattern, count in available.items()}
-    for pattern in sorted(available, key=lambda pattern: left[pattern])[: total - sum(parts.values())]:
-        parts[pattern] += 1
-    return parts
-
-
 def selected(task: str, available: Mapping[str, int], people: int) -> dict[str, int]:
     """How many sequences of each pattern a task asks about.
 
@@ -230,12 +220,14 @@ def selected(task: str, available: Mapping[str, int], people: int) -> dict[str, 
     """
     if task == "pc-cpr":
         same = {pattern: count for pattern, count in available.items() if set(pattern) == {"A"}}
-        return same | share({p: n for p, n in available.items() if p not in same}, sum(same.values()))
+        return same | proportional_shares({p: n for p, n in available.items() if p not in same}, sum(same.values()))
     if task == "pc-grp":
-        return share({pattern: available[pattern] for pattern in PATTERNS_GRP}, scaled(GRP_OF_PEOPLE, people))
+        return proportional_shares(
+            {pattern: available[pattern] for pattern in PATTERNS_GRP}, scaled(GRP_OF_PEOPLE, people)
+        )
     chosen: dict[str, int] = {}
     for length, count in CNT_BY_LENGTH.items():
-        chosen |= share({p: n for p, n in available.items() if len(p) == length}, scaled(count, people))
+        chosen |= proportional_shares({p: n for p, n in available.items() if len(p) == length}, scaled(count, people))
     return chosen
 
 

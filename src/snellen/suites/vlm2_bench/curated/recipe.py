@@ -3,7 +3,7 @@
     snellen build vlm2-bench/oc --from curated --source oc=DIR --out SET
     snellen build vlm2-bench/gc-captions --from curated --source gc=DIR --input screening=RUN --out STEP
 
-Where a model or a person must say something, the recipe writes an item set of the suite `construction`; its run comes
+Where a model or a person must say something, the recipe writes an item set of the suite `curation-steps`; its run comes
 back as an input. design/vlm2-bench.md lists the folders that are read, the steps and their order.
 """
 

@@ -1,6 +1,6 @@
 """Work that subjects do while a set is curated: its items, and what was answered in a run.
 
-Items of work belong to the suite `construction`. They are made again from the same sources and inputs whenever their
+Items of work belong to the suite `curation-steps`. They are made again from the same sources and inputs whenever their
 answers are read, and must be the very items that were asked: so answers never stray to other pictures.
 """
 

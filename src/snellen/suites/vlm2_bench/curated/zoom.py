@@ -9,7 +9,7 @@ from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
-from snellen.curation.steps import shown_with, step_item
+from snellen.curation.steps import step_item, table_provenance
 from snellen.suites.vlm2_bench.items import SUITE
 
 FAMILIES = {"oc": "", "pc": "face"}
@@ -61,5 +61,5 @@ def _work(n: int, phrase: str, picture: Media, about: list[Item], items: ItemSet
         (picture,),
         "text",
         regions={"boxes": [{"box": list(exact[0]), "label": phrase}]} if exact else {},
-        provenance=shown_with(items, (item.item_id for item in about), picture.sha256),
+        provenance=table_provenance(items, (item.item_id for item in about), picture.sha256),
     )

@@ -1,0 +1,68 @@
+"""Draws: shares that use what is available and no more, and orders in which anything may come anywhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snellen.core.seeds import stream
+from snellen.curation.draws import draw_options, equal_shares, least_used, level_shares, proportional_shares
+
+
+@pytest.mark.parametrize(
+    ("available", "total", "shares"),
+    [
+        ({"a": 9, "b": 1, "c": 9}, 6, {"a": 2, "b": 1, "c": 3}),  # b has but 1; 5 are left for two
+        ({"a": 2, "b": 1}, 9, {"a": 2, "b": 1}),
+        ({"a": 5, "b": 5}, 0, {"a": 0, "b": 0}),
+        ({}, 4, {}),
+    ],
+)
+def test_shares_are_as_level_as_can_be(available: dict[str, int], total: int, shares: dict[str, int]) -> None:
+    assert level_shares(available, total) == shares
+
+
+@given(st.dictionaries(st.integers(0, 9), st.integers(0, 20)), st.integers(0, 99))
+def test_shares_use_all_that_may_be_used(available: dict[int, int], total: int) -> None:
+    shares = level_shares(available, total)
+    assert sum(shares.values()) == min(total, sum(available.values()))
+    short = [count for name, count in shares.items() if count < available[name]]
+    assert not short or max(shares.values()) <= min(short) + 1
+
+
+@given(st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 60), min_size=1), st.integers(0, 300))
+def test_shares_are_within_one_of_proportion(available: dict[str, int], total: int) -> None:
+    everything = sum(available.values())
+    parts = proportional_shares(available, total)
+    assert sum(parts.values()) == min(total, everything)
+    for name, count in available.items():
+        assert 0 <= parts[name] <= count
+        assert abs(parts[name] - min(total, everything) * count / max(everything, 1)) < 1
+
+
+def test_equal_shares_leave_the_rest_to_the_first() -> None:
+    assert equal_shares(("a", "b", "c"), 8) == {"a": 3, "b": 3, "c": 2}
+    assert equal_shares((), 8) == {}
+
+
+def test_pictures_used_least_come_first() -> None:
+    used = Counter[Hashable]({"a": 1, "b": 3})
+    samples = [("a", 1), ("a", 2), ("b", 1), ("c", 1), ("c", 2)]
+    chosen = least_used(samples, 4, lambda sample: sample[0], used, stream("t"))
+    # c would be used once, then a and c twice, a three times, b four times.
+    assert [picture for picture, _ in chosen] in (["c", "a", "c", "a"], ["c", "c", "a", "a"])
+    assert used == {"a": 3, "b": 3, "c": 2}
+
+
+def test_options_are_drawn_with_the_truth_among_them_anywhere() -> None:
+    names = [f"n{n}" for n in range(50)]
+    draws = [draw_options("n7", names, 10, np.random.default_rng(seed)) for seed in range(200)]
+    assert {len(set(options)) for options in draws} == {10}
+    positions = Counter(options.index("n7") for options in draws)
+    assert set(positions) == set(range(10))
+    assert set(draw_options("n7", names, 100, np.random.default_rng(0))) == set(names)
