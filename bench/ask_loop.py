@@ -28,7 +28,7 @@ import numpy as np
 from PIL import Image
 
 HERE = Path(__file__).resolve()
-AT_ONCE = 100
+MAX_CONCURRENCY = 100
 QUESTION = "Which option matches the picture?\nA. red\nB. green\nC. blue\nD. none\nAnswer with one letter."
 ROUNDS = 2
 WAYS = ("bare client", "chat subject", "snellen run")
@@ -55,7 +55,7 @@ def bare_client(paths: Sequence[Path], url: str) -> dict[str, Any]:
 
     async def ask() -> list[str | None]:
         client = AsyncOpenAI(base_url=url, api_key="k", max_retries=0)
-        gate = asyncio.Semaphore(AT_ONCE)
+        gate = asyncio.Semaphore(MAX_CONCURRENCY)
 
         async def one(path: Path) -> str | None:
             async with gate:
@@ -132,7 +132,7 @@ def _subject(url: str) -> Any:
     from snellen.subjects.chat import make_chat
 
     os.environ |= {"BENCH_API_KEY": "k", "BENCH_BASE_URL": url}
-    return make_chat("openai-api/bench/m", {"max_concurrency": str(AT_ONCE)})
+    return make_chat("openai-api/bench/m", {"max_concurrency": str(MAX_CONCURRENCY)})
 
 
 def _timed(work: Any) -> dict[str, Any]:

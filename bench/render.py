@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from snellen.core.seeds import stream
 from snellen.stimuli.render import RenderSettings, renderer_info, shoot
+from snellen.stimuli.render.appearances import developed
 from snellen.stimuli.render.engine import find_engine, threads_per_worker
-from snellen.stimuli.render.looks import developed
 from snellen.stimuli.render.mitsuba_pictures import Studio
-from snellen.stimuli.render.shooting import store
+from snellen.stimuli.render.picture_cache import store
 from snellen.stimuli.scenes import Camera, Composite, Look, Scene, Shot, composite, composite_scene, random_camera
 
 OBJECTS = {

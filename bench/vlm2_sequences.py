@@ -26,7 +26,7 @@ from snellen.core.suite import BuildOptions
 from snellen.exam import run
 from snellen.suites.vlm2_bench.curated.recipe import Curated
 
-MOST_S = 20.0
+MAX_S = 20.0
 TYPES, OBJECTS, GROUPS, PEOPLE = 8, 5, 6, 5
 
 
@@ -89,8 +89,8 @@ def main() -> None:
     ):
         print(f"| {name} | {pictures} | {made.card.items} | {seconds:.2f} |")
     total = oc_s + work_s + pc_s
-    print(f"\nall {objects + people} pictures: {total:.2f} s (at most {MOST_S:.0f})")
-    if total > MOST_S:
+    print(f"\nall {objects + people} pictures: {total:.2f} s (at most {MAX_S:.0f})")
+    if total > MAX_S:
         raise SystemExit("slower than it may be")
 
 

@@ -22,7 +22,7 @@ from snellen.core.subject import Base, SubjectCard
 from snellen.runs.ask import Plan, ask
 from tests.helpers.journey import arm, colour_set, says, suite_of
 
-ITEMS, AT_ONCE, KILLS = 500, 8, 10
+ITEMS, MAX_CONCURRENCY, KILLS = 500, 8, 10
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def test_kill_9_at_ten_random_moments(tmp_path: Path) -> None:
     colour_set(tmp_path / "set", ITEMS)
     built, diary = read_itemset(tmp_path / "set"), tmp_path / "diary"
     suite = suite_of()
-    arms = [arm(Slow(SubjectCard("own:slow", max_concurrency=AT_ONCE), str(diary)), suite)]
+    arms = [arm(Slow(SubjectCard("own:slow", max_concurrency=MAX_CONCURRENCY), str(diary)), suite)]
     rng = stream("kill", 0)
     seen: list[int] = []
     for life in range(KILLS):
@@ -66,7 +66,7 @@ def test_kill_9_at_ten_random_moments(tmp_path: Path) -> None:
     finished = ask(tmp_path / "run", Plan(built, suite, arms))
     _check(tmp_path, built, finished)
     asked = _asked(diary)
-    assert len(asked) - ITEMS <= KILLS * AT_ONCE, "only what was in flight at a kill is asked twice"
+    assert len(asked) - ITEMS <= KILLS * MAX_CONCURRENCY, "only what was in flight at a kill is asked twice"
     assert max(Counter(asked).values()) <= 1 + KILLS
     whole = ask(tmp_path / "whole", Plan(built, suite, arms))
     assert finished == whole

@@ -15,7 +15,7 @@ from statsmodels.stats import inter_rater
 from statsmodels.stats.proportion import proportion_confint
 
 from snellen.scoring.uncertainty import (
-    CELLS_AT_ONCE,
+    MAX_CELLS,
     Statistic,
     cluster_bootstrap,
     cluster_wilson,
@@ -166,7 +166,7 @@ def test_ten_thousand_clusters_take_seconds_and_little_memory(statistic: Statist
     assert time.process_time() - start < 5
     tracemalloc.start()
     cluster_bootstrap(values, clusters, rng(), draws=500, statistic=statistic)
-    assert tracemalloc.get_traced_memory()[1] < 8 * 8 * CELLS_AT_ONCE
+    assert tracemalloc.get_traced_memory()[1] < 8 * 8 * MAX_CELLS
     tracemalloc.stop()
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from snellen.scoring.uncertainty import CELLS_AT_ONCE, tails
+from snellen.scoring.uncertainty import MAX_CELLS, tails
 
 Floats = npt.NDArray[np.float64]
 DRAWS = 2000
@@ -102,7 +102,7 @@ def ranks_of(better: Floats) -> Floats:
 
 def drawn_weights(clusters: Sequence[str], rng: np.random.Generator, draws: int) -> Iterator[Floats]:
     """How often each cluster is drawn: blocks of draws x clusters."""
-    block = max(1, CELLS_AT_ONCE // max(1, len(clusters)))
+    block = max(1, MAX_CELLS // max(1, len(clusters)))
     for start in range(0, draws, block):
         yield rng.poisson(1.0, (min(block, draws - start), len(clusters))).astype(np.float64)
 

@@ -22,7 +22,7 @@ Curve: TypeAlias = Mapping[int, float]
 """Shots a class -> accuracy."""
 LEAST = 1e-12
 """Differences below this are the rounding of floats, no gain."""
-MOST_UNDEFINED = 0.05
+MAX_UNDEFINED = 0.05
 """Where more than this share of the draws has no value, the interval cannot be told."""
 
 
@@ -187,7 +187,7 @@ def interval(
     found = [statistic(*_curves(row, shots)) for row in means]
     held = [one for one in found if one is not None]
     undefined = 1 - len(held) / draws
-    if undefined > MOST_UNDEFINED:
+    if undefined > MAX_UNDEFINED:
         return Interval(whole, math.nan, math.nan, items, count, undefined)
     low, high = np.quantile(np.array(held), tails(count, level))
     return Interval(whole, float(low), float(high), items, count, undefined)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-MOST_TOLD = 50
+MAX_LISTED_PROBLEMS = 50
 """Problems that an error lists."""
 
 
@@ -23,6 +23,6 @@ class CallFailed(Exception):
 def refuse_problems(where: Path, problems: Sequence[str], what: str, mend: str) -> None:
     """Raise SnellenError if there are problems: of what, how to mend it, and below it the first of them, one a line."""
     if problems:
-        more = len(problems) - MOST_TOLD
-        told = [*problems[:MOST_TOLD], *([f"… and {more} more"] if more > 0 else [])]
+        more = len(problems) - MAX_LISTED_PROBLEMS
+        told = [*problems[:MAX_LISTED_PROBLEMS], *([f"… and {more} more"] if more > 0 else [])]
         raise SnellenError(f"{where}: {len(problems)} of {what}; {mend}:\n" + "\n".join(told))

@@ -23,7 +23,7 @@ from snellen.reports.words import amount, answer_words, foreign
 
 THUMB_WIDTH = 240
 """Pixels; no thumbnail is wider."""
-MOST_PICTURES, MOST_ARMS = 24, 16
+MAX_PICTURES, MAX_ARMS = 24, 16
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ class Thumbs:
 
     def shots(self, media: tuple[Media, ...]) -> tuple[Shot, ...]:
         """Thumbnails of the first pictures, and a note that says how many more there are."""
-        rest = len(media) - MOST_PICTURES
+        rest = len(media) - MAX_PICTURES
         more = (Shot("", f"and {rest} more", 0, 0),) if rest > 0 else ()
-        return (*(self.shot(one) for one in media[:MOST_PICTURES]), *more)
+        return (*(self.shot(one) for one in media[:MAX_PICTURES]), *more)
 
     def _make(self, media: Media) -> Shot:
         if media.kind == "video":
@@ -111,7 +111,7 @@ def examples(run: LoadedRun, thumbs: Thumbs, each: int, most: int) -> list[tuple
     """
     rows, found = whole_tasks(run.results), []
     order = arm_order(rows)
-    order = ([arm for arm in order if not arm.startswith("fake:")] or order)[:MOST_ARMS]
+    order = ([arm for arm in order if not arm.startswith("fake:")] or order)[:MAX_ARMS]
     texts = {(r.item_id, arm_name(r.subject, r.condition)): r.text or "" for r in reversed(run.responses)}
     reasons = {(r.item_id, arm_name(r.subject, r.condition)): r.reason for r in reversed(run.responses)}
     for (task, protocol, metric), _ in rows.groupby(["task", "protocol", "metric"], sort=False):

@@ -47,7 +47,7 @@ SOLID: tuple[float, Sequence[float]] = (0, ())
 DASHED: tuple[float, Sequence[float]] = (0, (2, 1.5))
 WIDTH = 11.9
 """Inches; the page is about as wide."""
-MOST_PANELS, MOST_LEVELS = 12, 40
+MAX_PANELS, MAX_LEVELS = 12, 40
 
 
 @contextmanager
@@ -83,10 +83,10 @@ def by_factor(run: LoadedRun, task: str, factor: str) -> Figure:
     rows = rows[(rows["task"] == task) & (rows["factor"] == factor) & (rows["n"] > 0)]
     arms = arm_order(rows)
     arms = [arm for arm in arms if arm not in ("fake:oracle", "fake:chance")] or arms
-    if len(arms) > MOST_PANELS:
+    if len(arms) > MAX_PANELS:
         plain = set(rows.loc[rows["condition"] == "vanilla", "arm"])
-        arms = sorted(arms, key=lambda arm: arm not in plain)[:MOST_PANELS]
-    levels = level_order(run.items, task, factor, rows["level"])[:MOST_LEVELS]
+        arms = sorted(arms, key=lambda arm: arm not in plain)[:MAX_PANELS]
+    levels = level_order(run.items, task, factor, rows["level"])[:MAX_LEVELS]
     panels = [(arm, rows[rows["arm"] == arm].set_index("level")) for arm in arms]
     return _panels(panels, levels, run, columns=4)
 

@@ -16,7 +16,7 @@ from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import arm_order, lines_of, metric_in, standing, subgroups, whole_tasks
 from snellen.reports.words import amount, difference, span
 
-MOST_ARMS = 16
+MAX_ARMS = 16
 """Arms that are compared two by two."""
 
 
@@ -97,7 +97,7 @@ def _check(run: LoadedRun, text: str, rows: list[Any], holds: Callable[[Any], bo
     return Check(text, len(found) - len(failed), len(found), failed)
 
 
-def paired(run: LoadedRun, most: int = MOST_ARMS) -> pd.DataFrame:
+def paired(run: LoadedRun, most: int = MAX_ARMS) -> pd.DataFrame:
     """Contrasts of the main metric of each task, between arms that differ in the subject or in the condition alone.
 
     What is compared is what the tables count: items, or groups of items where those are scored together. Of more than

@@ -17,7 +17,7 @@ from snellen.reports import figures
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples
 from snellen.reports.export import write_frame, write_results
-from snellen.reports.findings import MOST_ARMS, checks, compared, paired, published, standings
+from snellen.reports.findings import MAX_ARMS, checks, compared, paired, published, standings
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, all_results, gather, given, load_run, registered
 from snellen.reports.page import render
@@ -100,7 +100,7 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
         "overview": drawn[0],
         "factors": [(task, factor, table, _find(drawn, task, factor)) for task, factor, table in factors],
         "compared": list(compared(run, pairs)),
-        "left_out": MOST_ARMS if len(grid.lines) > MOST_ARMS else 0,
+        "left_out": MAX_ARMS if len(grid.lines) > MAX_ARMS else 0,
         "sections": [_section_file(section, name, out, full) for section in run.suite.sections(run)]
         if run.suite.sections
         else [],

@@ -18,7 +18,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Statistic: TypeAlias = Literal["mean", "median", "root mean square"]
 NOTHING = (math.nan, math.nan)
-CELLS_AT_ONCE = 4_000_000
+MAX_CELLS = 4_000_000
 """How many numbers a resampling step holds at a time: bounds memory to some 100 MB."""
 
 
@@ -57,7 +57,7 @@ def cluster_bootstrap(
     else:
         raise ValueError(f"no statistic {statistic!r}; there are mean, median and root mean square")
     width = len(kept) if statistic == "median" else count
-    block = max(1, CELLS_AT_ONCE // max(width, count))
+    block = max(1, MAX_CELLS // max(width, count))
     found = []
     for start in range(0, draws, block):
         drawn = rng.integers(count, size=(min(block, draws - start), count))

@@ -5,7 +5,7 @@ import numpy as np
 from snellen.core.seeds import stream
 from snellen.stimuli.render.toy import toy_picture
 from snellen.stimuli.scenes import (
-    MATERIAL_LOOKS,
+    MATERIAL_VARIANTS,
     Camera,
     Composite,
     Look,
@@ -49,7 +49,7 @@ def test_what_truth_says_is_where_the_picture_changes() -> None:
 def test_all_twelve_materials_look_different() -> None:
     camera = Camera((0.0, -4.0, 3.0), (0.0, 0.0, 1.0), width_px=60, height_px=45)
     pictures = []
-    for look in MATERIAL_LOOKS:
+    for look in MATERIAL_VARIANTS:
         part = Look("sphere", look.kind, look.colour)
         pictures.append(toy_picture(composite_scene(Composite(part, "surface", part, "surface")), camera).astype(float))
     for i, first in enumerate(pictures):

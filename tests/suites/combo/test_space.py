@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, MATERIAL_LOOKS, PIVOTS, SHAPES, all_composites
+from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, MATERIAL_VARIANTS, PIVOTS, SHAPES, all_composites
 from snellen.suites.combo.perception import option_values
 from snellen.suites.combo.published import OBJECTS, PICTURES
 from snellen.suites.combo.space import FACTORS, claims, like, members, required, table, values
@@ -18,7 +18,7 @@ from snellen.suites.combo.space import FACTORS, claims, like, members, required,
 def test_there_are_144_materials_times_66_joints() -> None:
     joints = sum(map(len, ANCHORS.values())) * sum(map(len, PIVOTS.values()))
     assert joints == 66
-    assert len(MATERIAL_LOOKS) ** 2 == 144
+    assert len(MATERIAL_VARIANTS) ** 2 == 144
     assert len(all_composites()) == len(table()) == 144 * 66 == OBJECTS == 9504
     assert OBJECTS * 20 == PICTURES == 190_080
 

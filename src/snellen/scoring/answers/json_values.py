@@ -9,7 +9,7 @@ from typing import Any
 
 OPENING = re.compile(r"\[(?=\s{0,99}[\[\]{\"\d\-tfn])|\{(?=\s{0,99}[\"}])")
 """A bracket that JSON may begin with, by what follows it: unlike the brackets of prose and of LaTeX."""
-MOST_BROKEN = 300
+MAX_BROKEN_BRACKETS = 300
 """After so many of them that begin none, the search ends: each failure costs a look at all the text before it."""
 
 
@@ -33,7 +33,7 @@ def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
         except (ValueError, RecursionError):
             # ValueError: no JSON, or a number of more digits than Python reads.
             broken, place = broken + 1, opening.end()
-            if broken > MOST_BROKEN:
+            if broken > MAX_BROKEN_BRACKETS:
                 raise Tangled from None
         else:
             yield opening.start(), end, value

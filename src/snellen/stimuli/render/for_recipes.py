@@ -10,7 +10,7 @@ from snellen.compute import Progress
 from snellen.core.home import home
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
-from snellen.stimuli.render.shooting import shoot
+from snellen.stimuli.render.picture_cache import shoot
 from snellen.stimuli.scenes.model import Shot
 
 

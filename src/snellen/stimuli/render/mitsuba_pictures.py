@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
+from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, developed, dome_map, wood_texture
 from snellen.stimuli.render.engine import Engine, RenderSettings
-from snellen.stimuli.render.looks import METAL_RGB, RUBBER_RGB, developed, dome_map, wood_texture
 from snellen.stimuli.scenes.model import AreaLight, Camera, Floor, Material, Pose, Scene, Solid
 from snellen.stimuli.scenes.shapes import Mesh, placed, unit_mesh
 

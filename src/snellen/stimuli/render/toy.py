@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.stimuli.render.looks import METAL_RGB, RUBBER_RGB, developed
+from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, developed
 from snellen.stimuli.scenes.model import Camera, Scene, Solid
 from snellen.stimuli.scenes.raster import frame, rasterise, rays
 from snellen.stimuli.scenes.shapes import Array, placed, unit_mesh

@@ -5,7 +5,7 @@ from snellen.stimuli.scenes.cameras import CameraRanges, clear_camera, random_ca
 from snellen.stimuli.scenes.composites import (
     ANCHORS,
     DIMENSIONS,
-    MATERIAL_LOOKS,
+    MATERIAL_VARIANTS,
     PIVOTS,
     Composite,
     Look,
@@ -43,7 +43,7 @@ __all__ = [
     "DIMENSIONS",
     "IDENTITY",
     "MATERIALS",
-    "MATERIAL_LOOKS",
+    "MATERIAL_VARIANTS",
     "PIVOTS",
     "SCENE_VERSION",
     "SHAPES",

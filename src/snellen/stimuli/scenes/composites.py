@@ -32,7 +32,7 @@ PIVOTS: Mapping[Shape, tuple[str, ...]] = {
 }
 """With which point a secondary primitive is attached: 6 in all."""
 
-MATERIAL_LOOKS: tuple[Material, ...] = tuple(
+MATERIAL_VARIANTS: tuple[Material, ...] = tuple(
     Material(kind, colour) for kind in MATERIALS for colour in (COLOURS if kind in COLOURED else (None,))
 )
 """The twelve materials: rubber and metal in five colours each, glass, wood."""
@@ -133,13 +133,13 @@ def joints() -> Iterator[tuple[Shape, str, Shape, str]]:
 def all_composites() -> tuple[Composite, ...]:
     """All 9,504 objects, index = (joint * 12 + primary material) * 12 + secondary material.
 
-    Joints stand in the order of `joints`, materials in that of `MATERIAL_LOOKS`.
+    Joints stand in the order of `joints`, materials in that of `MATERIAL_VARIANTS`.
     """
     every = tuple(
         Composite(Look(first, a.kind, a.colour), anchor, Look(second, b.kind, b.colour), pivot)
         for first, anchor, second, pivot in joints()
-        for a in MATERIAL_LOOKS
-        for b in MATERIAL_LOOKS
+        for a in MATERIAL_VARIANTS
+        for b in MATERIAL_VARIANTS
     )
     if len(every) != 9504 or sum(map(len, ANCHORS.values())) != 11 or len(ANCHORS["sphere"]) != 1:
         raise SnellenError("ANCHORS and PIVOTS must hold 11 and 6 places, the sphere one: the paper has 9,504 objects")

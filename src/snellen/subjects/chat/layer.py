@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from inspect_ai.model import ChatMessage, Model, ModelOutput
 
-START_AT_ONCE = 20
+INITIAL_CONCURRENCY = 20
 """Calls under way at first; the limiter doubles while all goes well and cuts back where a service says 429."""
 
 
@@ -32,7 +32,9 @@ def open_model(name: str, settings: ChatSettings) -> Model:
         from inspect_ai.util import AdaptiveConcurrency
     except ImportError as error:
         raise SnellenError(f"chat subjects need inspect_ai ({error}); pip install 'snellen[chat]'") from error
-    limit = AdaptiveConcurrency(min=1, start=min(START_AT_ONCE, settings.max_concurrency), max=settings.max_concurrency)
+    limit = AdaptiveConcurrency(
+        min=1, start=min(INITIAL_CONCURRENCY, settings.max_concurrency), max=settings.max_concurrency
+    )
     config = GenerateConfig(
         **settings.answering(), max_retries=0, attempt_timeout=settings.timeout, adaptive_connections=limit, cache=False
     )

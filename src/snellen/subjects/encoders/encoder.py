@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = NDArray[np.float32]
 
-MOST_THREADS = 16
+MAX_THREADS = 16
 """More threads would hold more batches in memory at a time than small machines have."""
 
 
@@ -107,7 +107,7 @@ def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Flo
             save_array(_file(place, one), row)
 
     if chunks:
-        with ThreadPoolExecutor(min(len(chunks), os.cpu_count() or 1, MOST_THREADS)) as pool:
+        with ThreadPoolExecutor(min(len(chunks), os.cpu_count() or 1, MAX_THREADS)) as pool:
             for _ in pool.map(look, chunks):
                 pass
     return np.stack([row for one in media if (row := known[one.sha256]) is not None])

@@ -23,8 +23,8 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
+from snellen.subjects.fakes.appearances import Look, erased, seen
 from snellen.subjects.fakes.linking import by_partitions, by_worlds
-from snellen.subjects.fakes.looks import Look, erased, seen
 
 Claims: TypeAlias = Mapping[str, Sequence[str]]
 """What an option says of a picture: the values that it allows in a dimension."""

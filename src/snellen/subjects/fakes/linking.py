@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import ascii_uppercase
 
 from snellen.core.item import Item, Media, View
-from snellen.subjects.fakes.looks import Look, seen
+from snellen.subjects.fakes.appearances import Look, seen
 
 Same = Callable[[int, int], bool | None]
 """Whether two pictures, by their places from 0, show the same thing; None where that is not known."""

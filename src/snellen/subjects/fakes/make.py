@@ -12,9 +12,9 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.subject import Subject, SubjectCard
+from snellen.subjects.fakes.appearances import dimensions_of, looks_of
 from snellen.subjects.fakes.boxes import ExactBoxes, exact_boxes
 from snellen.subjects.fakes.ideal import IdealObserver
-from snellen.subjects.fakes.looks import dimensions_of, looks_of
 from snellen.subjects.fakes.naming import KnowsNames, true_names
 from snellen.subjects.fakes.simple import Chance, Constant, FirstOption, Scripted
 

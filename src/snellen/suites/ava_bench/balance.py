@@ -15,7 +15,7 @@ from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item
 from snellen.suites.ava_bench.items import KINDS
 
-MOST_APART = 0.1
+MAX_SHARE_DIFFERENCE = 0.1
 """Above this difference of a level's shares of training and testing an item set says so on its card."""
 ENOUGH = 12
 """Of fewer test items no more can be expected than that some levels are missing."""
@@ -124,7 +124,7 @@ def balances(items: Iterable[Item]) -> list[Balance]:
 def imbalance(items: Iterable[Item]) -> list[str]:
     """What is not matched between training and testing, a sentence each, for an item set's card.
 
-    A level that one split lacks, or shares that differ by more than `MOST_APART`; of tasks with `ENOUGH` test items.
+    A level that one split lacks, or shares that differ by more than `MAX_SHARE_DIFFERENCE`; of tasks with `ENOUGH` test items.
     """
     told = []
     for one in balances(items):
@@ -133,7 +133,7 @@ def imbalance(items: Iterable[Item]) -> list[str]:
         for split in ("train", "test"):
             if lone := one.only_in(split):
                 told.append(f"{one.task}: {one.factor} {', '.join(lone)} only in split={split}")
-        if one.apart() > MOST_APART:
+        if one.apart() > MAX_SHARE_DIFFERENCE:
             told.append(f"{one.task}: shares of {one.factor} differ by {100 * one.apart():.0f} points between splits")
     return told
 

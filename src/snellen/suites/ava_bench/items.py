@@ -84,12 +84,12 @@ ORIENTATIONS = (
 )  # fmt: skip
 EMOTIONS = ("happy", "sad", "angry", "fear", "surprise", "neutral", "disgust")
 NEARER = ("red", "blue")
-MOST_COUNTED = 40
+MAX_COUNT = 40
 AREA_SHARES = (0.002, 0.5)
 """Localization and object: shares of the picture's area between which a box lies (appendix A.2), both excluded."""
-LEAST_DEPTH_GAP_M = 0.5
+MIN_DEPTH_GAP_M = 0.5
 ACTIONS_OFFERED, SCENES_OFFERED = 100, 30
-COUNT_RANGES = ((5, "1-5"), (10, "6-10"), (20, "11-20"), (MOST_COUNTED, "21-40"))
+COUNT_RANGES = ((5, "1-5"), (10, "6-10"), (20, "11-20"), (MAX_COUNT, "21-40"))
 DEPTH_RANGES = ((5, "0-5 m"), (10, "5-10 m"), (20, "10-20 m"), (float("inf"), "20 m and more"))
 TEXT_LENGTHS = ((5, "1-5"), (10, "6-10"), (20, "11-20"), (float("inf"), "21 and more"))
 """Upper ends, included, as the released scorers have them; depths go by the middle of their bin."""
@@ -139,7 +139,7 @@ def localization_item(of: Shown, thing: str, box: Sequence[float]) -> Item:
 
 def counting_item(of: Shown, things: str, count: int, question: str = "") -> Item:
     """How many `things` (their plural) there are, 1 to 40. Pairs taken over from VQAv2 keep their own `question`."""
-    if not 1 <= count <= MOST_COUNTED:
+    if not 1 <= count <= MAX_COUNT:
         raise SnellenError(f"ava-bench item {of.handle}: {count} things to count; leave out what is not 1 to 40")
     return _item(
         of,
@@ -291,9 +291,9 @@ def counting_by_colour_item(of: Shown, colour: str, things: str, count: int, of_
 
     Raises SnellenError where all of them have the colour, for then it need not be seen.
     """
-    if not 1 <= count <= min(MOST_COUNTED, of_kind - 1):
+    if not 1 <= count <= min(MAX_COUNT, of_kind - 1):
         raise SnellenError(
-            f"ava-bench item {of.handle}: {count} {colour} things among {of_kind} {things}; 1 to {MOST_COUNTED} must "
+            f"ava-bench item {of.handle}: {count} {colour} things among {of_kind} {things}; 1 to {MAX_COUNT} must "
             "have the colour, and others must not; leave it out"
         )
     return _item(
@@ -411,10 +411,10 @@ def _latent(answer: Any, others: Mapping[str, Sequence[Any]]) -> Mapping[str, An
 def _depth_gap(of: Shown, depths_m: tuple[float, float]) -> float:
     """By how many metres the second is farther than the first, if they are half a metre or more apart."""
     gap = depths_m[1] - depths_m[0]
-    if abs(gap) < LEAST_DEPTH_GAP_M:
+    if abs(gap) < MIN_DEPTH_GAP_M:
         raise SnellenError(
             f"ava-bench item {of.handle}: depths of {depths_m[0]:g} m and {depths_m[1]:g} m are too much alike; "
-            f"leave out pairs nearer than {LEAST_DEPTH_GAP_M} m to each other"
+            f"leave out pairs nearer than {MIN_DEPTH_GAP_M} m to each other"
         )
     return gap
 

@@ -24,7 +24,7 @@ PADDING_RGB = (124, 120, 111)
 """Mean over the picture processors of nine models (appendix A.2, localization and recognition)."""
 COLOURS: Mapping[str, tuple[int, int, int]] = MappingProxyType({"red": (255, 0, 0), "blue": (0, 0, 255)})
 """The paper says red and blue, no numbers."""
-LINE_SHARE, LEAST_LINE_PX = 1 / 128, 2
+LINE_SHARE, MIN_LINE_PX = 1 / 128, 2
 """Width of the lines, of the longer side. The paper says nothing of it: ours."""
 
 
@@ -93,7 +93,7 @@ class Boxed:
 
 def line_px(width: int, height: int) -> int:
     """How wide lines are in a picture of this size, in pixels."""
-    return max(LEAST_LINE_PX, round(LINE_SHARE * max(width, height)))
+    return max(MIN_LINE_PX, round(LINE_SHARE * max(width, height)))
 
 
 def draw_boxes(picture: Image.Image, boxes: Mapping[str, Box]) -> Image.Image:

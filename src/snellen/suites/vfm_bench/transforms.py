@@ -23,7 +23,7 @@ from snellen.suites.vfm_bench import prompts
 
 NOISE_PICTURES, NOISE_PX = 10, 256
 """Noise demos are drawn from ten fixed pictures of 256 x 256 pixels, as released."""
-PAD_PX, PASTE_PX, MOST_SHARE, FRAME_PX = 10, 10, 0.4, 4
+PAD_PX, PASTE_PX, MAX_SHARE, FRAME_PX = 10, 10, 0.4, 4
 """Enhanced queries: padding of the region, place of its copy, its largest share of the picture's sides, width of the
 frame; all as released."""
 NAME_LETTERS = 5
@@ -183,7 +183,7 @@ class Enhanced:
             min(drawn.height, round(y2) + PAD_PX),
         )
         region = drawn.crop(wide)
-        scale = min(MOST_SHARE * drawn.width / region.width, MOST_SHARE * drawn.height / region.height)
+        scale = min(MAX_SHARE * drawn.width / region.width, MAX_SHARE * drawn.height / region.height)
         size = max(1, round(region.width * scale)), max(1, round(region.height * scale))
         pen = ImageDraw.Draw(drawn)
         pen.rectangle((round(x1), round(y1), round(x2), round(y2)), outline=(255, 0, 0), width=FRAME_PX)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from snellen.core.condition import parse_conditions
-from snellen.core.errors import MOST_TOLD, SnellenError
+from snellen.core.errors import MAX_LISTED_PROBLEMS, SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
@@ -169,9 +169,9 @@ def test_pictures_that_are_cut_off_or_missing_refuse_the_build(format: str, tmp_
 
 
 def test_an_error_lists_fifty(tmp_path: Path) -> None:
-    rows = [record("ocr", n, image=b"no picture") for n in range(MOST_TOLD + 3)]
+    rows = [record("ocr", n, image=b"no picture") for n in range(MAX_LISTED_PROBLEMS + 3)]
     said = refused(hub(tmp_path / "in", {"ocr": rows}), tmp_path / "out")
-    assert said.count("not a whole") == MOST_TOLD
+    assert said.count("not a whole") == MAX_LISTED_PROBLEMS
     assert said.endswith("… and 3 more")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen.core.errors import MOST_TOLD, SnellenError
+from snellen.core.errors import MAX_LISTED_PROBLEMS, SnellenError
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.suite import BuildOptions
@@ -323,7 +323,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
 
 
 def test_the_list_of_problems_has_an_end(tmp_path: Path) -> None:
-    root = release(tmp_path / "vfm", *["{"] * (MOST_TOLD + 3))
+    root = release(tmp_path / "vfm", *["{"] * (MAX_LISTED_PROBLEMS + 3))
     with pytest.raises(SnellenError, match=r"… and 3 more$"):
         built(root, tmp_path / "out")
 

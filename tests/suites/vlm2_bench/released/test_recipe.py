@@ -23,7 +23,7 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.results import results
-from snellen.core.errors import MOST_TOLD, SnellenError
+from snellen.core.errors import MAX_LISTED_PROBLEMS, SnellenError
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.media import MediaFolder
@@ -318,7 +318,7 @@ def test_bad_rows_of_a_tsv_are_named_together(root: Path, tmp_path: Path) -> Non
 
 def test_a_long_list_is_cut(tmp_path: Path) -> None:
     root = release(tmp_path / "vlm2")
-    write(root, "gc/vanilla/gc_trk.jsonl", ["{}"] * (MOST_TOLD + 10))
+    write(root, "gc/vanilla/gc_trk.jsonl", ["{}"] * (MAX_LISTED_PROBLEMS + 10))
     with pytest.raises(SnellenError, match=r"line 50: .*\n… and 10 more$"):
         built(root, tmp_path / "out", tasks=("gc-trk",))
 

@@ -26,7 +26,7 @@ SOURCES = ("Objects365", "LVIS")
 GREYS = ((40.0, "dark"), (70.0, "grey"), (100.0, "light"))
 HUES = ("red", "orange", "green", "cyan", "blue", "purple")
 DIGITS = 12
-LEAST_CHROMA = 12.0
+MIN_CHROMA = 12.0
 """In Lab: below it a colour counts as grey, and goes by its lightness; above it by its hue, in six parts of 60°."""
 
 
@@ -66,7 +66,7 @@ def colour_bin(rgb: Sequence[int]) -> str:
     from skimage.color import rgb2lab
 
     lightness, a, b = (float(value) for value in rgb2lab(np.array([[rgb]], np.uint8))[0, 0])
-    if math.hypot(a, b) < LEAST_CHROMA:
+    if math.hypot(a, b) < MIN_CHROMA:
         return next(name for most, name in GREYS if lightness <= most + 1e-6)
     return HUES[int(math.degrees(math.atan2(b, a)) % 360 // 60)]
 

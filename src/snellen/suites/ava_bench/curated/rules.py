@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from snellen.suites.ava_bench.items import AREA_SHARES, LEAST_DEPTH_GAP_M, MOST_COUNTED
+from snellen.suites.ava_bench.items import AREA_SHARES, MAX_COUNT, MIN_DEPTH_GAP_M
 
 OURS = "ours"
 
@@ -36,7 +36,7 @@ class Rules:
     )
     a_thing: int = field(default=700, metadata=_said("localization, object: pictures of a category at most"))
 
-    most_counted: int = field(default=MOST_COUNTED, metadata=_said("counting: greatest number of things"))
+    most_counted: int = field(default=MAX_COUNT, metadata=_said("counting: greatest number of things"))
     counted_open: Caps = field(
         default=Caps(15, 30, 5), metadata=_said("counting, VQAv2 and LVIS: pictures a count; counts a category")
     )
@@ -94,7 +94,7 @@ class Rules:
             OURS,
         ),
     )
-    depth_gap_m: float = field(default=LEAST_DEPTH_GAP_M, metadata=_said("relative depth: least difference in metres"))
+    depth_gap_m: float = field(default=MIN_DEPTH_GAP_M, metadata=_said("relative depth: least difference in metres"))
     pairs_indoor: Caps = field(
         default=Caps(10, 30), metadata=_said("relative depth, indoors: pairs of two classes with one of them nearer")
     )

@@ -17,7 +17,7 @@ from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.generated.scenes import dealt, share_of
 from snellen.suites.ava_bench.generated.tabletop_questions import Seen, TableAsked, Turn, evenly_chosen
 from snellen.suites.ava_bench.generated.tabletop_scenes import KINDS, Table, plural
-from snellen.suites.ava_bench.items import BOX_SIZES, COUNT_RANGES, LEAST_DEPTH_GAP_M
+from snellen.suites.ava_bench.items import BOX_SIZES, COUNT_RANGES, MIN_DEPTH_GAP_M
 
 ANSWERS = 20
 """About how many different counts of things of one colour come up."""
@@ -74,9 +74,7 @@ def _range(value: float, ranges: Sequence[tuple[float, str]]) -> str:
 def pairs(asked: TableAsked) -> list[Pair]:
     """Two things, each alone in its kind, that are half a metre or more apart in depth."""
     singles = sorted(asked.seen[: len(asked.table.singles)], key=lambda one: one.nearest_m)
-    return [
-        (near, far) for near, far in combinations(singles, 2) if far.nearest_m - near.nearest_m >= LEAST_DEPTH_GAP_M
-    ]
+    return [(near, far) for near, far in combinations(singles, 2) if far.nearest_m - near.nearest_m >= MIN_DEPTH_GAP_M]
 
 
 def _nearer_localization(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from snellen.stimuli.scenes import COLOURS, Material
-from snellen.stimuli.scenes.composites import MATERIAL_LOOKS
+from snellen.stimuli.scenes.composites import MATERIAL_VARIANTS
 from snellen.suites.ava_bench.generated.scenes import dealt
 
-STUFFS: tuple[Material, ...] = tuple(one for one in MATERIAL_LOOKS if one.kind != "glass")
+STUFFS: tuple[Material, ...] = tuple(one for one in MATERIAL_VARIANTS if one.kind != "glass")
 """What things are made of; little things of glass could not be counted."""
 FIRST, SECOND = (0.55, 0.75), 0.25
 """Shares of a group in its first colour, and in its second; the rest is of any stuff.

@@ -22,19 +22,19 @@ from snellen.stimuli.scenes import Material, truth
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.generated.scenes import Rect, apart, clear, levelled, seen_box
 from snellen.suites.ava_bench.generated.tabletop_scenes import BINS, KINDS, Table, plural
-from snellen.suites.ava_bench.items import LEAST_DEPTH_GAP_M, NEARER, POSITIONS, Shown, depth_bin
+from snellen.suites.ava_bench.items import MIN_DEPTH_GAP_M, NEARER, POSITIONS, Shown, depth_bin
 
 T = TypeVar("T")
 CANDIDATES = 12
 """Of things that are not alone in their kind, how many may be asked about."""
-LEAST_SIDE = 0.03
+MIN_SIDE = 0.03
 """Of a thing that is framed, as a share of the picture's width."""
 BIN_EDGE_M = 0.1
 """How far a depth that is asked about stays from the ends of its bin, where there is a choice."""
-PATCH_SHARE, LEAST_PATCH_PX, PATCHES = 0.38, 4, 80
+PATCH_SHARE, MIN_PATCH_PX, PATCHES = 0.38, 4, 80
 """Side of a patch of colour as a share of the thing's; how many places are tried for one of little variance."""
 FLOOR_PATCH_SHARE = 0.06
-LEAST_COLOURED_SIDE = 0.04
+MIN_COLOURED_SIDE = 0.04
 """Of a thing whose colour is asked about, as a share of the picture's width."""
 SLOTS = 3
 """How many items of a task a table serves."""
@@ -64,7 +64,7 @@ class TableAsked:
     @property
     def framed(self) -> tuple[Seen, ...]:
         """What is large enough for a box."""
-        return self.larger_than(LEAST_SIDE)
+        return self.larger_than(MIN_SIDE)
 
     def larger_than(self, side: float) -> tuple[Seen, ...]:
         """What measures at least that share of the picture's width across and along."""
@@ -175,7 +175,7 @@ def _nearer(asked: TableAsked) -> list[Candidate]:
     found = list[Candidate]()
     for red, blue in permutations(asked.framed, 2):
         near, far = sorted((red, blue), key=lambda one: one.nearest_m)
-        if red.kind != blue.kind and far.nearest_m - near.nearest_m >= LEAST_DEPTH_GAP_M:
+        if red.kind != blue.kind and far.nearest_m - near.nearest_m >= MIN_DEPTH_GAP_M:
             levels = {"answer": NEARER[near is blue], "nearer": near.kind, "farther": far.kind, "red": red.kind}
             found.append(((red, blue), levels))
     return found
@@ -226,7 +226,7 @@ def _colour(asked: TableAsked, slot: int, of: Shown, rng: np.random.Generator) -
     want = asked.table.wanted.colours[slot]
     able = [
         one
-        for one in asked.larger_than(LEAST_COLOURED_SIDE)
+        for one in asked.larger_than(MIN_COLOURED_SIDE)
         if one.stuff.kind == "rubber" and one.stuff.colour == want and ("colour", one.number) not in asked.used
     ]
     box = None
@@ -261,7 +261,7 @@ def _patch(
 ) -> Rect | None:
     """Of some square patches within the mask that with the least variance."""
     x1, y1, x2, y2 = (int(side) for side in box)
-    side = max(LEAST_PATCH_PX, round(share * min(x2 - x1, y2 - y1)))
+    side = max(MIN_PATCH_PX, round(share * min(x2 - x1, y2 - y1)))
     best: tuple[float, Rect] | None = None
     for x, y in _places(x2 - x1 - side, y2 - y1 - side, rng):
         left, top = x1 + x, y1 + y

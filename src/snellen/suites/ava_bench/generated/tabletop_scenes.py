@@ -92,13 +92,13 @@ BINS = tuple(f"{low}-{low + 1}" for low in range(2, 10))
 """Offered in absolute depth: what comes up at these distances."""
 COLOURS_ASKED = (*COLOURS, "floor", "floor")
 """Where a patch of colour is taken from: matt things of each colour, and floors, which come in many more."""
-SCALE, LEAST_SCALE, A_METRE = (0.24, 0.40), 0.11, (0.024, 0.075)
+SCALE, MIN_SCALE, A_METRE = (0.24, 0.40), 0.11, (0.024, 0.075)
 """Of little things in metres; where room is scarce down to the second. Least and most for each metre of distance."""
 TURN_DEG = 40.0
 """To either side: a brick seen end on would pass for a cube."""
 GAP_SHARE, BORDER_SHARE = 0.008, 0.01
 """Between two things, and round all of them, as shares of the picture's width."""
-LEAST_SIDE, LEAST_ALONE = 0.018, 0.042
+MIN_SIDE, MIN_SINGLE_SIDE = 0.018, 0.042
 """Of the box of any thing, and of one that is alone in its kind, as a share of the picture's width."""
 _TRIES, _TRIES_LARGE, _STARTS = 500, 40, 400
 
@@ -261,7 +261,7 @@ def _with_groups(
     """All things; none where one finds no room."""
     solids, boxes = [solid for solid, _ in singles], [box for _, box in singles]
     for number, kind in list(enumerate(_kinds(told)))[SINGLES:]:
-        found = _set(str(number), kind, stuffs[number], boxes, view, rng, (NEAR_M, FAR_M), LEAST_SIDE)
+        found = _set(str(number), kind, stuffs[number], boxes, view, rng, (NEAR_M, FAR_M), MIN_SIDE)
         if found is None:
             return ()
         solids.append(found[0])
@@ -299,7 +299,7 @@ def _set_single(
     if not size:
         step = (FAR_M / NEAR_M) ** (1 / SINGLES)
         near = NEAR_M * step**band
-        return _set(name, kind, stuff, boxes, view, rng, (near, near * step), LEAST_ALONE)
+        return _set(name, kind, stuff, boxes, view, rng, (near, near * step), MIN_SINGLE_SIDE)
     low, high = SIZES[size]
     for _ in range(_TRIES_LARGE):
         ahead = LARGE_AT_M[0] + (LARGE_AT_M[1] - LARGE_AT_M[0]) * float(rng.uniform()) ** 2
@@ -329,7 +329,7 @@ def _set(
     for _ in range(_TRIES):
         ahead = between_m[0] * math.exp(steps * float(rng.uniform()))
         across = float(rng.uniform(-1, 1)) * ahead * math.tan(math.radians(FOV_DEG / 2))
-        held = max(min(scale, A_METRE[1] * ahead), LEAST_SCALE, A_METRE[0] * ahead)
+        held = max(min(scale, A_METRE[1] * ahead), MIN_SCALE, A_METRE[0] * ahead)
         place, angle = (across, ahead - AHEAD_M), float(rng.uniform(-TURN_DEG, TURN_DEG))
         if not _taken(_centre(kind, place, held), boxes, view):
             solid = standing(name, kind, stuff, place, angle, held)

@@ -17,7 +17,7 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box
 from snellen.suites.ava_bench import prompts
-from snellen.suites.ava_bench.items import CHOICES, COUNT_RANGES, DEPTH_RANGES, MOST_COUNTED, TEXT_LENGTHS, bin_middle
+from snellen.suites.ava_bench.items import CHOICES, COUNT_RANGES, DEPTH_RANGES, MAX_COUNT, TEXT_LENGTHS, bin_middle
 
 LETTERED = ("spatial", "absolute-depth")
 """Options that are shown as A., B., C.; those of all other choices as 1., 2., 3. (appendix A.2)."""
@@ -67,7 +67,7 @@ def read_record(task: str, asked: str, said: str) -> Asked:
         return Asked(question, _unit_box(said))
     if task == "counting":
         count = _count(said)
-        told = f"{MOST_COUNTED + 1} and more" if count > MOST_COUNTED else _range(count, COUNT_RANGES)
+        told = f"{MAX_COUNT + 1} and more" if count > MAX_COUNT else _range(count, COUNT_RANGES)
         return Asked(question, count, factors={"count_range": told}, measures={"count": float(count)})
     if task == "colour":
         return Asked(question, _colour(said))

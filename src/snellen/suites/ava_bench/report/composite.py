@@ -37,7 +37,7 @@ from snellen.suites.ava_bench.report.run_view import (
     tasks_of,
 )
 
-FEWEST_SUBJECTS = 3
+MIN_SUBJECTS = 3
 Pair = tuple[ArmCard, ArmCard]
 """One subject as it was asked about the atomic abilities, and about the composite task."""
 ONE_PART: Mapping[str, tuple[str, Callable[[Item, Metric], float]]] = {
@@ -149,7 +149,7 @@ def order_followed(
     lines = []
     for ability in tasks_of(run, [atomic for atomic, _ in pairs]):
         held = [pair for pair in pairs if complete(run, pair[:1], [ability])]
-        if len(held) < FEWEST_SUBJECTS:
+        if len(held) < MIN_SUBJECTS:
             continue
         composed = ability_of(run, task, [one for _, one in held], composite)
         atomic = ability_of(run, ability, [one for one, _ in held])

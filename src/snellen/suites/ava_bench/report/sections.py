@@ -56,7 +56,7 @@ FIGURE_OF: Mapping[str, str] = {
     "scene": "Figure 27",
     "ocr": "Figure 28",
 }
-FEWEST_ENCODERS = 3
+MIN_ENCODERS = 3
 """Of fewer encoders an order says next to nothing: two agree or disagree by a coin's toss."""
 
 
@@ -178,7 +178,7 @@ def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     rows = {task: result_rows(run, task) for task in tasks_of(run, arms)}
     chances = {task: chance_of(held) for task, held in rows.items()}
     tasks = [task for task, chance in chances.items() if not math.isnan(chance)]
-    if len(tasks) < FEWEST_ENCODERS:
+    if len(tasks) < MIN_ENCODERS:
         return
     shares = {arm.subject: [_way(run, rows[task], arm, task, chances[task]) for task in tasks] for arm in arms}
     lines = [[name, *(DASH if math.isnan(x) else f"{100 * x:.0f}" for x in values)] for name, values in shares.items()]
@@ -234,7 +234,7 @@ def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
         pair = [[held[name][tower] for tower in both] for name in (first, second)]
         for task in tasks_of(run, arms):
             towers = [n for n, duo in enumerate(zip(*pair, strict=True)) if len(complete(run, duo, [task])) == 2]
-            if len(towers) < FEWEST_ENCODERS:
+            if len(towers) < MIN_ENCODERS:
                 continue
             mine = [ability_of(run, task, [one[n] for n in towers]) for one in pair]
             told = agreement(mine[0], mine[1], stream("ava-bench", "evaluators", first, second, task))
@@ -255,7 +255,7 @@ def _on_average(
 ) -> list[list[str]]:
     """The line of the average rank, over the encoders that were asked everything twice; nothing for too few."""
     duos = [duo for duo in zip(*pair, strict=True) if len(complete(run, duo, tasks)) == 2]
-    if len(duos) < FEWEST_ENCODERS:
+    if len(duos) < MIN_ENCODERS:
         return []
     mine = [[ability_of(run, task, [duo[n] for duo in duos]) for task in tasks] for n in (0, 1)]
     told = average_agreement(mine[0], mine[1], stream("ava-bench", "evaluators", *names))

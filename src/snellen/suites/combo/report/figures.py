@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_ARMS, MOST_MATRICES = 8, 6
+MAX_ARMS, MAX_MATRICES = 8, 6
 Line: TypeAlias = tuple[str, str, Sequence[Any]]
 """Subject, condition, and a row of results (or None) a level."""
 
@@ -60,7 +60,7 @@ def _styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
 def _shown(lines: Sequence[Line]) -> list[Line]:
     """Examined subjects rather than simulated ones, and not too many."""
     real = [line for line in lines if not line[0].startswith("fake:")]
-    return (real or list(lines))[:MOST_ARMS]
+    return (real or list(lines))[:MAX_ARMS]
 
 
 def _percent_axis(axes: Axes) -> None:
@@ -100,7 +100,7 @@ def before_after(found: Sequence[tuple[ArmCard, str, float, float]]) -> Figure:
     from matplotlib.figure import Figure
 
     questions = list(dict.fromkeys(question for _, question, _, _ in found))
-    arms = list(dict.fromkeys((arm.subject, arm.condition) for arm, *_ in found))[: 2 * MOST_ARMS]
+    arms = list(dict.fromkeys((arm.subject, arm.condition) for arm, *_ in found))[: 2 * MAX_ARMS]
     figure = Figure(figsize=(2.6 + 2.3 * len(questions), 1.1 + 0.34 * len(arms)), layout="constrained")
     panels = np.atleast_1d(figure.subplots(1, len(questions), sharey=True, squeeze=False)).ravel()
     for axes, question in zip(panels, questions, strict=True):
@@ -127,7 +127,7 @@ def confusions(matrices: Sequence[tuple[str, NDArray[np.int64]]], kinds: Sequenc
     """One panel an arm: rows are true, columns were said, cells hold percent of the row."""
     from matplotlib.figure import Figure
 
-    shown = matrices[:MOST_MATRICES]
+    shown = matrices[:MAX_MATRICES]
     across = min(3, len(shown))
     down = ceil(len(shown) / across)
     side = 0.42 * len(kinds)

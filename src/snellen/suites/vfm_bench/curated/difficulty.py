@@ -21,7 +21,7 @@ from snellen.suites.vfm_bench.items import SUITE
 
 CONDITION = "shots=0"
 """How judges are asked: without examples, everything else as in the main setting."""
-BELOW, FEWEST_JUDGES = 0.21, 5
+BELOW, MIN_JUDGES = 0.21, 5
 """Kept is what a share of judges below this knew, of at least so many that answered: the released defaults (a score
 under 0.21 and more than four models), so at most one of five."""
 COMMANDS = (

@@ -20,7 +20,7 @@ from snellen.datasets.declarations.agriculture import OPEN
 from snellen.datasets.records import Industry, Level, Record, find_box, read_picture
 from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION
 
-FEWEST_PICTURES, FEWEST_CLASSES = SHOTS + 1, 2
+MIN_PICTURES, MIN_CLASSES = SHOTS + 1, 2
 """Pictures a class needs (five to show beside the one asked about), and classes a task needs."""
 EXAMPLES_TOLD = 3
 LENT: Mapping[tuple[str, str], tuple[str, ...]] = {("COD10K", OPEN): ("CAMO", "NC4K")}
@@ -111,8 +111,8 @@ def keep_classes(drawn: Draws, most: int, seed: int, dropped: Dropped) -> Draws:
         names: dict[str, str] = {}
         for label, draw in classes.items():
             where = f"{source}/{thing}/{label}"
-            if draw.offered < FEWEST_PICTURES:
-                dropped.add(f"fewer than {FEWEST_PICTURES} pictures", where)
+            if draw.offered < MIN_PICTURES:
+                dropped.add(f"fewer than {MIN_PICTURES} pictures", where)
             elif (bare := " ".join(label.casefold().split())) in names:
                 dropped.add(f"no reply could tell the name from that of {names[bare]!r}", where)
             else:
@@ -123,7 +123,7 @@ def keep_classes(drawn: Draws, most: int, seed: int, dropped: Dropped) -> Draws:
             for n in order[most:]:
                 dropped.add(f"more than {most} classes in its task", f"{source}/{thing}/{labels[int(n)]}")
             labels = [labels[int(n)] for n in sorted(order[:most])]
-        if len(labels) < FEWEST_CLASSES:
+        if len(labels) < MIN_CLASSES:
             dropped.add("nothing to tell them from", f"{source}/{thing} ({', '.join(labels) or 'no class'})")
         else:
             kept[source, thing] = {label: classes[label] for label in labels}
@@ -184,7 +184,7 @@ def read_tasks(
                 read[label] = _kept(zip(draw.samples, told, strict=True), media, dropped)
                 tick(len(draw.samples))
             concepts = unambiguous(f"{source}/{thing}", read, dropped)
-            if len(concepts) >= FEWEST_CLASSES:
+            if len(concepts) >= MIN_CLASSES:
                 first = next(iter(classes.values())).samples[0]
                 tasks.append(ConceptTask(source, thing, first.industry, first.level, concepts))
             else:
@@ -223,8 +223,8 @@ def unambiguous(where: str, read: Mapping[str, Sequence[Picture]], dropped: Drop
                 dropped.add("a copy of another one of its class", f"{one.source}/{one.record}")
             else:
                 kept[one.media.sha256] = one
-        if len(kept) >= FEWEST_PICTURES:
+        if len(kept) >= MIN_PICTURES:
             concepts.append(Concept(label, tuple(kept.values())))
         else:
-            dropped.add(f"fewer than {FEWEST_PICTURES} different pictures", f"{where}/{label}")
+            dropped.add(f"fewer than {MIN_PICTURES} different pictures", f"{where}/{label}")
     return tuple(concepts)

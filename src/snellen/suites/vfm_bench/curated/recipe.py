@@ -43,7 +43,7 @@ from snellen.suites.vfm_bench.curated.pictures import (
 from snellen.suites.vfm_bench.items import SUITE, TASK
 from snellen.suites.vfm_bench.transforms import with_mean_regions
 
-MOST_PICTURES, MOST_CLASSES = 60, 20
+MAX_PICTURES, MAX_CLASSES = 60, 20
 """Pictures drawn of a class, all of them asked about (the paper: more than 30,000 of 512 concepts), and classes of a
 task (Table 7: 13.4 at most, on average; with five demos each, twenty make a prompt of 101 pictures)."""
 CANDIDATES, SELECT, ITEMS, VOTES, REVIEW = "candidates", "select", "items", "votes", "review"
@@ -61,16 +61,16 @@ STEPS = (CANDIDATES, SELECT, *WORK, TASK)
 class Curated:
     """The recipe `curated`, with the paper's numbers; where the paper has none, ours.
 
-    `pictures_a_class`, `classes_a_task`: see `MOST_PICTURES`. A candidate is difficult if a share of judges below
+    `pictures_a_class`, `classes_a_task`: see `MAX_PICTURES`. A candidate is difficult if a share of judges below
     `difficulty_below` was right, of at least `fewest_judges` that answered. `encoder` (a name after `encoder:`) looks
     at what is left, `queries_an_industry` is the number of clusters unless `--n` says otherwise, `random_state` the
     seed of k-means. A build by command has the paper's numbers; others are given in Python.
     """
 
-    pictures_a_class: int = MOST_PICTURES
-    classes_a_task: int = MOST_CLASSES
+    pictures_a_class: int = MAX_PICTURES
+    classes_a_task: int = MAX_CLASSES
     difficulty_below: float = difficulty.BELOW
-    fewest_judges: int = difficulty.FEWEST_JUDGES
+    fewest_judges: int = difficulty.MIN_JUDGES
     encoder: str = diversity.ENCODER
     queries_an_industry: int = diversity.AN_INDUSTRY
     random_state: int = diversity.RANDOM_STATE

@@ -57,7 +57,7 @@ FILL = (0.95, 1.3)
 BORDER = 0.03
 """What stays free at the border, as a share of the picture's width."""
 BALL_SCALE = 0.125
-LEAST_VISIBLE: Mapping[str, float] = {"primary": 0.25, "secondary": 0.4}
+MIN_VISIBLE: Mapping[str, float] = {"primary": 0.25, "secondary": 0.4}
 """Shares. Under a large part seen from above not more of the primary solid can be seen."""
 END_ON = 0.86
 """Cosine between the line of sight and the axis of the joint above which the shape of the part cannot be made out."""
@@ -180,7 +180,7 @@ def _clear(scene: Scene, camera: Camera) -> bool:
         return False
     small = replace(camera, width_px=max(camera.width_px // 4, 1), height_px=max(camera.height_px // 4, 1))
     seen = truth(replace(scene, solids=scene.solids[:2]), small, detail=1)
-    return all(seen[name].visible_fraction >= least for name, least in LEAST_VISIBLE.items())
+    return all(seen[name].visible_fraction >= least for name, least in MIN_VISIBLE.items())
 
 
 def _resized(scene: Scene, factor: float) -> Scene:

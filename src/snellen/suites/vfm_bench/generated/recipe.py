@@ -24,7 +24,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import shoot_for
-from snellen.stimuli.scenes import COLOURS, MATERIAL_LOOKS, MATERIALS, Composite, Shot
+from snellen.stimuli.scenes import COLOURS, MATERIAL_VARIANTS, MATERIALS, Composite, Shot
 from snellen.stimuli.scenes import Look as Surface
 from snellen.stimuli.scenes.composites import joints
 from snellen.stimuli.scenes.model import COLOURED, Material
@@ -48,9 +48,9 @@ from snellen.suites.vfm_bench.transforms import with_mean_regions
 CHECKUP_N, QUICK_N, FULL_N = 12, 4, 4200
 """Items; the paper has 4,200 (section 3.2)."""
 SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
-FEWEST_WAYS, MOST_WAYS = 2, 10
+MIN_WAYS, MAX_WAYS = 2, 10
 PICTURES_A_CLASS = SHOTS + 1
-MOST_PICTURES = 400
+MAX_PICTURES = 400
 """Of a pool, unless more are asked about."""
 SECONDS_A_PICTURE, BYTES_A_PICTURE = 1.2, 75_000
 """CPU time and disk of one picture, for plans."""
@@ -93,12 +93,12 @@ def count_of(options: BuildOptions) -> int:
 
 def most_ways(n: int) -> int:
     """The most classes an episode has in a set of `n` items: fewer in sets too small to spread them."""
-    return min(MOST_WAYS, max(4, n + 1))
+    return min(MAX_WAYS, max(4, n + 1))
 
 
 def pool_size(n: int) -> int:
     """How many pictures a set of `n` items takes: at least six a class, some more than are asked about."""
-    return max(PICTURES_A_CLASS * most_ways(n), min(3 * n, MOST_PICTURES), n + n // 4)
+    return max(PICTURES_A_CLASS * most_ways(n), min(3 * n, MAX_PICTURES), n + n // 4)
 
 
 def design(options: BuildOptions) -> Design:
@@ -133,7 +133,7 @@ def draw_pool(count: int, seed: int) -> tuple[block_pictures.Draft, ...]:
     drafts = []
     for joint, (stuff, size), kind, (arrangement, beat), (light, tint), (tilt, height), floor in dimensions:
         first, anchor, second, pivot = joint
-        part = _any([look for look in MATERIAL_LOOKS if stuff in (look.colour, look.kind)], rng)
+        part = _any([look for look in MATERIAL_VARIANTS if stuff in (look.colour, look.kind)], rng)
         body = _body(kind, part, rng)
         block = Composite(
             Surface(first, body.kind, body.colour), anchor, Surface(second, part.kind, part.colour), pivot
@@ -146,7 +146,7 @@ def draw_pool(count: int, seed: int) -> tuple[block_pictures.Draft, ...]:
 def _body(kind: str, part: Material, rng: np.random.Generator) -> Material:
     """A material for the larger solid that the part stands out from: never glass on glass, nor one colour on itself."""
     kinds = (kind,) if (kind != part.kind or kind in COLOURED) else COLOURED
-    return _any([look for look in MATERIAL_LOOKS if look.kind in kinds and look.colour != (part.colour or "")], rng)
+    return _any([look for look in MATERIAL_VARIANTS if look.kind in kinds and look.colour != (part.colour or "")], rng)
 
 
 def _any(values: Sequence[T], rng: np.random.Generator) -> T:
@@ -171,7 +171,7 @@ def draw_asks(n: int, looks: Sequence[Mapping[str, str]], seed: int) -> tuple[As
 
 def _ways(turn: int, n: int, seed: int) -> Sequence[int]:
     """Every number of ways once, in an order drawn anew for every turn."""
-    few, most = FEWEST_WAYS, most_ways(n)
+    few, most = MIN_WAYS, most_ways(n)
     return [few + int(k) for k in stream(SUITE, VERSION, seed, "ways", turn).permutation(most - few + 1)]
 
 

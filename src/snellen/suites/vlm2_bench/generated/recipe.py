@@ -45,7 +45,7 @@ FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-g
 """Pairs or questions of the paper; `oc-vid` as many as `pc-vid` has."""
 CHECKUP_N, QUICK_N = 12, 4
 SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
-ITEMS_A_CLIP_PAIR, MOST_CLIP_PAIRS = 20, 3
+ITEMS_A_CLIP_PAIR, MAX_CLIP_PAIRS = 20, 3
 SECONDS_A_PICTURE, SECONDS_A_FRAME, BYTES_A_PICTURE = 0.9, 0.25, 115_000
 """CPU time and disk, for plans (`docs/benchmarks.md`)."""
 THING = "object"
@@ -99,7 +99,7 @@ def design(options: BuildOptions) -> Design:
     five = -(-counts["oc-grp"] // len(PATTERNS_GRP))
     tested = max(nine, five)
     families = _families(tested + -(-tested // 2) if tested else 0, seed)
-    wanted = min(MOST_CLIP_PAIRS, -(-counts["oc-vid"] // ITEMS_A_CLIP_PAIR))
+    wanted = min(MAX_CLIP_PAIRS, -(-counts["oc-vid"] // ITEMS_A_CLIP_PAIR))
     if options.full:
         wanted = -(-counts["oc-vid"] // clips.VIDEOS_A_PAIR)
     pairs = tuple(clips.draw_pair(seed, place) for place in range(wanted))

@@ -15,7 +15,7 @@ import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.stimuli.scenes import (
-    MATERIAL_LOOKS,
+    MATERIAL_VARIANTS,
     SHAPES,
     AreaLight,
     Camera,
@@ -58,7 +58,7 @@ LIGHTS: Mapping[str, float] = {"bright": 1.0, "dim": 0.4}
 """Factor on every light and on the dome."""
 FARTHER = 2.5
 """Factor on distance and size of the panels: cameras stand farther off than before a single object."""
-LEAST_VISIBLE = 0.4
+MIN_VISIBLE = 0.4
 _TRIES = 60
 
 
@@ -245,7 +245,7 @@ def _things(count: int, rng: np.random.Generator) -> tuple[Thing, ...]:
 
 
 def _random_look(rng: np.random.Generator) -> Look:
-    stuff = MATERIAL_LOOKS[int(rng.integers(len(MATERIAL_LOOKS)))]
+    stuff = MATERIAL_VARIANTS[int(rng.integers(len(MATERIAL_VARIANTS)))]
     return Look(SHAPES[int(rng.integers(len(SHAPES)))], stuff.kind, stuff.colour)
 
 
@@ -268,7 +268,7 @@ def _places(count: int, rng: np.random.Generator) -> list[tuple[float, float]]:
 def _new_looks(room: Room, old: Look, fits: Callable[[Look, Look], bool]) -> list[Look]:
     """The looks that nothing in the room has yet and that may follow the old one."""
     taken = {thing.look for thing in room.things}
-    held = [Look(shape, stuff.kind, stuff.colour) for shape in SHAPES for stuff in MATERIAL_LOOKS]
+    held = [Look(shape, stuff.kind, stuff.colour) for shape in SHAPES for stuff in MATERIAL_VARIANTS]
     return [look for look in held if look not in taken and fits(old, look)]
 
 
@@ -283,7 +283,7 @@ def _altered(old: Look, new: Look) -> bool:
 
 
 def view_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) -> Camera:
-    """One camera for both pictures, that sees at least `LEAST_VISIBLE` of every thing in either."""
+    """One camera for both pictures, that sees at least `MIN_VISIBLE` of every thing in either."""
     scenes = change.before.scene(), change.after.scene()
     fuller = max(scenes, key=lambda scene: len(scene.solids))
     other = scenes[0] if fuller is scenes[1] else scenes[1]
@@ -291,7 +291,7 @@ def view_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) 
         camera = clear_camera(
             fuller,
             rng,
-            least_visible=LEAST_VISIBLE,
+            least_visible=MIN_VISIBLE,
             elevation_deg=(35.0, 60.0),
             fill=(0.85, 0.95),
             width_px=size_px[0],
@@ -299,6 +299,6 @@ def view_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) 
         )
         small = dataclasses.replace(camera, width_px=size_px[0] // 4, height_px=size_px[1] // 4)
         seen = truth(other, small, detail=1)
-        if all(solid.visible_fraction >= LEAST_VISIBLE for solid in seen.solids):
+        if all(solid.visible_fraction >= MIN_VISIBLE for solid in seen.solids):
             return camera
     raise SnellenError(f"no camera sees all things of the room: {change.before.caption()}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FAMILIES = {"gc": "general cues", "oc": "objects", "pc": "people"}
-MOST_ARMS, MOST_SUBJECTS = 8, 6
+MAX_ARMS, MAX_SUBJECTS = 8, 6
 PAIR_CHANCE = 0.25
 Bar: TypeAlias = tuple[Arm, str, str, Paired]
 """Plain arm, method, task, and the difference the method makes."""
@@ -44,7 +44,7 @@ def by_cue(lines: Sequence[CueLine], cues: Sequence[str]) -> Figure:
 
     tasks = list(dict.fromkeys(task for task, _, _ in lines))
     arms = examined(list(dict.fromkeys(arm for _, arm, _ in lines)))
-    arms = ([arm for arm in arms if arm[1] == "vanilla"] or arms)[:MOST_ARMS]
+    arms = ([arm for arm in arms if arm[1] == "vanilla"] or arms)[:MAX_ARMS]
     figure = Figure(figsize=(4.6 * len(tasks), 3.7), layout="constrained")
     panels = np.atleast_1d(figure.subplots(1, len(tasks), sharey=True, squeeze=False)).ravel()
     for axes, task in zip(panels, tasks, strict=True):
@@ -70,7 +70,7 @@ def gains(bars: Sequence[Bar]) -> Figure:
     """Points won or lost by each method with 95 % interval: a row a subject, a column a family of tasks (Figure 5)."""
     from matplotlib.figure import Figure
 
-    arms = list(dict.fromkeys(arm for arm, *_ in bars))[:MOST_SUBJECTS]
+    arms = list(dict.fromkeys(arm for arm, *_ in bars))[:MAX_SUBJECTS]
     bars = [bar for bar in bars if bar[0] in arms]
     families = [name for name in FAMILIES if any(task.startswith(name) for _, _, task, _ in bars)]
     methods = list(dict.fromkeys(method for _, method, _, _ in bars))

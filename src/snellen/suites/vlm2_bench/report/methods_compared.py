@@ -23,7 +23,7 @@ from snellen.suites.vlm2_bench.report.run_view import Arm, Units, arm_cards, cli
 PLAIN = {"method": "vanilla", "visual_prompt": "none"}
 """The axes that Figure 5 moves, at what it compares with."""
 Turn: TypeAlias = Literal["wrong to right", "right to wrong"]
-MOST_CASES = 3
+MAX_CASES = 3
 """Units shown a direction, subject and method."""
 LONG = 20
 """More lines than these are a detail."""
@@ -188,7 +188,7 @@ def cases(run: Run, found: Sequence[Change]) -> Iterator[ReportSection]:
     if not lines:
         return
     note = (
-        f"At most {MOST_CASES} units a direction, subject and method, drawn at random: the question without its rules, "
+        f"At most {MAX_CASES} units a direction, subject and method, drawn at random: the question without its rules, "
         "the right answer, and what was replied plainly and with the method (the first repeat; the middle of long "
         "replies is left out). Both statements of a pair are shown, for they count only together. Pictures are named "
         "by the beginning of their files' names in the item set. Three cases show how errors look, not how frequent "
@@ -211,12 +211,12 @@ def _unit_of(item: Item) -> str:
 
 
 def _drawn(found: Sequence[Change]) -> Iterator[tuple[Change, Turn, str]]:
-    """Up to `MOST_CASES` turned units of each subject, method and direction, over all tasks."""
+    """Up to `MAX_CASES` turned units of each subject, method and direction, over all tasks."""
     pools: dict[tuple[str, ...], list[tuple[Change, Turn, str]]] = {}
     for change in found:
         for turn, units in change.turned.items():
             pool = pools.setdefault((*change.changed, turn), [])
             pool += [(change, turn, unit) for unit in sorted(units)]
     for place, pool in pools.items():
-        order = stream("vlm2-bench", "cases", *place).permutation(len(pool))[:MOST_CASES]
+        order = stream("vlm2-bench", "cases", *place).permutation(len(pool))[:MAX_CASES]
         yield from (pool[int(n)] for n in sorted(order))

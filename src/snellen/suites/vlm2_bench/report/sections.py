@@ -46,7 +46,7 @@ from snellen.suites.vlm2_bench.report.run_view import (
 
 IMAGE_TASKS = 8
 """Of `COLUMNS`, those before the column of open questions (VID)."""
-FEWEST_PAIRS = 5
+MIN_PAIRS = 5
 """With fewer pairs of a cue than these, no cue is called the hardest."""
 CUES = tuple(dict.fromkeys(CUE_OF.values()))
 
@@ -195,7 +195,7 @@ def cues(run: Run) -> Iterator[ReportSection]:
     note = (
         "Percent of pairs right by the kind of edit, with 95 % interval and the number of pairs; chance is 25. A cue "
         "is called the hardest only where it lies below every other one by a difference whose 95 % interval leaves out "
-        f"0, and every cue has at least {FEWEST_PAIRS} pairs. The paper finds swap hardest in Mat and add/remove in "
+        f"0, and every cue has at least {MIN_PAIRS} pairs. The paper finds swap hardest in Mat and add/remove in "
         "Trk. Questions whose kind of edit is not known (most of the released ones) are left out."
     )
     frame = pd.DataFrame(lines, columns=["task", "subject", "condition", *CUES, "hardest"])
@@ -212,7 +212,7 @@ def hardest(levels: Mapping[str, Any]) -> str:
 
     Two of two right against none of two would else count as clear.
     """
-    if len(levels) < 2 or min(row.n for row in levels.values()) < FEWEST_PAIRS:
+    if len(levels) < 2 or min(row.n for row in levels.values()) < MIN_PAIRS:
         return DASH
     lowest = min(levels, key=lambda name: float(levels[name].value))
     clear = all(apart(row, levels[lowest])[1] > 0 for name, row in levels.items() if name != lowest)

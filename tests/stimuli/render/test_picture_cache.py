@@ -10,7 +10,7 @@ from PIL import Image
 from snellen.compute import Progress
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, shoot, shooting
+from snellen.stimuli.render import RenderSettings, picture_cache, shoot
 from snellen.stimuli.render.engine import Engine
 from snellen.stimuli.render.toy import toy_picture
 from snellen.stimuli.scenes import Shot, composite, composite_scene, random_camera, to_json
@@ -49,13 +49,13 @@ def test_only_missing_pictures_are_drawn(tmp_path: Path, monkeypatch: pytest.Mon
     paths = shoot(shots(), TOY, tmp_path)
     paths[2].unlink()
     drawn: list[Path] = []
-    draw = shooting._draw
+    draw = picture_cache._draw
 
-    def watched(job: shooting._Job) -> None:
+    def watched(job: picture_cache._Job) -> None:
         drawn.extend(path for *_, path in job.views)
         draw(job)
 
-    monkeypatch.setattr(shooting, "_draw", watched)
+    monkeypatch.setattr(picture_cache, "_draw", watched)
     with Progress("x", shown=False) as progress:
         assert shoot(shots(), TOY, tmp_path, progress=progress) == paths
     assert drawn == [paths[2]]
@@ -76,7 +76,7 @@ def test_the_name_moves_with_everything_that_moves_a_pixel() -> None:
     engine = Engine("mitsuba", "scalar_rgb", None, (("mitsuba", "1"),))
 
     def name(shot: Shot = shot, settings: RenderSettings = settings, engine: Engine = engine) -> str:
-        return shooting._name(shot, to_json(shot.scene), settings, engine)
+        return picture_cache._name(shot, to_json(shot.scene), settings, engine)
 
     others = [
         name(dataclasses.replace(shot, seed=1)),
