@@ -22,24 +22,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, renderer_info, shoot
-from snellen.stimuli.render.appearances import developed
+from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
+from snellen.stimuli.render.appearances import develop
 from snellen.stimuli.render.engine import find_engine, threads_per_worker
 from snellen.stimuli.render.mitsuba_pictures import Studio
 from snellen.stimuli.render.picture_cache import store
-from snellen.stimuli.scenes import Camera, Composite, Look, Scene, Shot, composite, composite_scene, random_camera
+from snellen.stimuli.scenes import (
+    Appearance,
+    Camera,
+    Composite,
+    RenderSpec,
+    Scene,
+    composite,
+    composite_scene,
+    random_camera,
+)
 
 OBJECTS = {
-    "rubber cube, metal cone": Composite(Look("cube", "rubber", "red"), "face", Look("cone", "metal", "blue"), "base"),
+    "rubber cube, metal cone": Composite(
+        Appearance("cube", "rubber", "red"), "face", Appearance("cone", "metal", "blue"), "base"
+    ),
     "wood frustum, metal ball": Composite(
-        Look("frustum", "wood"), "small base", Look("sphere", "metal", "green"), "surface"
+        Appearance("frustum", "wood"), "small base", Appearance("sphere", "metal", "green"), "surface"
     ),
-    "metal cylinder, wood cube": Composite(Look("cylinder", "metal", "red"), "side", Look("cube", "wood"), "face"),
+    "metal cylinder, wood cube": Composite(
+        Appearance("cylinder", "metal", "red"), "side", Appearance("cube", "wood"), "face"
+    ),
     "rubber cylinder, glass cone": Composite(
-        Look("cylinder", "rubber", "purple"), "base", Look("cone", "glass"), "base"
+        Appearance("cylinder", "rubber", "purple"), "base", Appearance("cone", "glass"), "base"
     ),
-    "glass ball, wood cylinder": Composite(Look("sphere", "glass"), "surface", Look("cylinder", "wood"), "base"),
-    "glass cube, glass ball": Composite(Look("cube", "glass"), "edge", Look("sphere", "glass"), "surface"),
+    "glass ball, wood cylinder": Composite(
+        Appearance("sphere", "glass"), "surface", Appearance("cylinder", "wood"), "base"
+    ),
+    "glass cube, glass ball": Composite(Appearance("cube", "glass"), "edge", Appearance("sphere", "glass"), "surface"),
 }
 CHUNK = 64
 """Samples of a reference drawn in one launch."""
@@ -79,7 +94,7 @@ def halves(scene: Scene, camera: Camera, samples: int) -> tuple[NDArray[np.float
 
 
 def _picture(radiance: NDArray[np.floating]) -> NDArray[np.float64]:
-    return developed(radiance).astype(float) / 255
+    return develop(radiance).astype(float) / 255
 
 
 def psnr_db(picture: NDArray[np.float64], reference: tuple[NDArray[np.float64], NDArray[np.float64]]) -> float:
@@ -120,13 +135,13 @@ def workers_table(*, quick: bool) -> list[tuple[int, float, int]]:
     count, size = (4, (120, 90)) if quick else (24, (480, 360))
     rng = stream("bench render", "workers")
     scenes = [composite_scene(composite(int(rng.integers(9504)))) for _ in range(count)]
-    shots = [Shot(s, random_camera(s, rng, width_px=size[0], height_px=size[1])) for s in scenes]
+    specs = [RenderSpec(s, random_camera(s, rng, width_px=size[0], height_px=size[1])) for s in scenes]
     rows = []
     for workers in (1, 2):
         with tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
-            shoot(shots, RenderSettings(), folder, workers=workers)
-            rows.append((workers, time.perf_counter() - start, len(shots)))
+            render_pictures(specs, RenderSettings(), folder, workers=workers)
+            rows.append((workers, time.perf_counter() - start, len(specs)))
     return rows
 
 

@@ -26,7 +26,7 @@ from PIL import Image
 
 from snellen.core.seeds import stream
 from snellen.stimuli.video import Pixels, frames_at, rate_times, write_video
-from snellen.stimuli.video.opening import converted
+from snellen.stimuli.video.opening import convert_frame
 
 SIZE, FPS, ROUNDS = (640, 360), 30, 5
 GOPS = (30, 250)
@@ -49,7 +49,7 @@ def every_frame(path: Path, seconds: int) -> list[bytes]:
     """The plain way: decode all, make a picture of the first frame of each second."""
     with av.open(str(path)) as file:
         frames = [
-            converted(frame, "rgb24").to_ndarray().tobytes()
+            convert_frame(frame, "rgb24").to_ndarray().tobytes()
             for number, frame in enumerate(file.decode(video=0))
             if number % FPS == 0
         ]

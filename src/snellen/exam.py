@@ -61,7 +61,7 @@ RECORDED = (
 )
 
 
-def made_with() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """Versions of what may change answers or numbers."""
     found = {"python": sys.version.split()[0]}
     for name in RECORDED:
@@ -159,7 +159,7 @@ def run(
     made = [make_subject(one, items.items) if isinstance(one, str) else one for one in subjects]
     arms = _arms(made, points, repeats)
     tables = read_inputs(inputs or {}, items)
-    plan = Plan(items, suite, arms, seed, limit, budget, annotations=tables, made_with=made_with())
+    plan = Plan(items, suite, arms, seed, limit, budget, annotations=tables, versions=versions())
     if before is not None:
         before(plan)
     with Progress("asking", unit="calls", shown=show_progress) as progress:

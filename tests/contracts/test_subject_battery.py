@@ -14,7 +14,7 @@ import pytest
 from snellen.core.item import Demo, Item, Media, Option, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
-from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_lessons
+from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.subjects.from_callable import wrap
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
@@ -145,7 +145,7 @@ class LearnsInPlace(Good):
     seen: dict[str, int] = field(default_factory=dict)
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
-        object.__setattr__(self, "card", with_lessons(self.card, examples))
+        object.__setattr__(self, "card", with_examples(self.card, examples))
         return self
 
 

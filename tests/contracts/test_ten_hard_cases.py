@@ -23,7 +23,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.score import Metric
 from snellen.core.sheet import write_sheet
-from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_lessons
+from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.core.suite import Transform, Trial, ViewContext
 from snellen.presentation.controls import PICTURES, control
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify, Sheet
@@ -463,7 +463,7 @@ class ColourProbe(Base):
         for example in examples:
             seen.setdefault(example.answer, []).append(mean_colour(example.view.query[0], media))
         means = {key: np.mean(colours, axis=0) for key, colours in seen.items()}
-        return replace(self, means=means, card=with_lessons(self.card, examples))
+        return replace(self, means=means, card=with_examples(self.card, examples))
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         (view,) = prompt.views
@@ -504,7 +504,7 @@ class ColourThreshold(Base):
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
         apart = [[self._apart(x.view, media) for x in examples if x.answer == key] for key in ("true", "false")]
         return replace(
-            self, limit=float(np.mean([np.mean(gaps) for gaps in apart])), card=with_lessons(self.card, examples)
+            self, limit=float(np.mean([np.mean(gaps) for gaps in apart])), card=with_examples(self.card, examples)
         )
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:

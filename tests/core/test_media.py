@@ -64,7 +64,7 @@ def test_an_index_torn_by_a_kill_is_mended(tmp_path: Path, torn: str) -> None:
         MediaFolder(tmp_path).derive([name], make)
 
     shown("a")
-    with (tmp_path / "made.jsonl").open("a") as index:
+    with (tmp_path / "derived.jsonl").open("a") as index:
         index.write("\n" + torn)
     for name in ("b", "a", "b"):
         shown(name)

@@ -23,7 +23,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.runfolder import read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
-from snellen.core.suite import Schedule, Suite, SuiteCard, Task, everything
+from snellen.core.suite import Schedule, Suite, SuiteCard, Task, all_trials
 from snellen.presentation.methods import OneByOne
 from snellen.runs.ask import Arm, Plan, ask
 from snellen.runs.score import score
@@ -105,7 +105,7 @@ def suite_of(*axes: Axis, tasks: Sequence[Task] = (), resolve: Any = lambda cond
 
 
 def arm(
-    subject: Subject, suite: Suite, condition: str = "vanilla", repeat: int = 0, schedule: Schedule = everything
+    subject: Subject, suite: Suite, condition: str = "vanilla", repeat: int = 0, schedule: Schedule = all_trials
 ) -> Arm:
     (point,) = parse_conditions(suite.axes, condition)
     return Arm(subject, point, repeat, schedule)

@@ -40,7 +40,7 @@ def made(tmp_path: Path) -> ItemSet:
     )
     box = Item("c", "toy", "find", "Where?", (clip,), (1.5, 2, 3, 4), "box", "s2", "g2", "c2")
     no_media = Item("d", "toy", "find", "Why?", (), "so", "text", "s3", "g3", "c3", split="calibration")
-    notes = {"source": "generated", "recipe": {"seed": 0}, "made_with": {"x": 1}, "notes": ["n"]}
+    notes = {"source": "generated", "recipe": {"seed": 0}, "provenance": {"x": 1}, "notes": ["n"]}
     return write_itemset(tmp_path / "set", [two, one, no_media, box], **notes)  # type: ignore[arg-type]
 
 

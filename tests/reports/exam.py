@@ -227,7 +227,7 @@ def write_items(
     if group:
         items = [replace(item, group_id=item.cluster_id) for item in items]
     made = {"renderer": "PIL"}
-    return write_itemset(root, items, source="generated", recipe={"seed": seed, "n": n}, made_with=made)
+    return write_itemset(root, items, source="generated", recipe={"seed": seed, "n": n}, provenance=made)
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ def write_run(
     """Ask and score a run under vanilla and other conditions, about some tasks."""
     asked = suite if tasks is None else replace(suite, tasks={name: suite.tasks[name] for name in tasks})
     arms = [Arm(subject, condition) for subject in who for condition in (Condition(suite.axes), *conditions)]
-    responses = ask(root, Plan(items, asked, arms, made_with={"snellen": "0.1.0"}))
+    responses = ask(root, Plan(items, asked, arms, versions={"snellen": "0.1.0"}))
     for protocol in protocols:
         write_scores(root, score(responses, items, suite, protocol), protocol)
     return root

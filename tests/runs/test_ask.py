@@ -303,7 +303,7 @@ def test_an_error_without_words_has_a_name(tmp_path: Path, built: ItemSet) -> No
     (first, *_) = ask(tmp_path / "run", Plan(built, suite, [arm(says("own:mute", speechless), suite)]))
     assert (first.status, first.reason) == ("failed", "CallFailed")
     (row, *_) = score([first], built, suite).to_dict("records")
-    assert (row["outcome"], math.isnan(row["value"]), row["said"]) == ("failed", True, "null")
+    assert (row["outcome"], math.isnan(row["value"]), row["prediction"]) == ("failed", True, "null")
 
 
 def test_an_unknown_protocol_is_answered_with_the_nearest(tmp_path: Path, built: ItemSet) -> None:

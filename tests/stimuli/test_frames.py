@@ -108,16 +108,16 @@ def test_pictures_stay_and_every_video_is_taken(items: list[Item], media: MediaF
 
 def test_a_video_is_decoded_once_and_then_never(items: list[Item], media: MediaFolder, decodings: list[int]) -> None:
     (clip,) = items[0].query
-    first = Frames("8").of(clip, media)
+    first = Frames("8").extract(clip, media)
     assert decodings == [8]
-    assert Frames("8").of(clip, media) == first
-    assert Frames("8").of(clip, MediaFolder(media.root)) == first, "another life, the same folder"
+    assert Frames("8").extract(clip, media) == first
+    assert Frames("8").extract(clip, MediaFolder(media.root)) == first, "another life, the same folder"
     assert decodings == [8]
-    lines = (media.root / "made.jsonl").read_text().splitlines()
-    (media.root / "made.jsonl").write_text("\n".join(lines[:4]))
-    assert Frames("8").of(clip, MediaFolder(media.root)) == first, "what a kill left undone is made again"
+    lines = (media.root / "derived.jsonl").read_text().splitlines()
+    (media.root / "derived.jsonl").write_text("\n".join(lines[:4]))
+    assert Frames("8").extract(clip, MediaFolder(media.root)) == first, "what a kill left undone is made again"
     assert decodings == [8, 8]
-    Frames("16").of(clip, media)
+    Frames("16").extract(clip, media)
     assert decodings == [8, 8, 16]
 
 
@@ -133,7 +133,7 @@ def test_an_altered_video_is_not_looked_at(items: list[Item], media: MediaFolder
     (other,) = items[2].query
     (media.root / clip.path).write_bytes((media.root / other.path).read_bytes())
     with pytest.raises(SnellenError, match="altered"):
-        Frames("8").of(clip, MediaFolder(media.root))
+        Frames("8").extract(clip, MediaFolder(media.root))
 
 
 @pytest.mark.parametrize("how", ["native", "0", "-8", "8.5", "0fps", "fps", "1 fps", "", "1٣"])
@@ -177,7 +177,7 @@ def test_frames_give_way_to_as_many_of_another_video(how: str, items: list[Item]
             "the video drawn is the same either way"
         )
         count = len(Frames(how).times(one.query[0].seconds))
-        assert after.query == Frames(str(count)).of(native, media)
+        assert after.query == Frames(str(count)).extract(native, media)
         got = levels(after.query, media)
         assert got == sorted(got), "in the order of time"
 
@@ -191,7 +191,7 @@ def test_two_videos_of_one_item_get_their_own_frames(items: list[Item], media: M
     """Where only one other video is there, both give way to all of its frames."""
     both = item("both", [*items[0].query, *items[2].query], "", "description", stimulus_id="both")
     after = shuffled([both, items[4]], both, media, Frames("4"))
-    other = Frames("4").of(items[4].query[0], media)
+    other = Frames("4").extract(items[4].query[0], media)
     assert after.query == (*other, *other)
 
 

@@ -22,12 +22,12 @@ from snellen.core.errors import SnellenError
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.stimuli.video import (
-    Joined,
+    JoinedVideo,
     Pixels,
     add_video,
     frame_at_share,
     frames_at,
-    joined,
+    join_clips,
     rate_times,
     reading,
     uniform_times,
@@ -154,13 +154,13 @@ def everything(raw: bytes) -> list[tuple[float, bytes]]:
 def test_frames_are_those_of_decoding_everything(name: str, clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     oracle = everything(clip)
     fell_back: list[str] = []
-    plain = reading._all_decoded
+    plain = reading._decode_all
 
     def watched(*told: Any) -> Any:
         fell_back.append(name)
         return plain(*told)
 
-    monkeypatch.setattr(reading, "_all_decoded", watched)
+    monkeypatch.setattr(reading, "_decode_all", watched)
     starts, end = [start for start, _ in oracle], 1.1 * oracle[-1][0]
     rng = stream("tests.video", name)
     wanted = {
@@ -469,16 +469,16 @@ def numbers(path: Path, fps: int) -> list[int]:
 
 def test_clips_are_joined_in_equal_parts(walks: tuple[Path, Path], tmp_path: Path) -> None:
     p, q = walks
-    told = joined([p, q, p], tmp_path / "pqp.mp4")
-    assert told == Joined(3, 2.0, 10, SIZE, tuple(f"part {n}: cut from 3 to 2 s" for n in (1, 3)))
+    told = join_clips([p, q, p], tmp_path / "pqp.mp4")
+    assert told == JoinedVideo(3, 2.0, 10, SIZE, tuple(f"part {n}: cut from 3 to 2 s" for n in (1, 3)))
     assert told.boundaries == (2.0, 4.0)
     assert numbers(tmp_path / "pqp.mp4", 10) == [*range(20), *range(100, 120), *range(20)]
-    again = joined([q, q], tmp_path / "qq.mp4")
+    again = join_clips([q, q], tmp_path / "qq.mp4")
     assert (again.changed, again.boundaries) == ((), (2.0,))
 
 
 def test_frames_and_files_are_joined(walks: tuple[Path, Path], tmp_path: Path) -> None:
-    told = joined([stills(12, first=50), walks[0]], tmp_path / "mixed.mp4", fps=10)
+    told = join_clips([stills(12, first=50), walks[0]], tmp_path / "mixed.mp4", fps=10)
     assert told.part_seconds == 1.2
     assert numbers(tmp_path / "mixed.mp4", 10) == [*range(50, 62), *range(12)]
 
@@ -488,9 +488,9 @@ def test_other_rates_are_taken_in_time_when_told(walks: tuple[Path, Path], tmp_p
     (tmp_path / "uneven.mp4").write_bytes(CLIPS["uneven"].make())
     for other in ("fast.mp4", "uneven.mp4"):
         with pytest.raises(SnellenError, match=r"frames a second \(10, .*\); say fps="):
-            joined([walks[0], tmp_path / other], tmp_path / "out.mp4")
+            join_clips([walks[0], tmp_path / other], tmp_path / "out.mp4")
     assert not (tmp_path / "out.mp4").exists()
-    told = joined([walks[0], tmp_path / "fast.mp4"], tmp_path / "out.mp4", fps=15)
+    told = join_clips([walks[0], tmp_path / "fast.mp4"], tmp_path / "out.mp4", fps=15)
     assert told.changed == (
         "part 1: cut from 3 to 2 s",
         "part 1: from 10 to 15 frames a second",
@@ -498,15 +498,15 @@ def test_other_rates_are_taken_in_time_when_told(walks: tuple[Path, Path], tmp_p
     )
     slow, quick = [n * 10 // 15 for n in range(30)], [200 + 2 * n for n in range(30)]
     assert numbers(tmp_path / "out.mp4", 15) == [*slow, *quick]
-    uneven = joined([tmp_path / "uneven.mp4"], tmp_path / "even.mp4", fps=5)
+    uneven = join_clips([tmp_path / "uneven.mp4"], tmp_path / "even.mp4", fps=5)
     assert uneven.changed[-1] == "part 1: from an uneven number of to 5 frames a second"
 
 
 def test_other_sizes_are_fitted_on_black_when_told(walks: tuple[Path, Path], tmp_path: Path) -> None:
     write_video([np.full((64, 64, 3), 255, np.uint8)] * 20, tmp_path / "square.mp4", fps=10)
     with pytest.raises(SnellenError, match=r"differ in size \(\(64, 48\), \(64, 64\)\); say size="):
-        joined([walks[0], tmp_path / "square.mp4"], tmp_path / "out.mp4")
-    told = joined([walks[0], tmp_path / "square.mp4"], tmp_path / "out.mp4", size=(128, 48))
+        join_clips([walks[0], tmp_path / "square.mp4"], tmp_path / "out.mp4")
+    told = join_clips([walks[0], tmp_path / "square.mp4"], tmp_path / "out.mp4", size=(128, 48))
     assert told.changed[1:] == (
         "part 1: from 64 x 48 to 128 x 48 px, on black",
         "part 2: from 64 x 64 to 128 x 48 px, on black",
@@ -525,12 +525,12 @@ def test_what_cannot_be_joined(walks: tuple[Path, Path], tmp_path: Path) -> None
         ([tmp_path / "none.mp4"], "not a readable video"),
     ):
         with pytest.raises(SnellenError, match=told):
-            joined(parts, tmp_path / "out.mp4")
+            join_clips(parts, tmp_path / "out.mp4")
     with pytest.raises(SnellenError, match="part 2 has no frames"):
-        joined([walks[0], []], tmp_path / "out.mp4", fps=10)
+        join_clips([walks[0], []], tmp_path / "out.mp4", fps=10)
     write_video(stills(3), tmp_path / "short.mp4", fps=10)
     with pytest.raises(SnellenError, match="less than one frame"):
-        joined([tmp_path / "short.mp4"], tmp_path / "out.mp4", fps=1)
+        join_clips([tmp_path / "short.mp4"], tmp_path / "out.mp4", fps=1)
 
 
 def test_the_middle_frame_is_on_screen_at_half_the_length(tmp_path: Path) -> None:

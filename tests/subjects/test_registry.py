@@ -20,7 +20,7 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Mapping[str, str]]]
         asked.append((name, settings))
         return says(f"chat:{name}", "yes")
 
-    monkeypatch.setitem(SUBJECTS._held, "chat", make)
+    monkeypatch.setitem(SUBJECTS._loaded, "chat", make)
     return asked
 
 

@@ -139,7 +139,7 @@ def is_unable(part: pd.DataFrame) -> bool:
     if (heard["outcome"] == "no_answer").mean() >= 0.5:
         return True
     answered = heard[heard["outcome"] == "answered"]
-    return len(answered) >= 10 and answered["said"].nunique() == 1 and answered["truth"].nunique() > 1
+    return len(answered) >= 10 and answered["prediction"].nunique() == 1 and answered["truth"].nunique() > 1
 
 
 def _ceiling(suite: Suite, keys: Mapping[str, str], factor: str, level: str) -> float:

@@ -56,18 +56,18 @@ def read_annotations(path: Path, items: ItemSet) -> Annotations:
     Raises SnellenError where it is about another set, altered, or names unknown items.
     """
     table = files.read_table(path)
-    told = json.loads((table.schema.metadata or {}).get(b"snellen", b"{}"))
-    if table.column_names != ["item_id", "row"] or set(told) != {"name", "author", "about", "hash"}:
+    metadata = json.loads((table.schema.metadata or {}).get(b"snellen", b"{}"))
+    if table.column_names != ["item_id", "row"] or set(metadata) != {"name", "author", "about", "hash"}:
         raise SnellenError(f"{path}: not an annotation table; make it with a run or import a CSV")
     try:
         rows = {row["item_id"]: json.loads(row["row"]) for row in table.to_pylist()}
     except (ValueError, TypeError) as error:
         raise SnellenError(f"{path}: a row that should hold JSON does not ({error}); make it again") from error
-    held = Annotations(told["name"], told["author"], told["about"], rows)
-    if held.hash != told["hash"]:
+    annotations = Annotations(metadata["name"], metadata["author"], metadata["about"], rows)
+    if annotations.hash != metadata["hash"]:
         raise SnellenError(f"{path}: altered after it was written; make it again")
-    _check(path, held, items)
-    return held
+    _check(path, annotations, items)
+    return annotations
 
 
 def read_review(path: Path, name: str, items: ItemSet) -> Annotations:
@@ -85,13 +85,13 @@ def read_review(path: Path, name: str, items: ItemSet) -> Annotations:
             raise SnellenError(f"{path} line {number}: item {line['item_id']!r} is decided twice; keep one line")
         rows[line["item_id"]] = {column: line[column] for column in REVIEW_COLUMNS[1:]}
     authors = sorted({row["author"] for row in rows.values()})
-    held = Annotations(name, ", ".join(authors), items.card.content_hash, rows)
-    _check(path, held, items)
-    return held
+    annotations = Annotations(name, ", ".join(authors), items.card.content_hash, rows)
+    _check(path, annotations, items)
+    return annotations
 
 
-def _check(path: Path, held: Annotations, items: ItemSet) -> None:
-    if held.about != items.card.content_hash:
+def _check(path: Path, annotations: Annotations, items: ItemSet) -> None:
+    if annotations.about != items.card.content_hash:
         raise SnellenError(f"{path}: annotates another item set than {items.root}; make it again for this one")
-    if unknown := next((key for key in held.rows if key not in items.by_id), None):
+    if unknown := next((key for key in annotations.rows if key not in items.by_id), None):
         raise SnellenError(f"{path}: item {unknown!r} is not in {items.root}")

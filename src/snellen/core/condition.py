@@ -13,18 +13,18 @@ from snellen.core.errors import SnellenError
 Value: TypeAlias = int | str
 
 
-def near(word: str, known: Iterable[str]) -> str:
+def near(word: str, words: Iterable[str]) -> str:
     """The end of an error message: the nearest known word, or all of them."""
-    known = list(known)
-    close = difflib.get_close_matches(word, known, 1)
-    return f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}"
+    words = list(words)
+    close = difflib.get_close_matches(word, words, 1)
+    return f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(words)}"
 
 
-def refuse_unknown(given: Iterable[str], known: Iterable[str], where: str) -> None:
-    """Raise SnellenError for the first word that is not known: `where`, the word, and the nearest one there is."""
-    known = list(known)
-    if unknown := next((word for word in given if word not in known), None):
-        raise SnellenError(f"{where} {unknown!r}; {near(unknown, known)}")
+def refuse_unknown(words: Iterable[str], known_words: Iterable[str], label: str) -> None:
+    """Raise SnellenError for the first word that is not known: `label`, the word, and the nearest one there is."""
+    known_words = list(known_words)
+    if unknown := next((word for word in words if word not in known_words), None):
+        raise SnellenError(f"{label} {unknown!r}; {near(unknown, known_words)}")
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Axis:
         for value in self.values:
             if str(value) == written:
                 return value
-        known = [str(value) for value in self.values]
-        raise SnellenError(f"axis {self.name!r} has no value {written!r}; {near(written, known)}")
+        written_values = [str(value) for value in self.values]
+        raise SnellenError(f"axis {self.name!r} has no value {written!r}; {near(written, written_values)}")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def parse_conditions(axes: Sequence[Axis], text: str) -> tuple[Condition, ...]:
     Raises SnellenError for an unknown axis or value, an axis given twice, or a term without `=`.
     """
     by_name = {axis.name: axis for axis in axes}
-    wanted: dict[str, tuple[Value, ...]] = {}
+    values_by_axis: dict[str, tuple[Value, ...]] = {}
     terms = [] if text.strip() in ("", "vanilla") else text.split(",")
     for term in terms:
         name, equals, written = (word.strip() for word in term.partition("="))
@@ -90,10 +90,10 @@ def parse_conditions(axes: Sequence[Axis], text: str) -> tuple[Condition, ...]:
             raise SnellenError(
                 f"condition {text!r}: axis {name!r} needs a value; {near('', map(str, by_name[name].values))}"
             )
-        if name in wanted:
+        if name in values_by_axis:
             raise SnellenError(f"condition {text!r}: axis {name!r} is given twice")
-        wanted[name] = tuple(by_name[name].read(word) for word in _expand(written))
-    choices = [[(axis, value) for value in wanted.get(axis.name, (axis.default,))] for axis in axes]
+        values_by_axis[name] = tuple(by_name[name].read(word) for word in _expand(written))
+    choices = [[(axis, value) for value in values_by_axis.get(axis.name, (axis.default,))] for axis in axes]
     return tuple(
         Condition(tuple(axes), tuple((axis.name, value) for axis, value in point if value != axis.default))
         for point in product(*choices)

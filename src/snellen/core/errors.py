@@ -20,9 +20,9 @@ class CallFailed(Exception):
     """A subject could not be reached, or broke off: not an answer, never scored, to be asked again."""
 
 
-def refuse_problems(where: Path, problems: Sequence[str], what: str, mend: str) -> None:
+def refuse_problems(location: Path, problems: Sequence[str], what: str, mend: str) -> None:
     """Raise SnellenError if there are problems: of what, how to mend it, and below it the first of them, one a line."""
     if problems:
         more = len(problems) - MAX_LISTED_PROBLEMS
-        told = [*problems[:MAX_LISTED_PROBLEMS], *([f"… and {more} more"] if more > 0 else [])]
-        raise SnellenError(f"{where}: {len(problems)} of {what}; {mend}:\n" + "\n".join(told))
+        lines = [*problems[:MAX_LISTED_PROBLEMS], *([f"… and {more} more"] if more > 0 else [])]
+        raise SnellenError(f"{location}: {len(problems)} of {what}; {mend}:\n" + "\n".join(lines))

@@ -37,9 +37,9 @@ def write_text(path: Path, text: str) -> None:
 
 def write_table(path: Path, table: pa.Table) -> None:
     """Write a Parquet file (zstd), all of it or nothing."""
-    held = pa.BufferOutputStream()
-    pq.write_table(table, held, compression="zstd")
-    write_bytes(path, held.getvalue().to_pybytes())
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table, buffer, compression="zstd")
+    write_bytes(path, buffer.getvalue().to_pybytes())
 
 
 def read_table(path: Path) -> pa.Table:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 def home() -> Path:
     """`SNELLEN_HOME`, or `snellen` in the user's cache folder. Not created here."""
-    told = os.environ.get("SNELLEN_HOME")
-    if told:
-        return Path(told).expanduser().resolve()
+    folder = os.environ.get("SNELLEN_HOME")
+    if folder:
+        return Path(folder).expanduser().resolve()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "snellen"

@@ -147,9 +147,9 @@ class ReplySpec:
 
     def name(self, key: str) -> str:
         """The first name under which the option is shown. Raises KeyError for an option that is not offered."""
-        for shown, held in self.keys:
-            if held == key:
-                return shown
+        for name, option_key in self.keys:
+            if option_key == key:
+                return name
         raise KeyError(key)
 
     def write(self, answer: Any) -> str:

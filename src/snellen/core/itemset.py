@@ -53,7 +53,7 @@ class ItemSetCard(BaseModel):
     content_hash: str
     items: int
     counts: dict[str, dict[str, int]]
-    made_with: dict[str, Any] = {}
+    provenance: dict[str, Any] = {}
     notes: list[str] = []
 
 
@@ -82,7 +82,7 @@ def write_itemset(
     *,
     source: str,
     recipe: Mapping[str, Any],
-    made_with: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
     notes: Iterable[str] = (),
 ) -> ItemSet:
     """Write items whose media already lie in `root/media`. The card is written last, so that half a set is none.
@@ -107,7 +107,7 @@ def write_itemset(
         content_hash=digest(table.to_pylist()),
         items=len(items),
         counts=counts,
-        made_with=dict(made_with or {}),
+        provenance=dict(provenance or {}),
         notes=list(notes),
     )
     files.write_table(root / "items.parquet", table)
@@ -128,10 +128,10 @@ def refuse_existing(root: Path) -> None:
 
 def prune_media(media: MediaFolder, items: Iterable[Item]) -> None:
     """Take away files of a set's own folder that no item shows: what was kept before the items were chosen."""
-    used = {one.path for item in items for one in item.media()}
+    used = {media_file.path for item in items for media_file in item.media()}
     for path in sorted(media.root.glob("??/*")):
-        ours = re.fullmatch(r"[0-9a-f]{64}", path.stem)  # and not something that lay in the folder already
-        if ours and path.relative_to(media.root).as_posix() not in used:
+        is_media_name = re.fullmatch(r"[0-9a-f]{64}", path.stem)  # and not something that lay in the folder already
+        if is_media_name and path.relative_to(media.root).as_posix() not in used:
             path.unlink()
 
 
@@ -151,15 +151,15 @@ def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> I
             f"{path}: unknown, missing or retyped fields {', '.join(odd)}; the schema stands in docs/data-schema.md"
         )
     rows = table.to_pylist()
-    known: dict[str, Media] = {}
-    items = tuple(_item(row, f"{path} row {number}", known) for number, row in enumerate(rows))
+    media_by_hash: dict[str, Media] = {}
+    items = tuple(_item(row, f"{path} row {number}", media_by_hash) for number, row in enumerate(rows))
     if digest(rows) != card.content_hash:
         raise SnellenError(
             f"{path}: the rows are not those the card was written for (content_hash); build the item set again"
         )
     media = MediaFolder(root / "media")
     if verify:
-        used = ((f"{path} row {n}", one) for n, item in enumerate(items) for one in item.media())
+        used = ((f"{path} row {n}", picture) for n, item in enumerate(items) for picture in item.media())
         media.verify(used, remember=remember)
     return ItemSet(root, card, items, media)
 
@@ -178,18 +178,18 @@ def read_card(root: Path) -> ItemSetCard:
 def _first(error: ValidationError | UnicodeDecodeError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return str(error)
-    told = error.errors()[0]
-    return f"{'.'.join(map(str, told['loc'])) or 'file'}: {told['msg']}"
+    problem = error.errors()[0]
+    return f"{'.'.join(map(str, problem['loc'])) or 'file'}: {problem['msg']}"
 
 
 def _check_written(root: Path, items: tuple[Item, ...]) -> None:
     if not items:
         raise SnellenError(f"{root}: there are no items to write")
-    seen: set[str] = set()
+    item_ids: set[str] = set()
     for item in items:
-        if item.item_id in seen:
+        if item.item_id in item_ids:
             raise SnellenError(f"{root}: item id {item.item_id!r} is used twice; colliding ids belong in group_id")
-        seen.add(item.item_id)
+        item_ids.add(item.item_id)
         if (item.suite, item.version) != (items[0].suite, items[0].version):
             raise SnellenError(f"{root}: item {item.item_id!r} is of another suite or version than the first")
 
@@ -205,28 +205,30 @@ def _cells(item: Item) -> dict[str, Any]:
 
 def _media_cells(cells: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield from cells["query"]
-    for shown in (*cells["options"], *cells["support"]):
-        yield from shown["media"]
+    for pictures_cell in (*cells["options"], *cells["support"]):
+        yield from pictures_cell["media"]
 
 
-def _item(row: Mapping[str, Any], where: str, known: dict[str, Media]) -> Item:
+def _item(row: Mapping[str, Any], location: str, media_by_hash: dict[str, Media]) -> Item:
     try:
         cells = {name: json.loads(value) if name in JSON_FIELDS else value for name, value in row.items()}
     except (ValueError, TypeError) as error:
-        raise SnellenError(f"{where}: a field that holds JSON does not ({error}); build the item set again") from error
+        raise SnellenError(
+            f"{location}: a field that holds JSON does not ({error}); build the item set again"
+        ) from error
     for name, allowed in (("answer_kind", _KINDS), ("split", _SPLITS)):
         if cells[name] not in allowed:
-            raise SnellenError(f"{where}: unknown {name} {cells[name]!r}; there are {', '.join(sorted(allowed))}")
+            raise SnellenError(f"{location}: unknown {name} {cells[name]!r}; there are {', '.join(sorted(allowed))}")
     if missing := next((name for name in SCHEMA.names if name not in JSON_FIELDS and cells[name] is None), None):
-        raise SnellenError(f"{where}: {missing} is empty; build the item set again")
+        raise SnellenError(f"{location}: {missing} is empty; build the item set again")
     if odd := next((name for name in JSON_FIELDS[1:] if not isinstance(cells[name], dict)), None):
-        raise SnellenError(f"{where}: {odd} is not a JSON object; build the item set again")
+        raise SnellenError(f"{location}: {odd} is not a JSON object; build the item set again")
 
-    def media(told: Iterable[Mapping[str, Any]]) -> tuple[Media, ...]:
-        return tuple(known.setdefault(one["sha256"], Media(**one)) for one in told)
+    def media(media_cells: Iterable[Mapping[str, Any]]) -> tuple[Media, ...]:
+        return tuple(media_by_hash.setdefault(cell["sha256"], Media(**cell)) for cell in media_cells)
 
     cells["query"], cells["requires"] = media(row["query"]), tuple(row["requires"])
-    cells["options"] = tuple(Option(one["key"], one["text"], media(one["media"])) for one in row["options"])
+    cells["options"] = tuple(Option(option["key"], option["text"], media(option["media"])) for option in row["options"])
     cells["support"] = tuple(Demo(media(d["media"]), d["answer"], d["shot"], d["caption"]) for d in row["support"])
     cells["answer"] = tuple(cells["answer"]) if isinstance(cells["answer"], list) else cells["answer"]
     return Item(**cells)

@@ -27,7 +27,7 @@ class MediaFolder:
 
     def __init__(self, root: Path, behind: MediaFolder | None = None) -> None:
         self.root, self.behind = root, behind
-        self._whole: set[str] = set()
+        self._verified: set[str] = set()
         self._index: dict[str, list[Any]] | None = None
 
     def add(self, raw: bytes, kind: MediaKind, format: str, size: tuple[int, int], seconds: float = 0.0) -> Media:
@@ -36,7 +36,7 @@ class MediaFolder:
         path = self.root / media.path
         if not path.exists():
             files.write_bytes(path, raw)
-        self._whole.add(media.sha256)
+        self._verified.add(media.sha256)
         return media
 
     def add_picture(self, picture: Image.Image, *, quick: bool = False) -> Media:
@@ -53,27 +53,27 @@ class MediaFolder:
         the new one.
         """
         key = digest(what, 32)
-        made = self._made()
-        if key not in made:
+        derived = self._read_index()
+        if key not in derived:
             media = self.add_picture(make(), quick=True)
-            made[key] = [media.sha256, media.width, media.height]
-            self._note([key, *made[key]])
-        name, width, height = made[key]
+            derived[key] = [media.sha256, media.width, media.height]
+            self._note([key, *derived[key]])
+        name, width, height = derived[key]
         if source is None:
             return Media(name, "picture", "png", width, height)
         return Media(name, "picture", "png", width, height, 0.0, source.from_stored.then(moved), source.stored_sha256)
 
-    def _note(self, made: list[Any]) -> None:
-        path = self.root / "made.jsonl"
+    def _note(self, row: list[Any]) -> None:
+        path = self.root / "derived.jsonl"
         try:
             with path.open("a") as index:
-                index.write("\n" + json.dumps(made))  # a line of its own, even behind one that a kill tore
+                index.write("\n" + json.dumps(row))  # a line of its own, even behind one that a kill tore
         except OSError as error:
             raise files.cannot_write(path, error) from error
 
-    def _made(self) -> dict[str, list[Any]]:
+    def _read_index(self) -> dict[str, list[Any]]:
         if self._index is None:
-            path, self._index = self.root / "made.jsonl", {}
+            path, self._index = self.root / "derived.jsonl", {}
             for line in path.read_text().splitlines() if path.is_file() else ():
                 with contextlib.suppress(ValueError):  # torn at a kill: to be made again
                     key, *rest = json.loads(line)
@@ -105,10 +105,10 @@ class MediaFolder:
         """The bytes; those not yet checked in this process are held against their name."""
         path = self.find(media)
         raw = path.read_bytes()
-        if media.sha256 not in self._whole:
+        if media.sha256 not in self._verified:
             if sha256(raw) != media.sha256:
                 raise SnellenError(f"{path}: the bytes were altered; build or copy the item set again")
-            self._whole.add(media.sha256)
+            self._verified.add(media.sha256)
         return raw
 
     def open(self, media: Media) -> Image.Image:
@@ -126,24 +126,24 @@ class MediaFolder:
         cheap; `remember=False` reads every byte again. Raises SnellenError at the first damage.
         """
         memory = home() / "verified" / f"{sha256(str(self.root.resolve()).encode())[:24]}.json"
-        known: dict[str, list[int]] = {}
+        known_marks: dict[str, list[int]] = {}
         if remember:
             with contextlib.suppress(OSError, ValueError):  # without memory everything is read
-                known = dict(json.loads(memory.read_text()))
+                known_marks = dict(json.loads(memory.read_text()))
         fresh: dict[str, list[int]] = {}
-        for where, one in {held.sha256: (place, held) for place, held in media}.values():
-            path = self.root / one.path
+        for location, item_media in {used_media.sha256: (use, used_media) for use, used_media in media}.values():
+            path = self.root / item_media.path
             if not path.is_file():
-                raise SnellenError(f"{path}: missing (used by {where}); build or copy the item set again")
+                raise SnellenError(f"{path}: missing (used by {location}); build or copy the item set again")
             stat = path.stat()
             mark = [stat.st_size, stat.st_mtime_ns]
-            if known.get(one.sha256) != mark and sha256(path.read_bytes()) != one.sha256:
+            if known_marks.get(item_media.sha256) != mark and sha256(path.read_bytes()) != item_media.sha256:
                 raise SnellenError(
-                    f"{path}: the bytes were altered (used by {where}); build or copy the item set again"
+                    f"{path}: the bytes were altered (used by {location}); build or copy the item set again"
                 )
-            fresh[one.sha256] = mark
-            self._whole.add(one.sha256)
-        if remember and fresh != known:
+            fresh[item_media.sha256] = mark
+            self._verified.add(item_media.sha256)
+        if remember and fresh != known_marks:
             try:
                 files.write_text(memory, json.dumps(fresh))
             except SnellenError:

@@ -34,9 +34,9 @@ def encode(picture: Image.Image, *, quick: bool = False) -> bytes:
     RGBA (palettes, 16 bits, colour profiles) are encoded by Pillow.
     """
     if picture.mode not in _COLOUR_TYPES or not _EXTRAS.isdisjoint(picture.info) or not all(picture.size):
-        held = io.BytesIO()
-        picture.save(held, "PNG", compress_level=3)
-        return held.getvalue()
+        buffer = io.BytesIO()
+        picture.save(buffer, "PNG", compress_level=3)
+        return buffer.getvalue()
     pixels = np.asarray(picture).reshape(picture.height, -1)
     header = struct.pack(">IIBBBBB", picture.width, picture.height, 8, _COLOUR_TYPES[picture.mode], 0, 0, 0)
     data = _stored(pixels) if quick and not _worth_compressing(pixels) else [_deflated(_differences(pixels))]
@@ -79,7 +79,7 @@ def _stored(pixels: NDArray[np.uint8]) -> list[bytes | memoryview]:
 
 def _chunk(kind: bytes, parts: Iterable[bytes | memoryview]) -> list[bytes | memoryview]:
     """A chunk in pieces, so that large ones are copied once: length, kind, data, checksum."""
-    held, check = list(parts), zlib.crc32(kind)
-    for part in held:
+    parts_read, check = list(parts), zlib.crc32(kind)
+    for part in parts_read:
         check = zlib.crc32(part, check)
-    return [struct.pack(">I", sum(map(len, held))), kind, *held, struct.pack(">I", check)]
+    return [struct.pack(">I", sum(map(len, parts_read))), kind, *parts_read, struct.pack(">I", check)]

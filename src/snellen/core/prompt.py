@@ -41,12 +41,12 @@ class Prompt:
 
     @cached_property
     def _digest(self) -> str:
-        told = [
+        content = [
             [_plain(part) for part in self.parts],
             [_plain_view(view) for view in self.views],
             [[[_plain(part) for part in turn.parts], turn.reply] for turn in self.history],
         ]
-        return sha256(canonical(told).encode("ascii"))
+        return sha256(canonical(content).encode("ascii"))
 
     def record(self) -> list[Any]:
         """The parts as plain data, media by name: what `sent.parquet` keeps."""
@@ -80,8 +80,8 @@ def _plain(part: Part) -> Any:
     if isinstance(part, Media):
         return {"media": part.path.split("/")[1]}
     names = [picture.path.split("/")[1] for picture in part.pictures]
-    told = {"columns": part.columns, "labels": part.labels, "title": part.title, "cell_px": part.cell_px}
-    return {"montage": names, "version": part.version, **told}
+    layout = {"columns": part.columns, "labels": part.labels, "title": part.title, "cell_px": part.cell_px}
+    return {"montage": names, "version": part.version, **layout}
 
 
 def _plain_view(view: View) -> list[Any]:

@@ -16,22 +16,22 @@ class Registry(Generic[T]):
     """Named things of one kind. `entries` lead from a name to `module:object`."""
 
     def __init__(self, kind: str, entries: dict[str, str]) -> None:
-        self.kind, self._places, self._held = kind, dict(entries), dict[str, T]()
+        self.kind, self._targets, self._loaded = kind, dict(entries), dict[str, T]()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._targets)
 
-    def add(self, name: str, thing: T) -> None:
+    def add(self, name: str, target: T) -> None:
         """Add a thing of one's own. Raises SnellenError where the name is taken by another."""
-        if name in self._places and self._held.get(name) is not thing:
+        if name in self._targets and self._loaded.get(name) is not target:
             raise SnellenError(f"{self.kind} {name!r} exists already; choose another name")
-        self._places[name], self._held[name] = "", thing
+        self._targets[name], self._loaded[name] = "", target
 
     def get(self, name: str) -> T:
         """The thing. Raises SnellenError with the nearest names where there is none."""
-        if name not in self._places:
-            raise SnellenError(f"no {self.kind} {name!r}; {near(name, self._places)}")
-        if name not in self._held:
-            module, _, attribute = self._places[name].partition(":")
-            self._held[name] = getattr(importlib.import_module(module), attribute)
-        return self._held[name]
+        if name not in self._targets:
+            raise SnellenError(f"no {self.kind} {name!r}; {near(name, self._targets)}")
+        if name not in self._loaded:
+            module, _, attribute = self._targets[name].partition(":")
+            self._loaded[name] = getattr(importlib.import_module(module), attribute)
+        return self._loaded[name]

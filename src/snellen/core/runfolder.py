@@ -69,7 +69,7 @@ class RunCard(BaseModel):
     arms: list[ArmCard]
     transforms: list[str] = []
     annotations: dict[str, str] = {}
-    made_with: dict[str, str] = {}
+    versions: dict[str, str] = {}
 
 
 class RunFolder:
@@ -77,29 +77,28 @@ class RunFolder:
 
     def __init__(self, root: Path, media: MediaFolder) -> None:
         self.root, self.media = root, media
-        self._held: dict[str, Exchange] = {}
+        self._exchanges: dict[str, Exchange] = {}
         self._tokens: dict[str, tuple[int, int]] = {}
         self._sent: dict[str, str] = {}
         self._part: IO[str] | None = None
-        self.asked = 0
         for exchange in read_exchanges(root):
             self._keep(exchange)
 
     def _keep(self, exchange: Exchange) -> None:
-        self._held[exchange.key] = exchange
+        self._exchanges[exchange.key] = exchange
         if exchange.reply:
             fingerprint = exchange.key.split("/", 1)[0]
-            told, said = self._tokens.get(fingerprint, (0, 0))
-            self._tokens[fingerprint] = told + exchange.reply.tokens_in, said + exchange.reply.tokens_out
+            tokens_in, tokens_out = self._tokens.get(fingerprint, (0, 0))
+            self._tokens[fingerprint] = tokens_in + exchange.reply.tokens_in, tokens_out + exchange.reply.tokens_out
 
     def recall(self, key: str, digest: str) -> Reply | None:
         """The recorded reply to this very prompt. A failure, or a reply to another prompt, counts as never asked."""
-        held = self._held.get(key)
-        return held.reply if held and held.digest == digest else None
+        exchange = self._exchanges.get(key)
+        return exchange.reply if exchange and exchange.digest == digest else None
 
     def error(self, key: str) -> str:
         """Why a call failed."""
-        return self._held[key].error
+        return self._exchanges[key].error
 
     def sent(self, digest: str, parts: Sequence[Any]) -> None:
         """Remember what was sent under this digest."""
@@ -118,22 +117,21 @@ class RunFolder:
         except OSError as error:
             raise files.cannot_write(path, error) from error
         self._keep(exchange)
-        self.asked += 1
 
     def spent(self, prices: Mapping[str, tuple[float, float]]) -> float:
         """Money of all recorded calls; `prices` lead from fingerprint to (in, out) a million tokens."""
         used = [(self._tokens.get(fingerprint, (0, 0)), price) for fingerprint, price in prices.items()]
-        return sum(told * p_in + said * p_out for (told, said), (p_in, p_out) in used) / 1e6
+        return sum(tokens_in * p_in + tokens_out * p_out for (tokens_in, tokens_out), (p_in, p_out) in used) / 1e6
 
     def write_tables(self, responses: Sequence[Response], keep: Iterable[Response] = ()) -> None:
         """Write the tables. The parts stay: they are the truth, the tables can be made again.
 
         `keep` are responses of arms that this life did not ask.
         """
-        rows = [_flat(exchange) for exchange in self._held.values()]
+        rows = [_flat(exchange) for exchange in self._exchanges.values()]
         files.write_table(self.root / "exchanges.parquet", pa.Table.from_pylist(rows, EXCHANGES))
-        told = [_response_cells(response) for response in (*keep, *responses)]
-        files.write_table(self.root / "responses.parquet", pa.Table.from_pylist(told, RESPONSES))
+        response_rows = [_response_cells(response) for response in (*keep, *responses)]
+        files.write_table(self.root / "responses.parquet", pa.Table.from_pylist(response_rows, RESPONSES))
         path = self.root / "sent.parquet"
         before = {row["digest"]: row["parts"] for row in files.read_table(path).to_pylist()} if path.is_file() else {}
         sent = [{"digest": key, "parts": _clean(parts)} for key, parts in (before | self._sent).items()]
@@ -167,7 +165,7 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
                 f"{root}: another process is writing here; wait for it or choose another --out"
             ) from error
         if is_run(root):
-            card = _joined(root, read_run_card(root), card)
+            card = _merge_cards(root, read_run_card(root), card)
         files.write_text(root / "run.json", card.model_dump_json(indent=1) + "\n")
         run = RunFolder(root, MediaFolder(root / "media", behind))
         try:
@@ -222,8 +220,12 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
         for number, line in enumerate(lines, 1):
             try:
                 cells = json.loads(line)
-                told = cells["reply"]
-                reply = None if told is None else Reply(**{**told, "numbers": tuple(told.get("numbers", ()))})
+                reply_cells = cells["reply"]
+                reply = (
+                    None
+                    if reply_cells is None
+                    else Reply(**{**reply_cells, "numbers": tuple(reply_cells.get("numbers", ()))})
+                )
                 exchange = Exchange(cells["key"], cells["digest"], reply, cells.get("error", ""))
             except (ValueError, KeyError, TypeError) as error:
                 raise SnellenError(
@@ -232,7 +234,7 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
             yield exchange
 
 
-def _joined(root: Path, before: RunCard, now: RunCard) -> RunCard:
+def _merge_cards(root: Path, before: RunCard, now: RunCard) -> RunCard:
     for name in ("suite", "content_hash", "seed", "limit"):
         if getattr(before, name) != getattr(now, name):
             raise SnellenError(
@@ -246,11 +248,11 @@ def _joined(root: Path, before: RunCard, now: RunCard) -> RunCard:
                 f"{now.annotations[name]}); choose another --out"
             )
     fresh = {(arm.subject, arm.condition, arm.repeat) for arm in now.arms}
-    kept = [arm for arm in before.arms if (arm.subject, arm.condition, arm.repeat) not in fresh]
+    other_arms = [arm for arm in before.arms if (arm.subject, arm.condition, arm.repeat) not in fresh]
     transforms = list(dict.fromkeys([*before.transforms, *now.transforms]))
     return now.model_copy(
         update={
-            "arms": [*kept, *now.arms],
+            "arms": [*other_arms, *now.arms],
             "transforms": transforms,
             "annotations": {**before.annotations, **now.annotations},
         }
@@ -278,14 +280,14 @@ def _flat(exchange: Exchange) -> dict[str, Any]:
 
 def _response_cells(response: Response) -> dict[str, Any]:
     spec = response.reply_spec
-    told = json.dumps({"kind": spec.kind, "keys": spec.keys, "frame": spec.frame and asdict(spec.frame)})
+    reply_spec = json.dumps({"kind": spec.kind, "keys": spec.keys, "frame": spec.frame and asdict(spec.frame)})
     cells = {f.name: getattr(response, f.name) for f in fields(Response)}
-    cells |= {"reply_spec": told, "calls": list(response.calls)}
+    cells |= {"reply_spec": reply_spec, "calls": list(response.calls)}
     return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
 
 
 def _spec(text: str) -> ReplySpec:
     cells = json.loads(text)
     return ReplySpec(
-        cells["kind"], tuple((shown, key) for shown, key in cells["keys"]), cells["frame"] and Affine(**cells["frame"])
+        cells["kind"], tuple((name, key) for name, key in cells["keys"]), cells["frame"] and Affine(**cells["frame"])
     )

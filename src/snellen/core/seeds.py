@@ -9,14 +9,14 @@ import numpy as np
 from snellen.core.hashing import canonical
 
 
-def stream(*place: str | int) -> np.random.Generator:
+def stream(*names: str | int) -> np.random.Generator:
     """The random stream of one place, e.g. `stream("combo", "1", seed, index)`.
 
     The same place gives the same numbers on every machine, whatever ran before.
     """
-    return np.random.default_rng(list(hashlib.sha256(canonical(list(place)).encode("ascii")).digest()))
+    return np.random.default_rng(list(hashlib.sha256(canonical(list(names)).encode("ascii")).digest()))
 
 
-def seed_of(*place: str | int) -> int:
+def seed_of(*names: str | int) -> int:
     """A 31-bit seed for libraries that want an integer."""
-    return int.from_bytes(hashlib.sha256(canonical(list(place)).encode("ascii")).digest()[:4], "big") >> 1
+    return int.from_bytes(hashlib.sha256(canonical(list(names)).encode("ascii")).digest()[:4], "big") >> 1

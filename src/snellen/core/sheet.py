@@ -35,9 +35,9 @@ def read_sheet(views: Sequence[View], rows: Any) -> dict[str, str | None]:
     `rows` is the decoded JSON of a reply: a list of objects, or one object where one was asked for.
     """
     if isinstance(rows, dict):
-        held = next((value for value in rows.values() if _is_rows(value)), None)
+        nested_rows = next((value for value in rows.values() if _is_rows(value)), None)
         alone = {"sample": 1} if len({view.stimulus_id for view in views}) == 1 else {}
-        rows = held if held is not None else [{**alone, **rows}]
+        rows = nested_rows if nested_rows is not None else [{**alone, **rows}]
     claims: dict[int, list[dict[str, Any]]] = {}
     for row in rows if isinstance(rows, list) else []:
         if isinstance(row, dict) and (number := _number(row.get("sample"))) is not None:
@@ -61,9 +61,9 @@ def _is_rows(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
-def _number(told: Any) -> int | None:
-    if isinstance(told, bool):
+def _number(cell: Any) -> int | None:
+    if isinstance(cell, bool):
         return None
-    if isinstance(told, int):
-        return told
-    return int(told) if isinstance(told, str) and told.strip().isascii() and told.strip().isdigit() else None
+    if isinstance(cell, int):
+        return cell
+    return int(cell) if isinstance(cell, str) and cell.strip().isascii() and cell.strip().isdigit() else None

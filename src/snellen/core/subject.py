@@ -88,8 +88,8 @@ class Base:
 
     def declines(self, prompt: Prompt) -> str | None:
         """Decline kinds of media the card does not accept, and more pictures than it takes."""
-        shown = {part.kind for part in prompt.parts if isinstance(part, Media)}
-        if refused := shown - self.card.accepts:
+        kinds = {part.kind for part in prompt.parts if isinstance(part, Media)}
+        if refused := kinds - self.card.accepts:
             return f"cannot be shown a {min(refused)}"
         count = sum(not isinstance(part, str) for part in prompt.parts)
         if self.card.max_pictures is not None and count > self.card.max_pictures:
@@ -101,7 +101,7 @@ class Base:
         return typing.cast(Subject, self)
 
 
-def with_lessons(card: SubjectCard, examples: Sequence[TrainingExample]) -> SubjectCard:
+def with_examples(card: SubjectCard, examples: Sequence[TrainingExample]) -> SubjectCard:
     """The card of a subject that learned from these lessons: another fingerprint, the same name."""
-    told = [[example.view.item_id, asdict(example.view), example.answer] for example in examples]
-    return replace(card, settings={**card.settings, "lessons": digest(told, 12)})
+    examples_as_data = [[example.view.item_id, asdict(example.view), example.answer] for example in examples]
+    return replace(card, settings={**card.settings, "lessons": digest(examples_as_data, 12)})

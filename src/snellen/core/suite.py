@@ -23,7 +23,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.score import Protocol
 from snellen.core.subject import SubjectCard
 
-Talk: TypeAlias = Generator[tuple[Prompt, ...], tuple[Reply, ...], dict[str, str | None]]
+Dialogue: TypeAlias = Generator[tuple[Prompt, ...], tuple[Reply, ...], dict[str, str | None]]
 """Yields prompts that may go at once, is sent their replies in order, returns each item's answering text, or None."""
 
 
@@ -34,7 +34,7 @@ class Method(typing.Protocol):
         """Which views share a talk. Decided over all views of a task, whatever is already answered."""
         ...
 
-    def run(self, views: tuple[View, ...]) -> Talk:
+    def run(self, views: tuple[View, ...]) -> Dialogue:
         """The talk about views that belong together."""
         ...
 
@@ -58,15 +58,15 @@ class ViewContext:
     @cached_property
     def by_stimulus(self) -> Mapping[str, tuple[Media, ...]]:
         """Everything the items show, by stimulus, each once."""
-        held: dict[str, dict[Media, None]] = {}
+        media_by_stimulus: dict[str, dict[Media, None]] = {}
         for item in self.items:
-            held.setdefault(item.stimulus_id, {}).update(dict.fromkeys(item.media()))
-        return {stimulus: tuple(media) for stimulus, media in held.items()}
+            media_by_stimulus.setdefault(item.stimulus_id, {}).update(dict.fromkeys(item.media()))
+        return {stimulus: tuple(media) for stimulus, media in media_by_stimulus.items()}
 
     @cached_property
     def pool(self) -> tuple[Media, ...]:
         """Everything the items show, each once."""
-        return tuple(dict.fromkeys(one for media in self.by_stimulus.values() for one in media))
+        return tuple(dict.fromkeys(picture for media in self.by_stimulus.values() for picture in media))
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ Schedule: TypeAlias = Callable[[Sequence[Trial]], Generator[tuple[Trial, ...], d
 """Yields trials that may go at once, is sent the scores of their items: a fixed list, or an adaptive one."""
 
 
-def everything(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+def all_trials(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
     """All trials at once."""
     yield tuple(trials)
 
@@ -232,8 +232,8 @@ class Suite:
 
 def settle(condition: Condition, suite: Suite, card: SubjectCard) -> Condition:
     """The condition with every `auto` replaced by what it means for this subject; its written form stays apart."""
-    told = suite.resolve(condition, card)
-    columns = {**condition.columns(), **told}
+    resolved = suite.resolve(condition, card)
+    columns = {**condition.columns(), **resolved}
     return Condition(
         condition.axes, tuple((a.name, columns[a.name]) for a in condition.axes if columns[a.name] != a.default)
     )

@@ -31,7 +31,7 @@ class ReleasedItems:
     items: Sequence[Item]
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
-    made_with: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class ReleasedRecipe:
             released.items,
             source="released",
             recipe=self.parameters(options),
-            made_with=released.made_with,
+            provenance=released.provenance,
             notes=released.notes,
         )
 

@@ -46,7 +46,7 @@ def resolve_sheet(condition: Condition, card: SubjectCard) -> Mapping[str, Value
     return {"sheet": "single" if card.max_pictures == 1 else "separate"}
 
 
-def each_picture(view: View, change: Callable[[Media], Sequence[Media]]) -> View:
+def map_pictures(view: View, change: Callable[[Media], Sequence[Media]]) -> View:
     """The view with every picture replaced by what `change` gives for it."""
 
     def changed(media: tuple[Media, ...]) -> tuple[Media, ...]:
@@ -68,7 +68,7 @@ class Without:
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view without pictures."""
-        return each_picture(view, lambda picture: ())
+        return map_pictures(view, lambda picture: ())
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ class Grey:
 
         def grey(picture: Media) -> tuple[Media, ...]:
             size = picture.width, picture.height
-            made = media.derive(["grey", self.version, size], lambda: Image.new("RGB", size, (128, 128, 128)))
-            return (replace(made, from_stored=picture.from_stored),)
+            grey_picture = media.derive(["grey", self.version, size], lambda: Image.new("RGB", size, (128, 128, 128)))
+            return (replace(grey_picture, from_stored=picture.from_stored),)
 
-        return each_picture(view, grey)
+        return map_pictures(view, grey)
 
 
 @dataclass(frozen=True)
@@ -104,15 +104,15 @@ class Shuffled:
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view of somebody else's pictures."""
-        own = {one.sha256: one.kind for one in self.by_stimulus.get(view.stimulus_id, ())}
-        for one in view.media():
-            own.setdefault(one.stored_sha256, one.kind)
+        kind_of = {picture.sha256: picture.kind for picture in self.by_stimulus.get(view.stimulus_id, ())}
+        for picture in view.media():
+            kind_of.setdefault(picture.stored_sha256, picture.kind)
         order, swap = rng.permutation(len(self.pool)), dict[str, Media]()
-        for kind in sorted(set(own.values())):
-            mine = [name for name, what in own.items() if what == kind]
-            drawn = (self.pool[int(n)] for n in order)
-            strange = (one for one in drawn if one.kind == kind and one.sha256 not in own)
-            swap.update(zip(mine, cycle(list(islice(strange, len(mine)))), strict=False))
+        for kind in sorted(set(kind_of.values())):
+            names = [name for name, what in kind_of.items() if what == kind]
+            candidates = (self.pool[int(n)] for n in order)
+            strange = (picture for picture in candidates if picture.kind == kind and picture.sha256 not in kind_of)
+            swap.update(zip(names, cycle(list(islice(strange, len(names)))), strict=False))
         stills = self._stills(view, swap, media)
 
         def swapped(old: Media) -> tuple[Media, ...]:
@@ -120,13 +120,13 @@ class Shuffled:
                 return ()
             return (new,) if new.kind == old.kind else (next(stills[old.stored_sha256]),)
 
-        return each_picture(view, swapped)
+        return map_pictures(view, swapped)
 
     def _stills(self, view: View, swap: Mapping[str, Media], media: MediaFolder) -> dict[str, Iterator[Media]]:
         """What stands in for the frames of a video, by that video: as many frames of another one."""
-        count = Counter(one.stored_sha256 for one in view.media() if one.kind == "picture")
+        count = Counter(picture.stored_sha256 for picture in view.media() if picture.kind == "picture")
         videos = {name: new for name, new in swap.items() if new.kind == "video" and name in count}
-        return {name: iter(Frames(str(count[name])).of(video, media)) for name, video in videos.items()}
+        return {name: iter(Frames(str(count[name])).extract(video, media)) for name, video in videos.items()}
 
 
 @dataclass(frozen=True)
@@ -138,14 +138,14 @@ class Reordered:
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The same view, other places. The names that stand for the options are put in the new order too."""
         options = tuple(view.options[int(n)] for n in rng.permutation(len(view.options)))
-        place = {option.key: n for n, option in enumerate(options)}
-        keys = tuple(sorted(view.reply.keys, key=lambda pair: place.get(pair[1], 0)))
-        drawn = [view.support[int(n)] for n in rng.permutation(len(view.support))]
-        support = tuple(sorted(drawn, key=lambda demo: demo.shot))
+        position = {option.key: n for n, option in enumerate(options)}
+        keys = tuple(sorted(view.reply.keys, key=lambda pair: position.get(pair[1], 0)))
+        demos = [view.support[int(n)] for n in rng.permutation(len(view.support))]
+        support = tuple(sorted(demos, key=lambda demo: demo.shot))
         return replace(view, options=options, support=support, reply=replace(view.reply, keys=keys))
 
 
-def ordered(value: Value) -> tuple[Transform, ...]:
+def order_transforms(value: Value) -> tuple[Transform, ...]:
     """The transforms of one value of the axis `order`. They come first, before letters are given."""
     return (Reordered(),) if value == "shuffled" else ()
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from snellen.core.item import Part, ReplySpec, View
 from snellen.core.prompt import Prompt
 from snellen.core.sheet import read_sheet
-from snellen.core.suite import Talk
+from snellen.core.suite import Dialogue
 from snellen.presentation.presenters import Present, PresentMany, plain
 from snellen.scoring.answers import read_json_objects
 
 
-def alone(views: Sequence[View]) -> list[tuple[View, ...]]:
+def one_view_each(views: Sequence[View]) -> list[tuple[View, ...]]:
     """Every view in a talk of its own."""
     return [(view,) for view in views]
 
@@ -28,9 +28,9 @@ class OneByOne:
 
     def group(self, views: Sequence[View]) -> list[tuple[View, ...]]:
         """Every view on its own."""
-        return alone(views)
+        return one_view_each(views)
 
-    def run(self, views: tuple[View, ...]) -> Talk:
+    def run(self, views: tuple[View, ...]) -> Dialogue:
         """One call."""
         (view,) = views
         (reply,) = yield (Prompt(self.present(view), views),)
@@ -52,14 +52,14 @@ class Sheet:
 
     def group(self, views: Sequence[View]) -> list[tuple[View, ...]]:
         """Stimuli in the order of the task, `samples` at a time, with all their questions."""
-        place = {stimulus: n for n, stimulus in enumerate(dict.fromkeys(view.stimulus_id for view in views))}
+        position = {stimulus: n for n, stimulus in enumerate(dict.fromkeys(view.stimulus_id for view in views))}
         pages: dict[tuple[int, str], list[View]] = {}
         for view in views:
-            page = place[view.stimulus_id] // self.samples, view.question if self.by_question else ""
+            page = position[view.stimulus_id] // self.samples, view.question if self.by_question else ""
             pages.setdefault(page, []).append(view)
         return [tuple(page) for page in pages.values()]
 
-    def run(self, views: tuple[View, ...]) -> Talk:
+    def run(self, views: tuple[View, ...]) -> Dialogue:
         """One call; a reply without JSON answers nothing, unless there is one cell only."""
         (reply,) = yield (Prompt(self.present(views), views),)
         answers = read_sheet(views, read_json_objects(reply.text))
@@ -73,7 +73,7 @@ class PerceiveThenClassify:
     """Describe every picture of support and query on its own, then answer from the words and the query picture.
 
     `perceive` presents one picture; `classify` presents the view, whose demos hold captions in place of pictures, and
-    is told what was said of the query.
+    is given the description of the query.
     """
 
     perceive: Present
@@ -84,19 +84,20 @@ class PerceiveThenClassify:
 
     def group(self, views: Sequence[View]) -> list[tuple[View, ...]]:
         """Every view on its own."""
-        return alone(views)
+        return one_view_each(views)
 
-    def run(self, views: tuple[View, ...]) -> Talk:
+    def run(self, views: tuple[View, ...]) -> Dialogue:
         """One call a picture, all at once, then one more."""
         (view,) = views
-        pictures = [*(one for demo in view.support for one in demo.media), *view.query]
+        pictures = [*(picture for demo in view.support for picture in demo.media), *view.query]
         spec = ReplySpec("description")
-        looks = [View(view.item_id, p.sha256, view.task, self.question, (p,), spec) for p in pictures]
-        heard = iter((yield tuple(Prompt(self.perceive(look), (look,)) for look in looks)) if looks else ())
+        picture_views = [View(view.item_id, p.sha256, view.task, self.question, (p,), spec) for p in pictures]
+        prompts = tuple(Prompt(self.perceive(picture_view), (picture_view,)) for picture_view in picture_views)
+        replies = iter((yield prompts) if prompts else ())
         support = tuple(
-            replace(demo, media=(), caption="\n".join(next(heard).text for _ in demo.media)) for demo in view.support
+            replace(demo, media=(), caption="\n".join(next(replies).text for _ in demo.media)) for demo in view.support
         )
-        told = "\n".join(reply.text for reply in heard)
+        description = "\n".join(reply.text for reply in replies)
         words = replace(view, support=support)
-        (reply,) = yield (Prompt(self.classify(words, told), (words,)),)
+        (reply,) = yield (Prompt(self.classify(words, description), (words,)),)
         return {view.item_id: reply.text}

@@ -21,7 +21,7 @@ def option_lines(view: View) -> str:
     return "\n".join(lines)
 
 
-def laid(parts: Sequence[Part], layout: Value) -> tuple[Part, ...]:
+def apply_layout(parts: Sequence[Part], layout: Value) -> tuple[Part, ...]:
     """Parts as the axis `layout` wants them: as they are, or pictures first and `[picture 1]` where each one stood."""
     if layout == "interleaved":
         return tuple(parts)
@@ -33,14 +33,14 @@ def laid(parts: Sequence[Part], layout: Value) -> tuple[Part, ...]:
     return (*pictures, "\n".join(words))
 
 
-def arranged(present: Callable[..., tuple[Part, ...]], layout: Value) -> Callable[..., tuple[Part, ...]]:
+def with_layout(present: Callable[..., tuple[Part, ...]], layout: Value) -> Callable[..., tuple[Part, ...]]:
     """A presenter whose parts are laid out so."""
-    return lambda *told: laid(present(*told), layout)
+    return lambda *views: apply_layout(present(*views), layout)
 
 
 def plain(view: View) -> tuple[Part, ...]:
     """Support with answers, query, question, options: for suites without a wording of their own, and for tests."""
-    names = {key: shown for shown, key in reversed(view.reply.keys)}
+    names = {key: name for name, key in reversed(view.reply.keys)}
     solved: list[Part] = []
     for demo in view.support:
         solved += [*demo.media, demo.caption or names.get(demo.answer, demo.answer)]

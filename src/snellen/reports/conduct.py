@@ -67,7 +67,7 @@ def set_facts(card: ItemSetCard) -> tuple[tuple[str, str], ...]:
         ("items", counts),
         ("recipe hash", card.recipe_hash),
         ("content hash", card.content_hash),
-        ("made with", _plain(card.made_with)),
+        ("made with", _plain(card.provenance)),
         ("remarks", " ".join(card.notes)),
     )
     return tuple((name, foreign(told, 2000)) for name, told in facts if told)
@@ -80,7 +80,7 @@ def _conduct(run: LoadedRun) -> Conduct:
         ("seed", str(card.seed)),
         ("limit", "" if card.limit is None else f"the first {card.limit} test items a task"),
         ("changes to what is shown", "; ".join(card.transforms)),
-        ("made with", _plain(card.made_with)),
+        ("made with", _plain(card.versions)),
     )
     return Conduct(
         run.root.name,

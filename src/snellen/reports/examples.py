@@ -177,7 +177,7 @@ def draw(scores: pd.DataFrame, place: list[str], each: int, most: int) -> list[s
 def _said(item: Item, arm: str, row: object, metric: Metric, text: str, reason: str) -> Said:
     mark, value = str(row.mark), float(row.value)  # type: ignore[attr-defined]
     score = "" if not mark.startswith("partly") else amount(value, metric)
-    said = json.loads(row.said)  # type: ignore[attr-defined]
+    said = json.loads(row.prediction)  # type: ignore[attr-defined]
     told = text if mark not in ("failed", "declined") else reason
     return Said(arm, mark.partition(",")[0], score, answer_words(item, said), foreign(told, 240))
 

@@ -21,7 +21,7 @@ from snellen.core.response import Exchange, Response, Status
 from snellen.core.runfolder import ArmCard, RunCard, RunFolder, is_run, open_run, read_responses
 from snellen.core.seeds import stream
 from snellen.core.subject import Prepares, Subject, TrainingExample
-from snellen.core.suite import Method, Schedule, Suite, Task, Transform, Trial, ViewContext, everything, settle
+from snellen.core.suite import Method, Schedule, Suite, Task, Transform, Trial, ViewContext, all_trials, settle
 from snellen.runs.score import primary_score
 from snellen.stimuli.transforms.montage import lay_out
 
@@ -38,7 +38,7 @@ class Arm:
     subject: Subject
     condition: Condition
     repeat: int = 0
-    schedule: Schedule = everything
+    schedule: Schedule = all_trials
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Plan:
     budget: float | None = None
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
     tick: Callable[[], None] = lambda: None
-    made_with: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 class BudgetSpent(SnellenError):
@@ -118,7 +118,7 @@ def run_card(plan: Plan) -> RunCard:
         arms=arms,
         transforms=sorted(_transforms_used(plan)),
         annotations={name: f"{table.author} {table.hash[:16]}" for name, table in plan.annotations.items()},
-        made_with=dict(plan.made_with),
+        versions=dict(plan.versions),
     )
 
 

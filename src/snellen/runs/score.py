@@ -36,12 +36,12 @@ COLUMNS = (
     "group_id",
     "cluster_id",
     "truth",
-    "said",
+    "prediction",
     "outcome",
     "value",
     "chance",
 )
-"""One row a response and metric. `said` is what was read, as JSON, in the item's own terms."""
+"""One row a response and metric. `prediction` is what was read, as JSON, in the item's own terms."""
 
 
 def read_one(

@@ -8,7 +8,7 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.stimuli.render import RenderSettings, engine, renderer_info
-from snellen.stimuli.scenes import Composite, Look, composite_scene
+from snellen.stimuli.scenes import Appearance, Composite, composite_scene
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def test_settings_are_checked() -> None:
 
 def test_glass_has_its_own_samples() -> None:
     settings = RenderSettings(samples_per_pixel=4, glass_samples_per_pixel=9)
-    ball = Look("sphere", "wood")
+    ball = Appearance("sphere", "wood")
     assert settings.samples(composite_scene(Composite(ball, "surface", ball, "surface"))) == 4
-    assert settings.samples(composite_scene(Composite(ball, "surface", Look("sphere", "glass"), "surface"))) == 9
+    assert settings.samples(composite_scene(Composite(ball, "surface", Appearance("sphere", "glass"), "surface"))) == 9
 
 
 def test_a_missing_renderer_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

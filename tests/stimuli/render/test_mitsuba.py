@@ -11,15 +11,15 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, shoot
+from snellen.stimuli.render import RenderSettings, render_pictures
 from snellen.stimuli.render.engine import find_engine
 from snellen.stimuli.scenes import (
+    Appearance,
     Camera,
     Composite,
     Dome,
-    Look,
+    RenderSpec,
     Scene,
-    Shot,
     Softbox,
     composite_scene,
     random_camera,
@@ -32,13 +32,13 @@ pytestmark = pytest.mark.skipif(
     reason="mitsuba and mitsuba-oidn are not installed (pip install 'snellen[render]')",
 )
 
-RED_ON_GLASS = Composite(Look("cube", "glass"), "face", Look("cone", "rubber", "red"), "base")
-WOOD_AND_METAL = Composite(Look("sphere", "wood"), "surface", Look("cylinder", "metal", "blue"), "base")
+RED_ON_GLASS = Composite(Appearance("cube", "glass"), "face", Appearance("cone", "rubber", "red"), "base")
+WOOD_AND_METAL = Composite(Appearance("sphere", "wood"), "surface", Appearance("cylinder", "metal", "blue"), "base")
 
 
-def shot_of(wanted: Composite, width: int, height: int, seed: int = 0) -> Shot:
+def spec_of(wanted: Composite, width: int, height: int, seed: int = 0) -> RenderSpec:
     scene = composite_scene(wanted)
-    return Shot(scene, random_camera(scene, stream("mitsuba", seed), width_px=width, height_px=height), seed)
+    return RenderSpec(scene, random_camera(scene, stream("mitsuba", seed), width_px=width, height_px=height), seed)
 
 
 def pixels(path: Path) -> NDArray[np.int64]:
@@ -46,20 +46,20 @@ def pixels(path: Path) -> NDArray[np.int64]:
 
 
 def test_smoke(tmp_path: Path) -> None:
-    shot = shot_of(RED_ON_GLASS, 32, 24)
-    (path,) = shoot([shot], RenderSettings(samples_per_pixel=4, glass_samples_per_pixel=4), tmp_path)
+    spec = spec_of(RED_ON_GLASS, 32, 24)
+    (path,) = render_pictures([spec], RenderSettings(samples_per_pixel=4, glass_samples_per_pixel=4), tmp_path)
     picture = pixels(path)
     assert picture.shape == (24, 32, 3)
     assert 60 < picture.mean() < 220
-    red = truth(shot.scene, shot.camera)["secondary"].mask
+    red = truth(spec.scene, spec.camera)["secondary"].mask
     assert (picture[red][:, 0] - picture[red][:, 2]).mean() > 40
 
 
 @pytest.mark.slow
 def test_two_runs_differ_by_at_most_one_level(tmp_path: Path) -> None:
-    shots = [shot_of(RED_ON_GLASS, 240, 180), shot_of(WOOD_AND_METAL, 240, 180)]
-    first = shoot(shots, RenderSettings(), tmp_path / "first")
-    second = shoot(shots, RenderSettings(), tmp_path / "second", workers=2)
+    specs = [spec_of(RED_ON_GLASS, 240, 180), spec_of(WOOD_AND_METAL, 240, 180)]
+    first = render_pictures(specs, RenderSettings(), tmp_path / "first")
+    second = render_pictures(specs, RenderSettings(), tmp_path / "second", workers=2)
     for one, other in zip(first, second, strict=True):
         assert one.name == other.name
         assert np.abs(pixels(one) - pixels(other)).max() <= 1
@@ -67,8 +67,8 @@ def test_two_runs_differ_by_at_most_one_level(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_another_seed_moves_only_noise(tmp_path: Path) -> None:
-    shot = shot_of(WOOD_AND_METAL, 240, 180)
-    one, other = shoot([shot, Shot(shot.scene, shot.camera, 1)], RenderSettings(), tmp_path)
+    spec = spec_of(WOOD_AND_METAL, 240, 180)
+    one, other = render_pictures([spec, RenderSpec(spec.scene, spec.camera, 1)], RenderSettings(), tmp_path)
     difference = np.abs(pixels(one) - pixels(other))
     assert difference.max() > 0
     assert difference.mean() < 2
@@ -79,15 +79,15 @@ def test_mitsuba_sees_what_truth_says() -> None:
     from snellen.stimuli.render import mitsuba_pictures as pictures
 
     for wanted in (RED_ON_GLASS, WOOD_AND_METAL):
-        shot = shot_of(wanted, 120, 90)
+        spec = spec_of(wanted, 120, 90)
         engine = find_engine(RenderSettings())
         mi = pictures._mitsuba(engine, 1)
-        scene = pictures._built(mi, shot.scene)
-        sensor = mi.load_dict(pictures._sensor(mi, shot.camera, 1))
+        scene = pictures._built(mi, spec.scene)
+        sensor = mi.load_dict(pictures._sensor(mi, spec.camera, 1))
         points = mi.load_dict({"type": "aov", "aovs": "p:position"})
         hits = np.array(mi.render(scene, sensor=sensor, integrator=points, spp=1))[..., -3:]
-        distance = np.linalg.norm(hits - np.array(shot.camera.position_m), axis=2)
-        expected = truth(shot.scene, shot.camera).distance_m
+        distance = np.linalg.norm(hits - np.array(spec.camera.position_m), axis=2)
+        expected = truth(spec.scene, spec.camera).distance_m
         on_solid = np.isfinite(expected)
         # Samples are jittered within the pixel, so silhouettes and slopes are left out of the comparison.
         assert np.median(np.abs(distance - expected)[on_solid]) < 0.01
@@ -105,17 +105,17 @@ def test_softboxes_stand_where_the_scene_says(tmp_path: Path) -> None:
         away = (towards[0], towards[1], towards[2] + 1)
         camera = Camera((0.0, 0.0, 1.0), away, horizontal_fov_deg=10, width_px=8, height_px=8)
         settings = RenderSettings(samples_per_pixel=4, denoise=False)
-        brightness[azimuth] = pixels(shoot([Shot(scene, camera)], settings, tmp_path)[0]).mean()
+        brightness[azimuth] = pixels(render_pictures([RenderSpec(scene, camera)], settings, tmp_path)[0]).mean()
     assert brightness[25] > 150
     assert max(value for azimuth, value in brightness.items() if azimuth != 25) < 5
 
 
 @pytest.mark.slow
 def test_glass_is_neither_black_nor_invisible(tmp_path: Path) -> None:
-    glass = Look("sphere", "glass")
-    shot = shot_of(Composite(glass, "surface", glass, "surface"), 240, 180)
-    (path,) = shoot([shot], RenderSettings(), tmp_path)
-    seen = truth(shot.scene, shot.camera)
+    glass = Appearance("sphere", "glass")
+    spec = spec_of(Composite(glass, "surface", glass, "surface"), 240, 180)
+    (path,) = render_pictures([spec], RenderSettings(), tmp_path)
+    seen = truth(spec.scene, spec.camera)
     inside = pixels(path)[seen["primary"].mask].mean(axis=1)
     assert inside.mean() > 90
     assert (inside < 30).mean() < 0.02
@@ -126,9 +126,10 @@ def test_glass_is_neither_black_nor_invisible(tmp_path: Path) -> None:
 def test_scalar_and_llvm_variants_agree(tmp_path: Path) -> None:
     if find_engine(RenderSettings()).variant != "llvm_ad_rgb":
         pytest.skip("no LLVM for the second variant")
-    shot = shot_of(WOOD_AND_METAL, 120, 90)
+    spec = spec_of(WOOD_AND_METAL, 120, 90)
     one, other = (
-        shoot([shot], RenderSettings(variant=variant), tmp_path)[0] for variant in ("llvm_ad_rgb", "scalar_rgb")
+        render_pictures([spec], RenderSettings(variant=variant), tmp_path)[0]
+        for variant in ("llvm_ad_rgb", "scalar_rgb")
     )
     assert one != other
     assert np.abs(pixels(one) - pixels(other)).mean() < 3

@@ -10,43 +10,44 @@ from PIL import Image
 from snellen.compute import Progress
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, picture_cache, shoot
+from snellen.stimuli.render import RenderSettings, picture_cache, render_pictures
 from snellen.stimuli.render.engine import Engine
 from snellen.stimuli.render.toy import toy_picture
-from snellen.stimuli.scenes import Shot, composite, composite_scene, random_camera, to_json
+from snellen.stimuli.scenes import RenderSpec, composite, composite_scene, random_camera, to_json
 
 TOY = RenderSettings(renderer="toy")
 
 
-def shots(count: int = 3, views: int = 2) -> list[Shot]:
+def specs(count: int = 3, views: int = 2) -> list[RenderSpec]:
     made = []
     for number in range(count):
         scene = composite_scene(composite(number * 1000))
         made += [
-            Shot(scene, random_camera(scene, stream(number, view), width_px=40, height_px=30)) for view in range(views)
+            RenderSpec(scene, random_camera(scene, stream(number, view), width_px=40, height_px=30))
+            for view in range(views)
         ]
     return made
 
 
 def test_pictures_are_what_was_asked_in_order(tmp_path: Path) -> None:
-    wanted = shots()
-    paths = shoot(wanted, TOY, tmp_path)
+    wanted = specs()
+    paths = render_pictures(wanted, TOY, tmp_path)
     assert len(set(paths)) == len(wanted)
-    for shot, path in zip(wanted, paths, strict=True):
+    for spec, path in zip(wanted, paths, strict=True):
         with Image.open(path) as picture:
             assert (picture.format, picture.mode) == ("PNG", "RGB")
-            assert np.array_equal(np.array(picture), toy_picture(shot.scene, shot.camera))
+            assert np.array_equal(np.array(picture), toy_picture(spec.scene, spec.camera))
 
 
 def test_two_workers_make_the_same_files(tmp_path: Path) -> None:
-    alone = shoot(shots(), TOY, tmp_path / "one")
-    together = shoot(shots(), TOY, tmp_path / "two", workers=2)
+    alone = render_pictures(specs(), TOY, tmp_path / "one")
+    together = render_pictures(specs(), TOY, tmp_path / "two", workers=2)
     assert [p.name for p in alone] == [p.name for p in together]
     assert [p.read_bytes() for p in alone] == [p.read_bytes() for p in together]
 
 
 def test_only_missing_pictures_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = shoot(shots(), TOY, tmp_path)
+    paths = render_pictures(specs(), TOY, tmp_path)
     paths[2].unlink()
     drawn: list[Path] = []
     draw = picture_cache._draw
@@ -57,31 +58,31 @@ def test_only_missing_pictures_are_drawn(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(picture_cache, "_draw", watched)
     with Progress("x", shown=False) as progress:
-        assert shoot(shots(), TOY, tmp_path, progress=progress) == paths
+        assert render_pictures(specs(), TOY, tmp_path, progress=progress) == paths
     assert drawn == [paths[2]]
     assert (progress.done, progress.total) == (1, 1)
 
 
 def test_a_shot_asked_twice_is_drawn_once(tmp_path: Path) -> None:
-    one = shots(1, 1)[0]
+    one = specs(1, 1)[0]
     with Progress("x", shown=False) as progress:
-        first, second = shoot([one, one], TOY, tmp_path, progress=progress)
+        first, second = render_pictures([one, one], TOY, tmp_path, progress=progress)
     assert first == second
     assert progress.total == 1
 
 
 def test_the_name_moves_with_everything_that_moves_a_pixel() -> None:
-    shot = shots(1, 1)[0]
+    spec = specs(1, 1)[0]
     settings = RenderSettings()
     engine = Engine("mitsuba", "scalar_rgb", None, (("mitsuba", "1"),))
 
-    def name(shot: Shot = shot, settings: RenderSettings = settings, engine: Engine = engine) -> str:
-        return picture_cache._name(shot, to_json(shot.scene), settings, engine)
+    def name(spec: RenderSpec = spec, settings: RenderSettings = settings, engine: Engine = engine) -> str:
+        return picture_cache._name(spec, to_json(spec.scene), settings, engine)
 
     others = [
-        name(dataclasses.replace(shot, seed=1)),
-        name(dataclasses.replace(shot, camera=dataclasses.replace(shot.camera, width_px=41))),
-        name(dataclasses.replace(shot, scene=composite_scene(composite(1)))),
+        name(dataclasses.replace(spec, seed=1)),
+        name(dataclasses.replace(spec, camera=dataclasses.replace(spec.camera, width_px=41))),
+        name(dataclasses.replace(spec, scene=composite_scene(composite(1)))),
         name(settings=dataclasses.replace(settings, samples_per_pixel=4)),
         name(settings=dataclasses.replace(settings, denoise=False)),
         name(engine=dataclasses.replace(engine, variant="llvm_ad_rgb")),
@@ -99,7 +100,7 @@ def test_a_full_disk_is_one_clear_line_and_leaves_no_half_file(tmp_path: Path, m
 
     monkeypatch.setattr(Image.Image, "save", full)
     with pytest.raises(SnellenError, match="No space left on device; free some space") as caught:
-        shoot(shots(1, 1), TOY, tmp_path)
+        render_pictures(specs(1, 1), TOY, tmp_path)
     assert str(tmp_path) in str(caught.value)
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
@@ -107,4 +108,4 @@ def test_a_full_disk_is_one_clear_line_and_leaves_no_half_file(tmp_path: Path, m
 def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SnellenError, match=r"pictures cannot be written to .*file"):
-        shoot(shots(1, 1), TOY, tmp_path / "file" / "cache")
+        render_pictures(specs(1, 1), TOY, tmp_path / "file" / "cache")

@@ -6,9 +6,9 @@ from snellen.core.seeds import stream
 from snellen.stimuli.render.toy import toy_picture
 from snellen.stimuli.scenes import (
     MATERIAL_VARIANTS,
+    Appearance,
     Camera,
     Composite,
-    Look,
     Scene,
     composite,
     composite_scene,
@@ -18,13 +18,13 @@ from snellen.stimuli.scenes import (
 )
 
 
-def shot(number: int) -> tuple[Scene, Camera]:
+def spec(number: int) -> tuple[Scene, Camera]:
     scene = composite_scene(composite(number))
     return scene, random_camera(scene, stream(number), width_px=120, height_px=90)
 
 
 def test_pictures_are_repeatable_and_quick() -> None:
-    scene, camera = shot(3000)
+    scene, camera = spec(3000)
     first = toy_picture(scene, camera)
     assert first.shape == (90, 120, 3)
     assert first.dtype == np.uint8
@@ -37,7 +37,7 @@ def test_pictures_are_repeatable_and_quick() -> None:
 
 
 def test_what_truth_says_is_where_the_picture_changes() -> None:
-    scene, camera = shot(0)
+    scene, camera = spec(0)
     picture = toy_picture(scene, camera).astype(int)
     empty = toy_picture(studio(()), camera).astype(int)
     changed = np.abs(picture - empty).max(axis=2) > 3
@@ -50,7 +50,7 @@ def test_all_twelve_materials_look_different() -> None:
     camera = Camera((0.0, -4.0, 3.0), (0.0, 0.0, 1.0), width_px=60, height_px=45)
     pictures = []
     for look in MATERIAL_VARIANTS:
-        part = Look("sphere", look.kind, look.colour)
+        part = Appearance("sphere", look.kind, look.colour)
         pictures.append(toy_picture(composite_scene(Composite(part, "surface", part, "surface")), camera).astype(float))
     for i, first in enumerate(pictures):
         for second in pictures[:i]:
@@ -59,7 +59,9 @@ def test_all_twelve_materials_look_different() -> None:
 
 def test_glass_shows_what_is_behind_it() -> None:
     camera = Camera((0.0, -8.0, 3.0), (0.0, 0.0, 1.0), width_px=60, height_px=45)
-    scene = composite_scene(Composite(Look("cube", "rubber", "red"), "edge", Look("sphere", "glass"), "surface"))
+    scene = composite_scene(
+        Composite(Appearance("cube", "rubber", "red"), "edge", Appearance("sphere", "glass"), "surface")
+    )
     seen = truth(scene, camera, detail=1)
     picture = toy_picture(scene, camera)
     behind = seen["secondary"].mask & seen["primary"].amodal_mask

@@ -3,10 +3,10 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from snellen.core.errors import SnellenError
-from snellen.stimuli.scenes import SHAPES, Composite, Look, Scene, chain, composite_scene, joints, turn
+from snellen.stimuli.scenes import SHAPES, Appearance, Composite, Scene, chain, composite_scene, joints, turn
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, contact_direction
 from snellen.stimuli.scenes.model import Shape
-from snellen.stimuli.scenes.shapes import Array, bounds, placed, unit_mesh
+from snellen.stimuli.scenes.shapes import Array, bounds, place_mesh, unit_mesh
 
 Joint = tuple[Shape, str, Shape, str]
 JOINTS: list[Joint] = list(joints())
@@ -14,11 +14,11 @@ JOINTS: list[Joint] = list(joints())
 
 def scene_of(joint: Joint) -> Scene:
     primary, anchor, secondary, pivot = joint
-    return composite_scene(Composite(Look(primary, "wood"), anchor, Look(secondary, "glass"), pivot))
+    return composite_scene(Composite(Appearance(primary, "wood"), anchor, Appearance(secondary, "glass"), pivot))
 
 
 def points(scene: Scene) -> list[Array]:
-    return [placed(unit_mesh(solid.shape, 1), solid.pose).vertices for solid in scene.solids]
+    return [place_mesh(unit_mesh(solid.shape, 1), solid.pose).vertices for solid in scene.solids]
 
 
 def outside_m(hull_of: Array, these: Array) -> Array:
@@ -59,7 +59,7 @@ def test_the_secondary_is_smaller_and_points_where_its_pivot_says() -> None:
 
 
 def test_a_turned_object_stands_on_its_lowest_point() -> None:
-    ball_on_cone = Composite(Look("sphere", "wood"), "surface", Look("cone", "wood"), "base")
+    ball_on_cone = Composite(Appearance("sphere", "wood"), "surface", Appearance("cone", "wood"), "base")
     scene = composite_scene(ball_on_cone, rotation=turn((1, 0, 0), 180))
     primary, secondary = points(scene)
     assert secondary[:, 2].min() == pytest.approx(FLOOR_GAP_M, abs=1e-6)

@@ -18,14 +18,14 @@ from snellen.stimuli.scenes import (
     truth,
 )
 from snellen.stimuli.scenes.raster import frame, project
-from snellen.stimuli.scenes.shapes import Array, placed, unit_mesh
+from snellen.stimuli.scenes.shapes import Array, place_mesh, unit_mesh
 
 
 def test_two_thousand_cameras_see_the_object_and_the_floor_and_nothing_else() -> None:
     rng = stream("test cameras")
     scenes = [composite_scene(each) for each in all_composites()[::144]]  # every joint once
     vertices = [
-        np.concatenate([placed(unit_mesh(s.shape, 1), s.pose).vertices for s in each.solids]) for each in scenes
+        np.concatenate([place_mesh(unit_mesh(s.shape, 1), s.pose).vertices for s in each.solids]) for each in scenes
     ]
     for number in range(2000):
         scene, seen = scenes[number % 66], vertices[number % 66]

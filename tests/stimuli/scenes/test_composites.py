@@ -8,8 +8,8 @@ from snellen.stimuli.scenes import (
     MATERIALS,
     PIVOTS,
     SHAPES,
+    Appearance,
     Composite,
-    Look,
     all_composites,
     composite,
     index_of,
@@ -46,8 +46,8 @@ def test_order_and_index() -> None:
         "contact-point/anchor": "face",
         "contact-point/pivot": "face",
     }
-    assert composite(1).secondary == Look("cube", "rubber", "yellow")
-    assert composite(12).primary == Look("cube", "rubber", "yellow")
+    assert composite(1).secondary == Appearance("cube", "rubber", "yellow")
+    assert composite(12).primary == Appearance("cube", "rubber", "yellow")
     keys = [(each.primary.shape, each.anchor, each.secondary.shape, each.pivot) for each in objects[::144]]
     assert keys == list(joints())
 
@@ -66,7 +66,7 @@ def test_dimensions_have_the_agreed_names_and_values_with_words() -> None:
 
 
 def test_what_does_not_exist_is_refused() -> None:
-    cube = Look("cube", "glass")
+    cube = Appearance("cube", "glass")
     with pytest.raises(SnellenError, match="a cube has no anchor 'apex'; choose one of face, edge, vertex"):
         Composite(cube, "apex", cube, "face")
     with pytest.raises(SnellenError, match="a cube has no pivot 'edge'"):
@@ -76,4 +76,4 @@ def test_what_does_not_exist_is_refused() -> None:
     with pytest.raises(SnellenError, match="no value 'pyramid'"):
         text_name("shape/primary", "pyramid")
     with pytest.raises(SnellenError, match="octopus"):
-        Look("octopus", "glass")  # type: ignore[arg-type]
+        Appearance("octopus", "glass")  # type: ignore[arg-type]

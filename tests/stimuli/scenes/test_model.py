@@ -9,8 +9,8 @@ from snellen.stimuli.scenes import (
     Floor,
     Material,
     Pose,
+    RenderSpec,
     Scene,
-    Shot,
     Solid,
     composite,
     composite_scene,
@@ -22,8 +22,8 @@ from snellen.stimuli.scenes import (
 
 def test_every_kind_of_value_survives_json() -> None:
     plate = Solid("plate", "cube", Material("glass"), Pose((1.0, 2.0, 3.0), turn((1, 2, 3), 40), 0.5, (1.0, 2.0, 0.1)))
-    shot = Shot(Scene((plate,), Floor((0.1, 0.2, 0.3))), Camera((0.0, -5.0, 1.0), (0.0, 0.0, 1.0)), seed=3)
-    for value in (shot, shot.scene, shot.camera, composite_scene(composite(4321))):
+    spec = RenderSpec(Scene((plate,), Floor((0.1, 0.2, 0.3))), Camera((0.0, -5.0, 1.0), (0.0, 0.0, 1.0)), seed=3)
+    for value in (spec, spec.scene, spec.camera, composite_scene(composite(4321))):
         assert from_json(to_json(value)) == value
         assert to_json(from_json(to_json(value))) == to_json(value)
 

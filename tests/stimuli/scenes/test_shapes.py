@@ -5,7 +5,7 @@ import pytest
 
 from snellen.stimuli.scenes import SHAPES, Material, Pose, Solid, turn
 from snellen.stimuli.scenes.model import Shape
-from snellen.stimuli.scenes.shapes import bounds, placed, reach, support, unit_mesh
+from snellen.stimuli.scenes.shapes import bounds, place_mesh, reach, support, unit_mesh
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -56,7 +56,7 @@ def test_bounds_of_turned_and_stretched_solids() -> None:
     pose = Pose((1.0, 2.0, 3.0), turn((1, 1, 0), 50), 0.7, (2.0, 1.0, 0.3))
     for shape in SHAPES:
         solid = Solid("s", shape, Material("wood"), pose)
-        vertices = placed(unit_mesh(shape), pose).vertices
+        vertices = place_mesh(unit_mesh(shape), pose).vertices
         low, high = bounds((solid,))
         assert low == pytest.approx(vertices.min(axis=0), abs=0.005)
         assert high == pytest.approx(vertices.max(axis=0), abs=0.005)
@@ -64,7 +64,7 @@ def test_bounds_of_turned_and_stretched_solids() -> None:
 
 
 def test_placed_normals_stay_square_to_a_stretched_surface() -> None:
-    mesh = placed(unit_mesh("sphere"), Pose(stretch=(3.0, 1.0, 1.0)))
+    mesh = place_mesh(unit_mesh("sphere"), Pose(stretch=(3.0, 1.0, 1.0)))
     expected = mesh.vertices / np.array([9.0, 1.0, 1.0])
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     assert mesh.normals == pytest.approx(expected, abs=1e-3)

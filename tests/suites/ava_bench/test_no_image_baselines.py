@@ -181,7 +181,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 
 def test_words_tell_next_to_nothing_of_generated_items(built: ItemSet) -> None:
     """Each task of choices lies within three standard errors of chance, all of them together within two."""
-    told = built.card.made_with["blind"]
+    told = built.card.provenance["blind"]
     assert set(told) == set(built.card.counts)
     choices = [task for task in told if task in CHOICES and task != "absolute-depth"]
     assert len(choices) == 6
@@ -199,5 +199,5 @@ def test_the_cards_of_all_recipes_keep_what_the_items_say(built: ItemSet, tmp_pa
     tree(released, {"scene": [record("scene", n) for n in range(6, 9)]}, "test")
     options = BuildOptions(tmp_path / "released", sources={"ava": released}, show_progress=False)
     for made in (built, curated, RELEASED.build(options)):
-        told = read_itemset(made.root).card.made_with["blind"]
+        told = read_itemset(made.root).card.provenance["blind"]
         assert told == blind(read_itemset(made.root).items) != {}

@@ -1,7 +1,7 @@
-"""From shots to picture files: `shoot` with a cache, Mitsuba for real pictures, a toy renderer for tests."""
+"""From render specs to cached picture files: Mitsuba for real pictures, a toy renderer for tests."""
 
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
-from snellen.stimuli.render.for_recipes import shoot_for
-from snellen.stimuli.render.picture_cache import shoot
+from snellen.stimuli.render.for_recipes import render_for_recipe
+from snellen.stimuli.render.picture_cache import render_pictures
 
-__all__ = ["RenderSettings", "renderer_info", "shoot", "shoot_for"]
+__all__ = ["RenderSettings", "render_for_recipe", "render_pictures", "renderer_info"]

@@ -66,12 +66,12 @@ def wood_texture(shape: Shape, side_px: int = 512) -> NDArray[np.float32]:
     """The wood of a unit primitive painted on its texture (side, side, 3); row 0 is v = 0."""
     texture = np.zeros((side_px, side_px, 3), np.float32)
     for patch in patches(shape):
-        left, bottom, width, height = patch.tile
+        tile_left, bottom, width, height = patch.tile
         columns, rows = (
             np.arange(int(start * side_px), min(int(np.ceil((start + size) * side_px)) + 1, side_px))
-            for start, size in ((left, width), (bottom, height))
+            for start, size in ((tile_left, width), (bottom, height))
         )
-        u, v = np.meshgrid(((columns + 0.5) / side_px - left) / width, ((rows + 0.5) / side_px - bottom) / height)
+        u, v = np.meshgrid(((columns + 0.5) / side_px - tile_left) / width, ((rows + 0.5) / side_px - bottom) / height)
         points, _ = patch.surface(np.clip(u, 0, 1), np.clip(v, 0, 1))
         texture[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = wood_colour(points)
     return texture
@@ -97,7 +97,7 @@ def _step(inside_deg: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-np.clip(inside_deg * 4 / 3, -50, 50))))
 
 
-def developed(linear: NDArray[np.floating]) -> NDArray[np.uint8]:
+def develop(linear: NDArray[np.floating]) -> NDArray[np.uint8]:
     """Linear radiance (h, w, 3) as 8-bit sRGB: linear to 0.6, then an exponential shoulder that never clips."""
     x = np.maximum(np.nan_to_num(np.asarray(linear, np.float32)), 0)
     x = np.where(x > _SHOULDER, _SHOULDER + (1 - _SHOULDER) * -np.expm1((_SHOULDER - x) / (1 - _SHOULDER)), x)

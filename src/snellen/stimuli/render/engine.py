@@ -127,9 +127,9 @@ def working_llvm() -> str | None:
         if result.returncode == 0:
             return path
         tried.append(Path(path).name)
-    found = f"tried {', '.join(tried)}" if tried else "none found"
+    outcome = f"tried {', '.join(tried)}" if tried else "none found"
     print(  # noqa: T201
-        f"snellen: Mitsuba is 3 to 4 times slower without LLVM 17 or newer ({found}); set DRJIT_LIBLLVM_PATH to it",
+        f"snellen: Mitsuba is 3 to 4 times slower without LLVM 17 or newer ({outcome}); set DRJIT_LIBLLVM_PATH to it",
         file=sys.stderr,
     )
     return None
@@ -139,15 +139,15 @@ def _candidates() -> Iterator[str]:
     """Files of libLLVM: the one the environment names, those beside Python, the system's, newest first."""
     if stated := os.environ.get("DRJIT_LIBLLVM_PATH"):
         yield stated
-    seen = set()
+    real_paths = set()
     beside = sorted((Path(sys.prefix) / "lib" / "llvm").rglob("libLLVM*.so*"), key=str)
     system = [
         path for folder in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/opt/llvm/lib") for path in _system(folder)
     ]
     for path in [*beside, *sorted(system, key=_age)]:
         real = path.resolve()
-        if real not in seen and real.is_file():
-            seen.add(real)
+        if real not in real_paths and real.is_file():
+            real_paths.add(real)
             yield str(real)
 
 

@@ -10,16 +10,16 @@ from snellen.compute import Progress
 from snellen.core.home import home
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
-from snellen.stimuli.render.picture_cache import shoot
-from snellen.stimuli.scenes.model import Shot
+from snellen.stimuli.render.picture_cache import render_pictures
+from snellen.stimuli.scenes.model import RenderSpec
 
 
-def shoot_for(shots: Sequence[Shot], options: BuildOptions) -> tuple[list[Path], Mapping[str, Any]]:
-    """The file of every shot, in order, and what the card of a set says of how they were drawn.
+def render_for_recipe(specs: Sequence[RenderSpec], options: BuildOptions) -> tuple[list[Path], Mapping[str, Any]]:
+    """The file of every spec, in order, and what the card of a set says of how they were drawn.
 
     Only what the home folder lacks is drawn. Raises SnellenError for a renderer that is not known or not there.
     """
     settings = RenderSettings(renderer=options.renderer)  # type: ignore[arg-type]  # checked by RenderSettings itself
     with Progress("rendering", unit="pictures", shown=options.show_progress) as progress:
-        paths = shoot(shots, settings, home() / "renders", workers=options.workers, progress=progress)
+        paths = render_pictures(specs, settings, home() / "renders", workers=options.workers, progress=progress)
     return paths, {"render": renderer_info(settings)}

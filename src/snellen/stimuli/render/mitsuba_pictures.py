@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
-from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, developed, dome_map, wood_texture
+from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, develop, dome_map, wood_texture
 from snellen.stimuli.render.engine import Engine, RenderSettings
 from snellen.stimuli.scenes.model import AreaLight, Camera, Floor, Material, Pose, Scene, Solid
-from snellen.stimuli.scenes.shapes import Mesh, placed, unit_mesh
+from snellen.stimuli.scenes.shapes import Mesh, place_mesh, unit_mesh
 
 _PATH = {"type": "path", "max_depth": 8, "rr_depth": 3}
 _AUXILIARY = {"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"}
@@ -80,7 +80,7 @@ class Studio:
 
     def picture(self, camera: Camera, seed: int) -> NDArray[np.uint8]:
         """8-bit sRGB (height, width, 3)."""
-        return developed(self.radiance(camera, seed))
+        return develop(self.radiance(camera, seed))
 
 
 def _denoised(colour: NDArray[np.float32], hints: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -109,7 +109,7 @@ def _built(mi: Any, scene: Scene) -> Any:
     for number, light in enumerate(scene.lights):
         parts[f"light_{number}"] = mi.load_dict(_panel(mi, light))
     for number, solid in enumerate((*scene.solids, *_stand_ins())):
-        mesh = _HIDDEN if solid.name.startswith("stand-in") else placed(unit_mesh(solid.shape), solid.pose)
+        mesh = _HIDDEN if solid.name.startswith("stand-in") else place_mesh(unit_mesh(solid.shape), solid.pose)
         parts[f"solid_{number}"] = _mesh(mi, f"solid_{number}", mesh, _bsdf(mi, solid))
     return mi.load_dict(parts, parallel=False)
 
@@ -197,14 +197,14 @@ def _dome(mi: Any, scene: Scene) -> dict[str, Any]:
 
 
 def _sensor(mi: Any, camera: Camera, samples: int) -> dict[str, Any]:
-    look = mi.ScalarTransform4f().look_at(
+    camera_to_world = mi.ScalarTransform4f().look_at(
         origin=list(camera.position_m), target=list(camera.target_m), up=list(camera.up)
     )
     return {
         "type": "perspective",
         "fov": camera.horizontal_fov_deg,
         "fov_axis": "x",
-        "to_world": look,
+        "to_world": camera_to_world,
         "film": {
             "type": "hdrfilm",
             "width": camera.width_px,

@@ -15,7 +15,7 @@ from snellen.compute import Progress, Shard, map_shards
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.stimuli.render.engine import Engine, RenderSettings, find_engine, threads_per_worker
-from snellen.stimuli.scenes.model import Camera, Scene, Shot, to_json
+from snellen.stimuli.scenes.model import Camera, RenderSpec, Scene, to_json
 
 _PNG_LEVEL = 3
 
@@ -31,15 +31,15 @@ class _Job:
     threads: int
 
 
-def shoot(
-    shots: Sequence[Shot],
+def render_pictures(
+    specs: Sequence[RenderSpec],
     settings: RenderSettings,
     cache_dir: str | os.PathLike[str],
     *,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """The picture file (8-bit RGB PNG) of every shot, in order; only what the cache lacks is drawn.
+    """The picture file (8-bit RGB PNG) of every spec, in order; only what the cache lacks is drawn.
 
     A file is named by a hash of scene, camera, seed, samples, renderer variant and versions, and appears whole or not
     at all: after a kill the next call draws only what is missing. Shots of one scene are drawn by one worker from one
@@ -49,14 +49,14 @@ def shoot(
     engine = find_engine(settings)
     scenes: dict[Scene, str] = {}
     paths = []
-    missing: dict[str, dict[Path, Shot]] = {}
-    for shot in shots:
-        scene_text = scenes.setdefault(shot.scene, "") or to_json(shot.scene)
-        scenes[shot.scene] = scene_text
-        path = folder / _name(shot, scene_text, settings, engine)
+    missing: dict[str, dict[Path, RenderSpec]] = {}
+    for spec in specs:
+        scene_text = scenes.setdefault(spec.scene, "") or to_json(spec.scene)
+        scenes[spec.scene] = scene_text
+        path = folder / _name(spec, scene_text, settings, engine)
         paths.append(path)
         if not path.exists():
-            missing.setdefault(scene_text, {})[path] = shot
+            missing.setdefault(scene_text, {})[path] = spec
     _make_folders(folder, [path for views in missing.values() for path in views])
     threads = threads_per_worker(min(workers, max(len(missing), 1)))
     shards = []
@@ -68,11 +68,11 @@ def shoot(
     return paths
 
 
-def _name(shot: Shot, scene_text: str, settings: RenderSettings, engine: Engine) -> str:
-    """File of a shot relative to the cache folder: everything that moves a pixel is in the name."""
+def _name(spec: RenderSpec, scene_text: str, settings: RenderSettings, engine: Engine) -> str:
+    """File of a spec relative to the cache folder: everything that moves a pixel is in the name."""
     how = [engine.renderer, engine.variant, [list(pair) for pair in engine.versions]]
-    drawn = [settings.samples(shot.scene), settings.denoise, shot.seed] if engine.renderer == "mitsuba" else []
-    key = digest([scene_text, to_json(shot.camera), how, drawn], 40)
+    sampling = [settings.samples(spec.scene), settings.denoise, spec.seed] if engine.renderer == "mitsuba" else []
+    key = digest([scene_text, to_json(spec.camera), how, sampling], 40)
     return f"{key[:2]}/{key}.png"
 
 
@@ -81,10 +81,10 @@ def _make_folders(folder: Path, paths: list[Path]) -> None:
         for parent in {folder, *(path.parent for path in paths)}:
             parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise _cannot_write(folder, error) from error
 
 
-def _unwritable(path: Path, error: OSError) -> SnellenError:
+def _cannot_write(path: Path, error: OSError) -> SnellenError:
     why = error.strerror or str(error)
     return SnellenError(f"pictures cannot be written to {path}: {why}; free some space or choose another folder")
 
@@ -113,4 +113,4 @@ def store(picture: NDArray[np.uint8], path: Path) -> None:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise _unwritable(path, error) from error
+        raise _cannot_write(path, error) from error

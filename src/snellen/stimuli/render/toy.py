@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, developed
+from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, develop
 from snellen.stimuli.scenes.model import Camera, Scene, Solid
 from snellen.stimuli.scenes.raster import frame, rasterise, rays
-from snellen.stimuli.scenes.shapes import Array, placed, unit_mesh
+from snellen.stimuli.scenes.shapes import Array, place_mesh, unit_mesh
 
 TOY_VERSION = "1"
 _LIGHT = np.array([0.55, -0.40, 0.73]) / np.linalg.norm([0.55, -0.40, 0.73])
@@ -24,17 +24,17 @@ def toy_picture(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
     far_to_near = sorted(scene.solids, key=lambda solid: -float(np.linalg.norm(solid.pose.position_m - towards)))
     for solid in sorted(far_to_near, key=lambda solid: solid.material.kind == "glass"):
         mesh = unit_mesh(solid.shape, 1)
-        world = placed(mesh, solid.pose)
+        world = place_mesh(mesh, solid.pose)
         hits = rasterise(camera, world)
-        seen = (hits.face >= 0) & (hits.distance_m < nearest)
-        corners, weights = mesh.faces[hits.face[seen]], hits.weights[seen][..., None]
+        visible = (hits.face >= 0) & (hits.distance_m < nearest)
+        corners, weights = mesh.faces[hits.face[visible]], hits.weights[visible][..., None]
         normal = (world.normals[corners] * weights).sum(axis=1)
         normal /= np.linalg.norm(normal, axis=1, keepdims=True)
         local = (mesh.vertices[corners] * weights).sum(axis=1)
-        picture[seen] = _shaded(solid, normal, local, direction[seen], picture[seen])
+        picture[visible] = _shaded(solid, normal, local, direction[visible], picture[visible])
         if solid.material.kind != "glass":
-            nearest[seen] = hits.distance_m[seen]
-    return developed(picture)
+            nearest[visible] = hits.distance_m[visible]
+    return develop(picture)
 
 
 def _ground(scene: Scene, direction: Array, camera: Camera) -> Array:

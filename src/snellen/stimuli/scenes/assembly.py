@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
-from snellen.stimuli.scenes.composites import Composite, Look
+from snellen.stimuli.scenes.composites import Appearance, Composite
 from snellen.stimuli.scenes.model import (
     IDENTITY,
     AreaLight,
     Dome,
+    Material,
     Matrix3,
     NamedPoint,
     Pose,
@@ -26,7 +27,6 @@ from snellen.stimuli.scenes.model import (
     Solid,
     Vec3,
 )
-from snellen.stimuli.scenes.model import Material as Stuff
 from snellen.stimuli.scenes.shapes import UNIT, Array, Round, bounds, support
 
 SECONDARY_SCALE = 0.58
@@ -85,12 +85,12 @@ def tuple_of(values: Array) -> Vec3:
     return x, y, z
 
 
-def contact_direction(shape: Shape, place: str) -> Array:
+def contact_direction(shape: Shape, contact_point: str) -> Array:
     """Outward unit normal (3,) of the unit primitive at an anchor or pivot, in its own axes."""
     unit = UNIT[shape]
-    if place == "side" and isinstance(unit, Round):
+    if contact_point == "side" and isinstance(unit, Round):
         return np.array([math.cos(unit.slope_rad), 0.0, math.sin(unit.slope_rad)])
-    known: dict[tuple[str, str], tuple[float, float, float]] = {
+    directions: dict[tuple[str, str], tuple[float, float, float]] = {
         ("cube", "face"): (0, 0, 1),
         ("cube", "edge"): (1, 0, 1),
         ("cube", "vertex"): (1, 1, 1),
@@ -101,9 +101,9 @@ def contact_direction(shape: Shape, place: str) -> Array:
         ("frustum", "small base"): (0, 0, 1),
         ("frustum", "large base"): (0, 0, -1),
     }
-    if (shape, place) not in known:
-        raise SnellenError(f"a {shape} has no contact point {place!r}")
-    direction = np.array(known[shape, place], float)
+    if (shape, contact_point) not in directions:
+        raise SnellenError(f"a {shape} has no contact point {contact_point!r}")
+    direction = np.array(directions[shape, contact_point], float)
     return np.asarray(direction / np.linalg.norm(direction))
 
 
@@ -115,11 +115,11 @@ def _facing(source: Array, goal: Array) -> Matrix3:
     return turn(tuple_of(axis), math.degrees(math.atan2(float(np.linalg.norm(axis)), float(source @ goal))))
 
 
-def _solid(name: str, look: Look, pose: Pose) -> Solid:
-    return Solid(name, look.shape, Stuff(look.material, look.colour), pose)
+def _solid(name: str, appearance: Appearance, pose: Pose) -> Solid:
+    return Solid(name, appearance.shape, Material(appearance.material, appearance.colour), pose)
 
 
-def moved(solid: Solid, rotation: Matrix3 = IDENTITY, shift_m: Vec3 = (0.0, 0.0, 0.0)) -> Solid:
+def move(solid: Solid, rotation: Matrix3 = IDENTITY, shift_m: Vec3 = (0.0, 0.0, 0.0)) -> Solid:
     """The solid turned about the world's origin, then shifted."""
     pose = solid.pose
     position = np.array(rotation) @ np.array(pose.position_m) + np.array(shift_m)
@@ -127,39 +127,39 @@ def moved(solid: Solid, rotation: Matrix3 = IDENTITY, shift_m: Vec3 = (0.0, 0.0,
     return dataclasses.replace(solid, pose=new)
 
 
-def joined(wanted: Composite) -> tuple[tuple[Solid, Solid], Vec3]:
+def join_composite(blocks: Composite) -> tuple[tuple[Solid, Solid], Vec3]:
     """The two solids of a composite and their contact point, in the primary's own axes (the primary at the origin).
 
     The pivot's normal is turned against the anchor's, the two points meet, and the secondary is held off by
     `FLAT_GAP_M` (two flat faces) or pressed in by `SINK_M` (anything else).
     """
-    outward = contact_direction(wanted.primary.shape, wanted.anchor)
-    contact = support(wanted.primary.shape, outward)
-    inward = contact_direction(wanted.secondary.shape, wanted.pivot)
+    outward = contact_direction(blocks.primary.shape, blocks.anchor)
+    contact = support(blocks.primary.shape, outward)
+    inward = contact_direction(blocks.secondary.shape, blocks.pivot)
     rotation = _facing(inward, -outward)
-    pivot = SECONDARY_SCALE * np.array(rotation) @ support(wanted.secondary.shape, inward)
-    flat = wanted.anchor in _FLAT and wanted.pivot in _FLAT
+    pivot = SECONDARY_SCALE * np.array(rotation) @ support(blocks.secondary.shape, inward)
+    flat = blocks.anchor in _FLAT and blocks.pivot in _FLAT
     position = contact - pivot + (FLAT_GAP_M if flat else -SINK_M) * outward
-    second = _solid("secondary", wanted.secondary, Pose(tuple_of(position), rotation, SECONDARY_SCALE))
-    return (_solid("primary", wanted.primary, Pose()), second), tuple_of(contact)
+    second = _solid("secondary", blocks.secondary, Pose(tuple_of(position), rotation, SECONDARY_SCALE))
+    return (_solid("primary", blocks.primary, Pose()), second), tuple_of(contact)
 
 
-def composite_scene(wanted: Composite, *, rotation: Matrix3 | None = None) -> Scene:
+def composite_scene(blocks: Composite, *, rotation: Matrix3 | None = None) -> Scene:
     """The composite in the studio: standing on the floor, the middle of its upright bounding box above the origin.
 
     A frustum joined by its large base stands on the small one, a cone joined by its base on its apex. `rotation` turns
     the assembled object before it is set on the floor. Solids are named 'primary' and 'secondary', the joint is the
     named point 'contact'.
     """
-    solids, contact = joined(wanted)
-    hanging = contact_direction(wanted.primary.shape, wanted.anchor)[2] < -0.9
+    solids, contact = join_composite(blocks)
+    hanging = contact_direction(blocks.primary.shape, blocks.anchor)[2] < -0.9
     upright = turn((1.0, 0.0, 0.0), 180.0) if hanging else IDENTITY
-    whole = chain(rotation or IDENTITY, upright)
-    turned = tuple(moved(solid, whole) for solid in solids)
+    orientation = chain(rotation or IDENTITY, upright)
+    turned = tuple(move(solid, orientation) for solid in solids)
     low, high = bounds(turned)
     shift = tuple_of(np.array([-(low[0] + high[0]) / 2, -(low[1] + high[1]) / 2, FLOOR_GAP_M - low[2]]))
-    point = tuple_of(np.array(whole) @ np.array(contact) + np.array(shift))
-    return studio(tuple(moved(solid, shift_m=shift) for solid in turned), (NamedPoint("contact", point),))
+    point = tuple_of(np.array(orientation) @ np.array(contact) + np.array(shift))
+    return studio(tuple(move(solid, shift_m=shift) for solid in turned), (NamedPoint("contact", point),))
 
 
 def studio(solids: tuple[Solid, ...], points: tuple[NamedPoint, ...] = ()) -> Scene:

@@ -83,12 +83,12 @@ def clear_camera(
 
     Drawn again until it holds, judged at a quarter of the resolution; 200 draws in vain are an error.
     """
-    wanted = names or tuple(solid.name for solid in scene.solids)
+    solid_names = names or tuple(solid.name for solid in scene.solids)
     for _ in range(_TRIES):
         camera = random_camera(scene, rng, **ranges)
         size = max(camera.width_px // 4, 1), max(camera.height_px // 4, 1)
-        seen = truth(scene, dataclasses.replace(camera, width_px=size[0], height_px=size[1]), detail=1)
-        if all(seen[name].visible_fraction >= least_visible for name in wanted):
+        coarse_truth = truth(scene, dataclasses.replace(camera, width_px=size[0], height_px=size[1]), detail=1)
+        if all(coarse_truth[name].visible_fraction >= least_visible for name in solid_names):
             return camera
-    share = f"{least_visible:.0%} of each of {', '.join(wanted)}"
+    share = f"{least_visible:.0%} of each of {', '.join(solid_names)}"
     raise SnellenError(f"no camera in {_TRIES} draws shows {share}; move the solids apart or ask for less")

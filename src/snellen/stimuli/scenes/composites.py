@@ -68,7 +68,7 @@ _TEXT: Mapping[str, Mapping[str, str]] = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Look:
+class Appearance:
     """What one primitive looks like."""
 
     shape: Shape
@@ -85,19 +85,19 @@ class Look:
 class Composite:
     """Two primitives and how they are joined: the secondary's pivot touches the primary's anchor."""
 
-    primary: Look
+    primary: Appearance
     anchor: str
-    secondary: Look
+    secondary: Appearance
     pivot: str
 
     def __post_init__(self) -> None:
-        for what, place, places in (
+        for what, point, places in (
             ("anchor", self.anchor, ANCHORS[self.primary.shape]),
             ("pivot", self.pivot, PIVOTS[self.secondary.shape]),
         ):
-            if place not in places:
+            if point not in places:
                 shape = self.primary.shape if what == "anchor" else self.secondary.shape
-                raise SnellenError(f"a {shape} has no {what} {place!r}; choose one of {', '.join(places)}")
+                raise SnellenError(f"a {shape} has no {what} {point!r}; choose one of {', '.join(places)}")
 
     def dimensions(self) -> dict[str, str]:
         """Value of each of the eight `DIMENSIONS`; the colour of glass and wood is 'none'."""
@@ -136,7 +136,7 @@ def all_composites() -> tuple[Composite, ...]:
     Joints stand in the order of `joints`, materials in that of `MATERIAL_VARIANTS`.
     """
     every = tuple(
-        Composite(Look(first, a.kind, a.colour), anchor, Look(second, b.kind, b.colour), pivot)
+        Composite(Appearance(first, a.kind, a.colour), anchor, Appearance(second, b.kind, b.colour), pivot)
         for first, anchor, second, pivot in joints()
         for a in MATERIAL_VARIANTS
         for b in MATERIAL_VARIANTS
@@ -154,10 +154,10 @@ def composite(index: int) -> Composite:
 
 
 @functools.cache
-def _places() -> dict[Composite, int]:
-    return {every: place for place, every in enumerate(all_composites())}
+def _indices() -> dict[Composite, int]:
+    return {every: index for index, every in enumerate(all_composites())}
 
 
-def index_of(wanted: Composite) -> int:
+def index_of(blocks: Composite) -> int:
     """Where a composite stands in `all_composites`."""
-    return _places()[wanted]
+    return _indices()[blocks]

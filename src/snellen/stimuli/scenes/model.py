@@ -168,7 +168,7 @@ class Scene:
 
 
 @dataclasses.dataclass(frozen=True)
-class Shot:
+class RenderSpec:
     """One picture to be taken. The seed only moves the renderer's noise."""
 
     scene: Scene
@@ -176,16 +176,16 @@ class Shot:
     seed: int = 0
 
 
-def to_json(value: Scene | Camera | Shot) -> str:
-    """Canonical JSON of a scene, camera or shot: equal values give equal text."""
+def to_json(value: Scene | Camera | RenderSpec) -> str:
+    """Canonical JSON of a scene, camera or spec: equal values give equal text."""
     floats = _load(type(value), dataclasses.asdict(value))  # 25 and 25.0 are equal, but not as text
     return canonical({"type": type(value).__name__, **dataclasses.asdict(floats)})
 
 
 def from_json(text: str) -> Any:
-    """The scene, camera or shot that `to_json` wrote; equal to the original."""
+    """The scene, camera or spec that `to_json` wrote; equal to the original."""
     data = json.loads(text)
-    kinds: dict[str, type] = {"Scene": Scene, "Camera": Camera, "Shot": Shot}
+    kinds: dict[str, type] = {"Scene": Scene, "Camera": Camera, "RenderSpec": RenderSpec}
     kind = data.pop("type", None) if isinstance(data, dict) else None
     if kind not in kinds:
         raise SnellenError(f"scene JSON: type is {kind!r}, expected one of {', '.join(kinds)}")

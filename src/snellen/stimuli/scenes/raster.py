@@ -85,9 +85,9 @@ def rasterise(camera: Camera, mesh: Mesh) -> Hits:
     size = (last - first + 1).clip(0)
     count = size[:, 0] * size[:, 1]
     which = np.repeat(np.arange(len(numbers)), count)
-    place = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-    x = first[which, 0] + place % size[which, 0]
-    y = first[which, 1] + place // size[which, 0]
+    offset = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+    x = first[which, 0] + offset % size[which, 0]
+    y = first[which, 1] + offset // size[which, 0]
     weights = _barycentric(corners[which], x + 0.5, y + 0.5)
     inside = (weights >= 0).all(axis=1)
     which, x, y, weights = which[inside], x[inside], y[inside], weights[inside]
@@ -97,11 +97,11 @@ def rasterise(camera: Camera, mesh: Mesh) -> Hits:
     pixel = y * width + x
     buffer = np.zeros(height * width)
     np.maximum.at(buffer, pixel, nearness)
-    seen = nearness == buffer[pixel]
+    visible = nearness == buffer[pixel]
     face = np.full(height * width, -1)
-    face[pixel[seen]] = numbers[which[seen]]
+    face[pixel[visible]] = numbers[which[visible]]
     corner_weights = np.zeros((height * width, 3))
-    corner_weights[pixel[seen]] = weights[seen]
+    corner_weights[pixel[visible]] = weights[visible]
     length = np.linalg.norm(rays(camera), axis=2)
     with np.errstate(divide="ignore"):
         distance = length / buffer.reshape(height, width)

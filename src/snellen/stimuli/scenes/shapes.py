@@ -126,7 +126,7 @@ def bounds(solids: tuple[Solid, ...]) -> tuple[Array, Array]:
 
 def radius_about(solids: tuple[Solid, ...], point: Array) -> float:
     """Radius in metres of the smallest ball about a point (3,) that holds all solids."""
-    meshes = [placed(unit_mesh(solid.shape, 1), solid.pose) for solid in solids]
+    meshes = [place_mesh(unit_mesh(solid.shape, 1), solid.pose) for solid in solids]
     return max(float(np.linalg.norm(mesh.vertices - point, axis=1).max()) for mesh in meshes)
 
 
@@ -162,7 +162,7 @@ class Mesh:
     faces: NDArray[np.int64]
 
 
-def placed(mesh: Mesh, pose: Pose) -> Mesh:
+def place_mesh(mesh: Mesh, pose: Pose) -> Mesh:
     """The mesh in world coordinates."""
     matrix, shift = affine(pose)
     normals = mesh.normals @ np.linalg.inv(matrix)
@@ -256,8 +256,8 @@ def _cube_face(box: Box, face: int, detail: int) -> Patch:
 def _tessellate(patch: Patch) -> Mesh:
     u, v = np.meshgrid(patch.u_knots, patch.v_knots)
     points, normals = patch.surface(u, v)
-    left, bottom, width, height = patch.tile
-    uv = np.stack([left + width * u, bottom + height * v], axis=-1)
+    tile_left, bottom, width, height = patch.tile
+    uv = np.stack([tile_left + width * u, bottom + height * v], axis=-1)
     number = np.arange(u.size).reshape(u.shape)
     a, b, c, d = number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]
     faces = np.concatenate([np.stack([a, b, c], -1).reshape(-1, 3), np.stack([a, c, d], -1).reshape(-1, 3)])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from snellen.core.errors import SnellenError
 from snellen.stimuli.scenes.model import Camera, Scene
 from snellen.stimuli.scenes.raster import project, rasterise
-from snellen.stimuli.scenes.shapes import placed, unit_mesh
+from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
 
 Box = tuple[float, float, float, float]
 
@@ -72,9 +72,9 @@ def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
     shape = (camera.height_px, camera.width_px)
     alone = np.full((len(scene.solids), *shape), np.inf)
     boxes: list[Box | None] = []
-    for place, solid in enumerate(scene.solids):
-        mesh = placed(unit_mesh(solid.shape, detail), solid.pose)
-        alone[place] = rasterise(camera, mesh).distance_m
+    for index, solid in enumerate(scene.solids):
+        mesh = place_mesh(unit_mesh(solid.shape, detail), solid.pose)
+        alone[index] = rasterise(camera, mesh).distance_m
         pixels, depth = project(camera, mesh.vertices)
         boxes.append((*_corner(pixels.min(axis=0)), *_corner(pixels.max(axis=0))) if depth.min() > 0 else None)
     nearest = alone.min(axis=0, initial=np.inf)
@@ -91,13 +91,13 @@ def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
 
 
 def _solid_truth(
-    scene: Scene, camera: Camera, place: int, alone: NDArray[np.float64], mask: NDArray[np.bool_], box: Box | None
+    scene: Scene, camera: Camera, index: int, alone: NDArray[np.float64], mask: NDArray[np.bool_], box: Box | None
 ) -> SolidTruth:
-    solid = scene.solids[place]
+    solid = scene.solids[index]
     amodal = np.isfinite(alone)
     rows, columns = np.nonzero(mask)
-    seen = len(rows) > 0
-    visible = _box(columns, rows) if seen else None
+    is_visible = len(rows) > 0
+    visible = _box(columns, rows) if is_visible else None
     return SolidTruth(
         name=solid.name,
         amodal_box=box,
@@ -105,7 +105,7 @@ def _solid_truth(
         mask=mask,
         amodal_mask=amodal,
         visible_fraction=float(mask.sum() / amodal.sum()) if amodal.any() else 0.0,
-        nearest_m=float(alone[mask].min()) if seen else None,
+        nearest_m=float(alone[mask].min()) if is_visible else None,
         centre_m=float(np.linalg.norm(np.subtract(solid.pose.position_m, camera.position_m))),
         centre_px=_pixel(camera, solid.pose.position_m),
     )

@@ -33,7 +33,7 @@ class Frames:
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view with pictures in place of its videos; pictures are left as they are."""
-        query = (self.of(one, media) if one.kind == "video" else (one,) for one in view.query)
+        query = (self.extract(picture, media) if picture.kind == "video" else (picture,) for picture in view.query)
         return replace(view, query=tuple(still for stills in query for still in stills))
 
     def times(self, seconds: float) -> tuple[float, ...]:
@@ -44,7 +44,7 @@ class Frames:
             return rate_times(seconds, float(rate[1]))
         raise SnellenError(f"frames {self.how!r}: say how many (8), or how many a second (1fps)")
 
-    def of(self, video: Media, media: MediaFolder) -> tuple[Media, ...]:
+    def extract(self, video: Media, media: MediaFolder) -> tuple[Media, ...]:
         """The frames of one video. It is decoded once for all that are not there yet, and not at all for none."""
         times = self.times(video.seconds)
 
@@ -53,10 +53,10 @@ class Frames:
             media.read(video)  # the bytes are held against their name
             return frames_at(media.find(video), times)
 
-        def still(place: int) -> Image.Image:
-            return decoded()[place][1]
+        def still(index: int) -> Image.Image:
+            return decoded()[index][1]
 
         return tuple(
-            media.derive(["frame", self.version, video.sha256, time], partial(still, place), video)
-            for place, time in enumerate(times)
+            media.derive(["frame", self.version, video.sha256, time], partial(still, index), video)
+            for index, time in enumerate(times)
         )

@@ -16,15 +16,15 @@ def lay_out(montage: Montage, media: MediaFolder) -> Media:
     A picture is shown at its own size unless `cell_px` is set; it is then shrunk (never enlarged) to fit, keeping its
     shape.
     """
-    shown = [picture.sha256 for picture in montage.pictures]
-    what = ["montage", montage.version, shown, montage.columns, montage.labels, montage.title, montage.cell_px]
+    hashes = [picture.sha256 for picture in montage.pictures]
+    what = ["montage", montage.version, hashes, montage.columns, montage.labels, montage.title, montage.cell_px]
     return media.derive(what, lambda: _draw(montage, [media.open(picture) for picture in montage.pictures]))
 
 
 def _draw(montage: Montage, pictures: list[Image.Image]) -> Image.Image:
     pictures = [picture.convert("RGB") for picture in pictures]
     if montage.cell_px:
-        pictures = [_shrunk(picture, montage.cell_px) for picture in pictures]
+        pictures = [_shrink(picture, montage.cell_px) for picture in pictures]
     columns = max(1, min(montage.columns, len(pictures)))
     lines = -(-len(pictures) // columns)
     width, height = max(p.width for p in pictures), max(p.height for p in pictures)
@@ -33,16 +33,16 @@ def _draw(montage: Montage, pictures: list[Image.Image]) -> Image.Image:
     page = Image.new("RGB", size, _PAPER)
     pen, font = ImageDraw.Draw(page), ImageFont.load_default(20)
     pen.text((_GAP_PX, 4), montage.title, _INK, font)
-    for place, picture in enumerate(pictures):
-        x = _GAP_PX + place % columns * (width + _GAP_PX)
-        y = head + _GAP_PX + place // columns * (height + label + _GAP_PX)
+    for index, picture in enumerate(pictures):
+        x = _GAP_PX + index % columns * (width + _GAP_PX)
+        y = head + _GAP_PX + index // columns * (height + label + _GAP_PX)
         if montage.labels:
-            pen.text((x, y), montage.labels[place], _INK, font)
+            pen.text((x, y), montage.labels[index], _INK, font)
         page.paste(picture, (x, y + label))
     return page
 
 
-def _shrunk(picture: Image.Image, cell: tuple[int, int]) -> Image.Image:
+def _shrink(picture: Image.Image, cell: tuple[int, int]) -> Image.Image:
     scale = min(1.0, cell[0] / picture.width, cell[1] / picture.height)
     size = max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
     return picture if scale == 1.0 else picture.resize(size, Image.Resampling.LANCZOS)

@@ -6,15 +6,15 @@ be shown, with the stored number of pixels (pixels that are not square stay as s
 """
 
 from snellen.stimuli.video.reading import add_video, frame_at_share, frames_at, rate_times, uniform_times
-from snellen.stimuli.video.writing import Joined, Pixels, joined, write_video
+from snellen.stimuli.video.writing import JoinedVideo, Pixels, join_clips, write_video
 
 __all__ = [
-    "Joined",
+    "JoinedVideo",
     "Pixels",
     "add_video",
     "frame_at_share",
     "frames_at",
-    "joined",
+    "join_clips",
     "rate_times",
     "uniform_times",
     "write_video",

@@ -28,7 +28,7 @@ def pyav() -> Any:
     return av
 
 
-def converted(frame: VideoFrame, format: str, colours: int | None = None) -> VideoFrame:
+def convert_frame(frame: VideoFrame, format: str, colours: int | None = None) -> VideoFrame:
     """The frame in another pixel format, by arithmetic that is equal on all machines."""
     how = pyav().video.reformatter.Interpolation
     exactly = how.BILINEAR | how.ACCURATE_RND | how.BITEXACT | how.FULL_CHR_H_INT
@@ -38,16 +38,16 @@ def converted(frame: VideoFrame, format: str, colours: int | None = None) -> Vid
 
 
 @contextmanager
-def opened(source: Path | bytes, where: str) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """A file and its first video stream that is no cover. What goes wrong inside becomes a SnellenError at `where`."""
+def open_video(source: Path | bytes, location: str) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """A file and its first video stream that is no cover. Errors inside become a SnellenError that names `location`."""
     av = pyav()
     try:
         with av.open(str(source) if isinstance(source, Path) else io.BytesIO(source)) as container:
             covers = av.stream.Disposition.attached_pic
-            streams = [one for one in container.streams.video if not one.disposition & covers]
+            streams = [stream for stream in container.streams.video if not stream.disposition & covers]
             if not streams:
-                raise SnellenError(f"{where}: has no video stream; leave out the file")
+                raise SnellenError(f"{location}: has no video stream; leave out the file")
             yield container, streams[0]
     except (av.error.FFmpegError, OSError) as error:
-        told = getattr(error, "strerror", None) or error
-        raise SnellenError(f"{where}: not a readable video ({told}); mend or leave out the file") from error
+        reason = getattr(error, "strerror", None) or error
+        raise SnellenError(f"{location}: not a readable video ({reason}); mend or leave out the file") from error

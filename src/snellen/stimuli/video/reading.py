@@ -15,7 +15,7 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
-from snellen.stimuli.video.opening import ROUNDING_S, converted, opened
+from snellen.stimuli.video.opening import ROUNDING_S, convert_frame, open_video
 from snellen.stimuli.video.timeline import Timeline, decoded_timeline, timeline
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def add_video(media: MediaFolder, path: Path) -> Media:
         raw = path.read_bytes()
     except OSError as error:
         raise SnellenError(f"{path}: cannot be read ({error.strerror}); mend or leave out the file") from error
-    with opened(raw, str(path)) as (container, stream):
+    with open_video(raw, str(path)) as (container, stream):
         format = _format(container, raw, str(path))
         line = timeline(container, stream, raw, str(path))
     ((_, first),) = _frames_at(raw, [0.0], str(path))
@@ -85,13 +85,13 @@ def frames_at(source: Path | bytes, times: Sequence[float]) -> list[tuple[float,
 
 def frame_at_share(path: Path, share: float) -> Image.Image:
     """The RGB frame on screen at a share of the video's length: 0.5 is the middle. Raises as `add_video` does."""
-    with opened(path, str(path)) as (container, stream):
+    with open_video(path, str(path)) as (container, stream):
         seconds = timeline(container, stream, path, str(path)).seconds
     ((_, frame),) = _frames_at(path, [share * seconds], str(path))
     return frame
 
 
-def _format(container: InputContainer, raw: bytes, where: str) -> Literal["mp4", "mov", "avi", "webm", "mkv"]:
+def _format(container: InputContainer, raw: bytes, location: str) -> Literal["mp4", "mov", "avi", "webm", "mkv"]:
     name = container.format.name
     if name.startswith("mov,mp4"):
         return "mov" if container.metadata.get("major_brand", "qt").strip() == "qt" else "mp4"
@@ -99,46 +99,46 @@ def _format(container: InputContainer, raw: bytes, where: str) -> Literal["mp4",
         return "webm" if re.search(rb"\x42\x82.webm", raw[:256], re.DOTALL) else "mkv"
     if name == "avi":
         return "avi"
-    raise SnellenError(f"{where}: a file of format {name}; convert it to mp4, mov, avi, webm or mkv")
+    raise SnellenError(f"{location}: a file of format {name}; convert it to mp4, mov, avi, webm or mkv")
 
 
-def _frames_at(source: Path | bytes, times: Sequence[float], where: str) -> list[tuple[float, Image.Image]]:
+def _frames_at(source: Path | bytes, times: Sequence[float], location: str) -> list[tuple[float, Image.Image]]:
     if not times:
         return []
-    with opened(source, where) as (container, stream):
-        line = timeline(container, stream, source, where)
-        wanted = sorted(set(line.on_screen(times)))
-        shown = _jumped(container, stream, line, wanted, where) if line.packets else None
-    if shown is None:
-        line = decoded_timeline(source, where) if line.packets else line
-        shown = _all_decoded(source, line, set(line.on_screen(times)), where)
-    return [(line.time(tick), shown[tick]) for tick in line.on_screen(times)]
+    with open_video(source, location) as (container, stream):
+        line = timeline(container, stream, source, location)
+        ticks = sorted(set(line.on_screen(times)))
+        pictures = _decode_by_seeking(container, stream, line, ticks, location) if line.packets else None
+    if pictures is None:
+        line = decoded_timeline(source, location) if line.packets else line
+        pictures = _decode_all(source, line, set(line.on_screen(times)), location)
+    return [(line.time(tick), pictures[tick]) for tick in line.on_screen(times)]
 
 
-def _all_decoded(source: Path | bytes, line: Timeline, wanted: set[int], where: str) -> dict[int, Image.Image]:
-    with opened(source, where) as (container, stream):
+def _decode_all(source: Path | bytes, line: Timeline, ticks: set[int], location: str) -> dict[int, Image.Image]:
+    with open_video(source, location) as (container, stream):
         # the decoder's order is the one on screen; the times that frames carry (in AVI) may not be
         frames = zip(line.ticks, container.decode(stream), strict=False)
-        return {tick: _picture(frame, where) for tick, frame in frames if tick in wanted}
+        return {tick: _picture(frame, location) for tick, frame in frames if tick in ticks}
 
 
-def _jumped(
-    container: InputContainer, stream: VideoStream, line: Timeline, wanted: Sequence[int], where: str
+def _decode_by_seeking(
+    container: InputContainer, stream: VideoStream, line: Timeline, ticks: Sequence[int], location: str
 ) -> dict[int, Image.Image] | None:
     """The wanted frames, from the key frames before them; None where jumping does not lead to exactly these."""
-    places = {packet[0]: place for place, packet in enumerate(line.packets)}
+    places = {packet[0]: index for index, packet in enumerate(line.packets)}
     packets: Iterator[Any] = iter(())
     ready: dict[int, VideoFrame] = {}  # decoded, and not earlier than what was last taken
-    shown: dict[int, Image.Image] = {}
-    at = -len(places)  # the place reached; far away before the first jump
-    for tick in wanted:
+    pictures: dict[int, Image.Image] = {}
+    reached = -len(places)  # the place reached; far away before the first jump
+    for tick in ticks:
         key = line.key_before(places[tick])
-        if key > at + _JUMP or not shown:
+        if key > reached + _JUMP or not pictures:
             container.seek(line.packets[key][0], stream=stream)  # by time: by decoding time mp4 lands a key frame early
             packets = container.demux(stream)
             first = next(packets)
-            at, ready = -1 if first.pts is None else places.get(first.pts, -1), {}
-            if not 0 <= at <= key or not first.is_keyframe:
+            reached, ready = -1 if first.pts is None else places.get(first.pts, -1), {}
+            if not 0 <= reached <= key or not first.is_keyframe:
                 return None
             packets = chain([first], packets)
         while tick not in ready:
@@ -146,22 +146,24 @@ def _jumped(
             if packet is None or any(later > tick for later in ready):
                 return None
             ready |= {frame.pts: frame for frame in packet.decode() if frame.pts is not None}
-            at += 1
+            reached += 1
         if ready[tick].is_corrupt:
             return None
-        shown[tick] = _picture(ready[tick], where)
+        pictures[tick] = _picture(ready[tick], location)
         ready = {later: frame for later, frame in ready.items() if later > tick}
-    return shown
+    return pictures
 
 
-def _picture(frame: VideoFrame, where: str) -> Image.Image:
+def _picture(frame: VideoFrame, location: str) -> Image.Image:
     side: Any = frame.side_data
-    picture = Image.fromarray(converted(frame, "rgb24").to_ndarray())
+    picture = Image.fromarray(convert_frame(frame, "rgb24").to_ndarray())
     if (matrix := side.get("DISPLAYMATRIX")) is None:
         return picture
     a, b, _, c, d, *_ = struct.unpack("9i", bytes(matrix))
-    signs = tuple(round(one / 65536, 3) for one in (a, b, c, d))
+    signs = tuple(round(number / 65536, 3) for number in (a, b, c, d))
     if signs not in _TURNS:
-        raise SnellenError(f"{where}: is to be shown at an angle or another scale; turn it upright and write it again")
+        raise SnellenError(
+            f"{location}: is to be shown at an angle or another scale; turn it upright and write it again"
+        )
     turn = _TURNS[signs]
     return picture if turn is None else picture.transpose(turn)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
-from snellen.stimuli.video.opening import ROUNDING_S, opened
+from snellen.stimuli.video.opening import ROUNDING_S, open_video
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -48,45 +48,54 @@ class Timeline:
         """Frames a second, where they stand on an even grid as exactly as the stream's clock can say."""
         first, last, gaps = self.ticks[0], self.ticks[-1], len(self.ticks) - 1
         rate = round(gaps / ((last - first) * self.tick)) if gaps else round(1 / ((self.end - first) * self.tick))
-        even = rate and all(abs(one - first - n / (rate * self.tick)) <= 1 for n, one in enumerate(self.ticks))
+        even = rate and all(abs(tick - first - n / (rate * self.tick)) <= 1 for n, tick in enumerate(self.ticks))
         return rate if even else None
 
-    def key_before(self, place: int) -> int:
+    def key_before(self, index: int) -> int:
         """Place of the packet to start decoding at. A frame shown before its key frame needs an earlier one."""
-        wanted = self.packets[place][0]
-        while place and not (self.packets[place][1] and self.packets[place][0] <= wanted):
-            place -= 1
-        return place
+        tick = self.packets[index][0]
+        while index and not (self.packets[index][1] and self.packets[index][0] <= tick):
+            index -= 1
+        return index
 
 
-def timeline(container: InputContainer, stream: VideoStream, source: Path | bytes, where: str) -> Timeline:
+def timeline(container: InputContainer, stream: VideoStream, source: Path | bytes, location: str) -> Timeline:
     """Read without decoding where the file tells every frame's time; AVI does not."""
-    told = [packet for packet in container.demux(stream) if packet.size]
-    if any(packet.is_corrupt for packet in told):
-        raise SnellenError(f"{where}: damaged or cut short; copy it again, or leave it out")
-    packets = tuple((packet.pts, packet.is_keyframe) for packet in told if packet.pts is not None)
-    if container.format.name == "avi" or len(packets) < len(told) or len({time for time, _ in packets}) < len(told):
-        return decoded_timeline(source, where)
-    shown = {packet.pts: packet.duration for packet in told if packet.pts is not None and not packet.is_discard}
-    return _lasting(shown, stream, where, packets)
+    packets_read = [packet for packet in container.demux(stream) if packet.size]
+    if any(packet.is_corrupt for packet in packets_read):
+        raise SnellenError(f"{location}: damaged or cut short; copy it again, or leave it out")
+    packets = tuple((packet.pts, packet.is_keyframe) for packet in packets_read if packet.pts is not None)
+    if (
+        container.format.name == "avi"
+        or len(packets) < len(packets_read)
+        or len({time for time, _ in packets}) < len(packets_read)
+    ):
+        return decoded_timeline(source, location)
+    durations = {
+        packet.pts: packet.duration for packet in packets_read if packet.pts is not None and not packet.is_discard
+    }
+    return _timeline_of_durations(durations, stream, location, packets)
 
 
-def decoded_timeline(source: Path | bytes, where: str) -> Timeline:
+def decoded_timeline(source: Path | bytes, location: str) -> Timeline:
     """The times of the frames as they come out of the decoder; they come in order, whatever times they carry."""
-    with opened(source, where) as (container, stream):
-        told = [(frame.pts, frame.duration) for frame in container.decode(stream)]
-        shown = {tick: lasts for tick, lasts in told if tick is not None}
-        if len(shown) < len(told):
-            raise SnellenError(f"{where}: frames without a time of their own; convert it to mp4")
-        return _lasting(shown, stream, where)
+    with open_video(source, location) as (container, stream):
+        decoded = [(frame.pts, frame.duration) for frame in container.decode(stream)]
+        durations = {tick: lasts for tick, lasts in decoded if tick is not None}
+        if len(durations) < len(decoded):
+            raise SnellenError(f"{location}: frames without a time of their own; convert it to mp4")
+        return _timeline_of_durations(durations, stream, location)
 
 
-def _lasting(
-    shown: Mapping[int, int | None], stream: VideoStream, where: str, packets: tuple[Any, ...] = ()
+def _timeline_of_durations(
+    durations: Mapping[int, int | None], stream: VideoStream, location: str, packets: tuple[Any, ...] = ()
 ) -> Timeline:
-    """`shown`: frames' ticks, and for how many each stays; a last one that does not say stays as long as the others."""
-    if not shown or stream.time_base is None:
-        raise SnellenError(f"{where}: has no frames; leave out the file")
-    ticks, rate = sorted(shown), stream.guessed_rate
+    """The timeline of frames whose `durations` are known by tick.
+
+    A last frame without a duration stays as long as the others.
+    """
+    if not durations or stream.time_base is None:
+        raise SnellenError(f"{location}: has no frames; leave out the file")
+    ticks, rate = sorted(durations), stream.guessed_rate
     usual = ticks[-1] - ticks[-2] if len(ticks) > 1 else round(1 / (rate * stream.time_base)) if rate else 1
-    return Timeline(stream.time_base, tuple(ticks), ticks[-1] + max(shown[ticks[-1]] or usual, 1), packets)
+    return Timeline(stream.time_base, tuple(ticks), ticks[-1] + max(durations[ticks[-1]] or usual, 1), packets)

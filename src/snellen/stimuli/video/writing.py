@@ -15,7 +15,7 @@ from PIL import Image, ImageOps
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
-from snellen.stimuli.video.opening import ROUNDING_S, converted, opened, pyav
+from snellen.stimuli.video.opening import ROUNDING_S, convert_frame, open_video, pyav
 from snellen.stimuli.video.reading import frames_at
 from snellen.stimuli.video.timeline import timeline
 
@@ -33,12 +33,12 @@ def write_video(frames: Iterable[Pixels], path: Path, *, fps: int, gop: int = 12
     `fps` frames a second, a key frame every `gop` frames. Same frames, same bytes (with the same encoder version).
     Raises SnellenError for no frames, another shape or type, an odd size, or a rate or distance below 1.
     """
-    files.write_bytes(path, _encoded(frames, str(path), fps, gop))
+    files.write_bytes(path, _encode(frames, str(path), fps, gop))
 
 
 @dataclass(frozen=True)
-class Joined:
-    """What `joined` wrote: equal parts one behind the other, each `part_seconds` long.
+class JoinedVideo:
+    """What `join_clips` wrote: equal parts one behind the other, each `part_seconds` long.
 
     `changed` says in words what was done to which part, counted from 1, to fit it in.
     """
@@ -55,14 +55,14 @@ class Joined:
         return tuple(n * self.part_seconds for n in range(1, self.parts))
 
 
-def joined(
+def join_clips(
     parts: Sequence[Path | Sequence[Pixels]],
     path: Path,
     *,
     fps: int | None = None,
     size: tuple[int, int] | None = None,
     gop: int = 12,
-) -> Joined:
+) -> JoinedVideo:
     """Write clips one behind the other as one mp4 (encoded anew, without sound), all of the length of the shortest.
 
     Of longer ones the beginning is taken. Parts given as frames are taken to run at `fps`. Where sizes (width, height)
@@ -80,9 +80,11 @@ def joined(
     count = int(min(clip.seconds for clip in clips) * fps + 1e-6)
     if count < 1:
         raise SnellenError(f"{path}: the shortest clip lasts less than one frame at {fps} a second; leave it out")
-    changed = [told for number, clip in enumerate(clips, 1) for told in clip.changes(number, count / fps, fps, size)]
-    files.write_bytes(path, _encoded(_fitted(clips, count, fps, size), str(path), fps, gop))
-    return Joined(len(clips), count / fps, fps, size, tuple(changed))
+    changed = [
+        change for number, clip in enumerate(clips, 1) for change in clip.changes(number, count / fps, fps, size)
+    ]
+    files.write_bytes(path, _encode(_fit_frames(clips, count, fps, size), str(path), fps, gop))
+    return JoinedVideo(len(clips), count / fps, fps, size, tuple(changed))
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,9 @@ def _clip(part: Path | Sequence[Pixels], number: int, fps: int | None) -> _Clip:
             raise SnellenError(f"part {number} is given as frames, which have no rate of their own; say fps=…")
         if not len(part):
             raise SnellenError(f"part {number} has no frames; leave it out")
-        height, width = _checked(part[0], f"part {number}").shape[:2]
+        height, width = _check_frame(part[0], f"part {number}").shape[:2]
         return _Clip(part, (width, height), len(part) / fps, fps)
-    with opened(part, str(part)) as (container, stream):
+    with open_video(part, str(part)) as (container, stream):
         line = timeline(container, stream, part, str(part))
     ((_, first),) = frames_at(part, [0.0])
     return _Clip(part, first.size, line.seconds, line.whole_rate())
@@ -130,46 +132,50 @@ def _common(values: Sequence[Any], what: str, mend: str) -> Any:
     return values[0]
 
 
-def _fitted(clips: Sequence[_Clip], count: int, fps: int, size: tuple[int, int]) -> Iterator[Pixels]:
+def _fit_frames(clips: Sequence[_Clip], count: int, fps: int, size: tuple[int, int]) -> Iterator[Pixels]:
     for clip in clips:
         for picture in clip.frames([n / fps for n in range(count)], fps):
             fits = picture.size == size
-            shown = picture if fits else ImageOps.pad(picture, size, Image.Resampling.LANCZOS, color=(0, 0, 0))
-            yield np.asarray(shown)
+            fitted = picture if fits else ImageOps.pad(picture, size, Image.Resampling.LANCZOS, color=(0, 0, 0))
+            yield np.asarray(fitted)
 
 
-def _checked(frame: Pixels, where: str) -> Pixels:
+def _check_frame(frame: Pixels, location: str) -> Pixels:
     if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
         raise SnellenError(
-            f"{where}: a frame is {frame.dtype} of shape {frame.shape}; give uint8 of (height, width, 3)"
+            f"{location}: a frame is {frame.dtype} of shape {frame.shape}; give uint8 of (height, width, 3)"
         )
     return frame
 
 
-def _encoded(frames: Iterable[Pixels], where: str, fps: int, gop: int) -> bytes:
+def _encode(frames: Iterable[Pixels], location: str, fps: int, gop: int) -> bytes:
     if fps < 1 or gop < 1:
-        raise SnellenError(f"{where}: fps={fps}, gop={gop}; both must be at least 1")
-    av, held, shape = pyav(), io.BytesIO(), None
-    with av.open(held, "w", format="mp4", options={"fflags": "+bitexact"}) as container:
+        raise SnellenError(f"{location}: fps={fps}, gop={gop}; both must be at least 1")
+    av, buffer, shape = pyav(), io.BytesIO(), None
+    with av.open(buffer, "w", format="mp4", options={"fflags": "+bitexact"}) as container:
         for number, frame in enumerate(frames):
             if shape is None:
-                shape = _checked(frame, where).shape
-                stream = _video_stream(container, shape, where, fps, gop)
-            if _checked(frame, where).shape != shape:
-                raise SnellenError(f"{where}: frame {number} has shape {frame.shape}, the first {shape}; make them one")
-            shown = converted(av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), "rgb24"), "yuv420p", 5)
-            shown.pts, shown.duration, shown.time_base = number, 1, Fraction(1, fps)
-            container.mux(stream.encode(shown))
+                shape = _check_frame(frame, location).shape
+                stream = _video_stream(container, shape, location, fps, gop)
+            if _check_frame(frame, location).shape != shape:
+                raise SnellenError(
+                    f"{location}: frame {number} has shape {frame.shape}, the first {shape}; make them one"
+                )
+            video_frame = convert_frame(av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), "rgb24"), "yuv420p", 5)
+            video_frame.pts, video_frame.duration, video_frame.time_base = number, 1, Fraction(1, fps)
+            container.mux(stream.encode(video_frame))
         if shape is None:
-            raise SnellenError(f"{where}: no frames to write; give at least one")
+            raise SnellenError(f"{location}: no frames to write; give at least one")
         container.mux(stream.encode(None))
-    return held.getvalue()
+    return buffer.getvalue()
 
 
-def _video_stream(container: Any, shape: tuple[int, ...], where: str, fps: int, gop: int) -> VideoStream:
+def _video_stream(container: Any, shape: tuple[int, ...], location: str, fps: int, gop: int) -> VideoStream:
     height, width = shape[:2]
     if height % 2 or width % 2 or not height * width:
-        raise SnellenError(f"{where}: {width} x {height} px; this kind of video needs even sizes: crop or scale by one")
+        raise SnellenError(
+            f"{location}: {width} x {height} px; this kind of video needs even sizes: crop or scale by one"
+        )
     # one thread, key frames by count alone, no macroblock tree, whose sums differ from call to call
     options = {"crf": str(_CRF), "preset": "medium", "threads": "1", "sc_threshold": "0", "x264-params": "mbtree=0"}
     stream: VideoStream = container.add_stream("libx264", rate=fps, options=options)

@@ -17,7 +17,7 @@ from snellen.core.item import Media, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
-from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_lessons
+from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_examples
 from snellen.subjects.encoders.encoder import Encoder, Floats, TextSide, encode
 from snellen.subjects.encoders.linking import LinkLesson, choose, fit_limit, likeness, links
 from snellen.subjects.encoders.readouts import (
@@ -155,7 +155,7 @@ class EncoderSubject:
         others = [example for example in fitted if not links(example.view) and example.view.reply.offered]
         return replace(
             self,
-            card=with_lessons(self.card, examples),
+            card=with_examples(self.card, examples),
             fitted={q: self._teach(some, seen) for q, some in _by_question(others).items()},
             colours={q: _regression(some, seen) for q, some in _by_question(coloured).items()},
             thresholds=_thresholds(pairs, seen),

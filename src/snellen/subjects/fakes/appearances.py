@@ -1,6 +1,6 @@
 """What pictures show, as ideal observers know it.
 
-A look leads from dimensions to values. A dimension is written `factor` or `factor/part`, e.g. `colour/primary`.
+An appearance leads from dimensions to values. A dimension is written `factor` or `factor/part`, e.g. `colour/primary`.
 """
 
 from __future__ import annotations
@@ -9,32 +9,32 @@ from collections.abc import Iterable, Mapping
 
 from snellen.core.item import Item
 
-Look = Mapping[str, str]
+Appearance = Mapping[str, str]
 
 
-def erased(dimension: str, blind_to: Iterable[str]) -> bool:
+def is_erased(dimension: str, blind_to: Iterable[str]) -> bool:
     """Whether an observer blind to these factors or dimensions misses this dimension."""
     return any(dimension == blind or dimension.split("/")[0] == blind for blind in blind_to)
 
 
-def seen(look: Look, blind_to: Iterable[str]) -> Look:
-    """What an observer blind to these factors or dimensions sees of a look."""
-    return {dimension: value for dimension, value in look.items() if not erased(dimension, blind_to)}
+def perceive(appearance: Appearance, blind_to: Iterable[str]) -> Appearance:
+    """What an observer blind to these factors or dimensions sees of an appearance."""
+    return {dimension: value for dimension, value in appearance.items() if not is_erased(dimension, blind_to)}
 
 
-def looks_of(items: Iterable[Item]) -> dict[str, Look]:
+def appearances_by_picture(items: Iterable[Item]) -> dict[str, Appearance]:
     """What every described picture shows, by stored SHA-256."""
-    return {name: look for item in items for name, look in item.latent.get("shows", {}).items()}
+    return {name: appearance for item in items for name, appearance in item.latent.get("shows", {}).items()}
 
 
 def dimensions_of(items: Iterable[Item]) -> set[str]:
     """Every dimension that the latent of an item knows, be it of its pictures or of its worlds."""
-    told = (
-        look
+    appearances = (
+        appearance
         for item in items
-        for look in (
+        for appearance in (
             *item.latent.get("shows", {}).values(),
             *(world["look"] for world in item.latent.get("worlds", ())),
         )
     )
-    return {dimension for look in told for dimension in look}
+    return {dimension for appearance in appearances for dimension in appearance}

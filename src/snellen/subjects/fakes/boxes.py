@@ -16,7 +16,7 @@ from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
 from snellen.subjects.construction_models.boxes import Found, asks_no_boxes, ordered, write_boxes
 
-Known: TypeAlias = Mapping[tuple[str, str], Sequence[Found]]
+BoxesByPicture: TypeAlias = Mapping[tuple[str, str], Sequence[Found]]
 """What is to be found, by the stored picture's SHA-256 and the question."""
 
 
@@ -28,7 +28,7 @@ class ExactBoxes(Base):
     picture it finds that picture's boxes; in one it knows nothing of, it finds nothing.
     """
 
-    known: Known = field(default_factory=dict, repr=False)
+    boxes: BoxesByPicture = field(default_factory=dict, repr=False)
     described: frozenset[str] = frozenset()
 
     def declines(self, prompt: Prompt) -> str | None:
@@ -42,34 +42,34 @@ class ExactBoxes(Base):
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Every view on its own; no picture is opened."""
-        found = {view.item_id: self._find(view) for view in prompt.views}
-        scores = tuple(one.score for view in prompt.views for one in found[view.item_id])
-        return Reply(answer_views(prompt.views, lambda view: write_boxes(found[view.item_id])), numbers=scores)
+        detections = {view.item_id: self._find(view) for view in prompt.views}
+        scores = tuple(detection.score for view in prompt.views for detection in detections[view.item_id])
+        return Reply(answer_views(prompt.views, lambda view: write_boxes(detections[view.item_id])), numbers=scores)
 
     def _find(self, view: View) -> Sequence[Found]:
-        return self.known.get((view.query[0].stored_sha256, view.question), ())
+        return self.boxes.get((view.query[0].stored_sha256, view.question), ())
 
 
-def exact_boxes(items: Iterable[Item]) -> tuple[Known, frozenset[str]]:
+def exact_boxes(items: Iterable[Item]) -> tuple[BoxesByPicture, frozenset[str]]:
     """What an ideal detector knows, and the items it knows it of.
 
     Raises SnellenError for an item with boxes and not one picture, and for two items that disagree.
     """
-    known: dict[tuple[str, str], list[Found]] = {}
+    boxes: dict[tuple[str, str], list[Found]] = {}
     described = set[str]()
     for item in items:
         if not isinstance(item.regions.get("boxes"), list | tuple):
             continue  # none, or kept for other ends in a form of their own
         if len(item.query) != 1:
             raise SnellenError(f"item {item.item_id}: boxes of {len(item.query)} pictures; they belong to exactly one")
-        found = ordered(_found(row) for row in item.regions["boxes"])
-        place = item.query[0].sha256, item.question
-        if known.setdefault(place, found) != found:
+        detections = ordered(_read_detection(row) for row in item.regions["boxes"])
+        key = item.query[0].sha256, item.question
+        if boxes.setdefault(key, detections) != detections:
             raise SnellenError(f"item {item.item_id}: another item has other boxes of the same picture and question")
         described.add(item.item_id)
-    return known, frozenset(described)
+    return boxes, frozenset(described)
 
 
-def _found(row: Mapping[str, Any]) -> Found:
+def _read_detection(row: Mapping[str, Any]) -> Found:
     x1, y1, x2, y2 = (float(number) for number in row["box"])
     return Found((x1, y1, x2, y2), str(row.get("label", "")))

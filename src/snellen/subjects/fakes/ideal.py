@@ -1,11 +1,11 @@
 """Ideal observers: they know what the pictures they are really shown depict, and nothing else.
 
-An item's `latent` holds `shows` (stored picture's SHA-256 -> look: dimension -> value) and `claims` (option key ->
-dimension -> the values it allows). `about` says whose look an option makes claims of: `query` (default) or `option`,
-the option's own picture. Where `learned` is true the claims of an option must first be learned from its demos or, where
-those tell nothing, from its name, if `named` (name -> claims) says what the name shown means. A dimension is written
-`factor/part`, e.g. `colour/primary`. Questions that link pictures have `partitions` or `worlds` in place of `claims`
-(`linking`).
+An item's `latent` holds `shows` (stored picture's SHA-256 -> appearance: dimension -> value) and `claims` (option key
+-> dimension -> the values it allows). `about` says whose appearance an option makes claims of: `query` (default) or
+`option`, the option's own picture. Where `learned` is true the claims of an option must first be learned from its
+demos or, where those tell nothing, from its name, if `named` (name -> claims) says what the name shown means. A
+dimension is written `factor/part`, e.g. `colour/primary`. Questions that link pictures have `partitions` or `worlds`
+in place of `claims` (`linking`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
-from snellen.subjects.fakes.appearances import Look, erased, seen
+from snellen.subjects.fakes.appearances import Appearance, is_erased, perceive
 from snellen.subjects.fakes.linking import by_partitions, by_worlds
 
 Claims: TypeAlias = Mapping[str, Sequence[str]]
@@ -32,7 +32,7 @@ Claims: TypeAlias = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class IdealObserver(Base):
-    """Answers by logic from the looks of the pictures shown, with the factors in `blind_to` erased.
+    """Answers by logic from the appearances of the pictures shown, with the factors in `blind_to` erased.
 
     Where what is left does not fix the answer it draws uniformly from all offered options, so it falls to chance
     exactly there. It never reads `requires`. Of items without latent, who sees everything answers the key; a blind one
@@ -40,7 +40,7 @@ class IdealObserver(Base):
     """
 
     items: Mapping[str, Item] = field(default_factory=dict, repr=False)
-    shows: Mapping[str, Look] = field(default_factory=dict, repr=False)
+    shows: Mapping[str, Appearance] = field(default_factory=dict, repr=False)
     blind_to: frozenset[str] = frozenset()
     names: bool = True
 
@@ -60,24 +60,24 @@ class IdealObserver(Base):
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Every view on its own."""
-        return Reply(answer_views(prompt.views, lambda view: self._say(view, rng)))
+        return Reply(answer_views(prompt.views, lambda view: self._answer_view(view, rng)))
 
-    def _say(self, view: View, rng: np.random.Generator) -> str:
+    def _answer_view(self, view: View, rng: np.random.Generator) -> str:
         item = self.items[view.item_id]
         if view.reply.kind == "description" and item.answer_kind != "description":
-            looks = [self._look([picture]) or {} for picture in view.query]
-            return "\n".join(json.dumps(look) for look in looks)
+            appearances = [self._appearance([picture]) or {} for picture in view.query]
+            return "\n".join(json.dumps(appearance) for appearance in appearances)
         if "claims" in item.latent and view.reply.keys:
             return view.reply.name(self._choose(view, item.latent, rng))
         if "partitions" in item.latent:
-            return self._told(by_partitions(view, item, self.shows, self.blind_to), view, rng)
+            return self._write_answer(by_partitions(view, item, self.shows, self.blind_to), view, rng)
         if "worlds" in item.latent:
-            return self._told(by_worlds(view, item, self.blind_to), view, rng)
+            return self._write_answer(by_worlds(view, item, self.blind_to), view, rng)
         if not item.latent or self._sees_all_of(view, item):
             return view.reply.write(item.answer)
         return draw(view, self._peers, rng)
 
-    def _told(self, answer: str | None, view: View, rng: np.random.Generator) -> str:
+    def _write_answer(self, answer: str | None, view: View, rng: np.random.Generator) -> str:
         """The answer, if there is one and it may be given; else a draw."""
         if answer is None or (view.reply.keys and answer not in view.reply.offered):
             return draw(view, self._peers, rng)
@@ -85,58 +85,58 @@ class IdealObserver(Base):
 
     def _choose(self, view: View, latent: Mapping[str, Any], rng: np.random.Generator) -> str:
         offered = view.reply.offered
-        possible = [key for key in offered if self._may_be(key, view, latent)]
+        possible = [key for key in offered if self._is_possible(key, view, latent)]
         return possible[0] if len(possible) == 1 else str(rng.choice(offered))
 
-    def _may_be(self, key: str, view: View, latent: Mapping[str, Any]) -> bool:
+    def _is_possible(self, key: str, view: View, latent: Mapping[str, Any]) -> bool:
         """Whether nothing seen speaks against the option. What is not seen speaks against nothing."""
         claims = self._meaning(key, view, latent)
-        own = next((option for option in view.options if option.key == key), Option(key))
-        look = self._look(own.media if latent.get("about") == "option" else view.query)
-        return claims is None or look is None or agrees(look, claims)
+        chosen = next((option for option in view.options if option.key == key), Option(key))
+        appearance = self._appearance(chosen.media if latent.get("about") == "option" else view.query)
+        return claims is None or appearance is None or agrees(appearance, claims)
 
     def _meaning(self, key: str, view: View, latent: Mapping[str, Any]) -> Claims | None:
         """What the option claims, as far as the observer sees it; None where it must be learned and was not."""
         claims = self._visible(latent["claims"].get(key, {}))
         if not latent.get("learned"):
             return claims
-        demos = [self._demo_look(demo) for demo in view.support if demo.answer == key]
-        if all(look is None for look in demos):
-            shown = next((option.text for option in view.options if option.key == key), "")
-            told = latent.get("named", {}).get(shown) if self.names else None
-            return None if told is None else self._visible(told)
-        return claims if all(look is not None and agrees(look, claims) for look in demos) else None
+        demos = [self._demo_appearance(demo) for demo in view.support if demo.answer == key]
+        if all(appearance is None for appearance in demos):
+            name = next((option.text for option in view.options if option.key == key), "")
+            named_claims = latent.get("named", {}).get(name) if self.names else None
+            return None if named_claims is None else self._visible(named_claims)
+        return claims if all(appearance is not None and agrees(appearance, claims) for appearance in demos) else None
 
     def _visible(self, claims: Claims) -> Claims:
-        return {dimension: values for dimension, values in claims.items() if not erased(dimension, self.blind_to)}
+        return {dimension: values for dimension, values in claims.items() if not is_erased(dimension, self.blind_to)}
 
-    def _look(self, pictures: Sequence[Media]) -> Look | None:
-        known = [self.shows[one.stored_sha256] for one in pictures if one.stored_sha256 in self.shows]
-        if len(known) != 1:
+    def _appearance(self, pictures: Sequence[Media]) -> Appearance | None:
+        appearances = [self.shows[picture.stored_sha256] for picture in pictures if picture.stored_sha256 in self.shows]
+        if len(appearances) != 1:
             return None
-        return seen(known[0], self.blind_to)
+        return perceive(appearances[0], self.blind_to)
 
-    def _demo_look(self, demo: Any) -> Look | None:
+    def _demo_appearance(self, demo: Any) -> Appearance | None:
         if demo.media:
-            return self._look(demo.media)
+            return self._appearance(demo.media)
         try:
-            told = json.loads(demo.caption)
+            appearance = json.loads(demo.caption)
         except ValueError:
             return None
-        return told if isinstance(told, dict) else None
+        return appearance if isinstance(appearance, dict) else None
 
     def _sees_all_of(self, view: View, item: Item) -> bool:
-        shown = {picture.stored_sha256 for picture in view.media()}
-        return {picture.sha256 for picture in item.query} <= shown and not self.blind_to
+        hashes = {picture.stored_sha256 for picture in view.media()}
+        return {picture.sha256 for picture in item.query} <= hashes and not self.blind_to
 
     @cached_property
     def _peers(self) -> Peers:
         return peers_of(self.items.values())
 
 
-def agrees(look: Look, claims: Claims) -> bool:
-    """Whether a look breaks none of the claims; a dimension it lacks breaks none."""
-    return all(look[dimension] in values for dimension, values in claims.items() if dimension in look)
+def agrees(appearance: Appearance, claims: Claims) -> bool:
+    """Whether an appearance breaks none of the claims; a dimension it lacks breaks none."""
+    return all(appearance[dimension] in values for dimension, values in claims.items() if dimension in appearance)
 
 
 Peers = Mapping[tuple[str, str], Sequence[Item]]

@@ -12,28 +12,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import ascii_uppercase
 
 from snellen.core.item import Item, Media, View
-from snellen.subjects.fakes.appearances import Look, seen
+from snellen.subjects.fakes.appearances import Appearance, perceive
 
 Same = Callable[[int, int], bool | None]
 """Whether two pictures, by their places from 0, show the same thing; None where that is not known."""
 
 
-def by_partitions(view: View, item: Item, shows: Mapping[str, Look], blind_to: frozenset[str]) -> str | None:
+def by_partitions(view: View, item: Item, shows: Mapping[str, Appearance], blind_to: frozenset[str]) -> str | None:
     """The answer of every partition of the shown pictures that the observer cannot rule out, or None.
 
-    A partition that the item leaves out has no place in its benchmark, and is ruled out. None too where a shown picture
-    is not described in `shows` (stored SHA-256 -> look), or where not as many pictures are shown as the item has. Which
-    pictures they are does not matter: of others, their own truth is told.
+    A partition that the item leaves out has no place in its benchmark, and is ruled out. None too where a shown
+    picture is not described in `shows` (stored SHA-256 -> appearance), or where not as many pictures are shown as the
+    item has. Which pictures they are does not matter: of others, their own truth is told.
     """
     pictures = view.query
-    if len(pictures) != len(item.query) or any(one.stored_sha256 not in shows for one in pictures):
+    if len(pictures) != len(item.query) or any(picture.stored_sha256 not in shows for picture in pictures):
         return None
 
     def same(first: int, second: int) -> bool | None:
         return known_same(pictures[first], pictures[second], shows, blind_to)
 
     answers: Mapping[str, str] = item.latent["partitions"]
-    return _the_one(answers[fits] for fits in partitions(len(pictures), same) if fits in answers)
+    return _common_answer(answers[fits] for fits in partitions(len(pictures), same) if fits in answers)
 
 
 def by_worlds(view: View, item: Item, blind_to: frozenset[str]) -> str | None:
@@ -42,13 +42,15 @@ def by_worlds(view: View, item: Item, blind_to: frozenset[str]) -> str | None:
     None too unless the pictures of the query are shown, all of them and in their places.
     """
     worlds = item.latent["worlds"]
-    if [one.stored_sha256 for one in view.query] != [one.stored_sha256 for one in item.query] or not worlds:
+    if [picture.stored_sha256 for picture in view.query] != [
+        picture.stored_sha256 for picture in item.query
+    ] or not worlds:
         return None
-    actual = seen(worlds[0]["look"], blind_to)
-    return _the_one(world["answer"] for world in worlds if seen(world["look"], blind_to) == actual)
+    actual = perceive(worlds[0]["look"], blind_to)
+    return _common_answer(world["answer"] for world in worlds if perceive(world["look"], blind_to) == actual)
 
 
-def known_same(first: Media, second: Media, shows: Mapping[str, Look], blind_to: frozenset[str]) -> bool | None:
+def known_same(first: Media, second: Media, shows: Mapping[str, Appearance], blind_to: frozenset[str]) -> bool | None:
     """Whether two described pictures show the same thing, or None where the observer cannot know.
 
     Whatever is seen to differ tells them apart. That they are the same takes more: to miss nothing of either, or to be
@@ -56,11 +58,11 @@ def known_same(first: Media, second: Media, shows: Mapping[str, Look], blind_to:
     """
     if first.stored_sha256 == second.stored_sha256:
         return True
-    looks = shows[first.stored_sha256], shows[second.stored_sha256]
-    left = tuple(seen(look, blind_to) for look in looks)
-    if left[0] != left[1]:
+    appearances = shows[first.stored_sha256], shows[second.stored_sha256]
+    perceived = tuple(perceive(appearance, blind_to) for appearance in appearances)
+    if perceived[0] != perceived[1]:
         return False
-    return True if left == looks else None
+    return True if perceived == appearances else None
 
 
 def partitions(count: int, same: Same) -> Iterator[str]:
@@ -81,8 +83,8 @@ def partitions(count: int, same: Same) -> Iterator[str]:
     return ("".join(ascii_uppercase[block] for block in blocks) for blocks in grow(()))
 
 
-def _the_one(answers: Iterable[str]) -> str | None:
+def _common_answer(answers: Iterable[str]) -> str | None:
     """What all say; None where two differ or there are none. Looks no further than it must."""
-    told = iter(answers)
-    first = next(told, None)
-    return first if all(answer == first for answer in told) else None
+    remaining = iter(answers)
+    first = next(remaining, None)
+    return first if all(answer == first for answer in remaining) else None

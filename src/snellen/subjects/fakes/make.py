@@ -12,7 +12,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.subject import Subject, SubjectCard
-from snellen.subjects.fakes.appearances import dimensions_of, looks_of
+from snellen.subjects.fakes.appearances import appearances_by_picture, dimensions_of
 from snellen.subjects.fakes.boxes import ExactBoxes, exact_boxes
 from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.naming import KnowsNames, true_names
@@ -36,16 +36,16 @@ def make_fake(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> 
     """A fake by the name after `fake:`. Raises SnellenError for a name that does not exist, or settings."""
     if settings:
         raise SnellenError(f"fake:{name} has no settings; leave out everything after '?'")
-    kind, equals, told = name.partition("=")
-    known = {fake.partition("=")[0]: "=" in fake for fake in FAKES}
-    if kind not in known:
-        raise SnellenError(f"no subject fake:{name}; {near(kind, known)}")
-    if known[kind] != bool(equals):
+    kind, equals, argument = name.partition("=")
+    needs_value = {fake.partition("=")[0]: "=" in fake for fake in FAKES}
+    if kind not in needs_value:
+        raise SnellenError(f"no subject fake:{name}; {near(kind, needs_value)}")
+    if needs_value[kind] != bool(equals):
         raise SnellenError(
-            f"fake:{kind} "
-            f"{'needs a value, as in ' if known[kind] else 'takes no value: '}fake:{kind}{'=…' * known[kind]}"
+            f"fake:{kind} {'needs a value, as in ' if needs_value[kind] else 'takes no value: '}"
+            f"fake:{kind}{'=…' * needs_value[kind]}"
         )
-    return _MAKERS[kind](told, items)
+    return _MAKERS[kind](argument, items)
 
 
 def _card(name: str, **settings: Any) -> SubjectCard:
@@ -57,15 +57,15 @@ def _by_id(items: Sequence[Item]) -> dict[str, Item]:
 
 
 def _ideal(name: str, items: Sequence[Item], blind_to: frozenset[str] = frozenset()) -> Subject:
-    known = dimensions_of(items)
-    factors = known | {d.split("/")[0] for d in known}
-    if items and (unknown := sorted(blind_to - factors)) and known:
+    dimensions = dimensions_of(items)
+    factors = dimensions | {d.split("/")[0] for d in dimensions}
+    if items and (unknown := sorted(blind_to - factors)) and dimensions:
         raise SnellenError(f"fake:{name}: nothing here shows {unknown[0]!r}; {near(unknown[0], sorted(factors))}")
-    return IdealObserver(_card(name), _by_id(items), looks_of(items), blind_to)
+    return IdealObserver(_card(name), _by_id(items), appearances_by_picture(items), blind_to)
 
 
-def _scripted(told: str, items: Sequence[Item]) -> Subject:
-    path = Path(told)
+def _scripted(argument: str, items: Sequence[Item]) -> Subject:
+    path = Path(argument)
     try:
         script = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -77,21 +77,21 @@ def _scripted(told: str, items: Sequence[Item]) -> Subject:
     return Scripted(_card(f"scripted={path.name}", script=digest(script, 12)), script)
 
 
-def _exact_boxes(told: str, items: Sequence[Item]) -> Subject:
+def _exact_boxes(argument: str, items: Sequence[Item]) -> Subject:
     return ExactBoxes(_card("exact-boxes"), *exact_boxes(items))
 
 
 _MAKERS: dict[str, Callable[[str, Sequence[Item]], Subject]] = {
-    "oracle": lambda told, items: _ideal("oracle", items),
-    "chance": lambda told, items: Chance(_card("chance"), _by_id(items)),
-    "first-option": lambda told, items: FirstOption(_card("first-option")),
-    "always-true": lambda told, items: Constant(_card("always-true"), "True"),
-    "constant": lambda told, items: Constant(_card(f"constant={told}"), told),
+    "oracle": lambda argument, items: _ideal("oracle", items),
+    "chance": lambda argument, items: Chance(_card("chance"), _by_id(items)),
+    "first-option": lambda argument, items: FirstOption(_card("first-option")),
+    "always-true": lambda argument, items: Constant(_card("always-true"), "True"),
+    "constant": lambda argument, items: Constant(_card(f"constant={argument}"), argument),
     "scripted": _scripted,
-    "knows-names": lambda told, items: KnowsNames(_card("knows-names"), true_names(items)),
-    "compares-pictures": lambda told, items: IdealObserver(
-        _card("compares-pictures"), _by_id(items), looks_of(items), names=False
+    "knows-names": lambda argument, items: KnowsNames(_card("knows-names"), true_names(items)),
+    "compares-pictures": lambda argument, items: IdealObserver(
+        _card("compares-pictures"), _by_id(items), appearances_by_picture(items), names=False
     ),
     "exact-boxes": _exact_boxes,
-    "blind-to": lambda told, items: _ideal(f"blind-to={told}", items, frozenset(told.split("+"))),
+    "blind-to": lambda argument, items: _ideal(f"blind-to={argument}", items, frozenset(argument.split("+"))),
 }

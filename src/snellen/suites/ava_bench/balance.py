@@ -124,7 +124,8 @@ def balances(items: Iterable[Item]) -> list[Balance]:
 def imbalance(items: Iterable[Item]) -> list[str]:
     """What is not matched between training and testing, a sentence each, for an item set's card.
 
-    A level that one split lacks, or shares that differ by more than `MAX_SHARE_DIFFERENCE`; of tasks with `ENOUGH` test items.
+    A level that one split lacks, or shares that differ by more than `MAX_SHARE_DIFFERENCE`; of tasks with `ENOUGH`
+    test items.
     """
     told = []
     for one in balances(items):

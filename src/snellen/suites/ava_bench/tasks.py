@@ -9,7 +9,7 @@ from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Item, Part, View
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Task, Transform, ViewContext
-from snellen.presentation.controls import ORDER, PICTURES, PROMPT, control, ordered
+from snellen.presentation.controls import ORDER, PICTURES, PROMPT, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.crops import Cut
@@ -108,7 +108,7 @@ def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     labels = Labelled("letters" if item.task in LETTERED else "numbers")
     padded = item.task in PADDED
     return (
-        *ordered(condition["order"]),
+        *order_transforms(condition["order"]),
         *((labels,) if item.options else ()),
         *cut,
         *((Boxed(boxes, padded),) if boxes else (Padded(),) if padded else ()),

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from snellen.core.item import Item, Media, Montage, Option, Part, View
 from snellen.core.seeds import stream
 from snellen.presentation.presenters import Present, option_lines
-from snellen.stimuli.scenes import MATERIAL_VARIANTS, Composite, Look
+from snellen.stimuli.scenes import MATERIAL_VARIANTS, Appearance, Composite
 from snellen.suites.combo import prompts
 from snellen.suites.combo.space import Mask, as_claims, members, required
 
@@ -72,8 +72,8 @@ def joint_of(category: NaturalCategory) -> Mask:
 def dressed(category: NaturalCategory, rng: np.random.Generator) -> Composite:
     """The category's object in materials and colours drawn at random."""
     first, second = (MATERIAL_VARIANTS[int(n)] for n in rng.integers(len(MATERIAL_VARIANTS), size=2))
-    primary = Look(category.primary, first.kind, first.colour)  # type: ignore[arg-type]  # the yaml is checked by Look itself
-    secondary = Look(category.secondary, second.kind, second.colour)  # type: ignore[arg-type]
+    primary = Appearance(category.primary, first.kind, first.colour)  # type: ignore[arg-type]  # the yaml is checked by Look itself
+    secondary = Appearance(category.secondary, second.kind, second.colour)  # type: ignore[arg-type]
     return Composite(primary, category.anchor, secondary, category.pivot)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from snellen.core.condition import Axis, Condition
 from snellen.core.item import Item
 from snellen.core.suite import Method, Task, Transform, ViewContext
-from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, Lettered, control, ordered
+from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, Lettered, control, order_transforms
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify, Sheet
-from snellen.presentation.presenters import arranged
+from snellen.presentation.presenters import with_layout
 from snellen.suites.combo import alignment, categories, perception, prompts
 from snellen.suites.combo.scoring import PUBLISHED, STRICT, STRICT_PAIRS
 
@@ -27,7 +27,7 @@ def _perception_shown(item: Item, context: ViewContext) -> tuple[Transform, ...]
     demos: tuple[Transform, ...] = (
         (perception.in_context(context),) if context.condition["demos"] == "in-context" else ()
     )
-    named = (*ordered(context.condition["order"]), perception.AlsoNamed())
+    named = (*order_transforms(context.condition["order"]), perception.AlsoNamed())
     return (*named, *demos, *control(context.condition["pictures"], context))
 
 
@@ -36,37 +36,37 @@ def _perception_method(condition: Condition) -> Method:
     layout = condition["layout"]
     samples, apart = int(condition["samples"]), condition["questions"] == "one"
     if samples == 1 and apart:
-        return OneByOne(arranged(perception.one_parts(prompt), layout))
-    return Sheet(samples, arranged(perception.sheet_parts(prompt, single), layout), by_question=apart)
+        return OneByOne(with_layout(perception.one_parts(prompt), layout))
+    return Sheet(samples, with_layout(perception.sheet_parts(prompt, single), layout), by_question=apart)
 
 
 def _lettered(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-    return (*ordered(context.condition["order"]), Lettered(), *control(context.condition["pictures"], context))
+    return (*order_transforms(context.condition["order"]), Lettered(), *control(context.condition["pictures"], context))
 
 
 def _plain(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-    return (*ordered(context.condition["order"]), *control(context.condition["pictures"], context))
+    return (*order_transforms(context.condition["order"]), *control(context.condition["pictures"], context))
 
 
 def _img2text_method(condition: Condition) -> Method:
-    return OneByOne(arranged(alignment.img2text_parts(str(condition["prompt"])), condition["layout"]))
+    return OneByOne(with_layout(alignment.img2text_parts(str(condition["prompt"])), condition["layout"]))
 
 
 def _text2img_method(condition: Condition) -> Method:
     present = alignment.text2img_parts(str(condition["prompt"]), condition["sheet"] == "single")
-    return OneByOne(arranged(present, condition["layout"]))
+    return OneByOne(with_layout(present, condition["layout"]))
 
 
 def _category_method(condition: Condition) -> Method:
     prompt, single, layout = str(condition["prompt"]), condition["sheet"] == "single", condition["layout"]
-    classify = arranged(categories.classify_parts(prompt), layout)
+    classify = with_layout(categories.classify_parts(prompt), layout)
     if condition["method"] == "perceive-then-classify":
         question = categories.perceive_question()
         return PerceiveThenClassify(categories.perceive_parts, classify, question)
     if condition["method"] == "caption-then-classify":
         return PerceiveThenClassify(categories.caption_parts, classify, prompts.CAPTION)
     present = categories.category_parts(prompt, single, think=condition["method"] == "cot")
-    return OneByOne(arranged(present, layout))
+    return OneByOne(with_layout(present, layout))
 
 
 def _named(*axes: Axis) -> tuple[str, ...]:

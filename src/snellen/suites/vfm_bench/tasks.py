@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Demo, Item, Montage, Part, View
 from snellen.core.suite import Method, Task, Transform, ViewContext
-from snellen.presentation.controls import ORDER, PICTURES, PROMPT, SHEET, control, ordered
+from snellen.presentation.controls import ORDER, PICTURES, PROMPT, SHEET, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.suites.vfm_bench import prompts, transforms
 from snellen.suites.vfm_bench.items import SHOTS, TASK
@@ -36,7 +36,7 @@ NOISE_SHARES: Mapping[Value, float] = {"noise-100": 1.0, "noise-50": 0.5, "noise
 def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     condition = context.condition
     return (
-        *ordered(condition["order"]),
+        *order_transforms(condition["order"]),
         transforms.Shots(int(condition["shots"])),
         *_named(condition["labels"]),
         *(

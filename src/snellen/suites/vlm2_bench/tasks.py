@@ -8,7 +8,16 @@ from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import AnswerKind, Item, Montage, Part, View
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Task, Transform, ViewContext
-from snellen.presentation.controls import ORDER, PICTURES, PROMPT, SHEET, Lettered, control, ordered, resolve_sheet
+from snellen.presentation.controls import (
+    ORDER,
+    PICTURES,
+    PROMPT,
+    SHEET,
+    Lettered,
+    control,
+    order_transforms,
+    resolve_sheet,
+)
 from snellen.presentation.methods import OneByOne
 from snellen.stimuli.transforms.frames import Frames
 from snellen.suites.vlm2_bench import prompts, scoring
@@ -99,7 +108,7 @@ def _method(condition: Condition) -> Method:
 
 def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     return (
-        *ordered(context.condition["order"]),
+        *order_transforms(context.condition["order"]),
         *((Lettered(),) if item.answer_kind == "choice" else ()),
         *_pixels(item, context),
         *control(context.condition["pictures"], context),

@@ -93,13 +93,13 @@ def test_the_set_can_be_read_and_says_what_was_kept_and_left_out(tmp_path: Path)
     lvis(tmp_path, {**whole(), 99: [(1, [0.0, 0.0, 2.0, 2.0])]})
     build(tmp_path, tasks=("localization", "object"))
     held = read_itemset(tmp_path / "set")
-    curation = held.card.made_with["curation"]
+    curation = held.card.provenance["curation"]
     assert curation[localization_object.NAME]["LVIS"]["kept"] == 30
     assert curation[localization_object.NAME]["LVIS"]["dropped"][localization_object.AREA] == {
         "count": 1,
         "examples": ["train2017/000000000099.jpg: giraffe, 0.0013 of the picture"],
     }
-    assert held.card.made_with["balance"][localization_object.NAME] == {
+    assert held.card.provenance["balance"][localization_object.NAME] == {
         "classes_and_bins": 2,
         "train": 24,
         "test": 6,
@@ -190,7 +190,7 @@ def test_damage_is_reported_and_nothing_else_is_lost(tmp_path: Path) -> None:
     told["annotations"].append({"id": "x", "image_id": 0})  # no annotation
     path.write_text(json.dumps(told))
     items = build(tmp_path)
-    held = items.card.made_with["curation"]
+    held = items.card.provenance["curation"]
     rules = {rule for sources in held.values() for one in sources.values() for rule in one["dropped"]}
     for rule in (
         "odd: inverted box",
@@ -210,7 +210,7 @@ def test_classes_of_too_few_pictures_are_reported(tmp_path: Path) -> None:
     lvis(tmp_path, {n: [(1, [8.0, 8.0, 20.0, 16.0])] for n in range(5)} | {9: [(2, [8.0, 8.0, 20.0, 16.0])]})
     items = build(tmp_path, tasks=("localization",))
     assert set(kept(items)) == {("localization", "giraffe", "train"), ("localization", "giraffe", "test")}
-    dropped = items.card.made_with["curation"][localization_object.NAME]["LVIS"]["dropped"]
+    dropped = items.card.provenance["curation"][localization_object.NAME]["LVIS"]["dropped"]
     assert dropped["fewer than 5 in a bin of a class"] == {"count": 1, "examples": ["elephant"]}
 
 
@@ -269,5 +269,5 @@ def test_a_mat_file_of_another_version_is_no_stack_trace(tmp_path: Path) -> None
     (tmp_path / "NYU-Depth-V2").mkdir()
     (tmp_path / "NYU-Depth-V2" / "nyu_depth_v2_labeled.mat").write_bytes(b"MATLAB 5.0 MAT-file" + bytes(200))
     items = build(tmp_path)
-    told = items.card.made_with["curation"]
+    told = items.card.provenance["curation"]
     assert any("NYU-Depth-V2" in sources for sources in told.values())

@@ -15,7 +15,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.suite import BuildOptions
 from snellen.exam import run
 from snellen.stimuli.scenes import COLOURS
-from snellen.stimuli.scenes.shapes import placed, unit_mesh
+from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
 from snellen.suites.ava_bench.generated import composite_questions, recipe, tabletop_scenes
 from snellen.suites.ava_bench.generated.materials import group_stuffs
 from snellen.suites.ava_bench.generated.recipe import Generated
@@ -115,7 +115,7 @@ def test_the_nearer_of_two_that_are_alone_in_their_kind(built: ItemSet, drawn: l
         for name in told.groups():
             assert table.kinds.count(name) == 1
             solid = table.shot.scene.solids[table.kinds.index(name)]
-            points = placed(unit_mesh(solid.shape, 1), solid.pose).vertices
+            points = place_mesh(unit_mesh(solid.shape, 1), solid.pose).vertices
             away[name] = float(np.linalg.norm(points - table.shot.camera.position_m, axis=1).min())
         near, far = sorted(away, key=lambda name: away[name])
         assert (item.factors["thing"], item.factors["reference"]) == (near, far)

@@ -19,7 +19,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.exam import run
 from snellen.stimuli.render.toy import toy_picture
-from snellen.stimuli.scenes import COLOURS, Shot, truth
+from snellen.stimuli.scenes import COLOURS, RenderSpec, truth
 from snellen.stimuli.scenes.raster import project
 from snellen.suites.ava_bench.generated import display_scenes, pseudo_words, recipe, tabletop_questions, tabletop_scenes
 from snellen.suites.ava_bench.generated.display_scenes import DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS
@@ -342,5 +342,5 @@ def test_observers(built: ItemSet, tmp_path: Path) -> None:
 
 
 def test_shots_differ(drawn_tables: list[Table]) -> None:
-    shots: set[Shot] = {table.shot for table in drawn_tables}
+    shots: set[RenderSpec] = {table.shot for table in drawn_tables}
     assert len(shots) == len(drawn_tables)

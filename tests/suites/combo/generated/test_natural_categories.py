@@ -10,7 +10,7 @@ import pytest
 from snellen.core.seeds import stream
 from snellen.stimuli.scenes import joints, truth
 from snellen.stimuli.scenes.raster import project
-from snellen.stimuli.scenes.shapes import placed, unit_mesh
+from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
 from snellen.suites.combo.alignment import NaturalCategory, distractors, joint_of, natural_categories, similar
 from snellen.suites.combo.generated.objects import natural_shot
 
@@ -175,7 +175,7 @@ def test_the_camera_stands_within_the_range_and_sees_the_whole_object(category: 
         assert (np.degrees(np.arctan2(y, x)) - low) % 360 <= high - low + 1e-6
         low, high = category.elevation_deg
         assert low - 1e-6 <= np.degrees(np.arctan2(z, np.hypot(x, y))) <= high + 1e-6
-        meshes = [placed(unit_mesh(solid.shape, 1), solid.pose) for solid in shot.scene.solids]
+        meshes = [place_mesh(unit_mesh(solid.shape, 1), solid.pose) for solid in shot.scene.solids]
         pixels, depth = project(shot.camera, np.concatenate([mesh.vertices for mesh in meshes]))
         assert depth.min() > 0
         assert (pixels.min(axis=0) > 0).all()

@@ -255,7 +255,7 @@ def test_confusions_name_the_commonest_mistakes_of_examined_subjects(
     from snellen.suites.combo.report.confusions import _commonest, _counts
 
     told = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", None), ("blue", "blue")]
-    rows = pd.DataFrame([map(json.dumps, pair) for pair in told], columns=["truth", "said"])
+    rows = pd.DataFrame([map(json.dumps, pair) for pair in told], columns=["truth", "prediction"])
     assert _counts(rows, ["red", "blue"]).tolist() == [[3, 2, 0], [0, 1, 1]]
     table = _commonest([("somebody", rows)])
     assert table.to_numpy().tolist() == [

@@ -143,8 +143,8 @@ def test_the_whole_chain(source: Path, tmp_path: Path) -> None:
     assert "gc-salience: 3 of 4 pairs kept; 1 dropped, too easy: salience not below -2 (glaring)" in told
     assert "gc-answers: 2 of 3 pairs kept; 1 dropped, no answer (silent)" in told
     assert "gc-mat: 1 of 2 pairs kept; 1 dropped, the answer cannot be read (half)" in told
-    assert mat["true"].provenance["construction_subjects"] == final.card.made_with["construction_subjects"]
-    assert "fake:scripted=gc-captions.json" in final.card.made_with["construction_subjects"]
+    assert mat["true"].provenance["construction_subjects"] == final.card.provenance["construction_subjects"]
+    assert "fake:scripted=gc-captions.json" in final.card.provenance["construction_subjects"]
     assert not any(name in item.item_id for item in final.items for name in PAIRS)
     done = run(read_itemset(final.root), ["fake:oracle"], tmp_path / "oracle", show_progress=False)
     assert (done.results().query("factor == ''")["value"] == 1).all()
@@ -200,7 +200,7 @@ def test_a_review_in_place_of_a_run(source: Path, tmp_path: Path) -> None:
     assert "1 dropped, by the review (vague)" in notes
     assert "1 dropped, the kind of edit is not said (silent)" in notes
     assert "1 dropped, no answer (half)" in notes
-    assert made.card.made_with["construction_subjects"] == ["ann"]
+    assert made.card.provenance["construction_subjects"] == ["ann"]
     texts = {item.provenance["pair"]: item.options[0].text for item in chain.build("gc-salience").items}
     assert texts == {"good": PAIRS["good"], "glaring": "Swap the sky, at night: fire"}
     decide(good="maybe")

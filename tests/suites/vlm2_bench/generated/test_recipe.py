@@ -17,7 +17,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.exam import build, run
-from snellen.stimuli.scenes import Look, truth
+from snellen.stimuli.scenes import Appearance, truth
 from snellen.stimuli.video import frames_at, rate_times, uniform_times
 from snellen.suites import SUITES
 from snellen.suites.vlm2_bench.generated import clips, objects, recipe, rooms
@@ -71,7 +71,7 @@ def test_a_cue_hangs_on_colour_only_where_nothing_else_tells() -> None:
     # Three things; the red rubber cube goes. "the red rubber cube" might be the blue one to who misses colour; "the
     # glass sphere" cannot be taken for anything that went.
     def thing(shape: str, material: str, colour: str | None, x: float) -> rooms.Thing:
-        return rooms.Thing(Look(shape, material, colour), (x, 0.0), 0.0, 0.6)  # type: ignore[arg-type]
+        return rooms.Thing(Appearance(shape, material, colour), (x, 0.0), 0.0, 0.6)  # type: ignore[arg-type]
 
     red, blue = thing("cube", "rubber", "red", 0), thing("cube", "rubber", "blue", 2)
     glass = thing("sphere", "glass", None, 4)

@@ -94,8 +94,8 @@ class Questions:
             files.write_text(options.out / SHEET, _sheet(items, asked))
         prune_media(media, items)
         told["questions"] = digest([[one.question_id, one.question] for one in asked], 16)
-        made_with = {"construction_subjects": subjects}
-        return write_itemset(options.out, items, source="questions", recipe=told, made_with=made_with)
+        provenance = {"construction_subjects": subjects}
+        return write_itemset(options.out, items, source="questions", recipe=told, provenance=provenance)
 
 
 def step_of(options: BuildOptions) -> str:

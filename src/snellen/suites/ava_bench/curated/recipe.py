@@ -158,7 +158,7 @@ class Curated:
                 "choices": at.choices.hash,
                 "media": digest(sorted({one.picture.sha256 for one, _ in ready}), 16),
             },
-            made_with={"curation": at.ledger.as_card(), "balance": balances(ready), "blind": blind(items)},
+            provenance={"curation": at.ledger.as_card(), "balance": balances(ready), "blind": blind(items)},
             notes=_notes(options, at, items),
         )
 

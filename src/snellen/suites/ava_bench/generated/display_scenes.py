@@ -14,8 +14,19 @@ import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of, stream
-from snellen.stimuli.scenes import MATERIALS, Camera, Composite, Look, Material, Shot, Solid, chain, moved, turn
-from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, joined, tuple_of
+from snellen.stimuli.scenes import (
+    MATERIALS,
+    Appearance,
+    Camera,
+    Composite,
+    Material,
+    RenderSpec,
+    Solid,
+    chain,
+    move,
+    turn,
+)
+from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, join_composite, tuple_of
 from snellen.stimuli.scenes.model import COLOURED, COLOURS, Colour, Matrix3, Shape
 from snellen.stimuli.scenes.shapes import bounds
 from snellen.suites.ava_bench.generated import pseudo_words
@@ -98,7 +109,7 @@ class Wanted:
 class Display:
     """A picture to be taken. A solid's name begins with that of its thing, e.g. `toy bird/0`; plates are `plate 0`."""
 
-    shot: Shot
+    shot: RenderSpec
     wanted: Wanted
 
 
@@ -152,7 +163,7 @@ def draw_display(told: Wanted, number: int, seed: int, split: str, size_px: tupl
             apart(a, b, GAP_SHARE * view.width_px) for a, b in pairs
         ):
             noise = seed_of(SUITE, VERSION, seed, "display noise", split, number)
-            return Display(Shot(lit(solids, rng), view, noise), told)
+            return Display(RenderSpec(lit(solids, rng), view, noise), told)
     raise SnellenError(f"{SUITE}: no draw in {_TRIES} keeps the things of display {number} apart")
 
 
@@ -204,7 +215,7 @@ def _toys(told: Wanted, places: Places, view: Camera, rng: np.random.Generator) 
         heading = towards(view, *place) + 45.0 * DIRECTIONS.index(direction) + sway
         parts = _BUILT[name](colour, COLOURS[(COLOURS.index(colour) + 1 + int(rng.integers(4))) % len(COLOURS)])
         grown = [_grown(part, TOY_SCALE) for part in parts]
-        made += _on_floor(name, [moved(part, turn((0.0, 0.0, 1.0), heading)) for part in grown], place)
+        made += _on_floor(name, [move(part, turn((0.0, 0.0, 1.0), heading)) for part in grown], place)
     return made
 
 
@@ -218,7 +229,7 @@ def _grown(solid: Solid, factor: float) -> Solid:
 def _on_floor(name: str, parts: Sequence[Solid], place: tuple[float, float]) -> list[Solid]:
     low, _ = bounds(tuple(parts))
     shift = (*place, FLOOR_GAP_M - float(low[2]))
-    return [replace(moved(part, shift_m=shift), name=f"{name}/{n}") for n, part in enumerate(parts)]
+    return [replace(move(part, shift_m=shift), name=f"{name}/{n}") for n, part in enumerate(parts)]
 
 
 def _towers(told: Wanted, places: Places, view: Camera, rng: np.random.Generator) -> list[Solid]:
@@ -227,9 +238,9 @@ def _towers(told: Wanted, places: Places, view: Camera, rng: np.random.Generator
         kind = next(one for one in MATERIALS if one == told.textures[n])
         colour = COLOURS[int(rng.integers(len(COLOURS)))] if kind in COLOURED else None
         above, pivot = SPECIES[told.species[n]]
-        whole = Composite(Look(below, kind, colour), anchor, Look(above, kind, colour), pivot)
+        whole = Composite(Appearance(below, kind, colour), anchor, Appearance(above, kind, colour), pivot)
         spin = turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360)))
-        made += _on_floor(name, [moved(_grown(part, TOWER_SCALE), spin) for part in joined(whole)[0]], places[n])
+        made += _on_floor(name, [move(_grown(part, TOWER_SCALE), spin) for part in join_composite(whole)[0]], places[n])
     return made
 
 
@@ -244,11 +255,11 @@ def _plates(told: Wanted, places: Places, view: Camera, rng: np.random.Generator
             piece("plate", "cube", Material("rubber", plate), (0.0, 0.0, 0.0), PLATE_M),
             *_letters(word, face, ink),
         ]
-        turned = [moved(part, frame) for part in whole]
+        turned = [move(part, frame) for part in whole]
         low, _ = bounds(tuple(turned))
         shift = (*place, FLOOR_GAP_M - float(low[2]))
         names = [f"plate {n}", *(f"letter {n}/{k}" for k in range(len(whole) - 1))]
-        made += [replace(moved(part, shift_m=shift), name=name) for part, name in zip(turned, names, strict=True)]
+        made += [replace(move(part, shift_m=shift), name=name) for part, name in zip(turned, names, strict=True)]
     return made
 
 

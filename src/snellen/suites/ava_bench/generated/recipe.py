@@ -21,7 +21,7 @@ from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import shoot_for
+from snellen.stimuli.render import render_for_recipe
 from snellen.suites.ava_bench.balance import imbalance
 from snellen.suites.ava_bench.generated import (
     composite_questions,
@@ -121,7 +121,7 @@ class Generated:
         media = MediaFolder(options.out / "media")
         of_solids, of_toys = draw_tables(made, options), draw_displays(made, options)
         shots = [*(table.shot for _, table in of_solids), *(display.shot for _, display in of_toys)]
-        paths, drawn_by = shoot_for(shots, options)
+        paths, drawn_by = render_for_recipe(shots, options)
         pictures = [media.add_file(path) for path in paths]
         asked = [
             *_table_items(made, options, of_solids, pictures[: len(of_solids)], media),
@@ -133,7 +133,7 @@ class Generated:
             items,
             source="generated",
             recipe=self.parameters(options),
-            made_with={**drawn_by, "blind": blind(items)},
+            provenance={**drawn_by, "blind": blind(items)},
             notes=[
                 "no faces, people or kinds of places are rendered, so that emotion, action and scene are absent",
                 *imbalance(items),

@@ -16,7 +16,7 @@ import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of, stream
-from snellen.stimuli.scenes import COLOURS, Camera, Material, Shot, Solid, turn
+from snellen.stimuli.scenes import COLOURS, Camera, Material, RenderSpec, Solid, turn
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M
 from snellen.stimuli.scenes.model import Shape, Vec3
 from snellen.stimuli.scenes.raster import project
@@ -132,7 +132,7 @@ class Table:
     first.
     """
 
-    shot: Shot
+    shot: RenderSpec
     wanted: Wanted
     kinds: tuple[str, ...]
 
@@ -215,7 +215,7 @@ def draw_table(told: Wanted, number: int, seed: int, split: str, size_px: tuple[
         singles = _singles(told, bands, stuffs, rng, view)
         if singles and (solids := _with_groups(told, singles, stuffs, rng, view)):
             noise = seed_of(SUITE, VERSION, seed, "table noise", split, number)
-            return Table(Shot(lit(solids, rng), view, noise), told, _kinds(told))
+            return Table(RenderSpec(lit(solids, rng), view, noise), told, _kinds(told))
     raise SnellenError(
         f"{SUITE}: the things of table {number} ({split}) find no room in {_STARTS} starts; give another --seed"
     )

@@ -24,7 +24,7 @@ from snellen.core import files
 from snellen.core.hashing import digest
 from snellen.core.home import home
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, renderer_info, shoot
+from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
 from snellen.subjects.encoders import load_encoder
 from snellen.suites.combo.categories import SMALLEST, reference_pairs
 from snellen.suites.combo.difficulty import Floats, separation
@@ -89,7 +89,7 @@ def draw(settings: RenderSettings, workers: int) -> list[Path]:
     """One view of every object, 160 x 120 px."""
     shots = [object_shot(index, 0, 0, SIZE_PX) for index in range(OBJECTS)]
     with Progress("rendering", unit="pictures") as progress:
-        return shoot(shots, settings, home() / "renders", workers=workers, progress=progress)
+        return render_pictures(shots, settings, home() / "renders", workers=workers, progress=progress)
 
 
 def encode_files(name: str, paths: Sequence[Path], workers: int, batch: int = 32) -> Floats:

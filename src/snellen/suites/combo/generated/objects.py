@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from snellen.core.seeds import seed_of, stream
-from snellen.stimuli.scenes import Shot, chain, clear_camera, composite, composite_scene, turn
+from snellen.stimuli.scenes import RenderSpec, chain, clear_camera, composite, composite_scene, turn
 from snellen.suites.combo.alignment import NaturalCategory, dressed
 
 VERSION = "1"
@@ -13,17 +13,17 @@ VIEWS = 20
 SIZE_PX = (480, 360)
 
 
-def object_shot(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZE_PX) -> Shot:
+def object_shot(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZE_PX) -> RenderSpec:
     """Object 0..9503 from its view 0..19: a random one from which both primitives can be made out."""
     scene = composite_scene(composite(index))
     rng = stream("combo", VERSION, seed, "view", index, view)
     camera = clear_camera(scene, rng, width_px=size_px[0], height_px=size_px[1])
-    return Shot(scene, camera, seed_of("combo", VERSION, seed, "noise", index, view))
+    return RenderSpec(scene, camera, seed_of("combo", VERSION, seed, "noise", index, view))
 
 
 def natural_shot(
     category: NaturalCategory, number: int, seed: int, size_px: tuple[int, int] = SIZE_PX
-) -> tuple[Shot, dict[str, str]]:
+) -> tuple[RenderSpec, dict[str, str]]:
     """Picture `number` of a natural category in materials, colours and a view of its own, with the object's look."""
     rng = stream("combo", VERSION, seed, "natural", category.name, number)
     wanted = dressed(category, rng)
@@ -39,4 +39,4 @@ def natural_shot(
         height_px=size_px[1],
     )
     noise = seed_of("combo", VERSION, seed, "natural noise", category.name, number)
-    return Shot(scene, camera, noise), wanted.dimensions()
+    return RenderSpec(scene, camera, noise), wanted.dimensions()

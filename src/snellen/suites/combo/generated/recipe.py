@@ -23,8 +23,8 @@ from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import RenderSettings, renderer_info, shoot
-from snellen.stimuli.scenes import Shot, all_composites
+from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
+from snellen.stimuli.scenes import RenderSpec, all_composites
 from snellen.suites.combo import alignment, categories, perception
 from snellen.suites.combo.categories import OBJECTS_A_RULE, Pair, Rule
 from snellen.suites.combo.difficulty import packaged_features
@@ -195,7 +195,7 @@ class Generated:
             items,
             source="generated",
             recipe=self.parameters(options),
-            made_with={"render": info, "difficulty": features.encoder},
+            provenance={"render": info, "difficulty": features.encoder},
             notes=notes,
         )
 
@@ -214,7 +214,7 @@ def _draw(
 
     With `full`, all 190,080 views are rendered into the home folder too.
     """
-    size, shots, looks = _size(options), dict[Key, Shot](), dict[Key, dict[str, str]]()
+    size, shots, looks = _size(options), dict[Key, RenderSpec](), dict[Key, dict[str, str]]()
     for index, view in made.objects():
         shots[index, view] = object_shot(index, view, options.seed, size)
         looks[index, view] = all_composites()[index].dimensions()
@@ -223,12 +223,12 @@ def _draw(
         shots[name, number], looks[name, number] = natural_shot(by_name[name], number, options.seed, size)
     renders = home() / "renders"
     with Progress("rendering", unit="pictures", shown=options.show_progress) as progress:
-        paths = shoot(list(shots.values()), settings, renders, workers=options.workers, progress=progress)
+        paths = render_pictures(list(shots.values()), settings, renders, workers=options.workers, progress=progress)
         if options.full:
             for start in range(0, len(all_composites()), OBJECTS_A_BATCH):
                 batch = range(start, min(start + OBJECTS_A_BATCH, len(all_composites())))
                 views = [object_shot(index, view, options.seed, size) for index in batch for view in range(VIEWS)]
-                shoot(views, settings, renders, workers=options.workers, progress=progress)
+                render_pictures(views, settings, renders, workers=options.workers, progress=progress)
     return {key: media.add_file(path) for key, path in zip(shots, paths, strict=True)}, looks
 
 

@@ -48,7 +48,7 @@ def _matrices(part: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _order(dimension: str, part: pd.DataFrame) -> list[str]:
     """The values of a dimension in the order in which they are offered."""
-    found = {json.loads(truth) for truth in part["truth"]} | {json.loads(said) for said in part["said"]} - {None}
+    found = {json.loads(truth) for truth in part["truth"]} | {json.loads(said) for said in part["prediction"]} - {None}
     offered = [value for value in values(dimension) if value in found]
     return offered + sorted(found - set(offered))
 
@@ -56,7 +56,7 @@ def _order(dimension: str, part: pd.DataFrame) -> list[str]:
 def _counts(held: pd.DataFrame, kinds: Sequence[str]) -> NDArray[np.int64]:
     """How often each value (row) was said to be each value (column); the last column holds no answer."""
     table = np.zeros((len(kinds), len(kinds) + 1), np.int64)
-    for truth, said in zip(held["truth"], held["said"], strict=True):
+    for truth, said in zip(held["truth"], held["prediction"], strict=True):
         heard = json.loads(said)
         table[kinds.index(json.loads(truth)), len(kinds) if heard is None else kinds.index(heard)] += 1
     return table
@@ -66,7 +66,9 @@ def _commonest(matrices: Sequence[tuple[str, pd.DataFrame]], most: int = 3) -> p
     """The commonest mistakes of each arm."""
     lines = []
     for arm, held in matrices:
-        told = [(json.loads(truth), json.loads(said)) for truth, said in zip(held["truth"], held["said"], strict=True)]
+        told = [
+            (json.loads(truth), json.loads(said)) for truth, said in zip(held["truth"], held["prediction"], strict=True)
+        ]
         total = Counter(truth for truth, _ in told)
         for (truth, said), count in Counter(one for one in told if one[0] != one[1]).most_common(most):
             lines.append([arm, truth, "(no answer)" if said is None else said, f"{count} of {total[truth]}"])

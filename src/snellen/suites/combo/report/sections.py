@@ -312,7 +312,7 @@ def positions(run: Run) -> Iterator[ReportSection]:
             keys = [offered[place] for place in zip(*(heard[name] for name in PLACE), strict=True)]
             if heard.empty:
                 continue
-            said = [at.index(json.loads(answer)) for at, answer in zip(keys, heard["said"], strict=True)]
+            said = [at.index(json.loads(answer)) for at, answer in zip(keys, heard["prediction"], strict=True)]
             right = [at.index(json.loads(truth)) for at, truth in zip(keys, heard["truth"], strict=True)]
             clusters = list(heard["cluster_id"])
             cells = [_said_and_right(said, right, n, clusters) if n < len(letters) else "" for n in range(4)]

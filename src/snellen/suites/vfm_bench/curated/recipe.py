@@ -197,7 +197,7 @@ class Curated:
             with_mean_regions(items),
             source="curated",
             recipe={**self.parameters(options), "made_from": source.card.content_hash, "answers": dict(answers)},
-            made_with={"construction_subjects": sorted(subjects)},
+            provenance={"construction_subjects": sorted(subjects)},
             notes=notes,
         )
 

@@ -22,11 +22,11 @@ from snellen.stimuli.scenes import (
     Floor,
     Material,
     Pose,
+    RenderSpec,
     Scene,
-    Shot,
     Solid,
     composite_scene,
-    moved,
+    move,
     random_camera,
     truth,
     turn,
@@ -34,7 +34,7 @@ from snellen.stimuli.scenes import (
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, SECONDARY_SCALE, tuple_of
 from snellen.stimuli.scenes.model import Colour
 from snellen.stimuli.scenes.raster import project
-from snellen.stimuli.scenes.shapes import UNIT, Ball, bounds, placed, reach, unit_mesh
+from snellen.stimuli.scenes.shapes import UNIT, Ball, bounds, place_mesh, reach, unit_mesh
 from snellen.suites.vfm_bench.generated.concepts import Region
 from snellen.suites.vfm_bench.items import SUITE, VERSION
 
@@ -124,7 +124,7 @@ class Draft:
         }
 
 
-def picture_shot(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -> Shot:
+def picture_shot(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -> RenderSpec:
     """Picture `number` of a set: the draft turned, set beside its pattern and seen so that both solids can be made out.
 
     Raises SnellenError where no turn shows both.
@@ -144,7 +144,7 @@ def picture_shot(draft: Draft, number: int, seed: int, size_px: tuple[int, int])
         )
         camera = _tilted(camera, draft.tilt)
         if _within(scene, camera) and _clear(scene, camera):
-            return Shot(scene, camera, seed_of(SUITE, VERSION, seed, "noise", number))
+            return RenderSpec(scene, camera, seed_of(SUITE, VERSION, seed, "noise", number))
     raise SnellenError(f"{SUITE}: no view of {draft} in {_TRIES} draws shows both solids")
 
 
@@ -160,7 +160,7 @@ def _set(draft: Draft, towards_deg: float, rng: np.random.Generator) -> Scene:
 
 def _within(scene: Scene, camera: Camera) -> bool:
     """Whether everything lies in the picture."""
-    corners = np.concatenate([placed(unit_mesh(solid.shape, 1), solid.pose).vertices for solid in scene.solids])
+    corners = np.concatenate([place_mesh(unit_mesh(solid.shape, 1), solid.pose).vertices for solid in scene.solids])
     pixels, _ = project(camera, corners)
     free = BORDER * camera.width_px
     return bool(
@@ -192,7 +192,7 @@ def _resized(scene: Scene, factor: float) -> Scene:
     solids = (first, replace(second, pose=pose))
     low, high = bounds(solids)
     shift = (-float(low[0] + high[0]) / 2, -float(low[1] + high[1]) / 2, FLOOR_GAP_M - float(low[2]))
-    return replace(scene, solids=tuple(moved(solid, shift_m=shift) for solid in solids), points=())
+    return replace(scene, solids=tuple(move(solid, shift_m=shift) for solid in solids), points=())
 
 
 def _balls(draft: Draft, scene: Scene, aside: float, turned: float) -> tuple[Solid, ...]:
@@ -256,7 +256,7 @@ _SOLIDS: Mapping[Region, tuple[str, ...]] = {
 }
 
 
-def region_box(shot: Shot, region: Region) -> list[float]:
+def region_box(shot: RenderSpec, region: Region) -> list[float]:
     """The box round what is seen of a region, with a margin, within the picture: [x1, y1, x2, y2] in pixels."""
     solids = truth(shot.scene, shot.camera).solids
     seen = [one.visible_box for one in solids if one.visible_box and one.name.split()[0] in _SOLIDS[region]]

@@ -23,9 +23,9 @@ from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import shoot_for
-from snellen.stimuli.scenes import COLOURS, MATERIAL_VARIANTS, MATERIALS, Composite, Shot
-from snellen.stimuli.scenes import Look as Surface
+from snellen.stimuli.render import render_for_recipe
+from snellen.stimuli.scenes import COLOURS, MATERIAL_VARIANTS, MATERIALS, Composite, RenderSpec
+from snellen.stimuli.scenes import Appearance as Surface
 from snellen.stimuli.scenes.composites import joints
 from snellen.stimuli.scenes.model import COLOURED, Material
 from snellen.suites.vfm_bench.generated import block_pictures, concepts
@@ -247,14 +247,14 @@ class Generated:
         made = design(options)
         media = MediaFolder(options.out / "media")
         shots = [block_pictures.picture_shot(one, k, options.seed, _size(options)) for k, one in enumerate(made.drafts)]
-        paths, drawn_by = shoot_for(shots, options)
+        paths, drawn_by = render_for_recipe(shots, options)
         pictures = [media.add_file(path) for path in paths]
         return write_itemset(
             options.out,
             with_mean_regions(list(episodes(made, shots, pictures, options.seed))),
             source="generated",
             recipe=self.parameters(options),
-            made_with=drawn_by,
+            provenance=drawn_by,
             notes=["concepts are rules on composite blocks, patterns, lights and views, one pool of pictures for all"],
         )
 
@@ -263,7 +263,7 @@ def _size(options: BuildOptions) -> tuple[int, int]:
     return QUICK_SIZE_PX if options.quick else SIZE_PX
 
 
-def episodes(made: Design, shots: Sequence[Shot], pictures: Sequence[Media], seed: int) -> list[Item]:
+def episodes(made: Design, shots: Sequence[RenderSpec], pictures: Sequence[Media], seed: int) -> list[Item]:
     """The items; their numbers, and those of concepts, are in an order drawn from the seed."""
     numbers = stream(SUITE, VERSION, seed, "numbers").permutation(len(made.asks))
     concept = _numbered(made, seed)
@@ -287,7 +287,7 @@ def _item(
     cluster: str,
     ask: Ask,
     made: Design,
-    shots: Sequence[Shot],
+    shots: Sequence[RenderSpec],
     pictures: Sequence[Media],
     seed: int,
 ) -> Item:

@@ -49,7 +49,7 @@ def confusions(line: Line, items: ItemSet, condition: str) -> list[Confusion]:
         task, truth = item.factors.get("concept_task", ""), names[item.answer]
         for key in names.keys() - {item.answer}:
             chances[task, truth, names[key]] = chances.get((task, truth, names[key]), 0) + 1
-        said = json.loads(str(row.said))
+        said = json.loads(str(row.prediction))
         if said in names and said != item.answer:
             held.setdefault((task, truth, names[said]), []).append(item.item_id)
     place = {item.item_id: n for n, item in enumerate(items.items)}

@@ -88,7 +88,7 @@ class Curated:
                 "media": digest(sorted({one.sha256 for item in items for one in item.media()}), 16),
                 "answers": {name: told.hash[:16] for name, told in answers.items()},
             },
-            made_with={"construction_subjects": construction_subjects(answers)},
+            provenance={"construction_subjects": construction_subjects(answers)},
             notes=[note for one in made for note in one.notes],
         )
 

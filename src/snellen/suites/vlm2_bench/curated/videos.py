@@ -14,7 +14,7 @@ from snellen.core.hashing import digest, sha256
 from snellen.core.item import Item, Media
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.video import Joined, add_video, frames_at, joined
+from snellen.stimuli.video import JoinedVideo, add_video, frames_at, join_clips
 from snellen.suites.vlm2_bench.curated.steps import Made, folders_in, source_of
 from snellen.suites.vlm2_bench.items import video_item
 
@@ -103,13 +103,13 @@ def _items(one: Clips, seed: int, media: MediaFolder, changed: list[str]) -> Ite
         )
 
 
-def _joined(parts: Sequence[Path], media: MediaFolder) -> tuple[Media, Joined]:
+def _joined(parts: Sequence[Path], media: MediaFolder) -> tuple[Media, JoinedVideo]:
     """One video of the size of its first part, made even, as its codec wants it."""
     ((_, first),) = frames_at(parts[0], [0.0])
     size = first.width - first.width % 2, first.height - first.height % 2
     with TemporaryDirectory() as folder:
         path = Path(folder) / "video.mp4"
-        how = joined(parts, path, fps=FRAMES_A_SECOND, size=size)
+        how = join_clips(parts, path, fps=FRAMES_A_SECOND, size=size)
         return add_video(media, path), how
 
 

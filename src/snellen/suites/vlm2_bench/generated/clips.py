@@ -17,12 +17,12 @@ from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import (
     Camera,
     Composite,
+    RenderSpec,
     Scene,
-    Shot,
     chain,
     composite,
     composite_scene,
-    moved,
+    move,
     text_name,
     turn,
 )
@@ -63,7 +63,7 @@ def draw_pair(seed: int, place: int) -> ClipPair:
 
 def clip_shots(
     index: int, pair: ClipPair, seed: int, frames: int = FRAMES, size_px: tuple[int, int] = SIZE_PX
-) -> list[Shot]:
+) -> list[RenderSpec]:
     """The frames of one clip: the object comes in from the left of the path, turns a little as it goes, and leaves."""
     rng = stream(SUITE, VERSION, seed, "clip", pair.place)  # one studio, path and camera for both objects
     azimuth, turned = float(rng.uniform(0, 360)), float(rng.uniform(0, 360))
@@ -76,9 +76,11 @@ def clip_shots(
         away = HALF_WAY_M * (2 * share - 1)
         course = math.radians(azimuth + 90)  # across the picture
         shift = (away * math.cos(course), away * math.sin(course), 0.0)
-        solids = tuple(moved(solid, chain(spin), shift) for solid in scene.solids)
+        solids = tuple(move(solid, chain(spin), shift) for solid in scene.solids)
         frame_scene = Scene(solids, scene.floor, scene.lights, scene.dome)
-        shots.append(Shot(frame_scene, camera, seed_of(SUITE, VERSION, seed, "clip noise", pair.place, index, frame)))
+        shots.append(
+            RenderSpec(frame_scene, camera, seed_of(SUITE, VERSION, seed, "clip noise", pair.place, index, frame))
+        )
     return shots
 
 

@@ -17,8 +17,8 @@ from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import (
     DIMENSIONS,
     Floor,
+    RenderSpec,
     Scene,
-    Shot,
     all_composites,
     clear_camera,
     composite,
@@ -93,12 +93,12 @@ def look_of(index: int) -> dict[str, str]:
 
 
 @functools.lru_cache(maxsize=4096)
-def picture_shot(index: int, seed: int, place: tuple[int, int], size_px: tuple[int, int]) -> Shot:
+def picture_shot(index: int, seed: int, place: tuple[int, int], size_px: tuple[int, int]) -> RenderSpec:
     """The composite in a view, light, floor and scale drawn for `place`."""
     rng = stream(SUITE, VERSION, seed, "object", *place)
     scene = composite_scene(composite(index), rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
     camera = clear_camera(scene, rng, fill=FILL, elevation_deg=(20.0, 60.0), width_px=size_px[0], height_px=size_px[1])
-    return Shot(_dressed(scene, rng), camera, seed_of(SUITE, VERSION, seed, "noise", *place))
+    return RenderSpec(_dressed(scene, rng), camera, seed_of(SUITE, VERSION, seed, "noise", *place))
 
 
 def _dressed(scene: Scene, rng: np.random.Generator) -> Scene:

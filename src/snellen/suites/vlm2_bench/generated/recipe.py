@@ -23,9 +23,9 @@ from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import shoot_for
-from snellen.stimuli.scenes import Shot, truth
-from snellen.stimuli.video import Pixels, add_video, joined
+from snellen.stimuli.render import render_for_recipe
+from snellen.stimuli.scenes import RenderSpec, truth
+from snellen.stimuli.video import Pixels, add_video, join_clips
 from snellen.suites.vlm2_bench.generated import clips, objects, rooms
 from snellen.suites.vlm2_bench.generated.general_cues import room_items
 from snellen.suites.vlm2_bench.items import (
@@ -155,7 +155,7 @@ class Generated:
         made = design(options)
         media = MediaFolder(options.out / "media")
         shots = [*_room_shots(made, options), *_object_shots(made, options), *_clip_shots(made, options)]
-        drawn, drawn_by = shoot_for(shots, options)
+        drawn, drawn_by = render_for_recipe(shots, options)
         paths = iter(drawn)
         items = [
             *_rooms(made, options, paths, media),
@@ -167,7 +167,7 @@ class Generated:
             items,
             source="generated",
             recipe=self.parameters(options),
-            made_with=drawn_by,
+            provenance=drawn_by,
             notes=["no people are rendered, so that the tasks about persons are absent"],
         )
 
@@ -183,20 +183,20 @@ def _clip(options: BuildOptions) -> tuple[int, int]:
     return clips.FRAMES, clips.FRAMES_A_SECOND
 
 
-def _room_shots(made: Design, options: BuildOptions) -> Iterator[Shot]:
+def _room_shots(made: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     for n, change in enumerate(made.rooms):
         camera = rooms.view_of(change, stream(SUITE, VERSION, options.seed, "room view", n), _size(options))
         for which, room in enumerate((change.before, change.after)):
-            yield Shot(room.scene(), camera, seed_of(SUITE, VERSION, options.seed, "room noise", n, which))
+            yield RenderSpec(room.scene(), camera, seed_of(SUITE, VERSION, options.seed, "room noise", n, which))
 
 
-def _object_shots(made: Design, options: BuildOptions) -> Iterator[Shot]:
+def _object_shots(made: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     for number, family in enumerate((*made.families, *made.calibration)):
         for place, index in enumerate(family.all()):
             yield objects.picture_shot(index, options.seed, (number, place), _size(options))
 
 
-def _clip_shots(made: Design, options: BuildOptions) -> Iterator[Shot]:
+def _clip_shots(made: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     for pair in made.clips:
         for index in (pair.first, pair.second):
             yield from clips.clip_shots(index, pair, options.seed, _clip(options)[0])
@@ -271,7 +271,7 @@ class _Family:
         )
 
 
-def _box(shot: Shot) -> list[float]:
+def _box(shot: RenderSpec) -> list[float]:
     """The box round all solids, with a margin, within the picture: [x1, y1, x2, y2] in pixels.
 
     Measured at half the resolution: one pixel of it is less than the margin.
@@ -337,7 +337,7 @@ def _video(
 def _joined(parts: Sequence[Sequence[Pixels]], rate: int, media: MediaFolder) -> Media:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "video.mp4"
-        joined(parts, path, fps=rate)
+        join_clips(parts, path, fps=rate)
         return add_video(media, path)
 
 

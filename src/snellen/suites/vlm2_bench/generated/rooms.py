@@ -17,16 +17,16 @@ from snellen.core.errors import SnellenError
 from snellen.stimuli.scenes import (
     MATERIAL_VARIANTS,
     SHAPES,
+    Appearance,
     AreaLight,
     Camera,
     Floor,
-    Look,
     Material,
     Pose,
     Scene,
     Solid,
     clear_camera,
-    moved,
+    move,
     studio,
     text_name,
     truth,
@@ -66,7 +66,7 @@ _TRIES = 60
 class Thing:
     """One solid of a scene: its look, place on the floor in metres, turn and size factor."""
 
-    look: Look
+    look: Appearance
     place_m: tuple[float, float]
     turn_deg: float
     scale: float
@@ -131,9 +131,9 @@ def lit(scene: Scene, factor: float, tint: tuple[float, float, float] = (1.0, 1.
 
 def _solid(name: str, thing: Thing) -> Solid:
     held = Solid(name, thing.look.shape, Material(thing.look.material, thing.look.colour), Pose(scale=thing.scale))
-    held = moved(held, turn((0.0, 0.0, 1.0), thing.turn_deg))
+    held = move(held, turn((0.0, 0.0, 1.0), thing.turn_deg))
     low, _ = bounds((held,))
-    return moved(held, shift_m=(*thing.place_m, 0.002 - float(low[2])))
+    return move(held, shift_m=(*thing.place_m, 0.002 - float(low[2])))
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def differing(one: Thing, other: Thing) -> tuple[str, ...]:
 
 
 def _things(count: int, rng: np.random.Generator) -> tuple[Thing, ...]:
-    looks: list[Look] = []
+    looks: list[Appearance] = []
     while len(looks) < count:
         look = _random_look(rng)
         if look not in looks:
@@ -244,9 +244,9 @@ def _things(count: int, rng: np.random.Generator) -> tuple[Thing, ...]:
     )
 
 
-def _random_look(rng: np.random.Generator) -> Look:
+def _random_look(rng: np.random.Generator) -> Appearance:
     stuff = MATERIAL_VARIANTS[int(rng.integers(len(MATERIAL_VARIANTS)))]
-    return Look(SHAPES[int(rng.integers(len(SHAPES)))], stuff.kind, stuff.colour)
+    return Appearance(SHAPES[int(rng.integers(len(SHAPES)))], stuff.kind, stuff.colour)
 
 
 def _places(count: int, rng: np.random.Generator) -> list[tuple[float, float]]:
@@ -265,19 +265,19 @@ def _places(count: int, rng: np.random.Generator) -> list[tuple[float, float]]:
     return places
 
 
-def _new_looks(room: Room, old: Look, fits: Callable[[Look, Look], bool]) -> list[Look]:
+def _new_looks(room: Room, old: Appearance, fits: Callable[[Appearance, Appearance], bool]) -> list[Appearance]:
     """The looks that nothing in the room has yet and that may follow the old one."""
     taken = {thing.look for thing in room.things}
-    held = [Look(shape, stuff.kind, stuff.colour) for shape in SHAPES for stuff in MATERIAL_VARIANTS]
+    held = [Appearance(shape, stuff.kind, stuff.colour) for shape in SHAPES for stuff in MATERIAL_VARIANTS]
     return [look for look in held if look not in taken and fits(old, look)]
 
 
-def _swapped(old: Look, new: Look) -> bool:
+def _swapped(old: Appearance, new: Appearance) -> bool:
     """Another shape, and another material or colour too: another thing altogether."""
     return new.shape != old.shape and (new.material, new.colour) != (old.material, old.colour)
 
 
-def _altered(old: Look, new: Look) -> bool:
+def _altered(old: Appearance, new: Appearance) -> bool:
     """The same shape in another colour, or in another material of the same colour: one dimension moves."""
     return new.shape == old.shape and (new.material != old.material) + (new.colour != old.colour) == 1
 

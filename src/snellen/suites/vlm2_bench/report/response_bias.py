@@ -33,10 +33,10 @@ def sections(run: Run) -> Iterator[ReportSection]:
 
 
 def _heard(run: Run, task: str) -> Iterator[tuple[Arm, pd.DataFrame]]:
-    """The readable answers of every arm, `said` and `truth` as plain values. Every item counts once a repeat."""
+    """The readable answers of every arm, `prediction` and `truth` as plain values. Every item counts once a repeat."""
     rows = score_rows(run, task, "accuracy")
     rows = rows[rows["outcome"] == "answered"]
-    rows = rows.assign(said=rows["said"].map(json.loads), truth=rows["truth"].map(json.loads))
+    rows = rows.assign(prediction=rows["prediction"].map(json.loads), truth=rows["truth"].map(json.loads))
     for (subject, condition), part in rows.groupby(["subject", "condition"], sort=False):
         yield (str(subject), str(condition)), part
 
@@ -50,7 +50,7 @@ def statements(run: Run) -> Iterator[ReportSection]:
     for task in (task for task in ORDER if task in TRUE_FALSE):
         scored = by_arm(result_rows(run, task))
         for arm, part in _heard(run, task):
-            yes, true = part["said"] == "true", float((part["truth"] == "true").mean())
+            yes, true = part["prediction"] == "true", float((part["truth"] == "true").mean())
             flag = leaning(yes.to_numpy(float), part["group_id"].to_numpy(str), true, scored[arm])
             pairs = paired_answers(run, part)
             both = [f"{percent(pairs[how] / pairs.total(), 0)}" if pairs.total() else DASH for how in HOW]
@@ -92,7 +92,7 @@ def paired_answers(run: Run, part: pd.DataFrame) -> Counter[str]:
     for _, rows in part.groupby(["repeat", "group_id"], sort=False):
         told = {
             run.items.by_id[str(name)].factors.get("wording", ""): said
-            for name, said in zip(rows["item_id"], rows["said"], strict=True)
+            for name, said in zip(rows["item_id"], rows["prediction"], strict=True)
         }
         if len(rows) == 2 and set(told) == {"positive", "negative"}:
             found["-".join("T" if told[side] == "true" else "F" for side in ("positive", "negative"))] += 1
@@ -109,11 +109,13 @@ def letters(run: Run) -> Iterator[ReportSection]:
     for task in GROUPS:
         for arm, part in _heard(run, task):
             keys = [offered[place] for place in zip(*(part[name] for name in PLACE), strict=True)]
-            said, right = ([at.index(key) for at, key in zip(keys, part[n], strict=True)] for n in ("said", "truth"))
+            said, right = (
+                [at.index(key) for at, key in zip(keys, part[n], strict=True)] for n in ("prediction", "truth")
+            )
             clusters = list(part["cluster_id"])
             most = max(map(len, keys))
             cells = [_chosen(said, right, n, clusters) if n < most else "" for n in range(len(LETTERS))]
-            none = _chosen(list(part["said"]), list(part["truth"]), "none", clusters)
+            none = _chosen(list(part["prediction"]), list(part["truth"]), "none", clusters)
             lines.append([*arm, task, len(part), *cells, none])
     if not lines:
         return
@@ -167,7 +169,7 @@ def counts(run: Run) -> Iterator[ReportSection]:
 
 def _counted(part: pd.DataFrame, arm: Arm, pictures: int) -> list[Any]:
     """Answers, mean error, a cell a possible count, and the share of impossible ones."""
-    said, true = part["said"].astype(int), part["truth"].astype(int)
+    said, true = part["prediction"].astype(int), part["truth"].astype(int)
     total = len(part)
 
     def one(n: int) -> str:
