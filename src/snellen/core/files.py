@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,20 +14,37 @@ import pyarrow.parquet as pq
 from snellen.core.errors import SnellenError
 
 
+def cannot_write(path: Path, error: OSError) -> SnellenError:
+    """What to say where a file cannot be written."""
+    return SnellenError(f"{path}: cannot be written ({error.strerror}); mend that and give the same command again")
+
+
+@contextlib.contextmanager
+def all_or_nothing(path: Path, refuse: Callable[[Path, OSError], SnellenError] = cannot_write) -> Iterator[Path]:
+    """The file to write to in place of `path`, in the same folder; it takes that name once all is written.
+
+    Where anything is raised meanwhile it is removed, and an OSError becomes the SnellenError that `refuse` makes.
+    """
+    half = path.with_name(f"{path.name}.{os.getpid()}.half")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield half
+        half.replace(path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):  # the folder may be what cannot be written
+            half.unlink()
+        if isinstance(error, OSError):
+            raise refuse(path, error) from error
+        raise
+
+
 def write_bytes(path: Path, raw: bytes) -> None:
     """Write all of it or nothing.
 
     Raises SnellenError naming the file where the disk is full or the folder is closed.
     """
-    half = path.with_name(f"{path.name}.{os.getpid()}.half")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with all_or_nothing(path) as half:
         half.write_bytes(raw)
-        half.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):  # the folder may be what cannot be written
-            half.unlink()
-        raise cannot_write(path, error) from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -52,11 +69,6 @@ def read_table(path: Path) -> pa.Table:
         raise SnellenError(
             f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]}); build or copy it again"
         ) from error
-
-
-def cannot_write(path: Path, error: OSError) -> SnellenError:
-    """What to say where a file cannot be written."""
-    return SnellenError(f"{path}: cannot be written ({error.strerror}); mend that and give the same command again")
 
 
 @contextlib.contextmanager

@@ -125,16 +125,11 @@ def _table(held: ItemSet, rows: pa.Table, places: Sequence[int], schema: pa.Sche
 @contextmanager
 def _writing(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
     """All of the file or nothing. The dictionary may hold a whole group, so that shared pictures are stored once."""
-    half = path.with_name(f"{path.name}.half")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(half, schema, compression="zstd", dictionary_pagesize_limit=4 * _GROUP_BYTES) as writer:
-            yield writer
-        half.replace(path)
-    except OSError as error:
-        raise files.cannot_write(path, error) from error
-    finally:
-        half.unlink(missing_ok=True)
+    with (
+        files.all_or_nothing(path) as half,
+        pq.ParquetWriter(half, schema, compression="zstd", dictionary_pagesize_limit=4 * _GROUP_BYTES) as writer,
+    ):
+        yield writer
 
 
 @contextmanager

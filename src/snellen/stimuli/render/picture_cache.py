@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from snellen.compute import Progress, Shard, map_shards
+from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.stimuli.render.engine import Engine, RenderSettings, find_engine, threads_per_worker
@@ -57,7 +58,6 @@ def render_pictures(
         paths.append(path)
         if not path.exists():
             missing.setdefault(scene_text, {})[path] = spec
-    _make_folders(folder, [path for views in missing.values() for path in views])
     threads = threads_per_worker(min(workers, max(len(missing), 1)))
     shards = []
     for views in missing.values():
@@ -74,14 +74,6 @@ def _name(spec: RenderSpec, scene_text: str, settings: RenderSettings, engine: E
     sampling = [settings.samples(spec.scene), settings.denoise, spec.seed] if engine.renderer == "mitsuba" else []
     key = digest([scene_text, to_json(spec.camera), how, sampling], 40)
     return f"{key[:2]}/{key}.png"
-
-
-def _make_folders(folder: Path, paths: list[Path]) -> None:
-    try:
-        for parent in {folder, *(path.parent for path in paths)}:
-            parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _cannot_write(folder, error) from error
 
 
 def _cannot_write(path: Path, error: OSError) -> SnellenError:
@@ -105,12 +97,6 @@ def _draw(job: _Job) -> None:
 
 
 def store(picture: NDArray[np.uint8], path: Path) -> None:
-    """Write beside, then rename: a reader never sees half a file."""
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            Image.fromarray(picture).save(file, "PNG", compress_level=_PNG_LEVEL)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise _cannot_write(path, error) from error
+    """Write a picture (height, width, 3) as PNG, all of it or nothing."""
+    with files.all_or_nothing(path, _cannot_write) as half, half.open("wb") as file:
+        Image.fromarray(picture).save(file, "PNG", compress_level=_PNG_LEVEL)

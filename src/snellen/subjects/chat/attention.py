@@ -22,7 +22,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.subjects.chat.spans import Span, find_spans
 from snellen.subjects.chat.transformers_model import TransformersChat, encoded, generated, to_asked
-from snellen.subjects.construction_models.checkpoints import needed
+from snellen.subjects.loading import import_extra
 
 TOP = 30
 """How many tokens VFM Bench's figure 12 shows."""
@@ -126,7 +126,7 @@ def rollout_rows(model: Any, inputs: Any) -> NDArray[np.float32]:
     Attention is folded in while the model runs, one layer at a time: beside the product (n, n) there is never more than
     one layer's matrices (heads, n, n), never those of all layers. Raises SnellenError where a layer has none.
     """
-    torch = needed("torch", "attention rollout", "models")
+    torch = import_extra("torch", "attention rollout", "models")
     decoder = model.get_decoder()
     layers, size = decoder.layers, inputs["input_ids"].shape[1]
     rows: list[Any] = []

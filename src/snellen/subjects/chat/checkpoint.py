@@ -13,15 +13,14 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.subjects.construction_models.checkpoints import (
+from snellen.subjects.checkpoints import (
     first_line,
     load_model,
-    needed,
     read_config,
     read_image_processor,
     weights_digest,
 )
-from snellen.subjects.encoders.loading import once
+from snellen.subjects.loading import import_extra, once
 
 KIND = "AutoModelForImageTextToText"
 KEPT = (
@@ -82,13 +81,13 @@ def chosen_device(who: str, wanted: str) -> str:
     """The device; `auto` is the GPU where there is one. Raises SnellenError where torch is missing."""
     if wanted != "auto":
         return wanted
-    return "cuda" if needed("torch", who, "models").cuda.is_available() else "cpu"
+    return "cuda" if import_extra("torch", who, "models").cuda.is_available() else "cpu"
 
 
 @once
 def _talking_config(who: str, path: str) -> Any:
     config = read_config(who, path)
-    if type(config) not in needed("transformers", who, "models").MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
+    if type(config) not in import_extra("transformers", who, "models").MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
         raise SnellenError(
             f"{who}: {config.model_type} is no model that answers texts with pictures; a vision encoder is"
             f" encoder:hf/{path}, a language model logprob:hf/{path}"
@@ -118,7 +117,7 @@ def _processor(who: str, path: str) -> Any:
 
 def _assembled(who: str, path: str) -> Any:
     """The processor, made of its parts: asked for as a whole, it would want torchvision for videos."""
-    transformers = needed("transformers", who, "models")
+    transformers = import_extra("transformers", who, "models")
     pictures = read_image_processor(who, path)
     tokenizer = transformers.AutoTokenizer.from_pretrained(path)  # not the shared one: processors add tokens to theirs
     if tokenizer.pad_token is None:

@@ -23,7 +23,8 @@ from snellen.subjects.chat.batching import Batches
 from snellen.subjects.chat.checkpoint import Checkpoint, chosen_device
 from snellen.subjects.chat.messages import split_thought
 from snellen.subjects.chat.settings import LocalSettings, read_local_settings, told_of
-from snellen.subjects.construction_models.checkpoints import first_line, needed
+from snellen.subjects.checkpoints import first_line
+from snellen.subjects.loading import import_extra
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -175,7 +176,7 @@ def generated(
     checkpoint: Checkpoint, model: Any, settings: LocalSettings, asked: Sequence[Asked]
 ) -> tuple[list[list[int]], list[int]]:
     """The new tokens of every prompt, and the number of tokens of each prompt."""
-    torch = needed("torch", checkpoint.who, "models")
+    torch = import_extra("torch", checkpoint.who, "models")
     inputs = encoded(checkpoint.processor, asked, padding=True, padding_side="left", return_tensors="pt")
     read = [int(count) for count in inputs["attention_mask"].sum(1)]
     room = getattr(checkpoint.config.get_text_config(), "max_position_embeddings", None)
@@ -231,7 +232,7 @@ def _reply(checkpoint: Checkpoint, asked: Asked, row: Sequence[int], tokens_in: 
 
 
 def _reason(checkpoint: Checkpoint, error: Exception) -> str:
-    torch = needed("torch", checkpoint.who, "models")
+    torch = import_extra("torch", checkpoint.who, "models")
     if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error):
         return f"out of memory on {checkpoint.device}, even with one prompt; take a smaller dtype= or max_pictures="
     return f"{type(error).__name__}: {first_line(error)[:200]}"

@@ -20,13 +20,13 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
-from snellen.subjects.construction_models.checkpoints import (
+from snellen.subjects.checkpoints import (
     load_model,
-    needed,
     read_config,
     read_tokenizer,
     weights_digest,
 )
+from snellen.subjects.loading import import_extra
 
 CONTINUATION = "continuation"
 """The key of the one option that holds the continuation."""
@@ -102,7 +102,7 @@ class CausalModel:
         """log p of every token of `behind` after `before` and those ahead of it; one pass, softmax in float32."""
         if not behind:
             return ()
-        torch = needed("torch", self.who, "models")
+        torch = import_extra("torch", self.who, "models")
         model = load_model(self.who, "AutoModelForCausalLM", self.path, self.device, self.dtype)
         tokens = torch.tensor([[*before, *behind]], device=self.device)
         with torch.inference_mode():

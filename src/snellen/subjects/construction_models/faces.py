@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from snellen.subjects.construction_models.boxes import Found
-from snellen.subjects.construction_models.checkpoints import needed
-from snellen.subjects.encoders.loading import file_sha256, once
+from snellen.subjects.loading import file_sha256, import_extra, once
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -124,4 +123,4 @@ def _cascade() -> Any:
 
 
 def _mediapipe() -> Any:
-    return needed("mediapipe", "detector:mediapipe-face", "faces")
+    return import_extra("mediapipe", "detector:mediapipe-face", "faces")

@@ -20,8 +20,8 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
 from snellen.subjects.chat.retry import Trouble, trouble, wait_seconds
-from snellen.subjects.construction_models.checkpoints import needed
 from snellen.subjects.construction_models.continuation import mean_text, told_apart
+from snellen.subjects.loading import import_extra
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -117,7 +117,7 @@ def continuation_terms(given: Any, continuation: str) -> list[float]:
 
 def open_client(who: str, service: str, timeout: int) -> OpenAI:
     """The client of a service, by SERVICE_BASE_URL and SERVICE_API_KEY. Raises SnellenError where one is not set."""
-    openai = needed("openai", who, "chat")
+    openai = import_extra("openai", who, "chat")
     prefix = service.upper().replace("-", "_")
     told = {name: os.environ.get(f"{prefix}_{name}", "") for name in ("BASE_URL", "API_KEY")}
     for name, value in told.items():

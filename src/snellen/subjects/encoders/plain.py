@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,37 @@ from snellen.subjects.encoders.encoder import Floats, TextSide
 if TYPE_CHECKING:
     from PIL import Image
 
-BY_HAND = {"family": "made by hand", "supervision": "none", "parameters": "0", "licence": "Apache-2.0"}
+
+@dataclass(frozen=True)
+class _HandMade:
+    """What encoders made by hand share. A change of the code that changes features raises `version`."""
+
+    NAME: ClassVar[str]
+
+    @property
+    def name(self) -> str:
+        """The name after `encoder:`."""
+        return self.NAME
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that changes features: all fields but how many pictures go at a time."""
+        fields = {key: value for key, value in vars(self).items() if key != "batch"}
+        return fields | {"encoder": self.NAME, "version": 1}
+
+    @property
+    def attributes(self) -> Mapping[str, str]:
+        """What it is, for comparisons."""
+        return {"family": "made by hand", "supervision": "none", "parameters": "0", "licence": "Apache-2.0"}
+
+    @property
+    def text(self) -> TextSide | None:
+        """None: it knows no words."""
+        return None
 
 
 @dataclass(frozen=True)
-class ColourHistogram:
+class ColourHistogram(_HandMade):
     """Which colours are there and in what proportion; not where, and in no shape.
 
     CIELAB joint histogram of the coloured pixels (hue x chroma x lightness) beside a lightness histogram of the grey
@@ -30,6 +56,8 @@ class ColourHistogram:
     the size of an object does not matter. Square roots make the dot product the Bhattacharyya coefficient.
     d = 12 * 2 * 3 + 8 = 80.
     """
+
+    NAME: ClassVar[str] = "colour-histogram"
 
     batch: int = 32
     side: int = 128
@@ -40,26 +68,6 @@ class ColourHistogram:
     grey_below: float = 8.0
     coloured_above: float = 16.0
     grey_share: float = 0.2
-
-    @property
-    def name(self) -> str:
-        """The name after `encoder:`."""
-        return "colour-histogram"
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Everything that changes features."""
-        return _settings(self)
-
-    @property
-    def attributes(self) -> Mapping[str, str]:
-        """What it is, for comparisons."""
-        return BY_HAND
-
-    @property
-    def text(self) -> TextSide | None:
-        """None: it knows no words."""
-        return None
 
     def features(self, pictures: Sequence[Image.Image]) -> Floats:
         """Pictures -> float32 (n, 80), rows of length one, nothing below 0."""
@@ -90,7 +98,7 @@ class ColourHistogram:
 
 
 @dataclass(frozen=True)
-class Hog:
+class Hog(_HandMade):
     """Histograms of oriented gradients (Dalal and Triggs 2005, scikit-image): outlines on a grid, without colour.
 
     The picture is made grey (ITU-R 601 luma) and squeezed to a square of `side` pixels; directions have no sign and
@@ -98,30 +106,12 @@ class Hog:
     d = 7 * 7 blocks of 2 * 2 cells of 9 directions = 1764.
     """
 
+    NAME: ClassVar[str] = "hog"
+
     batch: int = 32
     side: int = 128
     cell: int = 16
     directions: int = 9
-
-    @property
-    def name(self) -> str:
-        """The name after `encoder:`."""
-        return "hog"
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Everything that changes features."""
-        return _settings(self)
-
-    @property
-    def attributes(self) -> Mapping[str, str]:
-        """What it is, for comparisons."""
-        return BY_HAND
-
-    @property
-    def text(self) -> TextSide | None:
-        """None: it knows no words."""
-        return None
 
     def features(self, pictures: Sequence[Image.Image]) -> Floats:
         """Pictures -> float32 (n, 1764), each block of length at most one."""
@@ -141,14 +131,6 @@ class Hog:
                 )
             )
         return np.stack(rows).astype(np.float32)
-
-
-def _settings(encoder: ColourHistogram | Hog) -> Mapping[str, Any]:
-    """Everything but how many pictures go at a time. A change of the code that changes features raises `version`."""
-    return {key: value for key, value in vars(encoder).items() if key != "batch"} | {
-        "encoder": encoder.name,
-        "version": 1,
-    }
 
 
 def _shares(

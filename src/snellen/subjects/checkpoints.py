@@ -1,35 +1,28 @@
 """Loading what a checkpoint of transformers holds: configuration, tokenizer, image processor, weights.
 
 `who` is the subject as written, for messages. Pictures go through the image processor's Pillow form, never the
-torchvision one: the two resize differently, and boxes must not hang on what else is installed.
+torchvision one: the two resize differently, and answers must not hang on what else is installed.
 """
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.subjects.encoders.loading import file_sha256, once, transformers_quietly
+from snellen.subjects.loading import file_sha256, import_extra, once, quiet_transformers
 
-PARTS = (".safetensors", ".bin", ".json", ".txt", ".model")
+FILE_KINDS = (".safetensors", ".bin", ".json", ".txt", ".model")
 """Files of a folder that make the answers: weights, configurations, vocabularies."""
-
-
-def needed(module: str, who: str, extra: str) -> Any:
-    """A module of an extra. Raises SnellenError with the line that installs it where it is missing."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise SnellenError(f"{who} needs {module} ({error}); pip install 'snellen[{extra}]'") from error
+NEED_TORCHVISION = "DINOv3, SAM 2 and 3, Depth Pro, timm wrappers, TIPSv2, Sapiens 2"
+"""Families whose image processors exist for torchvision only (transformers 5.23)."""
 
 
 @once
 def read_config(who: str, path: str) -> Any:
     """The configuration. Raises SnellenError where there is no such model."""
-    transformers = needed("transformers", who, "models")
+    transformers = import_extra("transformers", who)
     try:
         return transformers.AutoConfig.from_pretrained(path)
     except (OSError, ValueError) as error:
@@ -40,7 +33,7 @@ def read_config(who: str, path: str) -> Any:
 def read_tokenizer(who: str, path: str) -> Any:
     """The tokenizer. Raises SnellenError where there is none."""
     try:
-        return needed("transformers", who, "models").AutoTokenizer.from_pretrained(path)
+        return import_extra("transformers", who).AutoTokenizer.from_pretrained(path)
     except (OSError, ValueError) as error:
         raise SnellenError(f"{who}: no tokenizer ({first_line(error)}); save the model's own beside it") from error
 
@@ -49,36 +42,50 @@ def read_tokenizer(who: str, path: str) -> Any:
 def read_image_processor(who: str, path: str) -> Any:
     """The image processor in its Pillow form. Raises SnellenError where it exists for torchvision only."""
     try:
-        made = needed("transformers", who, "models").AutoImageProcessor.from_pretrained(path, backend="pil")
+        processor = import_extra("transformers", who).AutoImageProcessor.from_pretrained(path, backend="pil")
     except (OSError, ValueError, ImportError) as error:
         raise _no_processor(who, first_line(error)) from error
-    if any("Torchvision" in base.__name__ for base in type(made).__mro__):
-        raise _no_processor(who, f"{type(made).__name__} is for torchvision")
-    return made
+    if any("Torchvision" in base.__name__ for base in type(processor).__mro__):
+        raise _no_processor(who, f"{type(processor).__name__} is for torchvision")
+    return processor
 
 
-def _no_processor(who: str, why: str) -> SnellenError:
+def _no_processor(who: str, reason: str) -> SnellenError:
     return SnellenError(
-        f"{who}: no image processor that works with Pillow ({why}); models that demand torchvision fail"
+        f"{who}: no image processor that works with Pillow ({reason}); those that demand torchvision are not "
+        f"supported: {NEED_TORCHVISION}"
     )
 
 
 @once
 def load_model(who: str, kind: str, path: str, device: str, dtype: str) -> Any:
-    """The model as the class `kind` of transformers (an `AutoModelFor…`), for looking only.
+    """The model as the class `kind` of transformers (an `AutoModelFor…`), for inference only, with all its weights.
 
     `dtype` names a floating type of torch, or is `auto`: the checkpoint's. Raises SnellenError where it cannot be
     loaded, lacks weights, or the device is not there.
     """
-    torch = needed("torch", who, "models")
-    wanted = dtype if dtype == "auto" else getattr(torch, dtype)
+    model, missing = load_weights(who, kind, path, dtype)
+    if missing:
+        raise SnellenError(f"{who}: the checkpoint has no {min(missing)}; its answers would be random")
+    return for_inference(who, model, device)
+
+
+def load_weights(who: str, kind: str, path: str, dtype: str) -> tuple[Any, set[str]]:
+    """The model, and the names of the weights that the checkpoint lacks: they are random."""
+    torch = import_extra("torch", who)
+    torch_dtype = dtype if dtype == "auto" else getattr(torch, dtype)
     try:
-        with transformers_quietly() as transformers:
-            model, told = getattr(transformers, kind).from_pretrained(path, dtype=wanted, output_loading_info=True)
+        with quiet_transformers(who) as transformers:
+            model, report = getattr(transformers, kind).from_pretrained(
+                path, dtype=torch_dtype, output_loading_info=True
+            )
     except (OSError, ValueError, ImportError) as error:
         raise SnellenError(f"{who}: cannot be loaded ({first_line(error)})") from error
-    if missing := {key for key in told["missing_keys"] if "position_ids" not in key}:
-        raise SnellenError(f"{who}: the checkpoint has no {min(missing)}; its answers would be random")
+    return model, {key for key in report["missing_keys"] if "position_ids" not in key}
+
+
+def for_inference(who: str, model: Any, device: str) -> Any:
+    """The model without gradients on its device. Raises SnellenError where the device is not there."""
     try:
         return model.requires_grad_(False).eval().to(device)
     except (RuntimeError, AssertionError) as error:
@@ -90,8 +97,8 @@ def weights_digest(who: str, path: str) -> str:
     folder = Path(path)
     if not folder.is_dir():
         return str(read_config(who, path)._commit_hash)
-    files = sorted(one for one in folder.iterdir() if one.suffix in PARTS and one.is_file())
-    return digest({one.name: file_sha256(one) for one in files})
+    files = sorted(file for file in folder.iterdir() if file.suffix in FILE_KINDS and file.is_file())
+    return digest({file.name: file_sha256(file) for file in files})
 
 
 def first_line(error: BaseException) -> str:

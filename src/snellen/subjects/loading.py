@@ -1,4 +1,4 @@
-"""Loading what is heavy: once, quietly, with a clear word where it is missing; and looking with one processor."""
+"""Loading what is heavy: once, quietly, with a clear word where it is missing; and inference with one processor."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LOADING = RLock()
 
 def once(load: Callable[P, T]) -> Callable[P, T]:
     """Keep what was loaded; a second thread waits for the first instead of loading too."""
-    kept = functools.cache(load)
+    cached = functools.cache(load)
 
     @functools.wraps(load)
     def wait(*args: P.args, **kwargs: P.kwargs) -> T:
         with _LOADING:
-            return kept(*args, **kwargs)  # type: ignore[arg-type]  # hashable, or the call fails
+            return cached(*args, **kwargs)  # type: ignore[arg-type]  # hashable, or the call fails
 
     return wait
 
@@ -37,30 +37,30 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def packaged(module: str) -> Any:
-    """A module of the `models` extra. Raises SnellenError where it is not installed."""
+def import_extra(module: str, subject: str, extra: str = "models") -> Any:
+    """A module of an extra. Raises SnellenError with the line that installs it where it is missing."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise SnellenError(f"{error}; this encoder needs an extra: pip install 'snellen[models]'") from error
+        raise SnellenError(f"{subject} needs {module} ({error}); pip install 'snellen[{extra}]'") from error
 
 
 @contextmanager
-def transformers_quietly() -> Iterator[Any]:
+def quiet_transformers(subject: str) -> Iterator[Any]:
     """The module transformers, without its bars of progress: ours are enough."""
-    transformers = packaged("transformers")
-    told = transformers.utils.logging
-    before = told.is_progress_bar_enabled()
-    told.disable_progress_bar()
+    transformers = import_extra("transformers", subject)
+    logging = transformers.utils.logging
+    before = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
     try:
         yield transformers
     finally:
         if before:
-            told.enable_progress_bar()
+            logging.enable_progress_bar()
 
 
 @contextmanager
-def looking() -> Iterator[None]:
+def inference() -> Iterator[None]:
     """Without gradients, and without threads of torch's own.
 
     Several batches at a time already keep all processors busy, and torch's threads wait for each other without sleep:
