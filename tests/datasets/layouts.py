@@ -14,7 +14,7 @@ import numpy as np
 import scipy.io
 from PIL import Image
 
-from snellen.datasets.declarations import e_commerce, manufacture
+from snellen.datasets.declarations import goods, surface_defects
 
 Files = dict[str, bytes]
 SIZE = (8, 6)
@@ -57,7 +57,7 @@ def pictures(*names: str) -> Files:
 def mvtec_ad() -> Files:
     # Bergmann et al. 2021, section 3, and readme.txt of mvtec_anomaly_detection.tar.xz
     files = Files()
-    for name in manufacture.MVTEC_AD.card.objects:
+    for name in surface_defects.MVTEC_AD.card.objects:
         base = f"mvtec_anomaly_detection/{name}"
         files |= pictures(f"{base}/train/good/000.png", f"{base}/test/good/000.png", f"{base}/test/hole/000.png")
         files[f"{base}/ground_truth/hole/000_mask.png"] = mask(1, 2, 4, 5)
@@ -67,7 +67,7 @@ def mvtec_ad() -> Files:
 def mvtec_ad_2() -> Files:
     # readme of mvtec_ad_2.tar.gz; the same tree stands in the readme of hust-slow/RoBiS
     files = Files()
-    for name in manufacture.MVTEC_AD_2.card.objects:
+    for name in surface_defects.MVTEC_AD_2.card.objects:
         base = f"mvtec_ad_2/{name}"
         files |= pictures(
             f"{base}/train/good/000_regular.png",
@@ -83,7 +83,7 @@ def mvtec_ad_2() -> Files:
 def mvtec_loco() -> Files:
     # Bergmann et al. 2022 and readme.txt of the archive: a folder of masks a picture, one a defect
     files = Files()
-    for name in manufacture.MVTEC_LOCO.card.objects:
+    for name in surface_defects.MVTEC_LOCO.card.objects:
         test, truth = f"{name}/test", f"{name}/ground_truth"
         files |= pictures(f"{name}/train/good/000.png", f"{name}/validation/good/000.png", f"{test}/good/000.png")
         files |= pictures(f"{test}/logical_anomalies/000.png", f"{test}/structural_anomalies/000.png")
@@ -96,7 +96,7 @@ def mvtec_loco() -> Files:
 def mvtec_3d() -> Files:
     # readme.txt of mvtec_3d_anomaly_detection.tar.xz: rgb, xyz and gt side by side
     files = Files()
-    for name in manufacture.MVTEC_3D.card.objects:
+    for name in surface_defects.MVTEC_3D.card.objects:
         for inner in ("train/good", "validation/good", "test/good", "test/crack"):
             files |= pictures(f"{name}/{inner}/rgb/000.png")
             files[f"{name}/{inner}/xyz/000.tiff"] = b"depth"
@@ -108,7 +108,7 @@ def mvtec_3d() -> Files:
 def visa() -> Files:
     # VisA.tar as github.com/amazon-science/spot-diff (prepare_data.py) reads it: JPG and PNG masks of 0 and 1, 2, …
     files: Files = {"split_csv/1cls.csv": b"object,split,label,image,mask\n"}
-    for name in manufacture.VISA.card.objects:
+    for name in surface_defects.VISA.card.objects:
         base = f"{name}/Data"
         files |= pictures(*(f"{base}/Images/Normal/{n}.JPG" for n in ("0000", "0001")))
         files |= pictures(f"{base}/Images/Anomaly/000.JPG")
@@ -139,7 +139,7 @@ def like_mvtec(objects: tuple[str, ...], suffix: str, truth: str) -> Files:
 def itd() -> Files:
     # github.com/SimonThomine/IndustrialTextileDataset, section "Utilisation": no masks
     files = Files()
-    for name in manufacture.ITD.card.objects:
+    for name in surface_defects.ITD.card.objects:
         files |= pictures(f"{name}/train/good/img1.png", f"{name}/test/good/img1.png", f"{name}/test/anomaly/img1.png")
     return files
 
@@ -152,7 +152,7 @@ VOC = """<annotation><filename>{name}.jpg</filename><object><name>{label}</name>
 def neu_det() -> Files:
     # IMAGES and ANNOTATIONS as in NEU-DET.zip of the authors' page; Pascal VOC, Everingham et al. 2010
     files = Files()
-    for label in manufacture.NEU_DET.card.labels:
+    for label in surface_defects.NEU_DET.card.labels:
         files |= pictures(f"NEU-DET/IMAGES/{label}_1.jpg")
         files[f"NEU-DET/ANNOTATIONS/{label}_1.xml"] = VOC.format(name=f"{label}_1", label=label).encode()
     return files
@@ -211,7 +211,7 @@ def clothing() -> Files:
     # 26 files ATTRIBUTE_GT.mat, each with a column GT (Chen et al. 2012; loaders of the release)
     files = pictures(*(f"images/00000{n}.jpg" for n in (1, 2, 3)))
     colours, patterns = ("black", "blue", "white"), ("pattern_solid", "pattern_spot")
-    for attribute in e_commerce.CLOTHING_ATTRIBUTES.reader.attributes:  # type: ignore[attr-defined]
+    for attribute in goods.CLOTHING_ATTRIBUTES.reader.attributes:  # type: ignore[attr-defined]
         for name in attribute.files:
             rows = [1.0, 2.0, float("nan")] if len(attribute.files) == 1 else [1.0, 1.0, 1.0]
             if name in (*colours, *patterns):  # 1: one colour, one pattern; 2: two of each; 3: nobody knows
@@ -303,20 +303,20 @@ LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "VisA": visa,
     "BTAD": btad,
     # github.com/jianzhang96/GoodsAD: "the dataset format is same as MVTec AD", JPG
-    "GoodsAD": lambda: like_mvtec(manufacture.GOODS_AD.card.objects, "jpg", "000.png"),
+    "GoodsAD": lambda: like_mvtec(surface_defects.GOODS_AD.card.objects, "jpg", "000.png"),
     # No page describes the archive of ISP-AD: assumed to be as MVTec AD, three modalities
     "ISP-AD": lambda: like_mvtec(("LSM_1", "LSM_2", "ASM"), "png", "000.png"),
     "ITD": itd,
     "NEU-DET": neu_det,
     # Loaders of WFDD take it as MVTec AD
-    "WFDD": lambda: like_mvtec(e_commerce.WFDD.card.objects, "png", "000_mask.png"),
+    "WFDD": lambda: like_mvtec(goods.WFDD.card.objects, "png", "000_mask.png"),
     "AITEX": aitex,
     "Product1M": product1m,
     "Products-10K": products_10k,
     # No page describes the folders: two classes, as watermark datasets of the same site have them
     "SceneryWatermark": lambda: folders("train/no-watermark", "valid/no-watermark", "train/watermark"),
     # Rice_Image_Dataset.zip of the authors' page: a folder a variety
-    "RiceImage": lambda: folders(*(f"Rice_Image_Dataset/{name}" for name in e_commerce.RICE_IMAGE.card.labels)),
+    "RiceImage": lambda: folders(*(f"Rice_Image_Dataset/{name}" for name in goods.RICE_IMAGE.card.labels)),
     "Fabrics": fabrics,
     "ImageExposures": exposures,
     "ClothingAttributesDataset": clothing,

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from snellen.datasets.reading import Inventory, SourceCard
-    from snellen.datasets.scene_reading import SceneCard, SceneInventory
+    from snellen.datasets.dataset import DatasetCard
+    from snellen.datasets.inventory import Inventory
+
+MAX_LABELS = 20
+"""So many classes of an object are printed."""
 
 app = typer.Typer(help="Real datasets: what is known of them, and what lies on this machine.", no_args_is_help=True)
 
@@ -22,20 +25,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 @app.command("list")
 def list_(as_json: Json = False) -> None:
     """List the datasets: industry, level, licence, layout, and whether real files were ever read."""
-    from snellen.datasets import SCENES, SOURCES
+    from snellen.datasets import DATASETS
 
-    cards = [SOURCES.get(name).card for name in SOURCES]
-    scenes = [SCENES.get(name).card for name in SCENES]
+    cards = [DATASETS.get(name).card for name in DATASETS]
     if as_json:
-        every: list[SourceCard | SceneCard] = [*cards, *scenes]
-        told = {card.name: {**asdict(card), "verified": _verified(card)} for card in every}
-        print(json.dumps(told))
+        print(json.dumps({card.name: _describe(card) for card in cards}))
         return
     for card in cards:
-        print(f"{card.name}: {card.industry}, {card.level} level, {card.licence}, {_verified(card)}\n    {card.layout}")
-    for scene in scenes:
-        used = ", ".join(scene.tasks)
-        print(f"{scene.name}: scenes for {used}, {scene.licence}, {_verified(scene)}\n    {scene.layout}")
+        print(f"{card.name}: {_use(card.name)}{card.licence}, {_verified(card)}\n    {card.layout}")
 
 
 @app.command()
@@ -46,61 +43,82 @@ def check(
 ) -> None:
     """Say what was found, what is missing and where it belongs. Exit code 2 where a named source is not whole."""
     from snellen.compute.progress import Progress
-    from snellen.datasets import SCENES, SOURCES
+    from snellen.datasets import DATASETS
     from snellen.datasets.folders import find_folders
 
-    wanted = name or [*SOURCES, *SCENES]
-    folders = find_folders(root, [*SOURCES, *SCENES])
-    told: dict[str, Inventory | SceneInventory] = {}
-    for one in wanted:
-        with Progress(f"Looking at {one}", unit="pictures", shown=not as_json) as progress:
-            if one in set(SCENES):
-                told[one] = SCENES.get(one).check(folders[one], progress.advance)
-            else:
-                progress.expect(SOURCES.get(one).card.pictures)
-                told[one] = SOURCES.get(one).check(folders[one], progress.advance)
+    folders = find_folders(root)
+    inventories: dict[str, Inventory] = {}
+    for dataset_name in name or DATASETS:
+        with Progress(f"Looking at {dataset_name}", unit="pictures", shown=not as_json) as progress:
+            dataset = DATASETS.get(dataset_name)
+            if pictures := _published_pictures(dataset_name):
+                progress.expect(pictures)
+            inventories[dataset_name] = dataset.check(folders[dataset_name], progress.advance)
         if not as_json:
-            _say(told[one])
+            _print_inventory(dataset.card, inventories[dataset_name])
     if as_json:
-        print(json.dumps({one: _plain(inventory) for one, inventory in told.items()}))
-    if name and any(inventory.state != "whole" for inventory in told.values()):
+        print(json.dumps({key: {**asdict(one), "state": one.state} for key, one in inventories.items()}))
+    if name and any(inventory.state != "whole" for inventory in inventories.values()):
         raise typer.Exit(2)
 
 
-def _verified(card: SourceCard | SceneCard) -> str:
+def _describe(card: DatasetCard) -> dict[str, object]:
+    """The card, and what the suites that use the dataset say of it."""
+    from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
+    from snellen.suites.vfm_bench.curated.datasets import DATASETS as VFM_DATASETS
+
+    description = {**asdict(card), "verified": _verified(card)}
+    if row := VFM_DATASETS.get(card.name):
+        notes = " ".join(filter(None, (card.notes, row.notes)))
+        description |= {"industry": row.industry, "level": row.level, "pictures": row.pictures, "notes": notes}
+    if tasks := TASKS_OF_DATASET.get(card.name):
+        description["tasks"] = tasks
+    return description
+
+
+def _use(name: str) -> str:
+    """What the suites take the dataset for, as the beginning of a line."""
+    from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
+    from snellen.suites.vfm_bench.curated.datasets import DATASETS as VFM_DATASETS
+
+    row = VFM_DATASETS.get(name)
+    use = f"{row.industry}, {row.level} level, " if row else ""
+    tasks = TASKS_OF_DATASET.get(name)
+    return use + (f"scenes for {', '.join(tasks)}, " if tasks else "")
+
+
+def _published_pictures(name: str) -> int:
+    """How many pictures VFM Bench counts in the dataset; 0: it does not use it."""
+    from snellen.suites.vfm_bench.curated.datasets import DATASETS as VFM_DATASETS
+
+    return VFM_DATASETS[name].pictures if name in VFM_DATASETS else 0
+
+
+def _verified(card: DatasetCard) -> str:
     return "verified" if card.verified else "unverified"
 
 
-def _plain(inventory: Inventory | SceneInventory) -> dict[str, object]:
-    counted = {"records": inventory.records} if hasattr(inventory, "records") else {}
-    return {**asdict(inventory), **counted, "state": inventory.state}
-
-
-def _say(inventory: Inventory | SceneInventory) -> None:
-    from snellen.datasets import SCENES, SOURCES
-    from snellen.datasets.scene_reading import SceneInventory
-
-    name = inventory.source
-    card = SCENES.get(name).card if isinstance(inventory, SceneInventory) else SOURCES.get(name).card
-    if not inventory.there:
-        print(f"{name}: not there. From {card.origin} put into {inventory.root}: {card.layout}")
+def _print_inventory(card: DatasetCard, inventory: Inventory) -> None:
+    if not inventory.exists:
+        print(f"{card.name}: not there. From {card.origin} put into {inventory.root}: {card.layout}")
         return
-    if isinstance(inventory, SceneInventory):
-        asked = f", {inventory.asked} questions about them" if inventory.asked else ""
-        print(f"{name}: {inventory.state}; {inventory.scenes} scenes{asked}")
-        _say_labels("things", inventory.labels)
+    if pictures := _published_pictures(card.name):
+        counts = f"{inventory.samples} records (Table 5 has {pictures} pictures)"
     else:
-        pictures = SOURCES.get(name).card.pictures
-        print(f"{name}: {inventory.state}; {inventory.records} records (Table 5 has {pictures} pictures)")
-        for object, labels in inventory.found.items():
-            _say_labels(object, labels)
+        questions = f", {inventory.questions} questions about them" if inventory.questions else ""
+        counts = f"{inventory.samples} scenes{questions}"
+    print(f"{card.name}: {inventory.state}; {counts}")
+    for object, labels in inventory.labels.items():
+        _print_labels(object or "things", labels)
     for note in inventory.notes:
-        more = f", and {note.count - len(note.where)} more" if note.count > len(note.where) else ""
-        print(f"    {note.kind}: {note.what} ({note.count}): {'; '.join(note.where)}{more}")
+        rest = note.count - len(note.locations)
+        more = f", and {rest} more" if rest else ""
+        print(f"    {note.kind}: {note.message} ({note.count}): {'; '.join(note.locations)}{more}")
     if inventory.state == "broken":
         print(f"    what belongs into {inventory.root}: {card.layout}; from {card.origin}")
 
 
-def _say_labels(of: str, labels: Mapping[str, int]) -> None:
-    shown = ", ".join(f"{label} {count}" for label, count in list(labels.items())[:20])
-    print(f"    {of}: {shown}{f', and {len(labels) - 20} classes more' if len(labels) > 20 else ''}")
+def _print_labels(object: str, labels: Mapping[str, int]) -> None:
+    counts = ", ".join(f"{label} {count}" for label, count in list(labels.items())[:MAX_LABELS])
+    more = f", and {len(labels) - MAX_LABELS} classes more" if len(labels) > MAX_LABELS else ""
+    print(f"    {object}: {counts}{more}")

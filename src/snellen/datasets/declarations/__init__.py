@@ -1,7 +1,6 @@
 """One declaration a dataset. Licences are written where the dataset's own page says them, else `UNKNOWN`.
 
-Names of objects and classes, and so folders, are the datasets' own. Industries and levels are those of Table 7 of VFM
-Bench, numbers of pictures those of Table 5.
+Names of objects and classes, and so folders, are the datasets' own.
 """
 
 UNKNOWN = "unknown: see homepage"

@@ -1,8 +1,8 @@
 """Medical datasets."""
 
+from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.formats.nifti import LabelledVolumes
 from snellen.datasets.formats.tables import OptionTable
-from snellen.datasets.reading import Source, SourceCard
 
 MSD_CITATION = (
     "Antonelli et al., The Medical Segmentation Decathlon, Nature Communications, 2022; Simpson et al., A large "
@@ -11,57 +11,45 @@ MSD_CITATION = (
 MSD_HOMEPAGE = "http://medicaldecathlon.com"
 MSD_LICENCE = "CC BY-SA 4.0"
 
-GMAI_MMBENCH = Source(
-    SourceCard(
+GMAI_MMBENCH = Dataset(
+    DatasetCard(
         name="GMAI-MMBench",
         title="GMAI-MMBench",
-        industry="Medical",
-        level="pattern",
         licence="Apache-2.0",
         citation="Chen et al., GMAI-MMBench: A Comprehensive Multimodal Evaluation Benchmark Towards General Medical "
         "AI, NeurIPS 2024",
         homepage="https://huggingface.co/datasets/OpenGVLab/GMAI-MMBench",
         layout="GMAI-MMBench_VAL.tsv (columns index, image as base64, question, A … E, answer, modality, clinical "
         "VQA task …; the test tables have no answers), or Parquet of the same columns",
-        pictures=26000,
-        notes="Objects are modality and clinical task. Table 7 has 100 objects on three levels without a rule that "
-        "tells them apart; all records here carry the level with most queries. Pictures come from 284 datasets with "
-        "licences of their own.",
+        notes="Objects are modality and clinical task. Pictures come from 284 datasets with licences of their own.",
     ),
     OptionTable(objects=("modality", "clinical vqa task")),
 )
 
-MSD_BRAIN = Source(
-    SourceCard(
+MSD_BRAIN = Dataset(
+    DatasetCard(
         name="MSD-Brain",
         title="MSD Brain (Medical Segmentation Decathlon, task 1)",
-        industry="Medical",
-        level="detail",
         licence=MSD_LICENCE,
         citation=MSD_CITATION,
         homepage=MSD_HOMEPAGE,
         layout="Task01_BrainTumour/{imagesTr,labelsTr}/BRATS_NNN.nii.gz (dataset.json of the archive)",
-        pictures=750,
         labels=("edema", "non-enhancing tumor", "enhancing tumour"),
         notes="Shown is the channel FLAIR, from the 0.5th to the 99.5th percentile of the volume's non-zero voxels.",
     ),
     LabelledVolumes("brain tumour", ("edema", "non-enhancing tumor", "enhancing tumour"), channel=0),
 )
 
-MSD_SPLEEN = Source(
-    SourceCard(
+MSD_SPLEEN = Dataset(
+    DatasetCard(
         name="MSD-Spleen",
         title="MSD Spleen (Medical Segmentation Decathlon, task 9)",
-        industry="Medical",
-        level="detail",
         licence=MSD_LICENCE,
         citation=MSD_CITATION,
         homepage=MSD_HOMEPAGE,
         layout="Task09_Spleen/{imagesTr,labelsTr}/spleen_N.nii.gz (dataset.json of the archive)",
-        pictures=61,
         labels=("spleen", "no spleen"),
-        notes="Shown is the abdominal window from -160 to 240 HU. Classes are slices with and without spleen; Table 7 "
-        "has three classes that no page describes.",
+        notes="Shown is the abdominal window from -160 to 240 HU. Classes are slices with and without spleen.",
     ),
     LabelledVolumes("abdomen", ("spleen",), window=(-160.0, 240.0), absent="no spleen"),
 )

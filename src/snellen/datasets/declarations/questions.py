@@ -1,17 +1,16 @@
-"""Datasets of questions, words and orientations, and of rooms with depth, for AVA-Bench."""
+"""Datasets of questions, words and orientations, and of rooms with depth."""
 
+from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
-from snellen.datasets.formats.asked import EgoOrient, TextVqa, VqaV2
 from snellen.datasets.formats.named_files import CureOr
 from snellen.datasets.formats.nyu import NyuDepth
-from snellen.datasets.formats.words import CocoText, Iiit5k
-from snellen.datasets.scene_reading import SceneCard, SceneSource
+from snellen.datasets.formats.question_lists import EgoOrient, TextVqa, VqaV2
+from snellen.datasets.formats.scene_text import CocoText, Iiit5k
 
-NYU_DEPTH = SceneSource(
-    SceneCard(
+NYU_DEPTH = Dataset(
+    DatasetCard(
         name="NYU-Depth-V2",
         title="NYU-Depth V2, labelled part",
-        tasks=("spatial", "absolute-depth", "relative-depth"),
         licence=UNKNOWN,
         citation="Silberman et al., Indoor Segmentation and Support Inference from RGBD Images, ECCV 2012",
         homepage="https://cs.nyu.edu/~fergus/datasets/nyu_depth_v2.html",
@@ -22,11 +21,10 @@ NYU_DEPTH = SceneSource(
     NyuDepth(),
 )
 
-VQA_V2 = SceneSource(
-    SceneCard(
+VQA_V2 = Dataset(
+    DatasetCard(
         name="VQAv2",
         title="VQA v2.0",
-        tasks=("counting",),
         licence="CC BY 4.0",
         citation="Goyal et al., Making the V in VQA Matter, CVPR 2017",
         homepage="https://visualqa.org",
@@ -38,11 +36,10 @@ VQA_V2 = SceneSource(
     VqaV2(),
 )
 
-COCO_TEXT = SceneSource(
-    SceneCard(
+COCO_TEXT = Dataset(
+    DatasetCard(
         name="COCO-Text",
         title="COCO-Text v2.0",
-        tasks=("ocr",),
         licence=UNKNOWN,
         citation="Veit et al., COCO-Text: Dataset and Benchmark for Text Detection and Recognition in Natural Images, "
         "arXiv 1601.07140, 2016",
@@ -53,11 +50,10 @@ COCO_TEXT = SceneSource(
     CocoText(),
 )
 
-IIIT5K = SceneSource(
-    SceneCard(
+IIIT5K = Dataset(
+    DatasetCard(
         name="IIIT5K",
         title="IIIT 5K-word",
-        tasks=("ocr",),
         licence=UNKNOWN,
         citation="Mishra, Alahari and Jawahar, Scene Text Recognition using Higher Order Language Priors, BMVC 2012",
         homepage="https://cvit.iiit.ac.in/research/projects/cvit-projects/the-iiit-5k-word-dataset",
@@ -68,11 +64,10 @@ IIIT5K = SceneSource(
     Iiit5k(),
 )
 
-TEXT_VQA = SceneSource(
-    SceneCard(
+TEXT_VQA = Dataset(
+    DatasetCard(
         name="TextVQA",
         title="TextVQA v0.5.1",
-        tasks=("ocr",),
         licence="CC BY 4.0",
         citation="Singh et al., Towards VQA Models That Can Read, CVPR 2019",
         homepage="https://textvqa.org/dataset/",
@@ -85,11 +80,10 @@ TEXT_VQA = SceneSource(
     TextVqa(),
 )
 
-EGO_ORIENT = SceneSource(
-    SceneCard(
+EGO_ORIENT = Dataset(
+    DatasetCard(
         name="EgoOrientBench",
         title="EgoOrientBench",
-        tasks=("orientation",),
         licence=UNKNOWN,
         citation="Jung et al., Is Right Right? Enhancing Object Orientation Understanding in Multimodal Large Language "
         "Models through Egocentric Instruction Tuning, 2024",
@@ -102,11 +96,10 @@ EGO_ORIENT = SceneSource(
     EgoOrient(("benchmark.json", "testing_data/benchmark.json", "benchmark_mini.json")),
 )
 
-CURE_OR = SceneSource(
-    SceneCard(
+CURE_OR = Dataset(
+    DatasetCard(
         name="CURE-OR",
         title="CURE-OR",
-        tasks=("orientation",),
         licence=UNKNOWN,
         citation="Temel, Lee and AlRegib, CURE-OR: Challenging Unreal and Real Environments for Object Recognition, "
         "ICMLA 2018",

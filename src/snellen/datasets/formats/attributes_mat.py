@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snellen.datasets.formats.file_tree import folders_holding, name_below, pictures
 from snellen.datasets.formats.matlab import read_variable
-from snellen.datasets.formats.walking import folders_holding, name_below, pictures
-from snellen.datasets.reading import Found, Note
-from snellen.datasets.records import InFile
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.sample import RawSample, labelled_picture
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,8 +44,8 @@ class AttributesMat:
     labels: str = "labels"
     variable: str = "GT"
 
-    def scan(self, root: Path) -> Iterator[Found | Note]:
-        """See `Reader`. Attributes as declared, pictures by name: a picture has a record an attribute."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Attributes as declared, pictures by name: a picture has a sample an attribute."""
         base = next(folders_holding(root, (self.labels,)), None)
         if base is None:
             yield Note("missing", f"no folder {self.labels}", str(root))
@@ -62,14 +63,14 @@ class AttributesMat:
                 yield from _attribute(root, attribute, paths, columns)
 
     def _column(self, root: Path, path: Path, rows: int) -> NDArray[np.float64] | Note:
-        where = name_below(path, root)
+        location = name_below(path, root)
         if not path.is_file():
-            return Note("missing", "file of an attribute", where)
+            return Note("missing", "file of an attribute", location)
         column = read_column(path, self.variable)
         if isinstance(column, str):
-            return Note("unreadable", column, where)
+            return Note("unreadable", column, location)
         if len(column) != rows:  # a picture too few moves every later label to its neighbour
-            return Note("missing", "pictures: there are not as many as labels", f"{where}: {len(column)} and {rows}")
+            return Note("missing", "pictures: there are not as many as labels", f"{location}: {len(column)} and {rows}")
         return column
 
 
@@ -77,21 +78,21 @@ def read_column(path: Path, variable: str) -> NDArray[np.float64] | str:
     """The variable of a MATLAB file as one column of numbers, or what is wrong with the file."""
     import numpy as np
 
-    return read_variable(path, variable, lambda held: np.asarray(held, dtype=np.float64))
+    return read_variable(path, variable, lambda array: np.asarray(array, dtype=np.float64))
 
 
 def _attribute(
     root: Path, attribute: Attribute, paths: list[Path], columns: list[NDArray[np.float64]]
-) -> Iterator[Found | Note]:
+) -> Iterator[RawSample | Note]:
     for row, path in enumerate(paths):
         id = f"{name_below(path, root)}#{attribute.object}"
         numbers = [column[row] for column in columns]
         if len(columns) == 1:
-            place = int(numbers[0]) - 1 if numbers[0] == numbers[0] else -1
+            index = int(numbers[0]) - 1 if numbers[0] == numbers[0] else -1  # NaN: nobody agreed
         else:
-            yes = [place for place, number in enumerate(numbers) if number == 2]
-            place = yes[0] if len(yes) == 1 else -1
-        if 0 <= place < len(attribute.values):
-            yield Found(id, InFile(path), attribute.values[place], attribute.object)
+            yes = [index for index, number in enumerate(numbers) if number == 2]
+            index = yes[0] if len(yes) == 1 else -1
+        if 0 <= index < len(attribute.values):
+            yield labelled_picture(id, PictureFile(path), attribute.values[index], attribute.object)
         else:
             yield Note("left out", f"no one value of {attribute.object}", id)

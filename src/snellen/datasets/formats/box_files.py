@@ -1,4 +1,4 @@
-"""Boxes in one file a picture: XML of Pascal VOC (DIOR), text (CARPK, KITTI); in a line each (CrowdHuman)."""
+"""Boxes in one file a picture: XML of Pascal VOC (DIOR), text (CARPK, KITTI); in one line a picture (CrowdHuman)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from snellen.core.item import Box
+from snellen.datasets.fitting import annotated_file
+from snellen.datasets.formats.file_tree import entries, folders_holding, name_below, pictures, pictures_below
 from snellen.datasets.formats.lists import rows
-from snellen.datasets.formats.walking import entries, folders_holding, name_below, pictures, pictures_below
-from snellen.datasets.reading import Note
-from snellen.datasets.scene_reading import scene_in_file
-from snellen.datasets.scenes import InDepthPng, Marked, Seen, Value
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import DepthPng
+from snellen.datasets.sample import Annotation, AttributeValue, RawSample
 
 KITTI_PER_METRE = 256.0
 
 
 @dataclass(frozen=True)
-class VocScenes:
+class VocObjects:
     """Settings of the layout: DIOR. Every XML file of `annotations`, and the picture of its stem in one of `pictures`.
 
     Everingham et al., "The Pascal Visual Object Classes Challenge", IJCV 2010: `object/name`, `object/bndbox`; pixels
@@ -32,8 +33,8 @@ class VocScenes:
     annotations: str
     pictures: tuple[str, ...]
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Annotations by name."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Annotations by name."""
         base = next(folders_holding(root, (self.annotations,)), None)
         if base is None:
             yield Note("missing", f"no folder {self.annotations}", str(root))
@@ -44,30 +45,31 @@ class VocScenes:
                 continue
             path = by_stem.pop(xml.stem, base / self.pictures[0] / f"{xml.stem}.jpg")
             try:
-                things, bad = _voc(xml)
+                annotations, malformed = _read_voc(xml)
             except (OSError, ET.ParseError) as error:
                 yield Note("unreadable", "not an annotation in the form of Pascal VOC", f"{xml.name}: {error}")
                 continue
-            yield from (Note("unreadable", "object in another form", f"{xml.name}: {name}") for name in bad)
-            yield from scene_in_file(name_below(path, root), path, things, lost=len(bad))
+            yield from (Note("unreadable", "object in another form", f"{xml.name}: {name}") for name in malformed)
+            yield from annotated_file(name_below(path, root), path, annotations, lost=len(malformed))
         for path in by_stem.values():
             yield Note("odd", "picture without annotation", name_below(path, root))
 
 
-def _voc(xml: Path) -> tuple[list[Marked], list[str]]:
-    things: list[Marked] = []
-    bad: list[str] = []
-    for number, one in enumerate(ET.parse(xml).getroot().iter("object")):
-        label = (one.findtext("name") or "").strip()
+def _read_voc(xml: Path) -> tuple[list[Annotation], list[str]]:
+    """The annotations of a file, and names or numbers of the objects that are not in the form of Pascal VOC."""
+    annotations: list[Annotation] = []
+    malformed: list[str] = []
+    for number, tag in enumerate(ET.parse(xml).getroot().iter("object")):
+        label = (tag.findtext("name") or "").strip()
         try:
-            sides = [float(one.findtext(f"bndbox/{side}") or "x") for side in ("xmin", "ymin", "xmax", "ymax")]
+            sides = [float(tag.findtext(f"bndbox/{side}") or "x") for side in ("xmin", "ymin", "xmax", "ymax")]
         except ValueError:
             sides = []
         if label and sides:
-            things.append(Marked(label, (sides[0] - 1, sides[1] - 1, sides[2], sides[3])))
+            annotations.append(Annotation(label, (sides[0] - 1, sides[1] - 1, sides[2], sides[3])))
         else:
-            bad.append(label or f"object {number}")
-    return things, bad
+            malformed.append(label or f"object {number}")
+    return annotations, malformed
 
 
 @dataclass(frozen=True)
@@ -82,18 +84,18 @@ class TextBoxes:
     label: str
     suffix: str = ".png"
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Annotations by name."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Annotations by name."""
         base = next(folders_holding(root, (self.annotations,)), None)
         if base is None:
             yield Note("missing", f"no folder {self.annotations}", str(root))
             return
-        shown = {path.stem: path for path in pictures(base / self.pictures)}
+        by_stem = {path.stem: path for path in pictures(base / self.pictures)}
         for text in entries(base / self.annotations):
             if text.suffix != ".txt":
                 continue
-            path = shown.pop(text.stem, base / self.pictures / f"{text.stem}{self.suffix}")
-            things: list[Marked] = []
+            path = by_stem.pop(text.stem, base / self.pictures / f"{text.stem}{self.suffix}")
+            annotations: list[Annotation] = []
             lost = 0
             for row in rows(text, root):
                 if isinstance(row, Note):
@@ -102,9 +104,9 @@ class TextBoxes:
                     lost += 1
                     yield Note("unreadable", "line without a box", row[0])
                 else:
-                    things.append(Marked(self.label, box))
-            yield from scene_in_file(name_below(path, root), path, things, lost=lost)
-        for path in shown.values():
+                    annotations.append(Annotation(self.label, box))
+            yield from annotated_file(name_below(path, root), path, annotations, lost=lost)
+        for path in by_stem.values():
             yield Note("odd", "picture without annotation", name_below(path, root))
 
 
@@ -124,42 +126,45 @@ class Kitti:
     Devkit of the object benchmark, readme.txt: `training/label_2/000000.txt` of lines type, truncated, occluded, alpha,
     box (left, top, right, bottom), height, width, length, x, y, z (metres, camera), rotation_y. Its folder `mapping`
     leads from pictures to frames of the raw data, by which the depth benchmark names its files. In regions DontCare
-    things were left unmarked, often because they are far away.
+    objects were left unmarked, often because they are far away.
     """
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Pictures by number."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Pictures by number."""
         base = next(folders_holding(root, ("training/label_2",)), None)
         if base is None:
             yield Note("missing", "no folder training/label_2", str(root))
             return
         frames = _frames(root)
-        shown = {path.stem: path for path in pictures(base / "training/image_2")}
+        by_stem = {path.stem: path for path in pictures(base / "training/image_2")}
         for text in entries(base / "training/label_2"):
-            path = shown.pop(text.stem, base / f"training/image_2/{text.stem}.png")
-            things: list[Marked] = []
+            path = by_stem.pop(text.stem, base / f"training/image_2/{text.stem}.png")
+            annotations: list[Annotation] = []
             unmarked: list[float] = []
             lost = 0
             for row in rows(text, root):
                 if isinstance(row, Note):
                     yield row
-                elif isinstance(thing := _kitti(row[1]), str):
+                elif isinstance(annotation := _read_kitti(row[1]), str):
                     lost += 1
-                    yield Note("unreadable", thing, row[0])
-                elif thing is not None:
-                    things.append(thing)
+                    yield Note("unreadable", annotation, row[0])
+                elif annotation is not None:
+                    annotations.append(annotation)
                 elif box := box_of(row[1][4:8]):
                     unmarked += box
             depth = _depth(base, frames, text.stem)
-            told: dict[str, Value] = {"unmarked": tuple(unmarked)} if unmarked else {}
+            attributes: dict[str, AttributeValue] = {"unmarked": tuple(unmarked)} if unmarked else {}
             if text.stem in frames:
-                told["drive"] = frames[text.stem][0]
-            yield from scene_in_file(name_below(path, root), path, things, lost=lost, depth=depth, attributes=told)
-        for path in shown.values():
+                attributes["drive"] = frames[text.stem][0]
+            yield from annotated_file(
+                name_below(path, root), path, annotations, lost=lost, depth=depth, attributes=attributes
+            )
+        for path in by_stem.values():
             yield Note("odd", "picture without annotation", name_below(path, root))
 
 
-def _kitti(cells: list[str]) -> Marked | str | None:
+def _read_kitti(cells: list[str]) -> Annotation | str | None:
+    """The annotation of a line, or what is wrong with it; None for a region DontCare."""
     if len(cells) < 15:
         return "line of too few columns"
     if cells[0] == "DontCare":
@@ -171,9 +176,9 @@ def _kitti(cells: list[str]) -> Marked | str | None:
     x1, y1, x2, y2, height, width, length, x, y, z, turn = numbers
     # The near side of the box on the ground: half of its length and width as they stand to the camera's axis.
     nearest = z - (length * abs(math.sin(turn)) + width * abs(math.cos(turn))) / 2
-    extra: dict[str, Value] = {"truncated": truncated, "occluded": occluded, "size_m": (height, width, length),
+    extra: dict[str, AttributeValue] = {"truncated": truncated, "occluded": occluded, "size_m": (height, width, length),
                                "at_m": (x, y, z), "rotation_y": turn, "nearest_m": nearest}  # fmt: skip
-    return Marked(cells[0], (x1, y1, x2, y2), None, extra)
+    return Annotation(cells[0], (x1, y1, x2, y2), None, extra)
 
 
 def _frames(root: Path) -> dict[str, tuple[str, str]]:
@@ -184,19 +189,20 @@ def _frames(root: Path) -> dict[str, tuple[str, str]]:
     order = [cell for row in rows(base / "mapping/train_rand.txt", root, ",") if not isinstance(row, Note)
              for cell in row[1] if cell.isdigit()]  # fmt: skip
     named = [row[1] for row in rows(base / "mapping/train_mapping.txt", root) if not isinstance(row, Note)]
-    return {f"{number:06}": (named[int(place) - 1][1], named[int(place) - 1][2])
-            for number, place in enumerate(order)
-            if 0 < int(place) <= len(named) and len(named[int(place) - 1]) == 3}  # fmt: skip
+    # The devkit counts the lines of its mapping from 1; the first picture is 000000.
+    return {f"{number:06}": (named[int(line) - 1][1], named[int(line) - 1][2])
+            for number, line in enumerate(order)
+            if 0 < int(line) <= len(named) and len(named[int(line) - 1]) == 3}  # fmt: skip
 
 
-def _depth(base: Path, frames: dict[str, tuple[str, str]], stem: str) -> InDepthPng | None:
+def _depth(base: Path, frames: dict[str, tuple[str, str]], stem: str) -> DepthPng | None:
     if stem not in frames:
         return None
     drive, frame = frames[stem]
     for split in ("train", "val"):
         path = base / "data_depth_annotated" / split / drive / "proj_depth/groundtruth/image_02" / f"{frame}.png"
         if path.is_file():
-            return InDepthPng(path, KITTI_PER_METRE)
+            return DepthPng(path, KITTI_PER_METRE)
     return None
 
 
@@ -223,20 +229,20 @@ class CrowdHuman:
     """Settings of the layout: `annotation_{train,val}.odgt`, one JSON object a line, and `Images/ID.jpg`.
 
     Shao et al. 2018 and the dataset's download page: boxes [x, y, width, height] of the whole person (`fbox`, which may
-    reach far beyond the picture), of what is visible (`vbox`) and of the head (`hbox`). A thing's box is the visible
+    reach far beyond the picture), of what is visible (`vbox`) and of the head (`hbox`). A person's box is the visible
     one; `mask` and `ignore` mark what are no single persons.
     """
 
     pictures: tuple[str, ...] = ("Images",)
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Train, then val; lines as they stand."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Train, then val; lines as they stand."""
         names = ("annotation_train.odgt", "annotation_val.odgt")
         base = next(folders_holding(root, names), None)
         if base is None:
             yield Note("missing", f"no annotations {' or '.join(names)}", str(root))
             return
-        shown = {path.stem: path for path in pictures_below(base)}
+        by_stem = {path.stem: path for path in pictures_below(base)}
         for name in names:
             if not (base / name).is_file():
                 yield Note("odd", "annotations are not there", name)
@@ -250,19 +256,22 @@ class CrowdHuman:
                 except (ValidationError, ValueError, RecursionError) as error:
                     yield Note("unreadable", "not a line of annotations", f"{row[0]}: {str(error).splitlines()[0]}")
                     continue
-                path = shown.get(line.ID, base / "Images" / f"{line.ID.replace('/', '_')}.jpg")
+                path = by_stem.get(line.ID, base / "Images" / f"{line.ID.replace('/', '_')}.jpg")
                 split = {"split": name.removeprefix("annotation_").removesuffix(".odgt")}
-                things = [_person(one) for one in line.gtboxes]
-                yield from scene_in_file(name_below(path, root), path, things, attributes=split)
+                annotations = [_person(box) for box in line.gtboxes]
+                yield from annotated_file(name_below(path, root), path, annotations, attributes=split)
 
 
-def _person(one: _OdgtBox) -> Marked:
-    x, y, width, height = one.vbox or one.fbox
-    extra: dict[str, Value] = {"full_box": (one.fbox[0], one.fbox[1], one.fbox[0] + one.fbox[2],
-                                            one.fbox[1] + one.fbox[3])}  # fmt: skip
-    if one.hbox:
-        head = one.hbox
-        extra["head_box"] = (head[0], head[1], head[0] + head[2], head[1] + head[3])
-    if one.extra.ignore or one.tag == "mask":
+def _person(person: _OdgtBox) -> Annotation:
+    extra: dict[str, AttributeValue] = {"full_box": _corners(person.fbox)}
+    if person.hbox:
+        extra["head_box"] = _corners(person.hbox)
+    if person.extra.ignore or person.tag == "mask":
         extra["ignore"] = True
-    return Marked(one.tag, (x, y, x + width, y + height), None, extra)
+    return Annotation(person.tag, _corners(person.vbox or person.fbox), None, extra)
+
+
+def _corners(box: tuple[float, float, float, float]) -> Box:
+    """[x1, y1, x2, y2] of [x, y, width, height]."""
+    x, y, width, height = box
+    return x, y, x + width, y + height

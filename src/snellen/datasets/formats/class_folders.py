@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.datasets.formats.walking import entries, name_below, pictures, subfolders
-from snellen.datasets.reading import Found, Note
-from snellen.datasets.records import InFile
+from snellen.datasets.formats.file_tree import entries, name_below, pictures, subfolders
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.sample import RawSample, labelled_picture
 
 SPLITS = frozenset({"train", "training", "test", "testing", "val", "valid", "validation", "images", "image"})
 
@@ -23,21 +24,21 @@ class ClassFolders:
     object: str
     between: int = 0
 
-    def scan(self, root: Path) -> Iterator[Found | Note]:
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Folders and pictures by name."""
         yield from self._folder(root, root)
 
-    def _folder(self, root: Path, folder: Path) -> Iterator[Found | Note]:
+    def _folder(self, root: Path, folder: Path) -> Iterator[RawSample | Note]:
         label = self._label(root, folder)
         for path in pictures(folder):
             if label:
-                yield Found(name_below(path, root), InFile(path), label, self.object)
+                yield labelled_picture(name_below(path, root), PictureFile(path), label, self.object)
             else:
                 yield Note("odd", "picture outside a class folder", name_below(path, root))
-        inner = subfolders(folder)
-        for one in inner:
-            yield from self._folder(root, one)
-        if not inner and folder != root and not any(path.is_file() for path in entries(folder)):
+        below = subfolders(folder)
+        for subfolder in below:
+            yield from self._folder(root, subfolder)
+        if not below and folder != root and not any(path.is_file() for path in entries(folder)):
             yield Note("odd", "class without pictures", name_below(folder, root))
 
     def _label(self, root: Path, folder: Path) -> str:

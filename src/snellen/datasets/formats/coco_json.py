@@ -11,15 +11,15 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
+from snellen.datasets.fitting import annotated_file
+from snellen.datasets.formats.file_tree import folders_holding, name_below
 from snellen.datasets.formats.json_stream import stream_json
-from snellen.datasets.formats.walking import folders_holding, name_below
-from snellen.datasets.reading import Note
-from snellen.datasets.scene_reading import scene_in_file
-from snellen.datasets.scenes import Marked, Seen, Value, Values
+from snellen.datasets.inventory import Note
+from snellen.datasets.sample import Annotation, Attributes, AttributeValue, RawSample
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 FLAGS = ("iscrowd", "isfake", "isreflected")
 BOXED, MASKED = 8, 16
-"""Bits of an annotation's flags behind those of `FLAGS`: it has a box; its area is told."""
+"""Bits of an annotation's flags behind those of `FLAGS`: it has a box; its area is known."""
 
 
 @dataclass(frozen=True)
 class CocoFile:
     """One file of annotations and where its pictures lie.
 
-    `names` are the places where it may lie, the first one there counts. `folder` stands before the picture's own name,
+    `names` are the paths where it may lie, the first one there counts. `folder` stands before the picture's own name,
     of which the last `tail` parts are kept (0: all).
     """
 
@@ -48,18 +48,18 @@ class CocoFile:
 class CocoJson:
     """Settings of the layout.
 
-    `name` is the field of an image that names its picture (a path or an address). `of_image` are further fields of
-    images that become attributes, `of_class` fields of categories that become `extra` of every thing; lists of category
-    ids become tuples of their names.
+    `name` is the field of an image that names its picture (a path or an address). `image_fields` are further
+    fields of images that become attributes, `category_fields` fields of categories that become `extra` of every
+    annotation; lists of category ids become tuples of their names.
     """
 
     files: tuple[CocoFile, ...]
     name: str = "file_name"
-    of_image: tuple[str, ...] = ()
-    of_class: tuple[str, ...] = ()
+    image_fields: tuple[str, ...] = ()
+    category_fields: tuple[str, ...] = ()
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Files as declared, images as they stand, things as they stand."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Files as declared, images as they stand, annotations as they stand."""
         names = tuple(name for file in self.files for name in file.names)
         base = next(folders_holding(root, names), None)
         if base is None:
@@ -72,37 +72,41 @@ class CocoJson:
             else:
                 yield from self._file(root, base, file, path)
 
-    def _file(self, root: Path, base: Path, file: CocoFile, path: Path) -> Iterator[Seen | Note]:
-        held, where = _Held(self), name_below(path, root)
+    def _file(self, root: Path, base: Path, file: CocoFile, path: Path) -> Iterator[RawSample | Note]:
+        table, name = _AnnotationTable(self), name_below(path, root)
         try:
             for key, _, raw in stream_json(path, frozenset({"images", "annotations", "categories"})):
-                note = held.add(key, raw)
-                if note:
-                    yield Note(*note[:2], f"{where}: {note[2]}")
+                problem = table.add(key, raw)
+                if problem:
+                    yield Note(*problem[:2], f"{name}: {problem[2]}")
         except (OSError, ValueError, RecursionError) as error:
-            # No scene at all: one with some of its things looks like one with all.
-            yield Note("unreadable", "not JSON of annotations; copy it again", f"{where}: {error}")
+            # No sample at all: a picture with some of its objects looks like one with all.
+            yield Note("unreadable", "not JSON of annotations; copy it again", f"{name}: {error}")
             return
-        yield from (Note(*note[:2], f"{where}: {note[2]}") for note in held.sort())
-        for number, image in enumerate(held.images):
-            yield from self._image(root, base, file, held, number, image)
+        yield from (Note(*problem[:2], f"{name}: {problem[2]}") for problem in table.sort())
+        for index, image in enumerate(table.images):
+            yield from self._image(root, base, file, table, index, image)
 
     def _image(
-        self, root: Path, base: Path, file: CocoFile, held: _Held, number: int, image: _Image
-    ) -> Iterator[Seen | Note]:
+        self, root: Path, base: Path, file: CocoFile, table: _AnnotationTable, index: int, image: _Image
+    ) -> Iterator[RawSample | Note]:
         name = PurePosixPath(image.name)
         name = PurePosixPath(*name.parts[-file.tail :]) if file.tail else name
         path = base / file.folder / name
         if name.is_absolute() or ".." in name.parts:
             yield Note("odd", "picture outside the folder", image.name)
             return
-        things, lost = held.things(number)
-        attributes: dict[str, Value] = {"split": file.split}
-        for key, value in image.more.items():
-            known = isinstance(value, tuple)
-            attributes[key] = tuple(held.label(one) for one in value) if known else value
-        yield from scene_in_file(
-            name_below(path, root), path, things, size=image.size, lost=lost, attributes=attributes
+        attributes: dict[str, AttributeValue] = {"split": file.split}
+        for key, field_ in image.fields.items():
+            # A tuple of an image's field holds ids of categories.
+            attributes[key] = tuple(table.label(id) for id in field_) if isinstance(field_, tuple) else field_
+        yield from annotated_file(
+            name_below(path, root),
+            path,
+            table.annotations(index),
+            size=image.size,
+            lost=table.lost.get(index, 0),
+            attributes=attributes,
         )
 
 
@@ -133,130 +137,148 @@ class _Image:
     id: int
     name: str
     size: tuple[int, int]
-    more: dict[str, Any]
+    fields: dict[str, Any]
+
+
+_Problem: TypeAlias = tuple[Literal["missing", "unreadable", "odd"], str, str]
+"""Kind, message and location below the file of a `Note`."""
 
 
 @dataclass
-class _Held:
-    """What is kept of a file: images and categories, of annotations columns of numbers."""
+class _AnnotationTable:
+    """What is kept of a file: images and categories, and of every annotation a row of numbers in columns.
+
+    `order` are the rows sorted by their image; those of image k begin at `first_rows[k]` of it.
+    """
 
     reader: CocoJson
     images: list[_Image] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
-    of_class: dict[int, dict[str, Value]] = field(default_factory=dict)
-    extras: dict[tuple[int, int], Values] = field(default_factory=dict)
+    category_fields: dict[int, dict[str, AttributeValue]] = field(default_factory=dict)
+    extras: dict[tuple[int, int], Attributes] = field(default_factory=dict)
     ids: array[int] = field(default_factory=lambda: array("q"))
     image_ids: array[int] = field(default_factory=lambda: array("q"))
-    classes: array[int] = field(default_factory=lambda: array("q"))
+    category_ids: array[int] = field(default_factory=lambda: array("q"))
     flags: array[int] = field(default_factory=lambda: array("B"))
     boxes: array[float] = field(default_factory=lambda: array("d"))
     areas: array[float] = field(default_factory=lambda: array("d"))
     order: NDArray[np.int64] | None = None
-    begins: list[int] = field(default_factory=list)
+    first_rows: list[int] = field(default_factory=list)
     lost: dict[int, int] = field(default_factory=dict)
-    unread: list[int] = field(default_factory=list)
+    unread_image_ids: list[int] = field(default_factory=list)
 
-    def add(self, key: str, raw: Any) -> tuple[Any, str, str] | None:
+    def add(self, key: str, raw: Any) -> _Problem | None:
         """Keep an element of the file; or say what is wrong with it."""
-        kinds = {"images": self._image, "annotations": self._annotation, "categories": self._category}
-        if key not in kinds:
+        methods = {"images": self._add_image, "annotations": self._add_annotation, "categories": self._add_category}
+        if key not in methods:
             return None
         try:
-            return kinds[key](raw)
+            return methods[key](raw)
         except (ValidationError, OverflowError) as error:
-            told = error.errors()[0] if isinstance(error, ValidationError) else {"loc": ("id",), "msg": str(error)}
+            first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": ("id",), "msg": str(error)}
             id = raw.get("id") if isinstance(raw, dict) else str(raw)[:40]
             if key == "annotations" and isinstance(raw, dict) and isinstance(raw.get("image_id"), int):
-                self.unread.append(raw["image_id"])
-            return "unreadable", f"element of {key} in another form", f"{id}: {told['loc']}: {told['msg']}"
+                self.unread_image_ids.append(raw["image_id"])
+            return "unreadable", f"element of {key} in another form", f"{id}: {first['loc']}: {first['msg']}"
 
-    def _image(self, raw: Any) -> tuple[Any, str, str] | None:
+    def _add_image(self, raw: Any) -> _Problem | None:
         image = _RawImage.model_validate(raw)
         name = raw.get(self.reader.name)
         if not isinstance(name, str) or not name:
             return "unreadable", f"image without {self.reader.name}", str(image.id)
-        more = {key: tuple(raw[key]) if isinstance(raw[key], list) else raw[key]
-                for key in self.reader.of_image if raw.get(key) is not None}  # fmt: skip
-        self.images.append(_Image(image.id, name, (image.width, image.height), more))
+        fields = {key: tuple(raw[key]) if isinstance(raw[key], list) else raw[key]
+                  for key in self.reader.image_fields if raw.get(key) is not None}  # fmt: skip
+        self.images.append(_Image(image.id, name, (image.width, image.height), fields))
         return None
 
-    def _category(self, raw: Any) -> tuple[Any, str, str] | None:
+    def _add_category(self, raw: Any) -> _Problem | None:
         category = _RawCategory.model_validate(raw)
         if category.id in self.names:
             return "odd", "two classes of one id; the first counts", str(category.id)
         self.names[category.id] = category.name
-        self.of_class[category.id] = {key: str(raw[key]) for key in self.reader.of_class if raw.get(key) is not None}
+        self.category_fields[category.id] = {
+            key: str(raw[key]) for key in self.reader.category_fields if raw.get(key) is not None
+        }
         return None
 
-    def _annotation(self, raw: Any) -> None:
-        one = _RawAnnotation.model_validate(raw)
-        flags = sum(1 << place for place, name in enumerate(FLAGS) if getattr(one, name))
-        self.ids.append(one.id)
-        self.image_ids.append(one.image_id)
-        self.classes.append(one.category_id)
-        self.flags.append(flags | (BOXED if one.bbox else 0) | (MASKED if one.area is not None else 0))
-        self.boxes.extend(one.bbox or (0.0, 0.0, 0.0, 0.0))
-        self.areas.append(one.area or 0.0)
+    def _add_annotation(self, raw: Any) -> None:
+        annotation = _RawAnnotation.model_validate(raw)
+        flags = sum(1 << bit for bit, name in enumerate(FLAGS) if getattr(annotation, name))
+        has_area = annotation.area is not None
+        self.ids.append(annotation.id)
+        self.image_ids.append(annotation.image_id)
+        self.category_ids.append(annotation.category_id)
+        self.flags.append(flags | (BOXED if annotation.bbox else 0) | (MASKED if has_area else 0))
+        self.boxes.extend(annotation.bbox or (0.0, 0.0, 0.0, 0.0))
+        self.areas.append(annotation.area or 0.0)
 
-    def sort(self) -> Iterator[tuple[Any, str, str]]:
-        """Put annotations in the order of the images, when all are there. Gives what is wrong between the lists."""
+    def sort(self) -> Iterator[_Problem]:
+        """Put annotations in the order of the images, when all are there. Gives what is wrong between the lists.
+
+        The lists of a file come in any order, so that only now an annotation can be put to its image and its category.
+        """
         import numpy as np
 
-        places: dict[int, int] = {}
-        for place, image in enumerate(self.images):
-            if places.setdefault(image.id, place) != place:
+        first_index: dict[int, int] = {}
+        for index, image in enumerate(self.images):
+            if first_index.setdefault(image.id, index) != index:
                 yield "odd", "two images of one id; the first counts", str(image.id)
         for key in ("images", "categories"):
             if not (self.images if key == "images" else self.names):
                 yield "missing", f"no {key}", "the file is cut short, or of another form"
-        self.images = [image for place, image in enumerate(self.images) if places[image.id] == place]
-        places = {image.id: place for place, image in enumerate(self.images)}
-        for id in self.unread:
-            self._lose(places.get(id, -1))
-        at = np.fromiter((places.get(id, -1) for id in self.image_ids), np.int64, len(self.image_ids))
+        self.images = [image for index, image in enumerate(self.images) if first_index[image.id] == index]
+        # Where images were dropped, those behind them have moved up: indices are taken anew.
+        index_of = {image.id: index for index, image in enumerate(self.images)}
+        for id in self.unread_image_ids:
+            self._lose(index_of.get(id, -1))
+        # From here on everything is a column over the annotations. Row by row in Python, the millions of LVIS would
+        # take minutes, and as objects more memory than the file has bytes.
+        image_index = np.fromiter((index_of.get(id, -1) for id in self.image_ids), np.int64, len(self.image_ids))
         ids = np.frombuffer(self.ids, np.int64) if self.ids else np.empty(0, np.int64)
-        first = np.zeros(len(ids), bool)
-        first[np.unique(ids, return_index=True)[1]] = True
-        known = np.isin(np.frombuffer(self.classes, np.int64), list(self.names)) if self.ids else first
-        yield from self._unfit("odd", "two annotations of one id; the first counts", ~first, ids, at, lost=False)
-        yield from self._unfit("odd", "annotation of an image that is not listed", at < 0, ids, at, lost=False)
-        yield from self._unfit("odd", "annotation of a class that is not listed", ~known & first, ids, at, lost=True)
-        at = np.where(first & known, at, -1)
-        self.order = np.argsort(at, kind="stable")
-        self.begins = np.searchsorted(at[self.order], np.arange(len(self.images) + 1)).tolist()
+        is_first = np.zeros(len(ids), bool)
+        is_first[np.unique(ids, return_index=True)[1]] = True  # `unique` gives the first row of every id
+        known = np.isin(np.frombuffer(self.category_ids, np.int64), list(self.names)) if self.ids else is_first
+        # An annotation that is there twice, or of no image, costs no image anything; one of an unknown category does:
+        # its image shows an object that nobody names, so its objects must not be counted.
+        yield from self._misfits("two annotations of one id; the first counts", ~is_first)
+        yield from self._misfits("annotation of an image that is not listed", image_index < 0)
+        unknown = ~known & is_first
+        yield from self._misfits("annotation of a class that is not listed", unknown)
+        for index in image_index[unknown].tolist():
+            self._lose(index)
+        # Rows of no use get image -1 and sort before all others. A stable sort keeps the file's order within an image,
+        # and one search then finds where each image begins; the bound behind the last image closes its rows.
+        image_index = np.where(is_first & known, image_index, -1)
+        self.order = np.argsort(image_index, kind="stable")
+        self.first_rows = np.searchsorted(image_index[self.order], np.arange(len(self.images) + 1)).tolist()
 
-    def _unfit(
-        self, kind: str, what: str, which: NDArray[np.bool_], ids: NDArray[np.int64], at: NDArray[np.int64], *,
-        lost: bool,
-    ) -> Iterator[tuple[Any, str, str]]:  # fmt: skip
-        for place in which.nonzero()[0]:
-            if lost:
-                self._lose(int(at[place]))
-            yield kind, what, f"annotation {ids[place]}"
+    def _misfits(self, message: str, rows: NDArray[np.bool_]) -> Iterator[_Problem]:
+        for row in rows.nonzero()[0].tolist():
+            yield "odd", message, f"annotation {self.ids[row]}"
 
-    def _lose(self, place: int) -> None:
-        self.lost[place] = self.lost.get(place, 0) + 1
+    def _lose(self, image_index: int) -> None:
+        self.lost[image_index] = self.lost.get(image_index, 0) + 1
 
-    def things(self, number: int) -> tuple[list[Marked], int]:
-        """The things of an image, boxes not yet fitted, and how many are lost."""
-        if self.order is None or not self.begins:
-            return [], 0
-        rows: Iterable[int] = self.order[self.begins[number] : self.begins[number + 1]].tolist()
-        return [self._thing(row) for row in rows], self.lost.get(number, 0)
+    def annotations(self, image_index: int) -> list[Annotation]:
+        """The annotations of an image, boxes not yet fitted."""
+        if self.order is None or not self.first_rows:
+            return []
+        rows: Iterable[int] = self.order[self.first_rows[image_index] : self.first_rows[image_index + 1]].tolist()
+        return [self._annotation(row) for row in rows]
 
-    def _thing(self, row: int) -> Marked:
-        kind, flags = self.classes[row], self.flags[row]
+    def _annotation(self, row: int) -> Annotation:
+        category, flags = self.category_ids[row], self.flags[row]
         box = None
         if flags & BOXED:
             x, y, width, height = self.boxes[4 * row : 4 * row + 4]
             box = (x, y, x + width, y + height)
-        key = (kind, flags & ~(BOXED | MASKED))
+        key = (category, flags & ~(BOXED | MASKED))
         extra = self.extras.get(key)
-        if extra is None:  # one mapping for all things alike: there are millions of them
-            said = {name: True for place, name in enumerate(FLAGS) if flags & (1 << place)}
-            extra = self.extras[key] = {**self.of_class.get(kind, {}), **said}
-        return Marked(self.names[kind], box, self.areas[row] if flags & MASKED else None, extra)
+        if extra is None:  # one mapping for all annotations alike: there are millions of them
+            flagged = {name: True for bit, name in enumerate(FLAGS) if flags & (1 << bit)}
+            extra = self.extras[key] = {**self.category_fields.get(category, {}), **flagged}
+        return Annotation(self.names[category], box, self.areas[row] if flags & MASKED else None, extra)
 
-    def label(self, kind: Any) -> str:
-        """The name of a class, or its id where it has none."""
-        return self.names.get(kind, str(kind)) if isinstance(kind, int) else str(kind)
+    def label(self, category: Any) -> str:
+        """The name of a category, or its id where it has none."""
+        return self.names.get(category, str(category)) if isinstance(category, int) else str(category)

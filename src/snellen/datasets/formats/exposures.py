@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.datasets.formats.walking import folders_holding, name_below, pictures, subfolders
-from snellen.datasets.reading import Found, Note
-from snellen.datasets.records import InFile
+from snellen.datasets.formats.file_tree import folders_holding, name_below, pictures, subfolders
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.sample import RawSample, labelled_picture
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Exposures:
     object: str
     classes: tuple[str, str, str] = ("under-exposed", "well exposed", "over-exposed")
     references: str = "Label"
-    fewest: int = 3
+    min_pictures: int = 3
 
-    def scan(self, root: Path) -> Iterator[Found | Note]:
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Parts and scenes by name; of a scene dark, reference, bright."""
         bases = list(folders_holding(root, (self.references,)))
         if not bases:
@@ -41,23 +42,23 @@ class Exposures:
             for path in references.values():
                 yield Note("missing", "sequence of this reference", name_below(path, root))
 
-    def _scene(self, root: Path, scene: Path, reference: Path | None) -> Iterator[Found | Note]:
-        where = name_below(scene, root)
+    def _scene(self, root: Path, scene: Path, reference: Path | None) -> Iterator[RawSample | Note]:
+        location = name_below(scene, root)
         paths = sorted(pictures(scene), key=lambda path: _order(path.stem))
-        if len(paths) < self.fewest:
-            yield Note("missing", f"pictures of a sequence (fewer than {self.fewest})", where)
+        if len(paths) < self.min_pictures:
+            yield Note("missing", f"pictures of a sequence (fewer than {self.min_pictures})", location)
             return
         numbers = [_order(path.stem)[0] for path in paths]
         if numbers != list(range(1, len(paths) + 1)):  # the next one would take the place of a dark one that is gone
-            yield Note("missing", "pictures of a sequence (numbers are not 1, 2, …)", where)
+            yield Note("missing", "pictures of a sequence (numbers are not 1, 2, …)", location)
             return
         if reference is None:
-            yield Note("missing", "reference of a sequence", where)
+            yield Note("missing", "reference of a sequence", location)
         for path in paths[1:-1]:
             yield Note("left out", "between the ends of a sequence", name_below(path, root))
-        for shown, label in zip((paths[0], reference, paths[-1]), self.classes, strict=True):
-            if shown is not None:
-                yield Found(name_below(shown, root), InFile(shown), label, self.object)
+        for picture, label in zip((paths[0], reference, paths[-1]), self.classes, strict=True):
+            if picture is not None:
+                yield labelled_picture(name_below(picture, root), PictureFile(picture), label, self.object)
 
 
 def _order(name: str) -> tuple[int, str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from snellen.core import png
 from snellen.core.errors import SnellenError
 
 if TYPE_CHECKING:
@@ -12,6 +14,53 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OLDER = b"MATLAB 5.0"
+
+
+@dataclass(frozen=True)
+class _Hdf5Entry:
+    """Entry `index` along the first axis of an array in an HDF5 file.
+
+    Layout of NYU-Depth V2, which MATLAB stored column by column: pictures [n, 3, width, height] of uint8, depths
+    [n, width, height] of float32 metres.
+    """
+
+    path: Path
+    array: str
+    index: int
+
+    def load(self) -> NDArray[np.generic]:
+        """The entry as it is stored. Raises SnellenError where file, array, entry or h5py is not there."""
+        with open_hdf5(self.path) as file:
+            return read_entry(file, self.array, self.index)
+
+
+@dataclass(frozen=True)
+class Hdf5Picture(_Hdf5Entry):
+    """A picture in an array of an HDF5 file."""
+
+    def read(self, location: str) -> tuple[bytes, str]:
+        """See `Picture`. A PNG is made of the entry."""
+        from PIL import Image
+
+        return png.encode(Image.fromarray(self.load().transpose(2, 1, 0))), "png"
+
+    def inspect(self, location: str) -> None:
+        """See `Picture`. The reader has read the entry already."""
+
+
+@dataclass(frozen=True)
+class Hdf5Depth(_Hdf5Entry):
+    """Depths in an array of an HDF5 file, 0 where nothing was measured."""
+
+    def read(self) -> NDArray[np.float32]:
+        """See `Depth`."""
+        import numpy as np
+
+        depth = self.load().T.astype(np.float32)
+        return np.where(depth > 0, depth, np.float32("nan"))
+
+    def inspect(self) -> None:
+        """See `Depth`. The reader has read the entry already."""
 
 
 def open_hdf5(path: Path) -> Any:

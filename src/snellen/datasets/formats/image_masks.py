@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from snellen.datasets.formats.walking import folders_holding, masks_by_picture, name_below, pictures_below
-from snellen.datasets.reading import Found, Note
-from snellen.datasets.records import InFile, InFiles
+from snellen.datasets.formats.file_tree import folders_holding, masks_by_picture, name_below, pictures_below
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import MaskFiles, PictureFile
+from snellen.datasets.sample import RawSample, labelled_picture
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class ImagesAndMasks:
     pairs: tuple[Pair, ...]
     unmarked: tuple[str, ...] = ()
 
-    def scan(self, root: Path) -> Iterator[Found | Note]:
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Pairs as declared, pictures by name."""
         bases = list(folders_holding(root, tuple(pair.pictures for pair in self.pairs)))
         if not bases:
@@ -41,20 +42,19 @@ class ImagesAndMasks:
         for base in bases:
             yield from self._base(root, base)
 
-    def _base(self, root: Path, base: Path) -> Iterator[Found | Note]:
-        marked = {pair.masks: masks_by_picture(base / pair.masks) for pair in self.pairs if pair.masks}
+    def _base(self, root: Path, base: Path) -> Iterator[RawSample | Note]:
+        masks = {pair.masks: masks_by_picture(base / pair.masks) for pair in self.pairs if pair.masks}
         for pair in self.pairs:
-            nothing = True
+            empty = True
             for path in pictures_below(base / pair.pictures):
-                nothing = False
+                empty = False
                 label = next((label for name, label in pair.names if fnmatch(path.name, name)), pair.label)
-                masks = marked[pair.masks].pop(path.stem, []) if pair.masks else []
-                if not masks and pair.masks and label not in self.unmarked:
+                mask_paths = tuple(masks[pair.masks].pop(path.stem, [])) if pair.masks else ()
+                if not mask_paths and pair.masks and label not in self.unmarked:
                     yield Note("odd", "picture without mask", name_below(path, root))
-                mask = None if not masks else InFile(masks[0]) if len(masks) == 1 else InFiles(tuple(masks))
-                yield Found(name_below(path, root), InFile(path), label, self.object, mask)
-            if nothing:
+                mask = MaskFiles(mask_paths) if mask_paths else None
+                yield labelled_picture(name_below(path, root), PictureFile(path), label, self.object, mask)
+            if empty:
                 yield Note("missing", "pictures of this folder", name_below(base / pair.pictures, root))
-        for held in marked.values():
-            for one in (path for paths in held.values() for path in paths):
-                yield Note("missing", "picture of this mask", name_below(one, root))
+        for unused in (path for by_stem in masks.values() for paths in by_stem.values() for path in paths):
+            yield Note("missing", "picture of this mask", name_below(unused, root))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 CHUNK = 4 << 20
-"""Bytes read at once."""
-LONGEST = 256 << 20
+"""Bytes of one read."""
+MAX_CHARACTERS = 256 << 20
 """Characters after which an element that does not end is taken for damage."""
 
 Step: TypeAlias = tuple[str, str | None, Any]
@@ -47,51 +47,51 @@ class _Text:
     """The text of a file that is still being read, and how far it is used up."""
 
     def __init__(self, read: Any) -> None:
-        self.read, self.text, self.at, self.ended = read, "", 0, False
+        self.read, self.text, self.position, self.ended = read, "", 0, False
         self.decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self.scan = json.JSONDecoder().raw_decode
 
-    def more(self, least: int = CHUNK) -> None:
-        raw = self.read(max(least, CHUNK))
+    def more(self, min_bytes: int = CHUNK) -> None:
+        raw = self.read(max(min_bytes, CHUNK))
         self.ended = not raw
-        self.text = self.text[self.at :] + self.decoder.decode(raw, final=self.ended)
-        self.at = 0
+        self.text = self.text[self.position :] + self.decoder.decode(raw, final=self.ended)
+        self.position = 0
 
     def peek(self) -> str:
         """The next character that is no space; "" at the end of the file."""
         while True:
-            self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches nothing too
-            if self.at < len(self.text):
-                return self.text[self.at]
+            self.position = _SPACE.match(self.text, self.position).end()  # type: ignore[union-attr]  # it matches nothing too
+            if self.position < len(self.text):
+                return self.text[self.position]
             if self.ended:
                 return ""
             self.more()
 
     def take(self, wanted: str) -> str:
-        held = self.peek()
-        if not held or held not in wanted:
-            raise ValueError(f"{held or 'the end of the file'!r} where one of {wanted!r} belongs")
-        self.at += 1
-        return held
+        character = self.peek()
+        if not character or character not in wanted:
+            raise ValueError(f"{character or 'the end of the file'!r} where one of {wanted!r} belongs")
+        self.position += 1
+        return character
 
     def value(self) -> Any:
         self.peek()
         while True:
-            left = len(self.text) - self.at
+            left = len(self.text) - self.position
             try:
-                value, end = self.scan(self.text, self.at)
+                value, end = self.scan(self.text, self.position)
                 if end < len(self.text) or self.ended:  # a number may go on behind what was read
-                    self.at = end
+                    self.position = end
                     return value
             except json.JSONDecodeError:
-                if self.ended or left > LONGEST:
+                if self.ended or left > MAX_CHARACTERS:
                     raise
             self.more(left)  # as much again: an element of any length costs its length twice
 
     def elements(self) -> Iterator[Any]:
         self.take("[")
         if self.peek() == "]":
-            self.at += 1
+            self.position += 1
             return
         while True:
             yield self.value()
@@ -102,7 +102,7 @@ class _Text:
         """Keys of an object; before the next one the caller takes the value."""
         self.take("{")
         if self.peek() == "}":
-            self.at += 1
+            self.position += 1
             return
         while True:
             if self.peek() != '"':

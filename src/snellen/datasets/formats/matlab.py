@@ -6,17 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-Read = TypeVar("Read")
+T = TypeVar("T")
 
 
-def read_variable(path: Path, variable: str, read: Callable[[Any], Read]) -> Read | str:
+def read_variable(path: Path, variable: str, read: Callable[[Any], T]) -> T | str:
     """What `read` makes of the variable, a NumPy array of one dimension, or what is wrong with the file."""
     import scipy.io
 
     try:
         with path.open("rb") as file:
-            held = scipy.io.loadmat(file, variable_names=[variable])  # type: ignore[arg-type]
-        return read(held[variable].reshape(-1))
+            variables = scipy.io.loadmat(file, variable_names=[variable])  # type: ignore[arg-type]
+        return read(variables[variable].reshape(-1))
     except FileNotFoundError:
         return "file of the layout is not there"
     except NotImplementedError:

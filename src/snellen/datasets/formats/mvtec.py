@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.datasets.formats.walking import (
+from snellen.datasets.formats.file_tree import (
     folders_holding,
     masks_by_picture,
     name_below,
@@ -17,8 +17,9 @@ from snellen.datasets.formats.walking import (
     pictures_below,
     subfolders,
 )
-from snellen.datasets.reading import Found, Note
-from snellen.datasets.records import InFile, InFiles, Place
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import MaskFiles, PictureFile
+from snellen.datasets.sample import RawSample, labelled_picture
 
 NOT_CLASSES = frozenset({"ground_truth"})
 
@@ -36,39 +37,33 @@ class MvtecLayout:
     pictures: str = ""
     unmarked: tuple[str, ...] = ("good",)
 
-    def scan(self, root: Path) -> Iterator[Found | Note]:
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Objects by name, splits as declared, classes and pictures by name."""
-        nothing = True
+        empty = True
         for folder in folders_holding(root, self.splits):
-            nothing = False
+            empty = False
             for split in self.splits:
-                for inner in subfolders(folder / split):
-                    if inner.name not in NOT_CLASSES:
-                        yield from self._class(root, folder, split, inner)
-        if nothing:
+                for class_folder in subfolders(folder / split):
+                    if class_folder.name not in NOT_CLASSES:
+                        yield from self._class(root, folder, split, class_folder)
+        if empty:
             yield Note("missing", f"no OBJECT folder that holds {' or '.join(self.splits)}", str(root))
 
-    def _class(self, root: Path, folder: Path, split: str, inner: Path) -> Iterator[Found | Note]:
-        label = inner.name
+    def _class(self, root: Path, folder: Path, split: str, class_folder: Path) -> Iterator[RawSample | Note]:
+        label = class_folder.name
         # With masks beside the pictures (3D) only the named folder holds pictures; else whatever is below the class.
-        paths = pictures(inner / self.pictures) if self.pictures else list(pictures_below(inner))
+        paths = pictures(class_folder / self.pictures) if self.pictures else list(pictures_below(class_folder))
         if not paths:
-            yield Note("odd", "class without pictures", name_below(inner, root))
-        marked: dict[str, list[Path]] = {}
+            yield Note("odd", "class without pictures", name_below(class_folder, root))
+        masks: dict[str, list[Path]] = {}
         if self.masks and label not in self.unmarked:
-            marked = masks_by_picture(folder / self.masks.format(split=split, label=label))
-        wanted = bool(self.masks) and label not in self.unmarked and split not in ("train", "validation")
+            masks = masks_by_picture(folder / self.masks.format(split=split, label=label))
+        needs_mask = bool(self.masks) and label not in self.unmarked and split not in ("train", "validation")
         for path in paths:
-            mask = _place(marked.pop(path.stem, []))
-            if mask is None and wanted:
+            mask_paths = tuple(masks.pop(path.stem, []))
+            mask = MaskFiles(mask_paths) if mask_paths else None
+            if mask is None and needs_mask:
                 yield Note("odd", "picture without mask", name_below(path, root))
-            yield Found(name_below(path, root), InFile(path), label, folder.name, mask)
-        for held in marked.values():
-            for one in held:
-                yield Note("missing", "picture of this mask", name_below(one, root))
-
-
-def _place(masks: list[Path]) -> Place | None:
-    if not masks:
-        return None
-    return InFile(masks[0]) if len(masks) == 1 else InFiles(tuple(masks))
+            yield labelled_picture(name_below(path, root), PictureFile(path), label, folder.name, mask)
+        for unused in (path for paths in masks.values() for path in paths):
+            yield Note("missing", "picture of this mask", name_below(unused, root))

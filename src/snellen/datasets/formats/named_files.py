@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from snellen.datasets.fitting import annotated_file
+from snellen.datasets.formats.file_tree import folders_holding, name_below, pictures_below
 from snellen.datasets.formats.lists import rows
-from snellen.datasets.formats.walking import folders_holding, name_below, pictures_below
-from snellen.datasets.reading import Note
-from snellen.datasets.records import InFile
-from snellen.datasets.scene_reading import scene_in_file
-from snellen.datasets.scenes import Marked, Seen, Value
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.sample import Annotation, AttributeValue, RawSample
 
 BACKGROUNDS = ("white", "2D living room", "2D kitchen", "3D living room", "3D office")
 DEVICES = ("iPhone 6s", "HTC One X", "LG Leon", "Logitech C920", "Nikon D80")
 ORIENTATIONS = ("front", "left", "back", "right", "top")
 
 
-def table(path: Path, root: Path, columns: int) -> tuple[dict[str, list[str]], list[Note]]:
+def read_table(path: Path, root: Path, columns: int) -> tuple[dict[str, list[str]], list[Note]]:
     """Lines by their first column, the others behind it (the last takes the rest), and what is wrong."""
-    held: dict[str, list[str]] = {}
+    table: dict[str, list[str]] = {}
     notes: list[Note] = []
     for row in rows(path, root):
         if isinstance(row, Note):
@@ -29,19 +29,19 @@ def table(path: Path, root: Path, columns: int) -> tuple[dict[str, list[str]], l
         cells = [*row[1][: columns - 1], " ".join(row[1][columns - 1 :])]
         if len(row[1]) < columns:
             notes.append(Note("unreadable", "line of too few columns", row[0]))
-        elif cells[0] in held:
+        elif cells[0] in table:
             notes.append(Note("odd", "line of a list twice; the first counts", row[0]))
         else:
-            held[cells[0]] = cells[1:]
-    return held, notes
+            table[cells[0]] = cells[1:]
+    return table, notes
 
 
 @dataclass(frozen=True)
 class Cub200:
     """Settings of the layout: README of CUB_200_2011. Boxes are x, y, width, height in pixels."""
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Pictures by number of their line."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Pictures by number of their line."""
         base = next(folders_holding(root, ("images.txt",)), None)
         if base is None:
             yield Note("missing", "no list images.txt", str(root))
@@ -49,7 +49,7 @@ class Cub200:
         tables: dict[str, dict[str, list[str]]] = {}
         for name, columns in (("images", 2), ("image_class_labels", 2), ("classes", 2), ("bounding_boxes", 5),
                               ("train_test_split", 2)):  # fmt: skip
-            tables[name], notes = table(base / f"{name}.txt", root, columns)
+            tables[name], notes = read_table(base / f"{name}.txt", root, columns)
             yield from notes
         for number, (name,) in tables["images"].items():
             kind = tables["classes"].get(tables["image_class_labels"].get(number, [""])[0], [""])[0]
@@ -65,7 +65,7 @@ class Cub200:
             split = {"1": "train", "0": "test"}.get(tables["train_test_split"].get(number, [""])[0], "")
             attributes = {"split": split} if split else {}
             path = base / "images" / name
-            yield from scene_in_file(name_below(path, root), path, (Marked(kind, box),), attributes=attributes)
+            yield from annotated_file(name_below(path, root), path, (Annotation(kind, box),), attributes=attributes)
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,17 @@ class Aircraft:
 
     splits: tuple[str, ...] = ("train", "val", "test")
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Splits as declared, lines as they stand."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Splits as declared, lines as they stand."""
         names = tuple(f"data/images_variant_{split}.txt" for split in self.splits)
         base = next(folders_holding(root, names), None)
         if base is None:
             yield Note("missing", f"no list {' or '.join(names)}", str(root))
             return
-        boxes, notes = table(base / "data/images_box.txt", root, 5)
+        boxes, notes = read_table(base / "data/images_box.txt", root, 5)
         yield from notes
         for split, name in zip(self.splits, names, strict=True):
-            kinds, notes = table(base / name, root, 2)
+            kinds, notes = read_table(base / name, root, 2)
             yield from notes
             for number, (kind,) in kinds.items():
                 box = None
@@ -94,8 +94,8 @@ class Aircraft:
                 except ValueError:
                     yield Note("unreadable", "picture without box", number)
                 path = base / "data/images" / f"{Path(number).name}.jpg"
-                things, attributes = (Marked(kind, box),), {"split": split}
-                yield from scene_in_file(name_below(path, root), path, things, attributes=attributes)
+                attributes = {"split": split}
+                yield from annotated_file(name_below(path, root), path, (Annotation(kind, box),), attributes=attributes)
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,11 @@ class CureOr:
     objects stand on no page as text, and those of ten only for the small version, which counts them anew.
     """
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Pictures by name."""
-        nothing = True
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Pictures by name."""
+        empty = True
         for path in pictures_below(root):
-            nothing = False
+            empty = False
             cells = path.stem.split("_")
             numbers = [int(cell) for cell in cells if cell.isdecimal()]
             limits = (len(BACKGROUNDS), len(DEVICES), len(ORIENTATIONS), 100, 18)
@@ -120,11 +120,19 @@ class CureOr:
             if not fits:
                 yield Note("odd", "picture whose name is of another form", name_below(path, root))
                 continue
-            background, device, facing, thing, challenge, level = numbers
-            extra = {"orientation": ORIENTATIONS[facing - 1]}
-            attributes: dict[str, Value] = {"background": BACKGROUNDS[background - 1], "device": DEVICES[device - 1],
-                          "challenge": float(challenge), "level": float(level)}  # fmt: skip
-            marked = (Marked(f"{thing:03}", None, None, extra),)
-            yield Seen(record_id=name_below(path, root), picture=InFile(path), marked=marked, attributes=attributes)
-        if nothing:
+            background, device, orientation, object, challenge, level = numbers
+            extra = {"orientation": ORIENTATIONS[orientation - 1]}
+            attributes: dict[str, AttributeValue] = {
+                "background": BACKGROUNDS[background - 1],
+                "device": DEVICES[device - 1],
+                "challenge": float(challenge),
+                "level": float(level),
+            }
+            yield RawSample(
+                record_id=name_below(path, root),
+                picture=PictureFile(path),
+                annotations=(Annotation(f"{object:03}", None, None, extra),),
+                attributes=attributes,
+            )
+        if empty:
             yield Note("missing", "no picture", str(root))

@@ -17,9 +17,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
-from snellen.datasets.formats.walking import entries, folders_holding, name_below
-from snellen.datasets.reading import Found, Note
-from snellen.datasets.records import InVolume
+from snellen.datasets.formats.file_tree import entries, folders_holding, name_below
+from snellen.datasets.inventory import Note
+from snellen.datasets.sample import RawSample, encode_png, labelled_picture
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,13 +28,62 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class VolumeSlice:
+    """A slice of a NIfTI volume, the third axis of it brought to right-anterior-superior order being `index`.
+
+    `channel` picks from a fourth axis (None: the first). `window` are the values drawn black and white; None takes the
+    0.5th and 99.5th percentile of the non-zero voxels of the channel.
+    """
+
+    path: Path
+    index: int
+    channel: int | None = None
+    window: tuple[float, float] | None = None
+
+    def read(self, location: str) -> tuple[bytes, str]:
+        """See `Picture`. A grey PNG is made of the slice."""
+        import numpy as np
+        from PIL import Image
+
+        voxels = _voxels(self.path, self.channel)
+        low, high = self.window or _window(voxels)
+        scaled = (_slice(self.path, voxels, self.index).astype(np.float64) - low) / max(high - low, 1e-9)
+        grey = np.rint(np.clip(scaled, 0, 1) * 255).astype(np.uint8)
+        return encode_png(Image.fromarray(grey, "L")), "png"
+
+    def inspect(self, location: str) -> None:
+        """See `Picture`. The volume is read whole."""
+        self.read(location)
+
+
+@dataclass(frozen=True)
+class VolumeMask:
+    """A slice of a NIfTI volume of labels, cut as `VolumeSlice` is: where it has the value `label`."""
+
+    path: Path
+    index: int
+    label: int
+
+    def open(self) -> Image.Image:
+        """See `Mask`."""
+        import numpy as np
+        from PIL import Image
+
+        labels = _slice(self.path, _voxels(self.path, None), self.index)
+        return Image.fromarray(np.where(labels == self.label, 255, 0).astype(np.uint8), "L")
+
+    def inspect(self) -> None:
+        """See `Mask`. The reader has compared the two volumes."""
+
+
+@dataclass(frozen=True)
 class LabelledVolumes:
     """Settings of the layout.
 
     `labels` are the values 1, 2, …. A slice belongs to the label with most voxels in it (the smaller value where two
     have as many), so that a picture has one class; for each label of a volume the slice with most of it is taken, if
-    these are at least `fewest`. `absent`, if not empty, is the class of one slice a volume without any label: the
-    middle of the longest such run. `channel` and `window` as in `InVolume`.
+    these are at least `min_voxels`. `absent`, if not empty, is the class of one slice a volume without any label: the
+    middle of the longest such run. `channel` and `window` as in `VolumeSlice`.
     """
 
     object: str
@@ -42,11 +91,11 @@ class LabelledVolumes:
     channel: int | None = None
     window: tuple[float, float] | None = None
     absent: str = ""
-    fewest: int = 20
+    min_voxels: int = 20
     volumes: str = "imagesTr"
     masks: str = "labelsTr"
 
-    def scan(self, root: Path) -> Iterator[Found | Note]:
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Volumes by name, labels by value."""
         _nibabel()
         base = next(folders_holding(root, (self.volumes, self.masks)), None)
@@ -65,7 +114,7 @@ class LabelledVolumes:
         for path in volumes.values():
             yield Note("odd", "volume without labels", name_below(path, root))
 
-    def _volume(self, root: Path, volume: Path, mask: Path) -> Iterator[Found | Note]:
+    def _volume(self, root: Path, volume: Path, mask: Path) -> Iterator[RawSample | Note]:
         import numpy as np
 
         try:
@@ -78,24 +127,23 @@ class LabelledVolumes:
             yield Note("unreadable", "volume and labels differ in size", name_below(volume, root))
             return
         areas = np.stack([(values == value).sum((0, 1)) for value in range(1, len(self.labels) + 1)])
-        for index, value in self._chosen(areas):
+        for index, value in self._select_slices(areas):
             id = f"{name_below(volume, root)}#{index}"
-            picture = InVolume(volume, index, self.channel, self.window)
+            picture = VolumeSlice(volume, index, self.channel, self.window)
             if value:
-                marked = InVolume(mask, index, label=value)
-                yield Found(id, picture, self.labels[value - 1], self.object, marked)
+                yield labelled_picture(id, picture, self.labels[value - 1], self.object, VolumeMask(mask, index, value))
             else:
-                yield Found(id, picture, self.absent, self.object)
+                yield labelled_picture(id, picture, self.absent, self.object)
 
-    def _chosen(self, areas: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-        """Slice and value (0: absent) of a volume's records. `areas[v, k]` are voxels of value v + 1 in slice k."""
+    def _select_slices(self, areas: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Slice and value (0: absent) of a volume's samples. `areas[v, k]` are voxels of value v + 1 in slice k."""
         import numpy as np
 
-        most = areas.argmax(0)
-        for place in range(len(self.labels)):
-            own = np.where(most == place, areas[place], 0)
-            if own.max(initial=0) >= self.fewest:
-                yield int(own.argmax()), place + 1
+        largest = areas.argmax(0)
+        for row in range(len(self.labels)):
+            own = np.where(largest == row, areas[row], 0)
+            if own.max(initial=0) >= self.min_voxels:
+                yield int(own.argmax()), row + 1
         empty = np.flatnonzero(areas.sum(0) == 0)
         if self.absent and len(empty):
             runs = np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1)
@@ -103,21 +151,11 @@ class LabelledVolumes:
             yield int(longest[len(longest) // 2]), 0
 
 
-def read_slice(place: InVolume) -> Image.Image:
-    """The slice as a grey picture, or as a mask of 0 and 255. Raises SnellenError where it cannot be read."""
-    import numpy as np
-    from PIL import Image
-
-    voxels = _voxels(place.path, place.channel)
-    if not 0 <= place.index < voxels.shape[2]:
-        raise SnellenError(f"{place.path}: has no slice {place.index}; copy the volume again")
-    shown = voxels[::-1, ::-1, place.index].T  # columns from the patient's right to left, rows from front to back
-    if place.label is not None:
-        marked = shown != 0 if place.label == 0 else shown == place.label
-        return Image.fromarray(np.where(marked, 255, 0).astype(np.uint8), "L")
-    low, high = place.window or _window(voxels)
-    scaled = (shown.astype(np.float64) - low) / max(high - low, 1e-9)
-    return Image.fromarray(np.rint(np.clip(scaled, 0, 1) * 255).astype(np.uint8), "L")
+def _slice(path: Path, voxels: NDArray[np.float32], index: int) -> NDArray[np.float32]:
+    """Columns from the patient's right to left, rows from front to back. Raises SnellenError for an unknown index."""
+    if not 0 <= index < voxels.shape[2]:
+        raise SnellenError(f"{path}: has no slice {index}; copy the volume again")
+    return voxels[::-1, ::-1, index].T
 
 
 def _window(voxels: NDArray[np.float32]) -> tuple[float, float]:
@@ -164,11 +202,11 @@ def _voxels(path: Path, channel: int | None) -> NDArray[np.float32]:
         stamp = path.stat().st_mtime_ns
     except OSError as error:
         raise SnellenError(f"{path}: cannot be read ({error.strerror}); copy the dataset again") from error
-    return _held(path, channel, stamp)
+    return _load_voxels(path, channel, stamp)
 
 
 @lru_cache(maxsize=2)  # the slices of one volume, and their masks, are asked for one after another
-def _held(path: Path, channel: int | None, stamp: int) -> NDArray[np.float32]:
+def _load_voxels(path: Path, channel: int | None, stamp: int) -> NDArray[np.float32]:
     import numpy as np
 
     image = _load(path)

@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import SnellenError
-from snellen.datasets.formats.hdf5 import open_hdf5, read_entry
-from snellen.datasets.formats.walking import folders_holding, name_below
-from snellen.datasets.reading import Note
-from snellen.datasets.scenes import InHdf5, Marked, Seen, Value
+from snellen.datasets.formats.file_tree import folders_holding, name_below
+from snellen.datasets.formats.hdf5 import Hdf5Depth, Hdf5Picture, open_hdf5, read_entry
+from snellen.datasets.inventory import Note
+from snellen.datasets.sample import Annotation, AttributeValue, RawSample
 
 FILE = "nyu_depth_v2_labeled.mat"
 
 
 @dataclass(frozen=True)
 class NyuDepth:
-    """Settings of the layout. A thing is one instance of one class; `extra` has its nearest and median depth."""
+    """Settings of the layout. An annotation is one instance of one class; `extra` has its nearest and median depth."""
 
     name: str = FILE
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Pictures by index. Raises SnellenError without h5py."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Pictures by index. Raises SnellenError without h5py."""
         base = next(folders_holding(root, (self.name,)), None)
         if base is None:
             yield Note("missing", f"no file {self.name}", str(root))
@@ -50,18 +50,18 @@ class NyuDepth:
                 return
             for index in range(count):
                 try:
-                    yield _scene(file, path, f"{name_below(path, root)}#{index}", index, names)
+                    yield _sample(file, path, f"{name_below(path, root)}#{index}", index, names)
                 except SnellenError as error:
                     yield Note("unreadable", "entry of the file", str(error))
 
 
-def _scene(file: Any, path: Path, id: str, index: int, names: list[str]) -> Seen:
+def _sample(file: Any, path: Path, id: str, index: int, names: list[str]) -> RawSample:
     import numpy as np
 
-    read_entry(file, "images", index)  # a damaged entry must be told
+    read_entry(file, "images", index)  # a damaged entry must be noted, and is not looked at again
     labels, instances = read_entry(file, "labels", index).T, read_entry(file, "instances", index).T
     depth = np.asarray(read_entry(file, "depths", index), np.float32).T
-    things: list[Marked] = []
+    annotations: list[Annotation] = []
     lost = 0
     pairs = np.stack([labels, instances], -1).reshape(-1, 2).astype(np.int64)
     for kind, number in np.unique(pairs[pairs[:, 0] > 0], axis=0).tolist():
@@ -72,17 +72,24 @@ def _scene(file: Any, path: Path, id: str, index: int, names: list[str]) -> Seen
         rows, columns = mask.any(1).nonzero()[0], mask.any(0).nonzero()[0]
         box = (float(columns[0]), float(rows[0]), float(columns[-1]) + 1, float(rows[-1]) + 1)
         known = depth[mask & (depth > 0)]
-        extra: dict[str, Value] = {"instance": float(number)}
+        extra: dict[str, AttributeValue] = {"instance": float(number)}
         if known.size:
             extra |= {"nearest_m": float(known.min()), "median_m": float(np.median(known))}
-        things.append(Marked(names[kind - 1], box, float(mask.sum()), extra))
+        annotations.append(Annotation(names[kind - 1], box, float(mask.sum()), extra))
     size = (int(labels.shape[1]), int(labels.shape[0]))
-    scene = file["scenes"][:].reshape(-1) if "scenes" in file else []
-    attributes: dict[str, Value] = {"scene": _text(file, scene[index])} if index < len(scene) else {}
-    return Seen(record_id=id, picture=InHdf5(path, "images", index), marked=tuple(things), size=size, lost=lost,
-                depth=InHdf5(path, "depths", index), attributes=attributes)  # fmt: skip
+    scenes = file["scenes"][:].reshape(-1) if "scenes" in file else []
+    attributes: dict[str, AttributeValue] = {"scene": _text(file, scenes[index])} if index < len(scenes) else {}
+    return RawSample(
+        record_id=id,
+        picture=Hdf5Picture(path, "images", index),
+        annotations=tuple(annotations),
+        size=size,
+        lost=lost,
+        depth=Hdf5Depth(path, "depths", index),
+        attributes=attributes,
+    )
 
 
 def _text(file: Any, reference: Any) -> str:
     """A MATLAB text: numbers of characters behind a reference."""
-    return "".join(chr(int(one)) for one in file[reference][:].reshape(-1))
+    return "".join(chr(int(code)) for code in file[reference][:].reshape(-1))

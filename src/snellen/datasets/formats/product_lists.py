@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.datasets.formats.walking import folders_holding, name_below
-from snellen.datasets.reading import Found, Note
-from snellen.datasets.records import InFile
+from snellen.datasets.formats.file_tree import folders_holding, name_below
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.sample import RawSample, labelled_picture
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class ProductList:
     suffix: str = ""
     several: str = ""
 
-    def scan(self, root: Path) -> Iterator[Found | Note]:
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Lists as declared, lines as they stand; a picture named twice counts once."""
         bases = list(folders_holding(root, tuple(name for name, _ in self.lists)))
         if not bases:
@@ -44,24 +45,24 @@ class ProductList:
                 else:
                     yield Note("odd", "list is not there", name_below(base / name, root))
 
-    def _list(self, root: Path, list_: Path, folder: Path) -> Iterator[Found | Note]:
-        seen = set[str]()
+    def _list(self, root: Path, list_: Path, folder: Path) -> Iterator[RawSample | Note]:
+        record_ids = set[str]()
         try:
             for number, row in self._rows(list_):
-                where = f"{name_below(list_, root)} line {number}"
+                location = f"{name_below(list_, root)} line {number}"
                 try:
-                    found = self._row(root, folder, row)
+                    sample = self._row(root, folder, row)
                 except KeyError as error:
-                    yield Note("unreadable", f"line without column {error.args[0]}", where)
+                    yield Note("unreadable", f"line without column {error.args[0]}", location)
                     continue
-                if isinstance(found, str):
-                    yield Note("left out", found, where)
-                elif not found.id or found.id in seen:
-                    yield Note("odd", "picture named twice or outside the folder", where)
+                if isinstance(sample, str):
+                    yield Note("left out", sample, location)
+                elif not sample.record_id or sample.record_id in record_ids:
+                    yield Note("odd", "picture named twice or outside the folder", location)
                 else:
-                    seen.add(found.id)
-                    there = isinstance(found.picture, InFile) and found.picture.path.is_file()
-                    yield found if there else Note("missing", "picture of a list", found.id)
+                    record_ids.add(sample.record_id)
+                    exists = sample.picture.path.is_file()
+                    yield sample if exists else Note("missing", "picture of a list", sample.record_id)
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             yield Note("unreadable", "not a list in UTF-8", f"{name_below(list_, root)}: {error}")
 
@@ -75,16 +76,16 @@ class ProductList:
                 for number, line in enumerate(lines, 1):
                     if line.strip():
                         cells = line.rstrip("\r\n").split(self.separator)
-                        yield number, {str(place): cell for place, cell in enumerate(cells)}
+                        yield number, {str(column): cell for column, cell in enumerate(cells)}
 
-    def _row(self, root: Path, folder: Path, row: dict[str, str]) -> Found | str:
-        """The record of a line, or why it is left out. A record without id names no place inside the folder."""
+    def _row(self, root: Path, folder: Path, row: dict[str, str]) -> RawSample | str:
+        """The sample of a line, or why it is left out. One without id lies outside the folder."""
         name = Path(f"{row[self.name].strip()}{self.suffix}")
-        labels = dict.fromkeys(one.strip() for one in (row[self.label].split(self.several) if self.several else
-                                                       [row[self.label]]) if one.strip())  # fmt: skip
+        names = row[self.label].split(self.several) if self.several else [row[self.label]]
+        labels = dict.fromkeys(label.strip() for label in names if label.strip())
         if len(labels) != 1:
             return "several products in one picture" if labels else "no class"
         object = f"{self.object} {row[self.group].strip()}" if self.group else self.object
         path = folder / name
         inside = ".." not in name.parts and not name.is_absolute()
-        return Found(name_below(path, root) if inside else "", InFile(path), next(iter(labels)), object)
+        return labelled_picture(name_below(path, root) if inside else "", PictureFile(path), next(iter(labels)), object)

@@ -15,14 +15,43 @@ from typing import Any
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
-from snellen.datasets.formats.walking import entries, name_below, subfolders
-from snellen.datasets.reading import Found, Note
-from snellen.datasets.records import InFile, InRow, Place
+from snellen.datasets.formats.file_tree import entries, name_below, subfolders
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import PictureFile, picture_format
+from snellen.datasets.sample import Picture, RawSample, labelled_picture
 
 BATCH = 64
 """Rows of a Parquet file held at once: a row may hold some megabytes."""
 REFERENCE = 64
 """A shorter text in place of a picture is the index of the row that holds it (VLMEvalKit does the same)."""
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """A picture inside a table. `row` is a Parquet file's row number, or the byte at which a TSV file's row begins."""
+
+    path: Path
+    row: int
+    column: str
+
+    def read(self, location: str) -> tuple[bytes, str]:
+        """See `Picture`. The cell holds base64 text, bytes, or the {bytes, path} of the Hugging Face layout."""
+        try:
+            cells = _read_row(self.path, self.row)
+        except (OSError, ValueError, IndexError, StopIteration, csv.Error) as error:
+            raise SnellenError(f"{self.path}: row at {self.row} cannot be read; copy the table again") from error
+        cell = cells.get(self.column)
+        if isinstance(cell, Mapping):
+            cell = cell.get("bytes")
+        try:
+            raw = cell if isinstance(cell, bytes) else base64.b64decode(str(cell or ""), validate=True)
+        except binascii.Error as error:
+            raise SnellenError(f"{self.path}: row at {self.row} holds no base64; copy the table again") from error
+        return raw, picture_format(raw, location)
+
+    def inspect(self, location: str) -> None:
+        """See `Picture`. The row is read."""
+        self.read(location)
 
 
 @dataclass(frozen=True)
@@ -38,70 +67,52 @@ class OptionTable:
     answer: str = "answer"
     row_name: str = "index"
 
-    def scan(self, root: Path) -> Iterator[Found | Note]:
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Tables by name, rows as they stand."""
-        nothing = True
+        empty = True
         for path in _tables(root):
-            nothing = False
+            empty = False
             try:
                 yield from self._table(root, path)
             except (OSError, ValueError, csv.Error) as error:
-                told = str(error).splitlines()[0] if str(error) else type(error).__name__
-                yield Note("unreadable", "not a table", f"{name_below(path, root)}: {told}")
-        if nothing:
+                message = str(error).splitlines()[0] if str(error) else type(error).__name__
+                yield Note("unreadable", "not a table", f"{name_below(path, root)}: {message}")
+        if empty:
             yield Note("missing", "no table (*.tsv or *.parquet)", str(root))
 
-    def _table(self, root: Path, path: Path) -> Iterator[Found | Note]:
-        places: dict[str, InRow] = {}
+    def _table(self, root: Path, path: Path) -> Iterator[RawSample | Note]:
+        cells_by_index: dict[str, TableCell] = {}
         number = -1
-        for number, (place, row) in enumerate(_rows(path)):
+        for number, (position, row) in enumerate(_rows(path)):
             id = f"{name_below(path, root)}#{number}"
             if not {self.image, "image_path"} & set(row):
                 yield Note("missing", f"column {self.image}", name_below(path, root))
                 return
             letter = str(row.get(self.answer) or "").strip()
             label = str(row.get(letter.lower()) or "").strip() if letter else ""
-            picture = self._picture(path, row, place, places)
+            picture = self._picture(path, row, position, cells_by_index)
             if picture is None:
                 yield Note("missing", "picture of a row", id)
             elif not label or label == "nan":
                 yield Note("left out", "no right option told", id)
             else:
                 object = " / ".join(str(row[name]).strip() for name in self.objects if row.get(name))
-                yield Found(id, picture, label, object or path.stem)
+                yield labelled_picture(id, picture, label, object or path.stem)
         if number < 0:
             yield Note("missing", "rows of a table", name_below(path, root))
 
-    def _picture(self, path: Path, row: Mapping[str, Any], place: int, places: dict[str, InRow]) -> Place | None:
-        held = row.get(self.image)
-        if isinstance(held, str) and 0 < len(held) <= REFERENCE:
-            return places.get(held)
-        if held:
-            name = next(column for column in row if column == self.image)
-            return places.setdefault(str(row.get(self.row_name)), InRow(path, place, name))
-        told = row.get("image_path")
-        file = path.parent / str(told) if told else None
-        return InFile(file) if file is not None and file.is_file() else None
-
-
-def read_cell(place: InRow) -> bytes:
-    """The picture in a cell: base64 text, bytes, or the {bytes, path} of the Hugging Face layout.
-
-    Raises SnellenError where table, row or picture is not there.
-    """
-    try:
-        row = _row(place)
-    except (OSError, ValueError, IndexError, StopIteration, csv.Error) as error:
-        raise SnellenError(f"{place.path}: row at {place.place} cannot be read; copy the table again") from error
-    held = row.get(place.column)
-    if isinstance(held, Mapping):
-        held = held.get("bytes")
-    if isinstance(held, bytes):
-        return held
-    try:
-        return base64.b64decode(str(held or ""), validate=True)
-    except binascii.Error as error:
-        raise SnellenError(f"{place.path}: row at {place.place} holds no base64; copy the table again") from error
+    def _picture(
+        self, path: Path, row: Mapping[str, Any], position: int, cells_by_index: dict[str, TableCell]
+    ) -> Picture | None:
+        cell = row.get(self.image)
+        if isinstance(cell, str) and 0 < len(cell) <= REFERENCE:
+            return cells_by_index.get(cell)
+        if cell:
+            column = next(column for column in row if column == self.image)
+            return cells_by_index.setdefault(str(row.get(self.row_name)), TableCell(path, position, column))
+        name = row.get("image_path")
+        file = path.parent / str(name) if name else None
+        return PictureFile(file) if file is not None and file.is_file() else None
 
 
 def _tables(folder: Path) -> Iterator[Path]:
@@ -111,7 +122,7 @@ def _tables(folder: Path) -> Iterator[Path]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Rows with their `InRow.place`; names of columns in small letters."""
+    """Rows with their `TableCell.row`; names of columns in small letters."""
     if path.suffix.lower() == ".tsv":
         yield from _tsv_rows(path)
         return
@@ -128,38 +139,40 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _tsv_rows(path: Path, start: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows from the byte `start` on (0: the first behind the header), each with the byte at which it begins."""
     with files.long_cells(), path.open("rb") as file:
-        at = 0
+        position = 0
 
+        # csv reads ahead of nothing: when it has given a row, exactly the lines of that row are counted, however many
+        # line ends its quoted cells hold. So a row can be read again later without the rows before it.
         def lines() -> Iterator[str]:
-            nonlocal at
+            nonlocal position
             for line in file:
-                at += len(line)
+                position += len(line)
                 yield line.decode("utf-8")
 
         reader = csv.reader(lines(), delimiter="\t")
         header = [name.lower() for name in next(reader, [])]
         if start:
             file.seek(start)
-            at = start
+            position = start
             reader = csv.reader(lines(), delimiter="\t")
-        began = at
+        row_start = position
         for cells in reader:
             if cells:
-                yield began, dict(zip(header, cells, strict=False))
-            began = at
+                yield row_start, dict(zip(header, cells, strict=False))
+            row_start = position
 
 
-def _row(place: InRow) -> dict[str, Any]:
-    if place.path.suffix.lower() == ".tsv":
-        return next(_tsv_rows(place.path, place.place))[1]
+def _read_row(path: Path, row: int) -> dict[str, Any]:
+    if path.suffix.lower() == ".tsv":
+        return next(_tsv_rows(path, row))[1]
     import pyarrow.parquet as pq
 
-    left = place.place
-    with pq.ParquetFile(place.path) as file:
+    remaining = row
+    with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):
             count = file.metadata.row_group(group).num_rows
-            if left < count:
-                row = file.read_row_group(group).slice(left, 1).to_pylist()[0]
-                return {name.lower(): cell for name, cell in row.items()}
-            left -= count
-    raise IndexError(place.place)
+            if remaining < count:
+                cells = file.read_row_group(group).slice(remaining, 1).to_pylist()[0]
+                return {name.lower(): cell for name, cell in cells.items()}
+            remaining -= count
+    raise IndexError(row)

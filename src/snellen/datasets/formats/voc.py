@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.core.item import Box
-from snellen.datasets.formats.walking import entries, name_below, pictures_below, subfolders
-from snellen.datasets.reading import Found, Note
-from snellen.datasets.records import InFile
+from snellen.datasets.formats.file_tree import entries, name_below, pictures_below, subfolders
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.sample import RawSample, labelled_picture
 
 
 @dataclass(frozen=True)
@@ -23,21 +24,21 @@ class VocBoxes:
 
     object: str
 
-    def scan(self, root: Path) -> Iterator[Found | Note]:
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Annotations by name."""
         by_stem: dict[str, Path] = {}
         for path in pictures_below(root):
             by_stem.setdefault(path.stem, path)
-        nothing = True
+        empty = True
         for xml in _annotations(root):
-            nothing = False
+            empty = False
             yield self._annotation(root, xml, by_stem.pop(xml.stem, None))
-        if nothing:
+        if empty:
             yield Note("missing", "no annotation (*.xml)", str(root))
         for path in by_stem.values():
             yield Note("odd", "picture without annotation", name_below(path, root))
 
-    def _annotation(self, root: Path, xml: Path, picture: Path | None) -> Found | Note:
+    def _annotation(self, root: Path, xml: Path, picture: Path | None) -> RawSample | Note:
         if picture is None:
             return Note("missing", "picture of this annotation", name_below(xml, root))
         try:
@@ -46,7 +47,7 @@ class VocBoxes:
             return Note("unreadable", "not an annotation in the form of Pascal VOC", name_below(xml, root))
         if len(labels) > 1:
             return Note("left out", "objects of several classes in one picture", name_below(picture, root))
-        return Found(name_below(picture, root), InFile(picture), labels.pop(), self.object, None, box)
+        return labelled_picture(name_below(picture, root), PictureFile(picture), labels.pop(), self.object, None, box)
 
 
 def _annotations(folder: Path) -> Iterator[Path]:
@@ -58,9 +59,9 @@ def _annotations(folder: Path) -> Iterator[Path]:
 def _read(xml: Path) -> tuple[set[str], Box]:
     """Names and surrounding box of all objects. VOC counts pixels from 1 and includes the last one."""
     objects = ET.parse(xml).getroot().findall("object")
-    labels = {(one.findtext("name") or "").strip() for one in objects}
-    boxes = [[float(one.findtext(f"bndbox/{side}") or "x") for side in ("xmin", "ymin", "xmax", "ymax")]
-             for one in objects]  # fmt: skip
+    labels = {(tag.findtext("name") or "").strip() for tag in objects}
+    boxes = [[float(tag.findtext(f"bndbox/{side}") or "x") for side in ("xmin", "ymin", "xmax", "ymax")]
+             for tag in objects]  # fmt: skip
     if not boxes or "" in labels:
         raise ValueError("no object")
     x1, y1, x2, y2 = zip(*boxes, strict=True)

@@ -1,4 +1,4 @@
-"""Going through folders in an order that is the same on every machine."""
+"""Folders and files in an order that is the same on every machine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pictures_below(folder: Path) -> Iterator[Path]:
 def folders_holding(root: Path, parts: tuple[str, ...], depth: int = DEPTH) -> Iterator[Path]:
     """Folders at most `depth` below the root that hold one of `parts` (relative paths), the root itself included.
 
-    Below a folder that is found nothing more is looked for.
+    Below such a folder nothing more is looked for.
     """
     if any((root / part).exists() for part in parts):
         yield root
@@ -59,10 +59,10 @@ def masks_by_picture(folder: Path) -> dict[str, list[Path]]:
     `7.png`, `7_mask.png`, `7_mask2.png` and every picture in the folder `7` mark the picture whose stem is 7: MVTec AD,
     AITEX and MVTec LOCO AD write so.
     """
-    held: dict[str, list[Path]] = {}
+    masks: dict[str, list[Path]] = {}
     for path in entries(folder):
         if path.is_dir():
-            held.setdefault(path.name, []).extend(pictures(path))
+            masks.setdefault(path.name, []).extend(pictures(path))
         elif path.suffix.lower() in SUFFIXES:
-            held.setdefault(re.sub(r"_mask\d*$", "", path.stem), []).append(path)
-    return held
+            masks.setdefault(re.sub(r"_mask\d*$", "", path.stem), []).append(path)
+    return masks

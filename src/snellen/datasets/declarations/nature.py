@@ -1,77 +1,62 @@
-"""Datasets of plants, animals and food, counted to Agriculture."""
+"""Datasets of plants, animals and food."""
 
+from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.image_masks import ImagesAndMasks, Pair
-from snellen.datasets.reading import Source, SourceCard
 
 HIDDEN, OPEN = "camouflaged", "not camouflaged"
-ONE_CLASS = (
-    "All pictures are of one class, while Table 7 has two: a task needs pictures without camouflage from elsewhere "
-    "(those of COD10K)."
-)
+ONE_CLASS = "All pictures are of one class: a task needs pictures without camouflage from elsewhere (those of COD10K)."
 
-RICE_LEAF_DISEASE = Source(
-    SourceCard(
+RICE_LEAF_DISEASE = Dataset(
+    DatasetCard(
         name="Rice-Leaf-Disease",
         title="Rice Leaf Diseases",
-        industry="Agriculture",
-        level="detail",
         licence=UNKNOWN,
         citation="Prajapati, Shah and Dabhi, Detection and classification of rice plant diseases, Intelligent "
         "Decision Technologies 11(3), 2017",
         homepage="",
         layout="rice_leaf_diseases/DISEASE/*.jpg",
-        pictures=120,
         labels=("Bacterial leaf blight", "Brown spot", "Leaf smut"),
     ),
     ClassFolders("rice leaf"),
 )
 
-TOMATO_LEAF = Source(
-    SourceCard(
+TOMATO_LEAF = Dataset(
+    DatasetCard(
         name="TomatoLeaf",
         title="Tomato leaf disease detection",
-        industry="Agriculture",
-        level="detail",
         licence=UNKNOWN,
         citation="kaustubh b, Tomato leaf disease detection, Kaggle, 2020",
         homepage="https://www.kaggle.com/datasets/kaustubhb999/tomatoleaf",
         layout="tomato/{train,val}/DISEASE/*",
-        pictures=11000,
     ),
     ClassFolders("tomato leaf"),
 )
 
-CAMO = Source(
-    SourceCard(
+CAMO = Dataset(
+    DatasetCard(
         name="CAMO",
         title="CAMO (Camouflaged Object)",
-        industry="Agriculture",
-        level="pattern",
         licence=UNKNOWN,
         citation="Le et al., Anabranch Network for Camouflaged Object Segmentation, CVIU 184, 2019",
         homepage="",
         layout="CAMO-V.1.0-CVIU2019/Images/{Train,Test}/*.jpg, CAMO-V.1.0-CVIU2019/GT/*.png (by loaders of it)",
-        pictures=1250,
         labels=(HIDDEN,),
         notes=ONE_CLASS,
     ),
     ImagesAndMasks("scene", (Pair("Images/Train", "GT", HIDDEN), Pair("Images/Test", "GT", HIDDEN))),
 )
 
-COD10K = Source(
-    SourceCard(
+COD10K = Dataset(
+    DatasetCard(
         name="COD10K",
         title="COD10K",
-        industry="Agriculture",
-        level="pattern",
         licence=UNKNOWN,
         citation="Fan et al., Camouflaged Object Detection, CVPR 2020",
         homepage="https://github.com/DengPingFan/SINet",
         layout="COD10K-v3/{Train,Test}/Image/COD10K-{CAM,NonCAM}-*.jpg, COD10K-v3/{Train,Test}/GT_Object/*.png (by "
         "loaders of it)",
-        pictures=10000,
         labels=(HIDDEN, OPEN),
     ),
     ImagesAndMasks(
@@ -84,81 +69,65 @@ COD10K = Source(
     ),
 )
 
-NC4K = Source(
-    SourceCard(
+NC4K = Dataset(
+    DatasetCard(
         name="NC4K",
         title="NC4K",
-        industry="Agriculture",
-        level="pattern",
         licence=UNKNOWN,
         citation="Lyu et al., Simultaneously Localize, Segment and Rank the Camouflaged Objects, CVPR 2021",
         homepage="",
         layout="NC4K/Imgs/*.jpg, NC4K/GT/*.png (by loaders of it)",
-        pictures=4121,
         labels=(HIDDEN,),
         notes=ONE_CLASS,
     ),
     ImagesAndMasks("scene", (Pair("Imgs", "GT", HIDDEN),)),
 )
 
-INDIAN_BIRD = Source(
-    SourceCard(
+INDIAN_BIRD = Dataset(
+    DatasetCard(
         name="25-Indian-Bird",
         title="25 Indian bird species with 22.6k images",
-        industry="Agriculture",
-        level="pattern",
         licence=UNKNOWN,
         citation="Basandrai, 25 Indian bird species with 22.6k images, Kaggle, 2023",
         homepage="https://www.kaggle.com/datasets/arjunbasandrai/25-indian-bird-species-with-226k-images",
         layout="Birds_25/{train,valid}/SPECIES/*.jpg (by users of it)",
-        pictures=22620,
-        notes="One object; Table 7 has three groups of its species, without saying which.",
     ),
     ClassFolders("bird"),
 )
 
-EPLID = Source(
-    SourceCard(
+EPLID = Dataset(
+    DatasetCard(
         name="EPLID",
         title="EPLID (Egyptian Plant Leaf Image Dataset)",
-        industry="Agriculture",
-        level="pattern",
         licence=UNKNOWN,
         citation="Shaheen, Egyptian Plant Leaf Image Dataset (EPLID), Kaggle, 2019",
         homepage="https://www.kaggle.com/datasets/mahmoudshaheen1134/plant-leaf-image-dataset",
         layout="a folder a class, in folders of splits or not (assumed from its eight classes)",
-        pictures=3588,
     ),
     ClassFolders("plant leaf"),
 )
 
-PLANT_SEEDLINGS = Source(
-    SourceCard(
+PLANT_SEEDLINGS = Dataset(
+    DatasetCard(
         name="V2-Plant-Seedlings",
         title="V2 Plant Seedlings",
-        industry="Agriculture",
-        level="pattern",
         licence=UNKNOWN,
         citation="Giselsson et al., A Public Image Database for Benchmark of Plant Seedling Classification "
         "Algorithms, arXiv 1711.05458, 2017",
         homepage="https://arxiv.org/abs/1711.05458",
         layout="SPECIES/*.png",
-        pictures=5539,
     ),
     ClassFolders("plant seedling"),
 )
 
-MEAT = Source(
-    SourceCard(
+MEAT = Dataset(
+    DatasetCard(
         name="MeatDataset",
         title="Pork, meat, and horse meat",
-        industry="Agriculture",
-        level="pattern",
         licence=UNKNOWN,
         citation="Agistany, Pork, meat, and horse meat dataset, Kaggle, 2022",
         homepage="https://www.kaggle.com/datasets/iqbalagistany/pork-meat-and-horse-meat-dataset",
         layout="a folder a class, in folders of splits or not (by users of it)",
-        pictures=365,
     ),
     ClassFolders("meat"),
 )

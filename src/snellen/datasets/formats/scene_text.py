@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from snellen.datasets.fitting import annotated_file
+from snellen.datasets.formats.file_tree import folders_holding, name_below
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.formats.matlab import read_variable
-from snellen.datasets.formats.walking import folders_holding, name_below
-from snellen.datasets.reading import Note
-from snellen.datasets.scene_reading import scene_in_file
-from snellen.datasets.scenes import Marked, Seen
+from snellen.datasets.inventory import Note
+from snellen.datasets.sample import Annotation, RawSample
 
 
 class _Image(BaseModel):
@@ -37,44 +37,44 @@ class _Word(BaseModel):
 class CocoText:
     """Settings of the layout: `cocotext.v2.json` with objects `imgs` and `anns` by id, pictures of COCO 2014.
 
-    A thing is a word; words nobody could read have no text and are left out, which counts as lost.
+    An annotation is a word; words nobody could read have no text and are left out, which counts as lost.
     """
 
     name: str = "cocotext.v2.json"
     pictures: str = "train2014"
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Images and words as they stand."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Images and words as they stand."""
         base = next(folders_holding(root, (self.name,)), None)
         if base is None:
             yield Note("missing", f"no annotations {self.name}", str(root))
             return
         images: dict[int, _Image] = {}
-        words: dict[int, list[Marked]] = {}
+        words: dict[int, list[Annotation]] = {}
         lost: dict[int, int] = {}
         try:
             for key, id, raw in stream_json(base / self.name, frozenset({"imgs", "anns"})):
                 if key in ("imgs", "anns"):
-                    yield from _keep(key, str(id), raw, images, words, lost)
+                    yield from _add(key, str(id), raw, images, words, lost)
         except (OSError, ValueError, RecursionError) as error:
-            # No scene at all: one with some of its words looks like one with all.
+            # No sample at all: a picture with some of its words looks like one with all.
             yield Note("unreadable", "not JSON of annotations; copy it again", f"{self.name}: {error}")
             return
         if not images:
             yield Note("missing", "no imgs", self.name)
-        for image in [*words, *lost]:
-            if image not in images:
-                yield Note("odd", "word of an image that is not listed", str(image))
-        for number, image_ in images.items():
-            path = base / self.pictures / Path(image_.file_name).name
-            yield from scene_in_file(
-                name_below(path, root), path, words.get(number, []), size=(image_.width, image_.height),
-                lost=lost.get(number, 0), attributes={"split": image_.set},
+        for image_id in [*words, *lost]:
+            if image_id not in images:
+                yield Note("odd", "word of an image that is not listed", str(image_id))
+        for image_id, image in images.items():
+            path = base / self.pictures / Path(image.file_name).name
+            yield from annotated_file(
+                name_below(path, root), path, words.get(image_id, []), size=(image.width, image.height),
+                lost=lost.get(image_id, 0), attributes={"split": image.set},
             )  # fmt: skip
 
 
-def _keep(
-    key: str, id: str, raw: Any, images: dict[int, _Image], words: dict[int, list[Marked]], lost: dict[int, int]
+def _add(
+    key: str, id: str, raw: Any, images: dict[int, _Image], words: dict[int, list[Annotation]], lost: dict[int, int]
 ) -> Iterator[Note]:
     try:
         if key == "imgs":
@@ -84,8 +84,8 @@ def _keep(
             return
         word = _Word.model_validate(raw)
     except ValidationError as error:
-        told = error.errors()[0]
-        yield Note("unreadable", f"element of {key} in another form", f"{id}: {told['loc']}: {told['msg']}")
+        first = error.errors()[0]
+        yield Note("unreadable", f"element of {key} in another form", f"{id}: {first['loc']}: {first['msg']}")
         return
     text = word.utf8_string.strip()
     if not text:
@@ -93,46 +93,45 @@ def _keep(
         yield Note("left out", "word without its text", id)
         return
     x, y, width, height = word.bbox
-    printed = raw.get("class")
-    extra = {"legibility": word.legibility, "language": word.language, "class": str(printed or "")}
-    words.setdefault(word.image_id, []).append(Marked(text, (x, y, x + width, y + height), None, extra))
+    extra = {"legibility": word.legibility, "language": word.language, "class": str(raw.get("class") or "")}
+    words.setdefault(word.image_id, []).append(Annotation(text, (x, y, x + width, y + height), None, extra))
 
 
 @dataclass(frozen=True)
 class Iiit5k:
     """Settings of the layout: `traindata.mat`, `testdata.mat` with a struct of ImgName and GroundTruth; whole pictures.
 
-    A MATLAB 7.3 file is told with the way out: the published ones are of version 5.
+    A note on a MATLAB 7.3 file says the way out: the published ones are of version 5.
     """
 
     files: tuple[tuple[str, str], ...] = (("traindata", "train"), ("testdata", "test"))
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Files as declared, rows as they stand."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Files as declared, rows as they stand."""
         names = tuple(f"{name}.mat" for name, _ in self.files)
         base = next(folders_holding(root, names), None)
         if base is None:
             yield Note("missing", f"no list {' or '.join(names)}", str(root))
             return
         for variable, split in self.files:
-            held = read_struct(base / f"{variable}.mat", variable, ("ImgName", "GroundTruth"))
-            if isinstance(held, str):
-                yield Note("unreadable", held, f"{variable}.mat")
+            table = read_struct(base / f"{variable}.mat", variable, ("ImgName", "GroundTruth"))
+            if isinstance(table, str):
+                yield Note("unreadable", table, f"{variable}.mat")
                 continue
-            for name, word in held:
+            for name, word in table:
                 path = base / name
                 if ".." in Path(name).parts or not word.strip():
                     yield Note("unreadable", "row without picture or word", f"{variable}.mat: {name}")
                     continue
-                thing = Marked(word.strip())
-                yield from scene_in_file(name_below(path, root), path, (thing,), attributes={"split": split})
+                annotation = Annotation(word.strip())
+                yield from annotated_file(name_below(path, root), path, (annotation,), attributes={"split": split})
 
 
 def read_struct(path: Path, variable: str, fields: tuple[str, ...]) -> list[tuple[str, ...]] | str:
     """Rows of a MATLAB struct array (version 5 to 7.2) as texts, or what is wrong with the file."""
     import numpy as np
 
-    def texts(held: Any) -> list[tuple[str, ...]]:
-        return [tuple("".join(str(one) for one in np.ravel(row[field])) for field in fields) for row in held]
+    def read_rows(array: Any) -> list[tuple[str, ...]]:
+        return [tuple("".join(str(part) for part in np.ravel(row[field])) for field in fields) for row in array]
 
-    return read_variable(path, variable, texts)
+    return read_variable(path, variable, read_rows)

@@ -1,16 +1,15 @@
-"""Datasets of things and their boxes, for AVA-Bench: open scenes, nature, remote sensing, crowds."""
+"""Datasets of objects with boxes or points: open scenes, nature, remote sensing, crowds, roads."""
 
+from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
-from snellen.datasets.formats.box_files import CrowdHuman, Kitti, TextBoxes, VocScenes
+from snellen.datasets.formats.box_files import CrowdHuman, Kitti, TextBoxes, VocObjects
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
-from snellen.datasets.formats.counts import Fsc147, VsCrowd
-from snellen.datasets.scene_reading import SceneCard, SceneSource
+from snellen.datasets.formats.points import Fsc147, VsCrowd
 
-LVIS = SceneSource(
-    SceneCard(
+LVIS = Dataset(
+    DatasetCard(
         name="LVIS",
         title="LVIS v1",
-        tasks=("localization", "counting", "spatial", "object", "colour"),
         licence="CC BY 4.0",
         citation="Gupta, Dollár and Girshick, LVIS: A Dataset for Large Vocabulary Instance Segmentation, CVPR 2019",
         homepage="https://www.lvisdataset.org",
@@ -26,16 +25,15 @@ LVIS = SceneSource(
             for split in ("train", "val")
         ),
         name="coco_url",
-        of_image=("neg_category_ids", "not_exhaustive_category_ids"),
-        of_class=("synset", "frequency"),
+        image_fields=("neg_category_ids", "not_exhaustive_category_ids"),
+        category_fields=("synset", "frequency"),
     ),
 )
 
-OBJECTS365 = SceneSource(
-    SceneCard(
+OBJECTS365 = Dataset(
+    DatasetCard(
         name="Objects365",
         title="Objects365 v2",
-        tasks=("localization", "spatial", "object", "colour"),
         licence=UNKNOWN,
         citation="Shao et al., Objects365: A Large-Scale, High-Quality Dataset for Object Detection, ICCV 2019",
         homepage="https://www.objects365.org",
@@ -52,11 +50,10 @@ OBJECTS365 = SceneSource(
     ),
 )
 
-INATURALIST = SceneSource(
-    SceneCard(
+INATURALIST = Dataset(
+    DatasetCard(
         name="iNaturalist-2021",
         title="iNaturalist 2021",
-        tasks=("localization", "object", "fine-grained"),
         licence=UNKNOWN,
         citation="Van Horn et al., Benchmarking Representation Learning for Natural World Image Collections, CVPR 2021",
         homepage="https://github.com/visipedia/inat_comp/tree/master/2021",
@@ -70,15 +67,14 @@ INATURALIST = SceneSource(
     ),
     CocoJson(
         files=(CocoFile("train", ("train.json", "train_mini.json")), CocoFile("val", ("val.json",))),
-        of_class=("common_name", "supercategory", "kingdom", "phylum", "class", "order", "family", "genus"),
+        category_fields=("common_name", "supercategory", "kingdom", "phylum", "class", "order", "family", "genus"),
     ),
 )
 
-DIOR = SceneSource(
-    SceneCard(
+DIOR = Dataset(
+    DatasetCard(
         name="DIOR",
         title="DIOR",
-        tasks=("localization", "object"),
         licence=UNKNOWN,
         citation="Li et al., Object detection in optical remote sensing images: A survey and a new benchmark, ISPRS "
         "Journal of Photogrammetry and Remote Sensing 159, 2020",
@@ -86,14 +82,13 @@ DIOR = SceneSource(
         layout="Annotations/Horizontal Bounding Boxes/*.xml, JPEGImages-trainval/*.jpg, JPEGImages-test/*.jpg (by "
         "loaders of it)",
     ),
-    VocScenes("Annotations/Horizontal Bounding Boxes", ("JPEGImages-trainval", "JPEGImages-test")),
+    VocObjects("Annotations/Horizontal Bounding Boxes", ("JPEGImages-trainval", "JPEGImages-test")),
 )
 
-CARPK = SceneSource(
-    SceneCard(
+CARPK = Dataset(
+    DatasetCard(
         name="CARPK",
         title="CARPK",
-        tasks=("counting",),
         licence=UNKNOWN,
         citation="Hsieh, Lin and Hsu, Drone-based Object Counting by Spatially Regularized Regional Proposal Networks, "
         "ICCV 2017",
@@ -104,11 +99,10 @@ CARPK = SceneSource(
     TextBoxes("data/Annotations", "data/Images", "car"),
 )
 
-CROWD_HUMAN = SceneSource(
-    SceneCard(
+CROWD_HUMAN = Dataset(
+    DatasetCard(
         name="CrowdHuman",
         title="CrowdHuman",
-        tasks=("counting",),
         licence=UNKNOWN,
         citation="Shao et al., CrowdHuman: A Benchmark for Detecting Human in a Crowd, arXiv 1805.00123, 2018",
         homepage="https://www.crowdhuman.org",
@@ -125,11 +119,10 @@ CROWD_HUMAN = SceneSource(
     CrowdHuman(),
 )
 
-VS_CROWD = SceneSource(
-    SceneCard(
+VS_CROWD = Dataset(
+    DatasetCard(
         name="VSCrowd",
         title="VSCrowd",
-        tasks=("counting",),
         licence=UNKNOWN,
         citation="Li et al., Video Crowd Localization With Multifocus Gaussian Neighborhood Attention and a "
         "Large-Scale Benchmark, IEEE Transactions on Image Processing 31, 2022",
@@ -146,11 +139,10 @@ VS_CROWD = SceneSource(
     VsCrowd(),
 )
 
-FSC_147 = SceneSource(
-    SceneCard(
+FSC_147 = Dataset(
+    DatasetCard(
         name="FSC-147",
         title="FSC-147",
-        tasks=("counting",),
         licence=UNKNOWN,
         citation="Ranjan et al., Learning To Count Everything, CVPR 2021",
         homepage="https://github.com/cvlab-stonybrook/LearningToCountEverything",
@@ -161,11 +153,10 @@ FSC_147 = SceneSource(
     Fsc147(),
 )
 
-KITTI = SceneSource(
-    SceneCard(
+KITTI = Dataset(
+    DatasetCard(
         name="KITTI",
         title="KITTI, object and depth benchmarks",
-        tasks=("absolute-depth", "relative-depth"),
         licence="CC BY-NC-SA 3.0",
         citation="Geiger et al., Vision meets Robotics: The KITTI Dataset, IJRR 32(11), 2013; Uhrig et al., Sparsity "
         "Invariant CNNs, 3DV 2017",

@@ -1,5 +1,6 @@
-"""Datasets of goods and of how they are shown, counted to E-commerce."""
+"""Datasets of goods and of how they are photographed."""
 
+from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
 from snellen.datasets.formats.attributes_mat import Attribute, AttributesMat
 from snellen.datasets.formats.class_folders import ClassFolders
@@ -7,45 +8,36 @@ from snellen.datasets.formats.exposures import Exposures
 from snellen.datasets.formats.image_masks import ImagesAndMasks, Pair
 from snellen.datasets.formats.mvtec import MvtecLayout
 from snellen.datasets.formats.product_lists import ProductList
-from snellen.datasets.reading import Source, SourceCard
 
 COLOURS = ("black", "blue", "brown", "cyan", "gray", "green", "many_colors", "purple", "red", "white", "yellow")
 PATTERNS = ("floral", "graphics", "plaid", "solid", "spot", "stripe")
 
-WFDD = Source(
-    SourceCard(
+WFDD = Dataset(
+    DatasetCard(
         name="WFDD",
         title="WFDD (Woven Fabric Defect Detection)",
-        industry="E-commerce",
-        level="detail",
         licence=UNKNOWN,
         citation="Chen et al., A Unified Anomaly Synthesis Strategy with Gradient Ascent for Industrial Anomaly "
         "Detection and Localization, arXiv 2407.09359, 2024",
         homepage="https://arxiv.org/abs/2407.09359",
         layout="CLOTH/train/good, CLOTH/test/DEFECT, CLOTH/ground_truth/DEFECT (as MVTec AD, by loaders of it)",
-        pictures=444,
         objects=("grey_cloth", "grid_cloth", "pink_flower", "yellow_cloth"),
-        notes="Table 5 leaves the industry open; Table 7 has it under E-commerce.",
     ),
     MvtecLayout(),
 )
 
-AITEX = Source(
-    SourceCard(
+AITEX = Dataset(
+    DatasetCard(
         name="AITEX",
         title="AITEX Fabric Image Database",
-        industry="E-commerce",
-        level="detail",
         licence=UNKNOWN,
         citation="Silvestre-Blanes et al., A Public Fabric Database for Defect Detection Methods and Results, Autex "
         "Research Journal 19(4), 2019",
         homepage="https://www.aitex.es/afid/",
         layout="Defect_images/NNNN_DDD_FF.png, Mask_images/NNNN_DDD_FF_mask.png, NODefect_images/FABRIC/*.png "
         "(homepage)",
-        pictures=247,
         labels=("defect", "no defect"),
-        notes="Two classes, as Table 5 has them; the code of the defect (DDD) is not read. "
-        "Table 5 leaves the industry open; Table 7 has it under E-commerce.",
+        notes="Two classes; the code of the defect (DDD) is not read.",
     ),
     ImagesAndMasks(
         "fabric",
@@ -53,19 +45,16 @@ AITEX = Source(
     ),
 )
 
-PRODUCT1M = Source(
-    SourceCard(
+PRODUCT1M = Dataset(
+    DatasetCard(
         name="Product1M",
         title="Product1M",
-        industry="E-commerce",
-        level="pattern",
         licence=UNKNOWN,
         citation="Zhan et al., Product1M: Towards Weakly Supervised Instance-Level Product Retrieval via Cross-Modal "
         "Pretraining, ICCV 2021",
         homepage="https://github.com/zhanxlin/Product1M",
         layout="product1m_dev_ossurl_v2.txt, product1m_test_ossurl_v2.txt (lines id#####title#####url#####url#####"
         "product#;#product, homepage) and images/ID.jpg: the pictures that the lists link to",
-        pictures=1182083,
         notes="Pictures of several products are left out: they have no one class. The training list has no classes.",
     ),
     ProductList(
@@ -80,17 +69,14 @@ PRODUCT1M = Source(
     ),
 )
 
-PRODUCTS_10K = Source(
-    SourceCard(
+PRODUCTS_10K = Dataset(
+    DatasetCard(
         name="Products-10K",
         title="Products-10K",
-        industry="E-commerce",
-        level="pattern",
         licence=UNKNOWN,
         citation="Bai et al., Products-10K: A Large-scale Product Recognition Dataset, arXiv 2008.10545, 2020",
         homepage="https://arxiv.org/abs/2008.10545",
         layout="train.csv (name,class,group) beside train/, test_kaggletest.csv (the same columns) beside test/",
-        pictures=150000,
         notes="Classes are numbers of products and compete within their group; their names are not released.",
     ),
     ProductList(
@@ -102,90 +88,75 @@ PRODUCTS_10K = Source(
     ),
 )
 
-SCENERY_WATERMARK = Source(
-    SourceCard(
+SCENERY_WATERMARK = Dataset(
+    DatasetCard(
         name="SceneryWatermark",
         title="Scenery Watermark Detection",
-        industry="E-commerce",
-        level="pattern",
         licence=UNKNOWN,
         citation="Vesnin, Scenery Watermark Detection, Kaggle, 2023",
         homepage="https://www.kaggle.com/dsv/4926870",
         layout="a folder a class, in folders of splits or not (assumed from its two classes)",
-        pictures=22783,
     ),
     ClassFolders("scenery"),
 )
 
-RICE_IMAGE = Source(
-    SourceCard(
+RICE_IMAGE = Dataset(
+    DatasetCard(
         name="RiceImage",
         title="Rice Image Dataset",
-        industry="E-commerce",
-        level="pattern",
         licence=UNKNOWN,
         citation="Cinar and Koklu, Identification of Rice Varieties Using Machine Learning Algorithms, Journal of "
         "Agricultural Sciences, 2022",
         homepage="",
         layout="Rice_Image_Dataset/VARIETY/*.jpg",
-        pictures=75000,
         labels=("Arborio", "Basmati", "Ipsala", "Jasmine", "Karacadag"),
     ),
     ClassFolders("rice"),
 )
 
-FABRICS = Source(
-    SourceCard(
+FABRICS = Dataset(
+    DatasetCard(
         name="Fabrics",
         title="The Fabrics Dataset",
-        industry="E-commerce",
-        level="pattern",
         licence=UNKNOWN,
         citation="Kampouris et al., Fine-grained Material Classification Using Micro-geometry and Reflectance, "
         "ECCV 2016",
         homepage="",
         layout="Fabrics/MATERIAL/SAMPLE/*.png",
-        pictures=7885,
     ),
     ClassFolders("fabric", between=1),
 )
 
-IMAGE_EXPOSURES = Source(
-    SourceCard(
+IMAGE_EXPOSURES = Dataset(
+    DatasetCard(
         name="ImageExposures",
         title="SICE (multi-exposure sequences), and over-exposed RAW pictures",
-        industry="E-commerce",
-        level="style",
         licence=UNKNOWN,
         citation="Cai et al., Learning a Deep Single Image Contrast Enhancer from Multi-Exposure Images, IEEE TIP "
         "27(4), 2018; Fu et al., Raw Image Based Over-Exposure Correction Using Channel-Guidance Strategy, IEEE TCSVT "
         "34(4), 2024",
         homepage="https://doi.org/10.1109/TIP.2018.2794218",
         layout="{Dataset_Part1,Dataset_Part2}/SCENE/1.JPG … from dark to bright, PART/Label/SCENE.JPG (SICE)",
-        pictures=1000,
         labels=("under-exposed", "well exposed", "over-exposed"),
-        notes="Three classes, as Table 7 has them. The RAW pictures of Fu et al. are not read: their layout is "
+        notes="Three classes. The RAW pictures of Fu et al. are not read: their layout is "
         "described on no page we know, and subjects take no RAW.",
     ),
     Exposures("scene"),
 )
 
-CLOTHING_ATTRIBUTES = Source(
-    SourceCard(
+CLOTHING_ATTRIBUTES = Dataset(
+    DatasetCard(
         name="ClothingAttributesDataset",
         title="Clothing Attributes Dataset",
-        industry="E-commerce",
-        level="style",
         licence=UNKNOWN,
         citation="Chen, Gallagher and Girod, Describing Clothing by Semantic Attributes, ECCV 2012",
         homepage="https://doi.org/10.1007/978-3-642-33712-3_44",
         layout="images/000001.jpg …, labels/ATTRIBUTE_GT.mat with a column GT (by loaders of it)",
-        pictures=1856,
         objects=(
             "color", "pattern", "category", "neckline", "sleevelength", "gender", "collar", "necktie", "placket",
             "scarf", "skin_exposure",
         ),
-        notes="Eleven objects of 42 classes, as Table 5 counts: 11 colours, 6 patterns, 7 + 3 + 3, and six of two. "
+        notes="Eleven objects of 42 classes: 11 colours, 6 patterns, 7 + 3 + 3, and six of two. "
         "The order of the values (1 no, 2 yes; those of category, neckline, sleevelength, gender, skin_exposure) is "
         "that of the paper's Table 1, not read from the files: compare the counts, few people wear ties and scarfs.",
     ),

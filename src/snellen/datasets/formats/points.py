@@ -1,4 +1,4 @@
-"""Points on every thing of one class: FSC-147, and heads in the frames of VSCrowd.
+"""Points on every object of one class: FSC-147, and heads in the frames of VSCrowd.
 
 Ranjan et al., "Learning To Count Everything", CVPR 2021; Li et al., "Video Crowd Localization With Multifocus Gaussian
 Neighborhood Attention and a Large-Scale Benchmark", IEEE Transactions on Image Processing 31, 2022.
@@ -13,11 +13,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from snellen.datasets.fitting import annotated_file
+from snellen.datasets.formats.file_tree import entries, folders_holding, name_below, pictures, subfolders
 from snellen.datasets.formats.lists import rows
-from snellen.datasets.formats.walking import entries, folders_holding, name_below, pictures, subfolders
-from snellen.datasets.reading import Note
-from snellen.datasets.scene_reading import scene_in_file
-from snellen.datasets.scenes import Marked, Seen
+from snellen.datasets.inventory import Note
+from snellen.datasets.sample import Annotation, RawSample
 
 
 class _Points(BaseModel):
@@ -32,13 +32,13 @@ ANNOTATIONS, CLASSES, SPLITS = "annotation_FSC147_384.json", "ImageClasses_FSC14
 class Fsc147:
     """Settings of the layout: annotations by picture, a list of classes (name, tab, class), splits.
 
-    Every point is a thing without a box; its `extra` has `point`, x and y in pixels of the picture in `folder`.
+    Every point is an annotation without a box; its `extra` has `point`, x and y in pixels of the picture in `folder`.
     """
 
     folder: str = "images_384_VarV2"
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Pictures as the annotations have them."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Pictures as the annotations have them."""
         base = next(folders_holding(root, (ANNOTATIONS,)), None)
         if base is None:
             yield Note("missing", f"no annotations {ANNOTATIONS}", str(root))
@@ -51,8 +51,8 @@ class Fsc147:
                 classes[row[1][0]] = row[1][1]
         splits: dict[str, str] = {}
         try:
-            held = _SPLITS.validate_python(json.loads((base / SPLITS).read_text("utf-8")))
-            splits = {name: split for split, names in held.items() for name in names}
+            names_by_split = _SPLITS.validate_python(json.loads((base / SPLITS).read_text("utf-8")))
+            splits = {name: split for split, names in names_by_split.items() for name in names}
         except (OSError, ValueError, RecursionError) as error:
             yield Note("unreadable", "not the JSON of the splits", f"{SPLITS}: {str(error).splitlines()[0]}")
         try:
@@ -64,7 +64,9 @@ class Fsc147:
         for name, raw in pairs:
             yield from self._picture(root, base, name, raw, classes.get(name, ""), splits.get(name, ""))
 
-    def _picture(self, root: Path, base: Path, name: str, raw: object, label: str, split: str) -> Iterator[Seen | Note]:
+    def _picture(
+        self, root: Path, base: Path, name: str, raw: object, label: str, split: str
+    ) -> Iterator[RawSample | Note]:
         try:
             points = _Points.model_validate(raw).points
         except ValidationError as error:
@@ -73,10 +75,10 @@ class Fsc147:
         if not label or "/" in name:
             yield Note("unreadable", "picture without class", name)
             return
-        things = [Marked(label, None, None, {"point": (float(x), float(y))}) for x, y in points]
+        annotations = [Annotation(label, None, None, {"point": (float(x), float(y))}) for x, y in points]
         path = base / self.folder / name
         attributes = {"split": split} if split else {}
-        yield from scene_in_file(name_below(path, root), path, things, attributes=attributes)
+        yield from annotated_file(name_below(path, root), path, annotations, attributes=attributes)
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,8 @@ class VsCrowd:
 
     label: str = "person"
 
-    def scan(self, root: Path) -> Iterator[Seen | Note]:
-        """See `SceneReader`. Videos by name, frames as their lines stand."""
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Videos by name, frames as their lines stand."""
         base = next(folders_holding(root, ("annotations",)), None)
         if base is None:
             yield Note("missing", "no folder annotations", str(root))
@@ -103,11 +105,11 @@ class VsCrowd:
             if folder.name not in {text.stem for text in videos}:
                 yield Note("odd", "video without annotations", name_below(folder, root))
 
-    def _video(self, root: Path, text: Path, folder: Path) -> Iterator[Seen | Note]:
-        shown = {path.stem.lstrip("0"): path for path in pictures(folder)}
+    def _video(self, root: Path, text: Path, folder: Path) -> Iterator[RawSample | Note]:
+        by_number = {path.stem.lstrip("0"): path for path in pictures(folder)}
         split = text.stem.split("_")[0]
         attributes = {"video": text.stem, **({"split": split} if split in ("train", "test") else {})}
-        seen = set[str]()
+        frames = set[str]()
         for row in rows(text, root):
             if isinstance(row, Note):
                 yield row
@@ -117,30 +119,30 @@ class VsCrowd:
             if not (frame.isascii() and frame.isdigit()):
                 yield Note("unreadable", "line without the number of a frame", row[0])
                 continue
-            if name in seen:
+            if name in frames:
                 yield Note("odd", "frame twice; the first counts", row[0])
                 continue
-            seen.add(name)
-            path = shown.pop(name, folder / f"{frame}.jpg")
+            frames.add(name)
+            path = by_number.pop(name, folder / f"{frame}.jpg")
             if (heads := self._heads(numbers)) is None:
                 yield Note("unreadable", "line that is not seven numbers a head", row[0])
                 continue
             if lost := len(numbers) // 7 - len(heads):
                 yield Note("odd", "head twice in a frame; the first counts", row[0])
-            yield from scene_in_file(name_below(path, root), path, heads, lost=lost, attributes=attributes)
-        for path in shown.values():
+            yield from annotated_file(name_below(path, root), path, heads, lost=lost, attributes=attributes)
+        for path in by_number.values():
             yield Note("odd", "picture without annotation", name_below(path, root))
 
-    def _heads(self, cells: list[str]) -> list[Marked] | None:
+    def _heads(self, cells: list[str]) -> list[Annotation] | None:
         """The heads of a frame, the first of every id; None where the cells are none."""
-        held: dict[str, Marked] = {}
+        heads: dict[str, Annotation] = {}
         if len(cells) % 7:
             return None
-        for place in range(0, len(cells), 7):
+        for first in range(0, len(cells), 7):
             try:
-                _, x1, y1, x2, y2, x, y = (float(cell) for cell in cells[place : place + 7])
+                _, x1, y1, x2, y2, x, y = (float(cell) for cell in cells[first : first + 7])
             except ValueError:
                 return None
-            head = cells[place]
-            held.setdefault(head, Marked(self.label, (x1, y1, x2, y2), None, {"head": head, "point": (x, y)}))
-        return list(held.values())
+            head = cells[first]
+            heads.setdefault(head, Annotation(self.label, (x1, y1, x2, y2), None, {"head": head, "point": (x, y)}))
+        return list(heads.values())

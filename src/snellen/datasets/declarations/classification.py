@@ -1,43 +1,41 @@
-"""Datasets of one class a picture, for AVA-Bench: textures, scenes, emotions, kinds of birds and aircraft, actions."""
+"""Datasets of one class a picture or face: textures, scenes, emotions, kinds of birds and aircraft, actions."""
 
+from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.lists import ClassLists, NamedList
 from snellen.datasets.formats.named_files import Aircraft, Cub200
-from snellen.datasets.scene_reading import AsScenes, SceneCard, SceneReader, SceneSource
 
 
-def _folders(name: str, task: str, citation: str, homepage: str, layout: str, between: int = 0) -> SceneSource:
-    reader: SceneReader = AsScenes(ClassFolders("", between))
-    return SceneSource(SceneCard(name, name, (task,), UNKNOWN, citation, homepage, layout), reader)
+def _class_folders(name: str, citation: str, homepage: str, layout: str, between: int = 0) -> Dataset:
+    return Dataset(DatasetCard(name, name, UNKNOWN, citation, homepage, layout), ClassFolders("", between))
 
 
-DTD = _folders(
-    "DTD", "texture", "Cimpoi et al., Describing Textures in the Wild, CVPR 2014",
+DTD = _class_folders(
+    "DTD", "Cimpoi et al., Describing Textures in the Wild, CVPR 2014",
     "https://www.robots.ox.ac.uk/~vgg/data/dtd/", "dtd/images/TEXTURE/*.jpg (homepage)",
 )  # fmt: skip
-KYLBERG = _folders(
-    "Kylberg", "texture", "Kylberg, The Kylberg Texture Dataset v. 1.0, Uppsala University, 2011", "",
+KYLBERG = _class_folders(
+    "Kylberg", "Kylberg, The Kylberg Texture Dataset v. 1.0, Uppsala University, 2011", "",
     "TEXTURE/*.png (one archive a texture; the name of its folder is the class)",
 )  # fmt: skip
-KTH_TIPS = _folders(
-    "KTH-TIPS", "texture", "Fritz et al., The KTH-TIPS database, 2004",
+KTH_TIPS = _class_folders(
+    "KTH-TIPS", "Fritz et al., The KTH-TIPS database, 2004",
     "https://www.csc.kth.se/cvap/databases/kth-tips/", "KTH_TIPS/MATERIAL/*.png (homepage)",
 )  # fmt: skip
-KTH_TIPS2_B = _folders(
-    "KTH-TIPS2-b", "texture", "Mallikarjuna et al., The KTH-TIPS2 database, 2006",
+KTH_TIPS2_B = _class_folders(
+    "KTH-TIPS2-b", "Mallikarjuna et al., The KTH-TIPS2 database, 2006",
     "https://www.csc.kth.se/cvap/databases/kth-tips/", "KTH-TIPS2-b/MATERIAL/sample_{a,b,c,d}/*.png (homepage)", 1,
 )  # fmt: skip
-AID = _folders(
-    "AID", "scene", "Xia et al., AID: A Benchmark Data Set for Performance Evaluation of Aerial Scene Classification, "
+AID = _class_folders(
+    "AID", "Xia et al., AID: A Benchmark Data Set for Performance Evaluation of Aerial Scene Classification, "
     "IEEE TGRS 55(7), 2017", "https://captain-whu.github.io/AID/", "AID/SCENE/*.jpg (homepage)",
 )  # fmt: skip
 
-PLACES = SceneSource(
-    SceneCard(
+PLACES = Dataset(
+    DatasetCard(
         name="Places434",
         title="Places365 and its 69 further classes",
-        tasks=("scene",),
         licence=UNKNOWN,
         citation="Zhou et al., Places: A 10 Million Image Database for Scene Recognition, TPAMI 40(6), 2018",
         homepage="http://places2.csail.mit.edu",
@@ -54,11 +52,10 @@ PLACES = SceneSource(
     )),
 )  # fmt: skip
 
-RAF_DB = SceneSource(
-    SceneCard(
+RAF_DB = Dataset(
+    DatasetCard(
         name="RAF-DB",
         title="RAF-DB, basic emotions",
-        tasks=("emotion",),
         licence=UNKNOWN,
         citation="Li and Deng, Reliable Crowdsourcing and Deep Locality-Preserving Learning for Unconstrained Facial "
         "Expression Recognition, IEEE TIP 28(1), 2019",
@@ -74,11 +71,10 @@ RAF_DB = SceneSource(
     ),
 )  # fmt: skip
 
-EXPW = SceneSource(
-    SceneCard(
+EXPW = Dataset(
+    DatasetCard(
         name="ExpW",
         title="Expression in-the-Wild",
-        tasks=("emotion",),
         licence=UNKNOWN,
         citation="Zhang et al., From Facial Expression Recognition to Interpersonal Relation Prediction, IJCV 126, "
         "2018",
@@ -95,11 +91,10 @@ EXPW = SceneSource(
     ),
 )
 
-CUB = SceneSource(
-    SceneCard(
+CUB = Dataset(
+    DatasetCard(
         name="CUB-200-2011",
         title="Caltech-UCSD Birds-200-2011",
-        tasks=("fine-grained",),
         licence=UNKNOWN,
         citation="Wah et al., The Caltech-UCSD Birds-200-2011 Dataset, CNS-TR-2011-001, 2011",
         homepage="https://www.vision.caltech.edu/datasets/cub_200_2011/",
@@ -110,11 +105,10 @@ CUB = SceneSource(
     Cub200(),
 )
 
-AIRCRAFT = SceneSource(
-    SceneCard(
+AIRCRAFT = Dataset(
+    DatasetCard(
         name="FGVC-Aircraft",
         title="FGVC-Aircraft 2013b",
-        tasks=("fine-grained",),
         licence=UNKNOWN,
         citation="Maji et al., Fine-Grained Visual Classification of Aircraft, arXiv 1306.5151, 2013",
         homepage="https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/",
@@ -126,11 +120,10 @@ AIRCRAFT = SceneSource(
     Aircraft(),
 )
 
-MOMENTS = SceneSource(
-    SceneCard(
+MOMENTS = Dataset(
+    DatasetCard(
         name="Moments-in-Time",
         title="Moments in Time",
-        tasks=("action",),
         licence=UNKNOWN,
         citation="Monfort et al., Moments in Time Dataset: one million videos for event understanding, TPAMI 42(2), "
         "2020",

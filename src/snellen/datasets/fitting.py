@@ -1,0 +1,87 @@
+"""Annotations brought inside their picture, and the sample of a picture file that has them."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from snellen.core.item import Box
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import PictureFile, picture_size
+from snellen.datasets.sample import Annotation, RawSample
+
+SLACK_PX = 1.0
+"""So far a box may reach beyond its picture and be cut without a word: datasets round differently."""
+
+
+def fit_box(corners: Iterable[float], size: tuple[float, float]) -> tuple[Box | None, str]:
+    """The box within a picture of this width and height, and what is wrong with it ("" for nothing).
+
+    None as box: it is inverted, without area, outside, or no four finite numbers.
+    """
+    x1, y1, x2, y2 = corners
+    if not all(-1e9 < side < 1e9 for side in (x1, y1, x2, y2)):  # NaN fails too
+        return None, "box that is no four numbers"
+    if x2 < x1 or y2 < y1:
+        return None, "inverted box"
+    if x2 == x1 or y2 == y1:
+        return None, "box without area"
+    width, height = size
+    box = (max(x1, 0.0), max(y1, 0.0), min(x2, width), min(y2, height))
+    if box[2] <= box[0] or box[3] <= box[1]:
+        return None, "box outside its picture"
+    beyond = max(-x1, -y1, x2 - width, y2 - height)
+    return box, "box reaches beyond its picture, and is cut at the edge" if beyond > SLACK_PX else ""
+
+
+def fit_annotations(
+    annotations: Iterable[Annotation], size: tuple[float, float], record_id: str
+) -> tuple[tuple[Annotation, ...], list[Note]]:
+    """The annotations whose boxes fit (cut where they must be), and a note for each that does not or was cut.
+
+    Boxes get their own area where the annotation has none. Annotations without a box stay as they are.
+    """
+    fitted: list[Annotation] = []
+    notes: list[Note] = []
+    for annotation in annotations:
+        if annotation.box is None:
+            fitted.append(annotation)
+            continue
+        box, problem = fit_box(annotation.box, size)
+        if problem:
+            notes.append(Note("odd", problem, f"{record_id}: {annotation.label} {list(annotation.box)}"))
+        if box is not None:
+            area = (box[2] - box[0]) * (box[3] - box[1]) if annotation.area is None else annotation.area
+            fitted.append(replace(annotation, box=box, area=area))
+    return tuple(fitted), notes
+
+
+def annotated_file(
+    record_id: str,
+    path: Path,
+    annotations: Iterable[Annotation],
+    *,
+    size: tuple[int, int] | None = None,
+    lost: int = 0,
+    **fields: typing.Any,
+) -> Iterator[RawSample | Note]:
+    """The sample of a picture file, boxes fitted, with notes of those that do not fit; a note if there is no file.
+
+    Without `size` the picture's own header is read where there is a box. `lost` counts annotations that were of no use
+    before; those that do not fit are added. `fields` are further fields of `RawSample`.
+    """
+    if not path.is_file():
+        yield Note("missing", "picture of an annotation", record_id)
+        return
+    annotations = tuple(annotations)
+    if size is None and any(annotation.box is not None for annotation in annotations):
+        size = picture_size(path)
+        if size is None:
+            yield Note("unreadable", "not a readable picture", f"{record_id}: copy the file again, or leave it out")
+            return
+    fitted, notes = fit_annotations(annotations, size or (0, 0), record_id)
+    yield from notes
+    lost += len(annotations) - len(fitted)
+    yield RawSample(record_id=record_id, picture=PictureFile(path), annotations=fitted, size=size, lost=lost, **fields)

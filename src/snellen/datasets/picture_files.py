@@ -1,0 +1,178 @@
+"""Pictures, masks and depths that are files of their own, and videos of which one frame is the picture."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.core.errors import SnellenError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL import Image
+
+
+@dataclass(frozen=True)
+class PictureFile:
+    """A picture file."""
+
+    path: Path
+
+    def read(self, location: str) -> tuple[bytes, str]:
+        """See `Picture`. The bytes are the file's own."""
+        raw = _read_bytes(self.path)
+        return raw, picture_format(raw, location)
+
+    def inspect(self, location: str) -> tuple[int, int]:
+        """See `Picture` and `inspect_file`."""
+        return inspect_file(self.path)
+
+
+@dataclass(frozen=True)
+class MaskFiles:
+    """One or more mask files of one picture: what any of them marks (any pixel but 0) is marked."""
+
+    paths: tuple[Path, ...]
+
+    def open(self) -> Image.Image:
+        """See `Mask`. Raises SnellenError too where two of the files differ in size."""
+        from PIL import Image, ImageChops
+
+        union: Image.Image | None = None
+        for path in self.paths:
+            try:
+                with Image.open(io.BytesIO(_read_bytes(path))) as picture:
+                    mask = picture.convert("RGB" if picture.mode in ("P", "RGBA", "LA", "CMYK") else picture.mode)
+            except Exception as error:  # a damaged picture raises whatever its decoder meets
+                raise SnellenError(f"{path}: not a readable mask; copy the file again, or leave it out") from error
+            mask = _non_zero(mask)
+            if union is not None and union.size != mask.size:
+                raise SnellenError(f"{path}: is {mask.size}, other masks of the same picture are {union.size}")
+            union = mask if union is None else ImageChops.lighter(union, mask)
+        assert union is not None, "without files there is no mask"
+        return union
+
+    def inspect(self) -> tuple[int, int] | None:
+        """See `Mask`. Several files are compared when they are read."""
+        if len(self.paths) != 1:
+            return None
+        size = picture_size(self.paths[0])
+        if size is None:
+            raise SnellenError(str(self.paths[0]))
+        return size
+
+
+@dataclass(frozen=True)
+class DepthPng:
+    """A 16-bit PNG of depths: value / `per_metre` metres, 0 where nothing was measured (KITTI: 256)."""
+
+    path: Path
+    per_metre: float
+
+    def read(self) -> NDArray[np.float32]:
+        """See `Depth`."""
+        import numpy as np
+        from PIL import Image
+
+        try:
+            with Image.open(self.path) as picture:
+                values = np.asarray(picture)
+        except Exception as error:  # a damaged picture raises whatever its decoder meets
+            raise SnellenError(f"{self.path}: not a readable PNG of depths; copy the file again") from error
+        if values.ndim != 2 or values.dtype.itemsize < 2:
+            raise SnellenError(f"{self.path}: not a 16-bit grey PNG, so no depths; copy the file again")
+        depths = values.astype(np.float32) / np.float32(self.per_metre)
+        return np.where(values > 0, depths, np.float32("nan"))
+
+    def inspect(self) -> None:
+        """See `Depth` and `inspect_file`."""
+        try:
+            inspect_file(self.path)
+        except SnellenError as error:
+            raise SnellenError(f"{self.path}: {error}") from error
+
+
+@dataclass(frozen=True)
+class VideoFrame:
+    """One frame of a video. `share` is its time as a share of the video's length, 0 to 1 (0.5: the middle)."""
+
+    path: Path
+    share: float
+
+    def read(self, location: str) -> tuple[bytes, str]:
+        """Raises SnellenError: videos are decoded by `snellen.stimuli.video`, on which datasets do not depend."""
+        raise SnellenError(f"{location}: is a frame of a video; take it with snellen.stimuli.video.frame_at_share")
+
+    def inspect(self, location: str) -> None:
+        """See `Picture`. The video is not opened."""
+        if not self.path.is_file():
+            raise SnellenError("copy the video again, or leave it out")
+
+
+def inspect_file(path: Path) -> tuple[int, int]:
+    """Width and height of a picture file, whose header is read, of PNG also the checksums, of JPEG also the end.
+
+    A JPEG that does not end as one is decoded, since some cameras write more behind the end. Raises SnellenError where
+    it is no picture or is cut short.
+    """
+    from PIL import Image
+
+    try:
+        with Image.open(path) as picture:
+            size, is_jpeg = picture.size, picture.format in ("JPEG", "MPO")
+            picture.verify()
+        if is_jpeg and not _ends_as_jpeg(path):
+            with Image.open(path) as picture:
+                picture.load()
+    except Exception as error:  # a damaged picture raises whatever its decoder meets
+        raise SnellenError("copy the file again, or leave it out") from error
+    return size
+
+
+def picture_size(path: Path) -> tuple[int, int] | None:
+    """Width and height from the picture's header; None: it is no picture."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as picture:
+            return picture.size
+    except Exception:  # noqa: BLE001  # a damaged picture raises whatever its decoder meets
+        return None
+
+
+def picture_format(raw: bytes, location: str) -> str:
+    """The format that the bytes are in. Raises SnellenError naming `location` if they are no picture."""
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(raw)) as picture:
+            format = (picture.format or "").lower()
+    except Exception as error:  # a damaged picture raises whatever its decoder meets
+        raise SnellenError(f"{location}: not a readable picture; copy the file again, or leave it out") from error
+    return {"jpeg": "jpg", "mpo": "jpg"}.get(format, format)
+
+
+def _ends_as_jpeg(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(file.tell() - 64, 0))
+        return file.read().rstrip(b"\0").endswith(b"\xff\xd9")
+
+
+def _non_zero(picture: Image.Image) -> Image.Image:
+    import numpy as np
+    from PIL import Image
+
+    values = np.asarray(picture)
+    marked = values.any(axis=2) if values.ndim == 3 else values != 0
+    return Image.fromarray(np.where(marked, 255, 0).astype(np.uint8), "L")
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SnellenError(f"{path}: cannot be read ({error.strerror}); copy the dataset again") from error

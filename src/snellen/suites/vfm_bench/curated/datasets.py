@@ -1,0 +1,76 @@
+"""The datasets of VFM Bench, and what its tables 5 and 7 say of each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+Industry: TypeAlias = Literal["Manufacture", "E-commerce", "Agriculture", "Medical"]
+"""Spelled as the release of VFM Bench spells them."""
+Level: TypeAlias = Literal["object", "detail", "pattern", "style"]
+"""Level of the visual concept that tells the classes apart (Table 6)."""
+
+IN_BOTH = "Table 7 counts some of its objects to E-commerce too, without saying which; here all are Manufacture."
+NOT_IN_TABLE_7 = "In Table 5 but not in Table 7: the level is that of the datasets with the same layout."
+INDUSTRY_OPEN = "Table 5 leaves the industry open; Table 7 has it under E-commerce."
+ONE_CLASS = "Table 7 has two classes where the dataset has one."
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """Industry and level of Table 7, the number of pictures of Table 5, and where we read a dataset otherwise."""
+
+    industry: Industry
+    level: Level
+    pictures: int
+    notes: str = ""
+
+
+DATASETS: Mapping[str, TableRow] = MappingProxyType(
+    {
+        "MVTec-AD": TableRow("Manufacture", "detail", 5354, IN_BOTH),
+        "MVTec-AD-2": TableRow("Manufacture", "detail", 5174, IN_BOTH),
+        "MVTec-LOCO": TableRow("Manufacture", "detail", 3644),
+        "MVTec-3D": TableRow("Manufacture", "detail", 4147, NOT_IN_TABLE_7),
+        "VisA": TableRow("Manufacture", "object", 10821),
+        "BTAD": TableRow("Manufacture", "pattern", 2830),
+        "GoodsAD": TableRow("Manufacture", "detail", 6124, NOT_IN_TABLE_7),
+        "ISP-AD": TableRow(
+            "Manufacture", "detail", 559049, "Table 5 has 3 objects (the modalities LSM-1, LSM-2, ASM) of 3 classes."
+        ),
+        "ITD": TableRow("Manufacture", "detail", 5868),
+        "NEU-DET": TableRow("Manufacture", "pattern", 1800),
+        "WFDD": TableRow("E-commerce", "detail", 444, INDUSTRY_OPEN),
+        "AITEX": TableRow("E-commerce", "detail", 247, INDUSTRY_OPEN),
+        "Product1M": TableRow("E-commerce", "pattern", 1182083),
+        "Products-10K": TableRow("E-commerce", "pattern", 150000),
+        "SceneryWatermark": TableRow("E-commerce", "pattern", 22783),
+        "RiceImage": TableRow("E-commerce", "pattern", 75000),
+        "Fabrics": TableRow("E-commerce", "pattern", 7885),
+        "ImageExposures": TableRow("E-commerce", "style", 1000),
+        "ClothingAttributesDataset": TableRow("E-commerce", "style", 1856),
+        "Rice-Leaf-Disease": TableRow("Agriculture", "detail", 120),
+        "TomatoLeaf": TableRow("Agriculture", "detail", 11000),
+        "COD10K": TableRow("Agriculture", "pattern", 10000),
+        "CAMO": TableRow("Agriculture", "pattern", 1250, ONE_CLASS),
+        "NC4K": TableRow("Agriculture", "pattern", 4121, ONE_CLASS),
+        "25-Indian-Bird": TableRow(
+            "Agriculture", "pattern", 22620, "Table 7 has three groups of its species, without saying which."
+        ),
+        "EPLID": TableRow("Agriculture", "pattern", 3588),
+        "V2-Plant-Seedlings": TableRow("Agriculture", "pattern", 5539),
+        "MeatDataset": TableRow("Agriculture", "pattern", 365),
+        "GMAI-MMBench": TableRow(
+            "Medical",
+            "pattern",
+            26000,
+            "Table 7 has 100 objects on three levels without a rule that tells them apart; all records here carry "
+            "the level with most queries.",
+        ),
+        "MSD-Brain": TableRow("Medical", "detail", 750),
+        "MSD-Spleen": TableRow("Medical", "detail", 61, "Table 7 has three classes that no page describes."),
+    }
+)
+"""Rows by name of `snellen.datasets.DATASETS`: 33 rows of Table 5, 31 distinct datasets."""
