@@ -26,7 +26,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from snellen.core.seeds import stream
-from snellen.datasets import SCENES
+from snellen.datasets import DATASETS
 
 PICTURES, THINGS = 100_170, 1_270_141
 MAX_S, MAX_GB = 60, 3
@@ -74,8 +74,8 @@ def read(root: Path) -> None:
     """In a process of its own: stream all scenes, and print what it cost."""
     begun = time.perf_counter()
     scenes = things = lost = 0
-    for scene in SCENES.get("LVIS").scenes(root):
-        scenes, things, lost = scenes + 1, things + len(scene.marked), lost + scene.lost
+    for scene in DATASETS.get("LVIS").samples(root):
+        scenes, things, lost = scenes + 1, things + len(scene.annotations), lost + scene.lost
     seconds = time.perf_counter() - begun
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(json.dumps({"scenes": scenes, "things": things, "lost": lost, "seconds": seconds, "gigabytes": held}))

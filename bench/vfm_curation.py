@@ -25,7 +25,9 @@ from snellen.core.item import Item, Media
 from snellen.core.itemset import write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
-from snellen.datasets.records import Industry, InFile, Record
+from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.sample import Annotation, Sample
+from snellen.suites.vfm_bench.curated.datasets import Industry
 from snellen.suites.vfm_bench.curated.diversity import Floats, choose
 from snellen.suites.vfm_bench.curated.episodes import episode_items
 from snellen.suites.vfm_bench.curated.pictures import (
@@ -45,22 +47,27 @@ TASKS_AN_INDUSTRY, CLASSES_A_TASK, DIMENSIONS = 43, 3, 512
 EPISODES_S, KMEANS_S = 30.0, 20.0
 
 
-def records(pictures: int) -> list[Record]:
+def records(pictures: int) -> list[Sample]:
     """As many records as the paper has, of 516 classes in 172 tasks."""
     return [
-        Record("made", f"{task}/{label}/{k}.png", InFile(Path("none")), f"class {label}", f"thing {task}", industry,
-               "detail", "none", box=(1.0, 1.0, 5.0, 5.0))
-        for n, industry in enumerate(INDUSTRIES)
-        for task in range(n * TASKS_AN_INDUSTRY, (n + 1) * TASKS_AN_INDUSTRY)
+        Sample(
+            source="made",
+            licence="none",
+            record_id=f"{task}/{label}/{k}.png",
+            picture=PictureFile(Path("none")),
+            annotations=(Annotation(f"class {label}", (1.0, 1.0, 5.0, 5.0)),),
+            object=f"thing {task}",
+        )
+        for task in range(len(INDUSTRIES) * TASKS_AN_INDUSTRY)
         for label in range(CLASSES_A_TASK)
         for k in range(pictures)
-    ]  # fmt: skip
+    ]
 
 
 def tasks(drawn: Drawn) -> list[ConceptTask]:
     """What reading the pictures would make of the records."""
 
-    def concept(label: str, held: Sequence[Record]) -> Concept:
+    def concept(label: str, held: Sequence[Sample]) -> Concept:
         seen = (Media(one.record_id, "picture", "png", 640, 480) for one in held)
         return Concept(
             label, tuple(Picture(media, "made", media.sha256, "none", (1.0, 1.0, 5.0, 5.0)) for media in seen)
@@ -70,7 +77,7 @@ def tasks(drawn: Drawn) -> list[ConceptTask]:
         ConceptTask(
             source,
             thing,
-            next(iter(classes.values())).held[0].industry,
+            INDUSTRIES[int(thing.removeprefix("thing ")) // TASKS_AN_INDUSTRY],
             "detail",
             tuple(concept(label, draw.held) for label, draw in classes.items()),
         )

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.datasets import SCENES
+from snellen.datasets import DATASETS
 from snellen.datasets.formats import json_stream
 from snellen.datasets.formats.json_stream import stream_json
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from tests.datasets.layouts import pictures, write
 from tests.datasets.scene_layouts import SCENE_LAYOUTS, plain
 
@@ -22,8 +22,8 @@ THING = {"id": 1, "image_id": 5, "category_id": 1, "bbox": [1.0, 1.0, 2.0, 2.0],
 IMAGE = {"id": 5, "width": 8, "height": 6, "file_name": "images/v1/patch0/a.jpg"}
 
 
-def scenes(name: str, root: Path) -> dict[str, Scene]:
-    return {scene.record_id: scene for scene in SCENES.get(name).scenes(write(root, SCENE_LAYOUTS[name]()))}
+def scenes(name: str, root: Path) -> dict[str, Sample]:
+    return {scene.record_id: scene for scene in DATASETS.get(name).samples(write(root, SCENE_LAYOUTS[name]()))}
 
 
 def objects(root: Path, *things: dict[str, Any], images: tuple[dict[str, Any], ...] = (IMAGE,)) -> Path:
@@ -33,38 +33,38 @@ def objects(root: Path, *things: dict[str, Any], images: tuple[dict[str, Any], .
 
 
 def told(root: Path) -> dict[str, tuple[str, ...]]:
-    notes = SCENES.get("Objects365").check(root).notes
-    return {f"{note.kind}: {note.what}": note.where for note in notes if "not there" not in note.what}
+    notes = DATASETS.get("Objects365").check(root).notes
+    return {f"{note.kind}: {note.message}": note.locations for note in notes if "not there" not in note.message}
 
 
 def test_lvis_by_hand(tmp_path: Path) -> None:
     held = scenes("LVIS", tmp_path)
     assert list(held) == [f"train2017/{n:012}.jpg" for n in (20, 30, 40)]
     can, zebras = held["train2017/000000000020.jpg"], held["train2017/000000000030.jpg"]
-    assert [(one.label, one.box, one.area) for one in zebras.marked] == [
+    assert [(one.label, one.box, one.area) for one in zebras.annotations] == [
         ("zebra", (1.0, 1.5, 3.0, 4.5), 4.5),
         ("zebra", (4.0, 2.0, 8.0, 4.5), 6.25),
     ]
-    assert zebras.marked[0].extra == {"synset": "zebra.n.01", "frequency": "f"}
+    assert zebras.annotations[0].extra == {"synset": "zebra.n.01", "frequency": "f"}
     assert zebras.attributes["not_exhaustive_category_ids"] == ("aerosol_can",)
     assert can.attributes["neg_category_ids"] == ("zebra",)
     assert (can.size, can.attributes["split"]) == ((8, 6), "train")
     empty = held["train2017/000000000040.jpg"]
-    assert (empty.marked, empty.lost, empty.attributes["split"]) == ((), 0, "val")
+    assert (empty.annotations, empty.lost, empty.attributes["split"]) == ((), 0, "val")
 
 
 def test_flags_of_objects365(tmp_path: Path) -> None:
     held = scenes("Objects365", tmp_path)
     assert list(held) == ["train/patch0/objects365_v1_00000005.jpg", "val/patch16/objects365_v2_00908726.jpg"]
     [scene, _] = held.values()
-    assert [(one.label, dict(one.extra)) for one in scene.marked] == [
+    assert [(one.label, dict(one.extra)) for one in scene.annotations] == [
         ("Person", {}), ("Sneakers", {"iscrowd": True}), ("Person", {}),
     ]  # fmt: skip
 
 
 def test_inaturalist_has_names_and_no_boxes(tmp_path: Path) -> None:
     [scene, _] = scenes("iNaturalist-2021", tmp_path).values()
-    [bird] = scene.marked
+    [bird] = scene.annotations
     assert (bird.label, bird.box, bird.area) == ("Corvus corax", None, None)
     assert (bird.extra["common_name"], bird.extra["class"]) == ("Common Raven", "Aves")
 
@@ -85,16 +85,16 @@ def test_inaturalist_has_names_and_no_boxes(tmp_path: Path) -> None:
 def test_boxes_of_no_use_are_told_and_counted_as_lost(box: Any, said: str, tmp_path: Path) -> None:
     root = objects(tmp_path, THING, {**THING, "id": 2, "bbox": box})
     assert list(told(root)) == [said]
-    [scene] = SCENES.get("Objects365").scenes(root)
-    assert [one.box for one in scene.marked] == [(1.0, 1.0, 3.0, 3.0)]
+    [scene] = DATASETS.get("Objects365").samples(root)
+    assert [one.box for one in scene.annotations] == [(1.0, 1.0, 3.0, 3.0)]
     assert scene.lost == 1
 
 
 def test_a_box_beyond_the_edge_is_cut_and_told_from_one_pixel_on(tmp_path: Path) -> None:
     root = objects(tmp_path / "far", {**THING, "bbox": [5.0, 1.0, 5.0, 2.0]})
     assert list(told(root)) == ["odd: box reaches beyond its picture, and is cut at the edge"]
-    [scene] = SCENES.get("Objects365").scenes(root)
-    assert ([one.box for one in scene.marked], scene.lost) == ([(5.0, 1.0, 8.0, 3.0)], 0)
+    [scene] = DATASETS.get("Objects365").samples(root)
+    assert ([one.box for one in scene.annotations], scene.lost) == ([(5.0, 1.0, 8.0, 3.0)], 0)
     assert told(objects(tmp_path / "near", {**THING, "bbox": [5.0, 1.0, 4.0, 2.0]})) == {}
 
 
@@ -114,8 +114,8 @@ def test_ids_that_lead_nowhere_or_stand_twice(tmp_path: Path) -> None:
         "odd: annotation of a class that is not listed": ("zhiyuan_objv2_train.json: annotation 2",),
         "odd: picture outside the folder": ("patch0/../../c.jpg",),
     }
-    [scene] = SCENES.get("Objects365").scenes(root)
-    assert ([one.box for one in scene.marked], scene.lost) == ([(1.0, 1.0, 3.0, 3.0)], 1)
+    [scene] = DATASETS.get("Objects365").samples(root)
+    assert ([one.box for one in scene.annotations], scene.lost) == ([(1.0, 1.0, 3.0, 3.0)], 1)
 
 
 @pytest.mark.parametrize("cut", [10, 60, 160])  # inside of categories and of annotations
@@ -124,15 +124,15 @@ def test_a_cut_file_gives_no_scenes_with_half_of_their_things(cut: int, tmp_path
     path = root / "zhiyuan_objv2_train.json"
     path.write_bytes(path.read_bytes()[:-cut])
     assert list(told(root)) == ["unreadable: not JSON of annotations; copy it again"]
-    assert list(SCENES.get("Objects365").scenes(root)) == []
+    assert list(DATASETS.get("Objects365").samples(root)) == []
 
 
 def test_a_file_without_categories_is_told(tmp_path: Path) -> None:
     root = objects(tmp_path, THING)
     (root / "zhiyuan_objv2_train.json").write_bytes(plain({"images": [IMAGE], "annotations": [THING]}))
     assert "missing: no categories" in told(root)
-    [scene] = SCENES.get("Objects365").scenes(root)
-    assert (scene.marked, scene.lost) == ((), 1)
+    [scene] = DATASETS.get("Objects365").samples(root)
+    assert (scene.annotations, scene.lost) == ((), 1)
 
 
 def test_a_picture_of_another_size_is_told(tmp_path: Path) -> None:

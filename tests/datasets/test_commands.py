@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from snellen.cli import main
-from snellen.datasets import SCENES, SOURCES
+from snellen.datasets import DATASETS
 from tests.datasets import layouts, scene_layouts
 from tests.datasets.layouts import write
 
@@ -33,12 +33,12 @@ def sources(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def test_list_says_unverified(sources: Command) -> None:
     code, out, _ = sources("list", "--json")
     told = json.loads(out)
-    assert (code, list(told)) == (0, [*SOURCES, *SCENES])
+    assert (code, list(told)) == (0, list(DATASETS))
     assert {one["verified"] for one in told.values()} == {"unverified"}
     assert told["VisA"]["licence"] == "CC BY 4.0"
     code, out, _ = sources("list")
     assert code == 0
-    assert out.count("unverified") == len([*SOURCES, *SCENES])
+    assert out.count("unverified") == len(list(DATASETS))
 
 
 def test_check_tells_what_is_there_and_where_the_rest_belongs(sources: Command, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_check_tells_what_is_there_and_where_the_rest_belongs(sources: Command, 
     told = json.loads(out)
     assert code == 2
     assert {name: one["state"] for name, one in told.items()} == {"NC4K": "whole", "VisA": "absent"}
-    assert told["NC4K"]["found"] == {"scene": {"camouflaged": 1}}
+    assert told["NC4K"]["labels"] == {"scene": {"camouflaged": 1}}
 
 
 def test_check_tells_of_scenes_too(sources: Command, tmp_path: Path) -> None:
@@ -97,12 +97,3 @@ def test_wrong_words_are_one_clear_line(sources: Command, words: list[str], told
     assert error.startswith("snellen: ")
     assert told in error
     assert error.count("\n") == 1
-
-
-def test_the_page_says_what_the_cards_say() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "sources.md").read_text("utf-8")
-    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
-    for name in SOURCES:
-        card = SOURCES.get(name).card
-        for told in (card.industry, card.level, card.licence, card.layout, card.origin):
-            assert told in rows[name], f"{name}: docs/sources.md does not say {told!r}"

@@ -15,23 +15,25 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
-from snellen.datasets import SOURCES
+from snellen.datasets import DATASETS
+from snellen.datasets.dataset import Reader
 from snellen.datasets.formats.class_folders import ClassFolders
-from snellen.datasets.formats.nifti import LabelledVolumes
+from snellen.datasets.formats.nifti import LabelledVolumes, VolumeSlice
 from snellen.datasets.formats.product_lists import ProductList
-from snellen.datasets.reading import Found, Note, Reader
-from snellen.datasets.records import InFile, InVolume, Record, find_box, read_mask, read_picture
+from snellen.datasets.inventory import Note
+from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.sample import Annotation, Picture, RawSample, Sample
 from tests.datasets import layouts
 from tests.datasets.layouts import LAYOUTS, mask, picture, volume, write
 
 
-def records(name: str, root: Path) -> dict[str, Record]:
-    return {record.record_id: record for record in SOURCES.get(name).records(write(root, LAYOUTS[name]()))}
+def records(name: str, root: Path) -> dict[str, Sample]:
+    return {record.record_id: record for record in DATASETS.get(name).samples(write(root, LAYOUTS[name]()))}
 
 
-def scan(reader: Reader, root: Path) -> tuple[list[Found], list[Note]]:
+def scan(reader: Reader, root: Path) -> tuple[list[RawSample], list[Note]]:
     seen = list(reader.scan(root))
-    return [one for one in seen if isinstance(one, Found)], [one for one in seen if isinstance(one, Note)]
+    return [one for one in seen if isinstance(one, RawSample)], [one for one in seen if isinstance(one, Note)]
 
 
 def pixels(raw: bytes) -> np.ndarray:
@@ -39,15 +41,16 @@ def pixels(raw: bytes) -> np.ndarray:
 
 
 def told(name: str, root: Path) -> dict[tuple[str, str], tuple[str, ...]]:
-    return {(note.kind, note.what): note.where for note in SOURCES.get(name).check(root).notes}
+    return {(note.kind, note.message): note.locations for note in DATASETS.get(name).check(root).notes}
 
 
 def test_mvtec_masks_belong_to_their_pictures(tmp_path: Path) -> None:
     held = records("MVTec-AD", tmp_path)
     hole = held["mvtec_anomaly_detection/bottle/test/hole/000.png"]
-    assert (hole.object, hole.label, find_box(hole)) == ("bottle", "hole", (1.0, 2.0, 4.0, 5.0))
+    assert (hole.object, hole.label, hole.annotations[0].find_box()) == ("bottle", "hole", (1.0, 2.0, 4.0, 5.0))
     good = held["mvtec_anomaly_detection/bottle/test/good/000.png"]
-    assert (good.label, good.mask, find_box(good), read_mask(good)) == ("good", None, None, None)
+    assert (good.label, good.annotations[0].mask, good.annotations[0].find_box()) == ("good", None, None)
+    assert good.annotations[0].read_mask() is None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,7 @@ def test_mvtec_masks_belong_to_their_pictures(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_marked(name: str, id: str, box: tuple[float, ...], tmp_path: Path) -> None:
-    assert find_box(records(name, tmp_path)[id]) == box
+    assert records(name, tmp_path)[id].annotations[0].find_box() == box
 
 
 def test_labels_and_objects(tmp_path: Path) -> None:
@@ -96,7 +99,7 @@ def test_odd_masks(tmp_path: Path) -> None:
 
 
 def test_good_pictures_are_not_marked_though_a_black_mask_lies_there(tmp_path: Path) -> None:
-    assert records("MVTec-3D", tmp_path)["rope/test/good/rgb/000.png"].mask is None
+    assert records("MVTec-3D", tmp_path)["rope/test/good/rgb/000.png"].annotations[0].mask is None
 
 
 def test_a_picture_whose_pixels_are_damaged_is_told(tmp_path: Path) -> None:
@@ -111,7 +114,7 @@ def test_defects_of_two_kinds_in_one_picture_have_no_class(tmp_path: Path) -> No
     files = layouts.neu_det()
     name = "NEU-DET/ANNOTATIONS/patches_1.xml"
     files[name] = files[name].replace(b"<name>patches", b"<name>scratches", 1)
-    held = [one.record_id for one in SOURCES.get("NEU-DET").records(write(tmp_path, files))]
+    held = [one.record_id for one in DATASETS.get("NEU-DET").samples(write(tmp_path, files))]
     assert len(held) == 5
     assert "NEU-DET/IMAGES/patches_1.jpg" not in held
 
@@ -126,7 +129,7 @@ def test_pictures_outside_classes_and_empty_classes(tmp_path: Path) -> None:
     (tmp_path / "train" / "elm").mkdir()
     found, notes = scan(ClassFolders("tree"), tmp_path)
     assert [one.label for one in found] == ["oak"]
-    assert {note.where for note in notes} == {"train/1.jpg", "train/elm"}
+    assert {note.location for note in notes} == {"train/1.jpg", "train/elm"}
 
 
 def test_lists_offer_as_many_classes_as_the_paper_asks(tmp_path: Path) -> None:
@@ -144,8 +147,8 @@ def test_what_a_list_says_wrongly(tmp_path: Path) -> None:
     lines = "name,class\na.jpg,x\na.jpg,x\n../secret.jpg,x\n/etc/x.jpg,x\ngone.jpg,x\nshort\nb.jpg,\n"
     write(tmp_path, {"list.csv": lines.encode(), "pictures/a.jpg": picture("a.jpg"), "secret.jpg": b""})
     found, notes = scan(reader, tmp_path)
-    assert [one.id for one in found] == ["pictures/a.jpg"]
-    assert [(note.kind, note.where) for note in notes] == [
+    assert [one.record_id for one in found] == ["pictures/a.jpg"]
+    assert [(note.kind, note.location) for note in notes] == [
         ("odd", "list.csv line 3"),
         ("odd", "list.csv line 4"),
         ("odd", "list.csv line 5"),
@@ -179,7 +182,7 @@ def test_a_matlab_file_of_version_7_3_says_how_to_mend_it(tmp_path: Path) -> Non
 def test_a_picture_too_few_stops_all_labels_behind_it(tmp_path: Path) -> None:
     root = write(tmp_path, layouts.clothing())
     (root / "images" / "000001.jpg").unlink()
-    assert list(SOURCES.get("ClothingAttributesDataset").records(root)) == []
+    assert list(DATASETS.get("ClothingAttributesDataset").samples(root)) == []
 
 
 def test_exposures_take_the_ends_and_the_reference(tmp_path: Path) -> None:
@@ -198,7 +201,7 @@ def test_table_rows_lead_to_their_pictures(tmp_path: Path) -> None:
     held = records("GMAI-MMBench", tmp_path / "tsv")
     assert {id.split("#")[1]: one.label for id, one in held.items()} == {"0": "melanoma", "1": "nevus", "2": "melanoma"}
     assert {one.object for one in held.values()} == {"Dermoscopy / Disease Diagnosis"}
-    shown = [read_picture(one) for one in held.values()]
+    shown = [one.read_picture() for one in held.values()]
     assert shown == [(picture(f"{n}.png"), "png") for n in (0, 1, 0)], "row 2 names the picture of row 0"
 
 
@@ -208,18 +211,18 @@ def test_parquet_says_the_same_as_tsv(tmp_path: Path) -> None:
             for row in layouts.gmai_rows() if row["index"] != "2"]  # fmt: skip
     (tmp_path / "parquet").mkdir()
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "parquet" / "val.parquet", row_group_size=1)
-    other = list(SOURCES.get("GMAI-MMBench").records(tmp_path / "parquet"))
+    other = list(DATASETS.get("GMAI-MMBench").samples(tmp_path / "parquet"))
     assert [one.record_id for one in other] == ["val.parquet#0", "val.parquet#1"]
     both = list(zip(list(held.values())[:2], other, strict=True))
-    assert [read_picture(a) for a, _ in both] == [read_picture(b) for _, b in both]
+    assert [a.read_picture() for a, _ in both] == [b.read_picture() for _, b in both]
     assert [(a.label, a.object) for a, _ in both] == [(b.label, b.object) for _, b in both]
 
 
 def test_a_row_without_base64_is_told_and_the_others_stay(tmp_path: Path) -> None:
     raw = layouts.gmai()["GMAI-MMBench_VAL.tsv"].replace(b"iVBOR", b"*VBOR", 1)
-    inventory = SOURCES.get("GMAI-MMBench").check(write(tmp_path, {"val.tsv": raw}))
+    inventory = DATASETS.get("GMAI-MMBench").check(write(tmp_path, {"val.tsv": raw}))
     assert [(note.kind, note.count) for note in inventory.notes if note.kind == "unreadable"] == [("unreadable", 2)]
-    assert inventory.records == 1
+    assert inventory.samples == 1
 
 
 def test_each_label_of_a_volume_is_shown_where_most_of_it_is(tmp_path: Path) -> None:
@@ -230,7 +233,7 @@ def test_each_label_of_a_volume_is_shown_where_most_of_it_is(tmp_path: Path) -> 
         ("4", "enhancing tumour"),
     ]
     # Labels 2:8 (right), 3:9 (front) of 12 x 10 voxels: the picture's columns count from the patient's right.
-    assert find_box(held[0]) == (12 - 8, 10 - 9, 12 - 2, 10 - 3)
+    assert held[0].annotations[0].find_box() == (12 - 8, 10 - 9, 12 - 2, 10 - 3)
 
 
 def test_absence_is_shown_by_the_middle_of_the_longest_run(tmp_path: Path) -> None:
@@ -244,11 +247,11 @@ def test_window_and_orientation_of_a_slice(tmp_path: Path) -> None:
     values[1, 1, 0] = 1000
     path = tmp_path / "v.nii.gz"
     path.write_bytes(volume(values))
-    shown = pixels(read_picture(_record(InVolume(path, 0, window=(-160, 240))))[0])
+    shown = pixels(_record(VolumeSlice(path, 0, window=(-160, 240))).read_picture()[0])
     assert shown.tolist() == [[255, 255, 102], [102, 128, 0]]  # front row: right, middle, left; 0 is at 40 %
     flipped = tmp_path / "flipped.nii.gz"
     flipped.write_bytes(volume(values[::-1].copy(), np.diag([-1.0, 1.0, 1.0, 1.0])))
-    assert pixels(read_picture(_record(InVolume(flipped, 0, window=(-160, 240))))[0]).tolist() == shown.tolist()
+    assert pixels(_record(VolumeSlice(flipped, 0, window=(-160, 240))).read_picture()[0]).tolist() == shown.tolist()
 
 
 def test_percentiles_leave_out_the_background(tmp_path: Path) -> None:
@@ -256,7 +259,7 @@ def test_percentiles_leave_out_the_background(tmp_path: Path) -> None:
     values[:10, :, 0] = np.arange(1, 201).reshape(10, 20)
     path = tmp_path / "v.nii.gz"
     path.write_bytes(volume(values))
-    shown = pixels(read_picture(_record(InVolume(path, 0)))[0])
+    shown = pixels(_record(VolumeSlice(path, 0)).read_picture()[0])
     low, high = np.percentile(np.arange(1, 201), (0.5, 99.5))
     assert shown[-1, -1] == 0
     assert shown[9, 14] == round((values[5, 10, 0] - low) / (high - low) * 255)
@@ -272,9 +275,11 @@ def test_volumes_and_labels_may_store_their_axes_in_different_order(tmp_path: Pa
         "labelsTr/a.nii.gz": volume(labels),
     }
     [one], notes = scan(LabelledVolumes("x", ("y",), window=(0, 100)), write(tmp_path, files))
-    assert (notes, one.id) == ([], "imagesTr/a.nii.gz#3")
-    record = Record("s", one.id, one.picture, one.label, one.object, "Medical", "detail", "none", one.mask)
-    assert ((pixels(read_picture(record)[0]) == 255) == (pixels(read_mask(record) or b"") == 255)).all()
+    assert (notes, one.record_id) == ([], "imagesTr/a.nii.gz#3")
+    record = Sample(source="s", licence="none", **vars(one))
+    assert (
+        (pixels(record.read_picture()[0]) == 255) == (pixels(record.annotations[0].read_mask() or b"") == 255)
+    ).all()
 
 
 def test_volumes_that_do_not_fit_their_labels(tmp_path: Path) -> None:
@@ -288,7 +293,7 @@ def test_volumes_that_do_not_fit_their_labels(tmp_path: Path) -> None:
     }
     found, notes = scan(LabelledVolumes("x", ("y",)), write(tmp_path, files))
     assert found == []
-    assert [(note.kind, note.what) for note in notes] == [
+    assert [(note.kind, note.message) for note in notes] == [
         ("unreadable", "volume and labels differ in size"),
         ("missing", "volume of these labels"),
         ("unreadable", "not a readable volume"),
@@ -300,17 +305,18 @@ def test_without_nibabel_the_way_out_is_told(tmp_path: Path, monkeypatch: pytest
     root = write(tmp_path, layouts.spleen())
     monkeypatch.setitem(sys.modules, "nibabel", None)
     with pytest.raises(SnellenError, match=r"pip install 'snellen\[sources\]'"):
-        list(SOURCES.get("MSD-Spleen").records(root))
+        list(DATASETS.get("MSD-Spleen").samples(root))
     assert "snellen[sources]" in told("MSD-Spleen", root)["missing", "what the reader needs"][0]
 
 
 def test_pictures_that_cannot_be_read_are_errors_that_name_them(tmp_path: Path) -> None:
     (tmp_path / "x.png").write_bytes(b"no picture")
     with pytest.raises(SnellenError, match="s/r: not a readable picture"):
-        read_picture(_record(InFile(tmp_path / "x.png")))
+        _record(PictureFile(tmp_path / "x.png")).read_picture()
     with pytest.raises(SnellenError, match=r"gone.png: cannot be read"):
-        read_picture(_record(InFile(tmp_path / "gone.png")))
+        _record(PictureFile(tmp_path / "gone.png")).read_picture()
 
 
-def _record(place: InFile | InVolume) -> Record:
-    return Record("s", "r", place, "label", "object", "Medical", "detail", "none")
+def _record(picture: Picture) -> Sample:
+    annotations = (Annotation("label"),)
+    return Sample(source="s", licence="none", record_id="r", picture=picture, annotations=annotations, object="object")

@@ -119,6 +119,11 @@ class RawSample:
     lost: int = 0
     attributes: Attributes = field(default_factory=dict)
 
+    @property
+    def label(self) -> str:
+        """The class of the picture: the label of its first annotation, "" where it has none."""
+        return self.annotations[0].label if self.annotations else ""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sample(RawSample):
@@ -134,11 +139,6 @@ class Sample(RawSample):
 
     source: str
     licence: str
-
-    @property
-    def label(self) -> str:
-        """The class of the picture: the label of its first annotation, "" where it has none."""
-        return self.annotations[0].label if self.annotations else ""
 
     def read_picture(self) -> tuple[bytes, str]:
         """See `Picture.read`."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from snellen.core.item import Item, Media
 from snellen.core.seeds import stream
-from snellen.datasets.scenes import Marked, Scene, Values
+from snellen.datasets.sample import Annotation, Attributes, Sample
 from snellen.suites.ava_bench.curated.candidates import Ability, Candidate, Curating
 from snellen.suites.ava_bench.curated.choices import Choices, read_choices
 from snellen.suites.ava_bench.items import Shown
@@ -33,17 +33,17 @@ def merging() -> Choices:
     return Merging(choices().files)
 
 
-def of_class(source: str, label: str, count: int, extra: Values | None = None) -> list[Scene]:
+def of_class(source: str, label: str, count: int, extra: Attributes | None = None) -> list[Sample]:
     """So many pictures of a class."""
-    thing = Marked(label, None, None, extra or {})
+    thing = Annotation(label, None, None, extra or {})
     return [scene(thing, source=source, record=f"{label}/{n}", size=None) for n in range(count)]
 
 
-def looked(ability: Ability, scenes: Iterable[Scene], at: Curating) -> list[Candidate]:
+def looked(ability: Ability, scenes: Iterable[Sample], at: Curating) -> list[Candidate]:
     return [one for held in scenes for one in ability.look(held, at)]
 
 
-def chosen(ability: Ability, scenes: Iterable[Scene], at: Curating) -> list[Candidate]:
+def chosen(ability: Ability, scenes: Iterable[Sample], at: Curating) -> list[Candidate]:
     return ability.choose(looked(ability, scenes, at), at)
 
 

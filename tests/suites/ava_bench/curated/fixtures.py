@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from snellen.datasets.records import InFile
-from snellen.datasets.scenes import Asked, Marked, Scene
+from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.sample import Annotation, Question, Sample
 from snellen.suites.ava_bench.curated.candidates import Candidate, Curating, Origin
 from snellen.suites.ava_bench.curated.choices import Choices
 from snellen.suites.ava_bench.curated.rules import Rules
@@ -37,19 +37,19 @@ def curating(rules: Rules | None = None, choices: Any = None, seed: int = 0) -> 
 
 
 def scene(
-    *marked: Marked,
+    *annotations: Annotation,
     source: str = "LVIS",
     record: str = "a.jpg",
     size: tuple[int, int] | None = (100, 100),
     lost: int = 0,
-    asked: tuple[Asked, ...] = (),
+    questions: tuple[Question, ...] = (),
     attributes: Mapping[str, Any] | None = None,
-) -> Scene:
-    return Scene(
+) -> Sample:
+    return Sample(
         record_id=record,
-        picture=InFile(Path(record)),
-        marked=marked,
-        asked=asked,
+        picture=PictureFile(Path(record)),
+        annotations=annotations,
+        questions=questions,
         size=size,
         lost=lost,
         attributes=attributes or {},
@@ -63,6 +63,6 @@ def candidates(count: int, label: str = "cat", bin: str = "", source: str = "LVI
     found = []
     for n in range(count):
         record = f"{label}-{bin}-{n}"
-        origin = Origin(source, record, InFile(Path(record)), "made")
+        origin = Origin(source, record, PictureFile(Path(record)), "made")
         found.append(Candidate(origin, label, bin, {"n": n}, float(n)))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from snellen.core.item import Box, Media
-from snellen.datasets.scenes import Marked, Scene
+from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.curated.candidates import Ability, Candidate, Curating
 from snellen.suites.ava_bench.curated.choices import read_choices
 from snellen.suites.ava_bench.curated.rules import Rules
@@ -17,11 +17,11 @@ def curating(**rules: Any) -> Curating:
     return Curating(Rules(**rules), read_choices(), 7)
 
 
-def thing(label: str, box: Box | None = (0.0, 0.0, 10.0, 10.0), **extra: Any) -> Marked:
-    return Marked(label, box, None, extra)
+def thing(label: str, box: Box | None = (0.0, 0.0, 10.0, 10.0), **extra: Any) -> Annotation:
+    return Annotation(label, box, None, extra)
 
 
-def looked_at(ability: Ability, at: Curating, *scenes: Scene) -> list[Candidate]:
+def looked_at(ability: Ability, at: Curating, *scenes: Sample) -> list[Candidate]:
     return [found for one in scenes for found in ability.look(one, at)]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from snellen.datasets.scenes import InVideo
+from snellen.datasets.picture_files import VideoFrame
 from snellen.suites.ava_bench.curated.action import ABILITY
 from tests.suites.ava_bench.curated.class_fixtures import asked, choices, chosen, merging, of_class, texts
 from tests.suites.ava_bench.curated.fixtures import curating
@@ -28,7 +28,7 @@ def test_at_most_fifty_clips_of_a_merged_label_and_none_of_fewer_than_five() -> 
 
 def test_a_hundred_options_and_the_frame_of_the_clip() -> None:
     at = curating(choices=merging())
-    frame = InVideo(Path("a.mp4"), 0.5)
+    frame = VideoFrame(Path("a.mp4"), 0.5)
     scenes = [replace(one, picture=frame) for n in range(120) for one in of_class(MOMENTS, f"act {n:03}", 5)]
     kept = chosen(ABILITY, scenes, at)
     assert kept[0].origin.picture == frame

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.datasets import SCENES
+from snellen.datasets import DATASETS
 from snellen.datasets.formats.named_files import BACKGROUNDS, DEVICES
 from snellen.datasets.formats.named_files import ORIENTATIONS as SIDES
 from snellen.suites.ava_bench.curated.choice_files import FILES
@@ -60,7 +60,7 @@ def test_names_fit_the_alphabet_that_the_paper_prints(choices: Choices) -> None:
 
 def test_every_label_of_a_face_is_one_of_seven_emotions(choices: Choices) -> None:
     for source in ("RAF-DB", "ExpW"):
-        reader: Any = SCENES.get(source).reader
+        reader: Any = DATASETS.get(source).reader
         assert {choices.emotion(source, label) for label in reader.labels.values()} == set(EMOTIONS)
         assert len(reader.labels) == len(EMOTIONS)
     assert choices.emotion("RAF-DB", "happiness") == "happy"

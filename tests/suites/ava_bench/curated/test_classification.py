@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from snellen.core.seeds import stream
-from snellen.datasets.scenes import Marked, Scene, Values
+from snellen.datasets.sample import Annotation, Attributes, Sample
 from snellen.suites.ava_bench.curated import action, emotion, fine_grained, ocr, orientation, texture
 from snellen.suites.ava_bench.curated import scene as scene_ability
 from snellen.suites.ava_bench.curated.candidates import Ability, Candidate
@@ -47,7 +47,7 @@ NAMES: Mapping[str, str | None] = {"lawn": "Lawn", "grass": "Lawn", "hall": "Hal
 )
 def test_a_picture_has_one_class_or_is_left_out(labels: list[str], name: str | None, rule: str | None) -> None:
     at = curating()
-    assert only_class(scene(*map(Marked, labels)), NAMES.__getitem__, "scene", at) == name
+    assert only_class(scene(*map(Annotation, labels)), NAMES.__getitem__, "scene", at) == name
     assert at.ledger.dropped == ({("scene", "LVIS", rule): 1} if rule else {})
 
 
@@ -138,21 +138,21 @@ BOXES = (
 SIZES = ((100, 100), (100, 100), (100, 100), None)
 
 
-def odd_scenes(held: Held, count: int, rng: np.random.Generator) -> list[Scene]:
+def odd_scenes(held: Held, count: int, rng: np.random.Generator) -> list[Sample]:
     """Pictures with one thing mostly, and with anything else that a reader may bring."""
 
     def of(values: Sequence[Any]) -> Any:
         return values[int(rng.integers(len(values)))]
 
-    def thing() -> Marked:
-        extra: Values = {
+    def thing() -> Annotation:
+        extra: Attributes = {
             "orientation": of((*ORIENTATIONS, "front", "left", "sideways", 3.0)),
             "kingdom": of(("Animalia", "Fungi", "Plantae", "Chromista", "")),
             "rotation": of((0.0, 0.0, 0.0, 359.5, 30.0, float("nan"), "none")),
         }
-        return Marked(of((*held.labels, *held.labels, "odd", " ", "")), of(BOXES), None, extra)
+        return Annotation(of((*held.labels, *held.labels, "odd", " ", "")), of(BOXES), None, extra)
 
-    def picture(n: int) -> Scene:
+    def picture(n: int) -> Sample:
         attributes = {
             "background": of(("white", "white", "3D office")),
             "device": "Nikon D80",
@@ -170,7 +170,7 @@ def test_all_is_kept_or_told_and_every_item_can_be_answered(held: Held) -> None:
     at = curating(RULES, merging(), seed=3)
     scenes = odd_scenes(held, 600, stream("test", held.ability.name))
     kept = chosen(held.ability, scenes, at)
-    there = sum(max(1, len(one.marked)) for one in scenes) if held.by_thing else len(scenes)
+    there = sum(max(1, len(one.annotations)) for one in scenes) if held.by_thing else len(scenes)
     assert len(kept) + sum(at.ledger.dropped.values()) == there
     assert {(task, source) for task, source, _ in at.ledger.dropped} <= {
         (held.ability.name, source) for source in held.ability.sources

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from snellen.core.item import Box
 from snellen.core.seeds import stream
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.curated import absolute_depth, depths
 from snellen.suites.ava_bench.curated.absolute_depth import ABILITY
 from snellen.suites.ava_bench.curated.depths import ROADS, ROOMS, crop_around, within
@@ -133,7 +133,7 @@ def test_things_on_roads_are_far_and_shown_in_a_crop() -> None:
     assert dropped(at) == {absolute_depth.NEAR: 1, depths.NOT_CHOSEN: 1, depths.NO_CROP: 1}
 
 
-def rooms(label: str, far: float, sides: list[float]) -> list[Scene]:
+def rooms(label: str, far: float, sides: list[float]) -> list[Sample]:
     """Pictures with one thing each, its box as high as wide."""
     return [
         scene(

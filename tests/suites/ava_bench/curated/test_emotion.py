@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from snellen.core.item import Box
-from snellen.datasets.scenes import Marked
+from snellen.datasets.sample import Annotation
 from snellen.suites.ava_bench.curated.classification import OUTSIDE
 from snellen.suites.ava_bench.curated.emotion import ABILITY, NO_FACE, TWICE, TWO_EMOTIONS, UNKNOWN, UNPLACED
 from snellen.suites.ava_bench.curated.rules import Rules
@@ -18,8 +18,8 @@ from tests.suites.ava_bench.curated.fixtures import curating, scene
 LEFT, RIGHT = (0.0, 0.0, 40.0, 50.0), (60.0, 0.0, 100.0, 50.0)
 
 
-def face(label: str, box: Box | None = LEFT) -> Marked:
-    return Marked(label, box)
+def face(label: str, box: Box | None = LEFT) -> Annotation:
+    return Annotation(label, box)
 
 
 def test_every_face_of_a_picture_is_an_item_of_its_own_with_its_box() -> None:
@@ -69,7 +69,7 @@ def test_a_picture_of_one_face_needs_no_box() -> None:
     ],
 )
 def test_faces_that_are_left_out(
-    faces: list[Marked], lost: int, size: tuple[int, int] | None, dropped: dict[str, int], kept: int
+    faces: list[Annotation], lost: int, size: tuple[int, int] | None, dropped: dict[str, int], kept: int
 ) -> None:
     at = curating(choices=choices())
     assert len(looked(ABILITY, [scene(*faces, source="ExpW", size=size, lost=lost)], at)) == kept

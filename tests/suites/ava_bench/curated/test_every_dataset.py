@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from snellen.datasets import SCENES
 from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.curated.recipe import ABILITIES, look_through
 from snellen.suites.ava_bench.items import COMPOSITES, TASKS
 from tests.datasets.layouts import write
@@ -20,10 +20,10 @@ def test_all_fourteen_are_curated_and_one_composite() -> None:
     assert sorted(made) == sorted([*TASKS, "nearer-localization"])
 
 
-@pytest.mark.parametrize("source", list(SCENES))
+@pytest.mark.parametrize("source", list(TASKS_OF_DATASET))
 def test_a_dataset_serves_the_abilities_that_its_card_names(source: str, tmp_path: Path) -> None:
     told = {task for ability in ABILITIES if source in ability.sources for task in ability.tasks}
-    assert told - set(COMPOSITES) == set(SCENES.get(source).card.tasks)
+    assert told - set(COMPOSITES) == set(TASKS_OF_DATASET[source])
     folder = write(tmp_path / source, SCENE_LAYOUTS[source]())
     at = curating(choices=read_choices())
     mine = [ability for ability in ABILITIES if source in ability.sources]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from snellen.datasets.scenes import Marked, Scene
+from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.curated.fine_grained import ABILITY, KINGDOM, NOT_DRAWN, SHARED
 from snellen.suites.ava_bench.curated.rules import Rules
 from tests.suites.ava_bench.curated.class_fixtures import asked, choices, chosen, of_class, texts
@@ -13,7 +13,7 @@ from tests.suites.ava_bench.curated.fixtures import curating, scene
 BIRDS, NATURE, AIRCRAFT = ABILITY.sources
 
 
-def birds(count: int, pictures: int) -> list[Scene]:
+def birds(count: int, pictures: int) -> list[Sample]:
     return [one for n in range(1, count + 1) for one in of_class(BIRDS, f"{n:03}.Bird_{n:03}", pictures)]
 
 
@@ -73,8 +73,8 @@ def test_classes_of_one_name_are_left_out_as_are_other_kingdoms() -> None:
         *of_class(NATURE, "Vulpes vulpes", 2, animal),
         *of_class(NATURE, "Fuligo septica", 2, {"kingdom": "Protozoa"}),
         *of_class(NATURE, "Nobody knows", 1),
-        scene(Marked("Canis lupus", (0.0, 0.0, 9.0, 9.0), None, animal), Marked("Canis lupus", None, None, animal),
-              source=NATURE, record="two wolves"),
+        scene(Annotation("Canis lupus", (0.0, 0.0, 9.0, 9.0), None, animal),
+              Annotation("Canis lupus", None, None, animal), source=NATURE, record="two wolves"),
     ]  # fmt: skip
     kept = chosen(ABILITY, scenes, at)
     assert Counter(one.truth["name"] for one in kept) == {"Canis lupus": 2, "Vulpes vulpes": 2}

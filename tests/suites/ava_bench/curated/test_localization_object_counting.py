@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.item import Media
-from snellen.datasets.scenes import Asked, Marked
+from snellen.datasets.sample import Annotation, Question
 from snellen.suites.ava_bench.curated import counting, localization_object
 from snellen.suites.ava_bench.curated.choices import read_choices
 from snellen.suites.ava_bench.curated.rules import Caps, Rules
@@ -16,13 +16,15 @@ CHOICES = FewChoices({"LVIS": {"cat": "cat", "dog_(animal)": "dog"}})
 BOX = (10.0, 10.0, 40.0, 40.0)
 
 
-def cat(box: tuple[float, float, float, float] | None = BOX, **extra: bool) -> Marked:
-    return Marked("cat", box, None, extra)
+def cat(box: tuple[float, float, float, float] | None = BOX, **extra: bool) -> Annotation:
+    return Annotation("cat", box, None, extra)
 
 
 def test_a_thing_alone_of_its_kind_is_kept_with_its_asked_name() -> None:
     at = curating(choices=CHOICES)
-    held = scene(cat(), Marked("dog_(animal)", (0.0, 0.0, 50.0, 50.0)), Marked("tree", BOX), Marked("tree", BOX))
+    held = scene(
+        cat(), Annotation("dog_(animal)", (0.0, 0.0, 50.0, 50.0)), Annotation("tree", BOX), Annotation("tree", BOX)
+    )
     [one, other] = localization_object.look(held, at)
     assert (one.label, one.truth, one.size) == ("cat", {"name": "cat", "box": BOX, "domain": "Open"}, 0.09)
     assert (other.label, other.truth["name"]) == ("dog_(animal)", "dog")
@@ -44,7 +46,7 @@ def test_a_thing_alone_of_its_kind_is_kept_with_its_asked_name() -> None:
         ((cat((0.0, 0.0, 50.0, 100.0)),), (100, 100), localization_object.AREA),  # one half, and it must be below
     ],
 )
-def test_what_is_left_out(marked: tuple[Marked, ...], size: tuple[int, int] | None, rule: str) -> None:
+def test_what_is_left_out(marked: tuple[Annotation, ...], size: tuple[int, int] | None, rule: str) -> None:
     at = curating(choices=CHOICES)
     assert list(localization_object.look(scene(*marked, size=size), at)) == []
     assert at.ledger.dropped == {(localization_object.NAME, "LVIS", rule): len(marked)}
@@ -63,14 +65,14 @@ def test_where_annotations_were_lost_nothing_is_known_to_be_alone() -> None:
 
 
 def test_birds_and_mammals_are_domains_of_their_own() -> None:
-    bird = Marked("Buteo jamaicensis", BOX, None, {"class": "Aves"})
+    bird = Annotation("Buteo jamaicensis", BOX, None, {"class": "Aves"})
     [one] = localization_object.look(scene(bird, source="iNaturalist-2021"), curating(choices=read_choices()))
     assert one.truth == {"name": "red-tailed hawk", "box": BOX, "domain": "Bird"}
 
 
 def test_both_tasks_ask_about_the_same_pictures_and_objects_offer_all_names() -> None:
     at = curating(choices=CHOICES)
-    pictures = [scene(cat(), Marked("dog_(animal)", BOX), record=f"{n}.jpg") for n in range(5)]
+    pictures = [scene(cat(), Annotation("dog_(animal)", BOX), record=f"{n}.jpg") for n in range(5)]
     found = [one for picture in pictures for one in localization_object.look(picture, at)]
     chosen = [one for one in localization_object.choose(found, at) if one.label == "cat"]  # a small set without a dog
     of = Shown("h", Media("a" * 64, "picture", "jpg", 100, 100), "c", "LVIS")
@@ -83,8 +85,8 @@ def test_both_tasks_ask_about_the_same_pictures_and_objects_offer_all_names() ->
 
 def test_counts_of_a_picture_by_category() -> None:
     at = curating()
-    held = scene(*[Marked("cup", BOX)] * 3, *[Marked("fork", BOX)] * 41, Marked("grape", BOX), Marked("water", BOX),
-                 attributes={"not_exhaustive_category_ids": ("grape",)})  # fmt: skip
+    held = scene(*[Annotation("cup", BOX)] * 3, *[Annotation("fork", BOX)] * 41, Annotation("grape", BOX),
+                 Annotation("water", BOX), attributes={"not_exhaustive_category_ids": ("grape",)})  # fmt: skip
     [one] = counting.look(held, at)
     assert (one.label, one.bin, one.truth) == ("cup", "03", {"things": "cups", "count": 3})
     rules = (counting.RANGE, counting.NOT_ALL, counting.UNCOUNTED)
@@ -93,7 +95,7 @@ def test_counts_of_a_picture_by_category() -> None:
 
 def test_crowds_with_people_that_are_not_told_apart_cannot_be_counted() -> None:
     at = curating()
-    crowd = [Marked("person", BOX), Marked("mask", BOX, None, {"ignore": True})]
+    crowd = [Annotation("person", BOX), Annotation("mask", BOX, None, {"ignore": True})]
     assert list(counting.look(scene(*crowd, source="CrowdHuman"), at)) == []
     assert at.ledger.dropped == {("counting", "CrowdHuman", counting.IGNORED): 1}
 
@@ -101,7 +103,9 @@ def test_crowds_with_people_that_are_not_told_apart_cannot_be_counted() -> None:
 def test_of_a_video_one_frame_is_taken_for_a_number_of_people() -> None:
     at = curating(Rules(counted_crowds=Caps(2, 3)), read_choices())
     frames = [
-        scene(*[Marked("person", BOX)] * count, source="VSCrowd", record=f"{video}/{n}", attributes={"video": video})
+        scene(
+            *[Annotation("person", BOX)] * count, source="VSCrowd", record=f"{video}/{n}", attributes={"video": video}
+        )
         for video, counts in {"train_001": (2, 2, 2, 4), "test_001": (2, 4)}.items()
         for n, count in enumerate(counts)
     ]
@@ -137,7 +141,7 @@ def test_of_a_video_one_frame_is_taken_for_a_number_of_people() -> None:
 )
 def test_questions_of_people(question: str, answer: str, wanted: tuple[str, int] | str) -> None:
     at = curating()
-    held = scene(source="VQAv2", asked=(Asked("1", question, (answer, "5")), Asked("2", question, (answer,))))
+    held = scene(source="VQAv2", questions=(Question("1", question, (answer, "5")), Question("2", question, (answer,))))
     found = list(counting.look(held, at))
     if isinstance(wanted, str):
         assert (found, set(at.ledger.dropped)) == ([], {("counting", "VQAv2", wanted)})
@@ -154,7 +158,7 @@ def test_every_dataset_has_its_own_numbers() -> None:
         one
         for source in ("LVIS", "FSC-147")
         for n in range(8)
-        for one in counting.look(scene(*[Marked("cup", BOX)] * (1 + n % 2), source=source, record=f"{n}"), at)
+        for one in counting.look(scene(*[Annotation("cup", BOX)] * (1 + n % 2), source=source, record=f"{n}"), at)
     ]
     kept = counting.choose(found, at)
     assert sorted((one.origin.source, one.bin) for one in kept) == [

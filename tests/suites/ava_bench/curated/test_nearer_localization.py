@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from snellen.core.item import Box
-from snellen.datasets.scenes import Marked, Scene
+from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.curated import depths, nearer_localization, relative_depth
 from snellen.suites.ava_bench.curated import localization_object as objects
 from snellen.suites.ava_bench.curated.candidates import Candidate, Curating
@@ -22,27 +22,27 @@ ROAD, ROOM = (1242, 375), (640, 480)
 LEFT, RIGHT = (400.0, 100.0, 450.0, 200.0), (500.0, 100.0, 550.0, 200.0)
 
 
-def bag(box: Box = LEFT, far: float = 1.0) -> Marked:
+def bag(box: Box = LEFT, far: float = 1.0) -> Annotation:
     return thing("bag", box, nearest_m=far)
 
 
-def bed(box: Box = RIGHT, far: float = 2.0) -> Marked:
+def bed(box: Box = RIGHT, far: float = 2.0) -> Annotation:
     return thing("bed", box, nearest_m=far)
 
 
-def room(*marked: Marked, record: str = "a", lost: int = 0) -> Scene:
+def room(*marked: Annotation, record: str = "a", lost: int = 0) -> Sample:
     return scene(*marked, source=ROOMS, size=ROOM, record=record, lost=lost)
 
 
-def road(*marked: Marked, attributes: Mapping[str, object] | None = None) -> Scene:
+def road(*marked: Annotation, attributes: Mapping[str, object] | None = None) -> Sample:
     return scene(*marked, source=ROADS, size=ROAD, attributes=attributes)
 
 
-def on_road(label: str, box: Box, far: float, occluded: float = 0.0) -> Marked:
+def on_road(label: str, box: Box, far: float, occluded: float = 0.0) -> Annotation:
     return thing(label, box, nearest_m=far, occluded=occluded)
 
 
-def told(held: Scene) -> tuple[int, dict[str, int]]:
+def told(held: Sample) -> tuple[int, dict[str, int]]:
     """How many pairs a picture has, and what was left out."""
     at = curating()
     found = looked_at(ABILITY, at, held)
@@ -65,7 +65,7 @@ def told(held: Scene) -> tuple[int, dict[str, int]]:
         (room(bag((0.0, 0.0, 320.0, 480.0)), bed()), 0, {objects.AREA: 1}),
     ],
 )  # fmt: skip
-def test_which_pairs_there_are_indoors(held: Scene, pairs: int, rules: dict[str, int]) -> None:
+def test_which_pairs_there_are_indoors(held: Sample, pairs: int, rules: dict[str, int]) -> None:
     assert told(held) == (pairs, rules)
 
 
@@ -91,7 +91,7 @@ INSIDE, OUTSIDE = (849.0, 100.0, 900.0, 200.0), (850.0, 100.0, 900.0, 200.0)
         (road(CAR, on_road("Van", (1151.0, 100.0, 1200.0, 200.0), 12.0)), 0, {depths.NO_CROP: 1}),
     ],
 )  # fmt: skip
-def test_outdoors_the_crop_decides(held: Scene, pairs: int, rules: dict[str, int]) -> None:
+def test_outdoors_the_crop_decides(held: Sample, pairs: int, rules: dict[str, int]) -> None:
     assert told(held) == (pairs, rules)
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from snellen.core.item import Box
-from snellen.datasets.scenes import Marked, Value
+from snellen.datasets.sample import Annotation, AttributeValue
 from snellen.suites.ava_bench.curated import ocr
 from snellen.suites.ava_bench.curated.classification import OUTSIDE
 from snellen.suites.ava_bench.curated.ocr import ABILITY
@@ -19,8 +19,8 @@ COCO, CROPPED, TEXT_VQA = ABILITY.sources
 BOX = (0.0, 0.0, 50.0, 50.0)
 
 
-def word(text: str = "STOP", box: Box | None = BOX, **extra: Value) -> Marked:
-    return Marked(text, box, None, extra)
+def word(text: str = "STOP", box: Box | None = BOX, **extra: AttributeValue) -> Annotation:
+    return Annotation(text, box, None, extra)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def word(text: str = "STOP", box: Box | None = BOX, **extra: Value) -> Marked:
         (CROPPED, [word(box=(0.0, 0.0, 3.0, 3.0))], {}),
     ],
 )
-def test_which_words_are_left_out(source: str, held: list[Marked], dropped: dict[str, int]) -> None:
+def test_which_words_are_left_out(source: str, held: list[Annotation], dropped: dict[str, int]) -> None:
     at = curating(choices=choices())
     kept = looked(ABILITY, [scene(*held, source=source)], at)
     assert at.ledger.dropped == {("ocr", source, rule): count for rule, count in dropped.items()}

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from snellen.datasets.scenes import Marked, Scene, Values
+from snellen.datasets.sample import Annotation, Attributes, Sample
 from snellen.suites.ava_bench.curated.orientation import (
     ABILITY,
     NAMELESS,
@@ -23,8 +23,8 @@ from tests.suites.ava_bench.curated.fixtures import curating, scene
 EGO, CURE = ABILITY.sources
 
 
-def facing(label: str, way: str | None) -> Marked:
-    return Marked(label, None, None, {} if way is None else {"orientation": way})
+def facing(label: str, way: str | None) -> Annotation:
+    return Annotation(label, None, None, {} if way is None else {"orientation": way})
 
 
 def test_ten_to_forty_of_an_orientation_and_two_orientations_of_a_thing() -> None:
@@ -46,8 +46,8 @@ def test_ten_to_forty_of_an_orientation_and_two_orientations_of_a_thing() -> Non
     }
 
 
-def photograph(thing: int, way: str, background: str, device: str, challenge: float = 1.0) -> Scene:
-    attributes: Values = {"background": background, "device": device, "challenge": challenge, "level": 0.0}
+def photograph(thing: int, way: str, background: str, device: str, challenge: float = 1.0) -> Sample:
+    attributes: Attributes = {"background": background, "device": device, "challenge": challenge, "level": 0.0}
     record = f"{background}/{device}/{thing}/{way}/{challenge}"
     return scene(facing(f"{thing:03}", way), source=CURE, record=record, size=None, attributes=attributes)
 
@@ -88,7 +88,7 @@ def test_a_thing_of_egoorientbench_is_asked_for_by_its_name() -> None:
         ([facing("bus", "front"), facing("bus", "front")], {TWICE: 1}, 1),
     ],
 )
-def test_things_that_are_left_out(marked: list[Marked], dropped: dict[str, int], kept: int) -> None:
+def test_things_that_are_left_out(marked: list[Annotation], dropped: dict[str, int], kept: int) -> None:
     at = curating(choices=choices())
     assert len(looked(ABILITY, [scene(*marked, source=EGO, size=None)], at)) == kept
     assert at.ledger.dropped == {("orientation", EGO, rule): count for rule, count in dropped.items()}

@@ -9,7 +9,7 @@ import pytest
 
 from snellen.core.item import Box
 from snellen.core.seeds import stream
-from snellen.datasets.scenes import Marked, Scene
+from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.curated import depths, relative_depth
 from snellen.suites.ava_bench.curated.candidates import Candidate, Curating
 from snellen.suites.ava_bench.curated.depths import ROADS, ROOMS
@@ -22,21 +22,21 @@ ROAD, ROOM = (1242, 375), (640, 480)
 LEFT, RIGHT = (400.0, 100.0, 450.0, 200.0), (500.0, 100.0, 550.0, 200.0)
 
 
-def room(near: str, far: str, gap: float, record: str) -> Scene:
+def room(near: str, far: str, gap: float, record: str) -> Sample:
     """A picture with a thing at 1 m and another one so much farther."""
     things = thing(near, LEFT, nearest_m=1.0), thing(far, RIGHT, nearest_m=1.0 + gap)
     return scene(*things, source=ROOMS, size=ROOM, record=record)
 
 
-def rooms(near: str, far: str, gaps: Sequence[float]) -> list[Scene]:
+def rooms(near: str, far: str, gaps: Sequence[float]) -> list[Sample]:
     return [room(near, far, gap, f"{near} {far} {gap} {n}") for n, gap in enumerate(gaps)]
 
 
-def car(box: Box, far: float, label: str = "Car", occluded: float = 0.0) -> Marked:
+def car(box: Box, far: float, label: str = "Car", occluded: float = 0.0) -> Annotation:
     return thing(label, box, nearest_m=far, occluded=occluded)
 
 
-def chosen(at: Curating, *scenes: Scene) -> list[Candidate]:
+def chosen(at: Curating, *scenes: Sample) -> list[Candidate]:
     return ABILITY.choose(looked_at(ABILITY, at, *scenes), at)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box
 from snellen.core.seeds import stream
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated import spatial
 from snellen.suites.ava_bench.curated.depths import EXCLUDED
@@ -33,7 +33,7 @@ TARGET_BOXES: dict[str, Box] = {
 MIDDLE = (30.0, 30.0, 70.0, 70.0)
 
 
-def pictures(target: str, position: str, reference: str, count: int) -> Iterator[Scene]:
+def pictures(target: str, position: str, reference: str, count: int) -> Iterator[Sample]:
     for n in range(count):
         here, there = thing(target, TARGET_BOXES[position]), thing(reference, MIDDLE)
         yield scene(here, there, record=f"{target} {position} {reference} {n}")

@@ -23,8 +23,9 @@ from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.curation.draws import Reservoir
-from snellen.datasets.declarations.agriculture import HIDDEN, OPEN
-from snellen.datasets.records import InFile, Record
+from snellen.datasets.declarations.nature import HIDDEN, OPEN
+from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.sample import Annotation, Sample
 from snellen.exam import run
 from snellen.suites.vfm_bench.curated.difficulty import difficult
 from snellen.suites.vfm_bench.curated.episodes import episode_items
@@ -332,8 +333,15 @@ def test_every_episode_is_sound(sizes: list[list[int]], seed: int, n: int) -> No
         assert (twin.support, twin.options) == (item.support, item.options), "whatever else is asked"
 
 
-def record(source: str, name: str, label: str) -> Record:
-    return Record(source, name, InFile(Path(name)), label, "scene", "Agriculture", "pattern", "none")
+def record(source: str, name: str, label: str) -> Sample:
+    return Sample(
+        source=source,
+        licence="none",
+        record_id=name,
+        picture=PictureFile(Path(name)),
+        annotations=(Annotation(label),),
+        object="scene",
+    )
 
 
 def test_draws_are_fair_and_lent_classes_drawn_apart() -> None:
@@ -358,7 +366,7 @@ def test_draws_are_fair_and_lent_classes_drawn_apart() -> None:
     assert set(draw_records(records, ("COD10K",), 20, 0)) == {("COD10K", "scene")}
 
 
-def _offer(draw: Reservoir[Record]) -> Reservoir[Record]:
+def _offer(draw: Reservoir[Sample]) -> Reservoir[Sample]:
     for k in range(5):
         draw.offer(record("CAMO", str(k), HIDDEN))
     return draw

@@ -13,7 +13,7 @@ import numpy as np
 
 from snellen.core.item import Box, Item
 from snellen.curation.draws import grouped
-from snellen.datasets.scenes import Marked, Scene
+from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, capped_by_source, origin_of
 from snellen.suites.ava_bench.curated.depths import (
@@ -37,10 +37,10 @@ NEAR = "thing that is too near"
 ONE_BIN = "the only bin of its place, so that nothing would be left to choose"
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Things of known distance whose boxes are large enough (indoors), or far and inside a crop (outdoors)."""
     origin = None
-    for thing in scene.marked:
+    for thing in scene.annotations:
         held = _placed(thing, scene, at)
         if isinstance(held, str):
             at.ledger.drop(NAME, scene.source, held, f"{scene.record_id}: {thing.label}")
@@ -51,7 +51,7 @@ def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
         yield Candidate(origin, one.kind, make.depth_bin(one.nearest_m), truth, area, crop)
 
 
-def _placed(thing: Marked, scene: Scene, at: Curating) -> tuple[Measured, Box, Box | None, float] | str:
+def _placed(thing: Annotation, scene: Sample, at: Curating) -> tuple[Measured, Box, Box | None, float] | str:
     """The thing, its box in what is shown, the crop that is shown, and the area that is compared; or a rule."""
     one, rules = measured(thing, scene, at), at.rules
     if isinstance(one, str):

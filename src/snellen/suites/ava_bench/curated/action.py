@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from snellen.core.item import Item
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, capped, origin_of
 from snellen.suites.ava_bench.curated.classification import NOTHING, offered_names, only_class, source_of, with_names
@@ -23,7 +23,7 @@ NAME = "action"
 SOURCES = ("Moments-in-Time",)
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Clips of one action that has a name."""
     name = only_class(scene, at.choices.action, NAME, at)
     if name is not None:

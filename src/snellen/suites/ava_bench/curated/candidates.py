@@ -15,8 +15,7 @@ from snellen.core.item import Box, Item
 from snellen.core.seeds import stream
 from snellen.curation.draws import grouped, shuffled
 from snellen.curation.ledger import Ledger
-from snellen.datasets.scenes import Scene
-from snellen.datasets.scenes import Shown as Place
+from snellen.datasets.sample import Picture, Sample
 from snellen.suites.ava_bench.curated.rules import Caps, Rules
 from snellen.suites.ava_bench.items import SUITE, VERSION, Shown
 
@@ -33,7 +32,7 @@ class Origin:
 
     source: str
     record_id: str
-    picture: Place
+    picture: Picture
     licence: str
     size: tuple[int, int] | None = None
     cluster: str = ""
@@ -50,7 +49,7 @@ class Origin:
         return f"{self.source}/{self.cluster}" if self.one_side else ""
 
 
-def origin_of(scene: Scene, cluster: str = "", *, one_side: bool = False) -> Origin:
+def origin_of(scene: Sample, cluster: str = "", *, one_side: bool = False) -> Origin:
     """The picture of a scene."""
     return Origin(scene.source, scene.record_id, scene.picture, scene.licence, scene.size, cluster, one_side)
 
@@ -113,7 +112,7 @@ class Ability:
 
     tasks: tuple[str, ...]
     sources: tuple[str, ...]
-    look: Callable[[Scene, Curating], Iterable[Candidate]]
+    look: Callable[[Sample, Curating], Iterable[Candidate]]
     choose: Callable[[Sequence[Candidate], Curating], list[Candidate]]
     make_item_maker: Callable[[str, Sequence[Candidate], Curating], Asker]
     see: Callable[[Candidate, Callable[[], Pixels], Curating], Candidate | str] = as_seen

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.datasets import SCENES
+from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
 
 Word: TypeAlias = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S(.*\S)?$")]
@@ -291,8 +291,8 @@ def _check(name: str, held: ChoiceFile, where: str) -> None:
                 raise SnellenError(f"{place}: stands there twice; keep one of the two")
             seen.add(row.key)
             source = getattr(row, "source", None)
-            if source is not None and source not in SCENES:
-                raise SnellenError(f"{place}: no dataset {source!r}; {near(source, SCENES)}")
+            if source is not None and source not in TASKS_OF_DATASET:
+                raise SnellenError(f"{place}: no dataset {source!r}; {near(source, TASKS_OF_DATASET)}")
             if section == "names" and name in ALLOWED and row.name not in ALLOWED[name]:
                 raise SnellenError(f"{place}: {row.name!r} is no option; {near(row.name, ALLOWED[name])}")
     if isinstance(held, Things):

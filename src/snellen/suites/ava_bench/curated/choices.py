@@ -38,7 +38,7 @@ EMPTY: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Choices:
-    """All choices. Labels are written as the datasets write them; sources are names of `snellen.datasets.SCENES`."""
+    """All choices. Labels are written as the datasets write them; sources are names of `snellen.datasets.DATASETS`."""
 
     files: Mapping[str, ChoiceFile]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from snellen.core.item import Box
 from snellen.curation.draws import draw_options
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.curated.candidates import Candidate, Curating
 
 NO_CLASS = "picture without a class"
@@ -23,12 +23,12 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 OUTSIDE = "box that does not lie in its picture, or picture of unknown size"
 
 
-def only_class(scene: Scene, name_of: Callable[[str], str | None], task: str, at: Curating) -> str | None:
+def only_class(scene: Sample, name_of: Callable[[str], str | None], task: str, at: Curating) -> str | None:
     """The name of the picture's only class, by `name_of` its label; labels that are merged are one class.
 
     None where there is no class, or more than one, or only classes that `name_of` does not know; the ledger is told.
     """
-    labels = sorted({thing.label for thing in scene.marked if thing.label.strip()})
+    labels = sorted({thing.label for thing in scene.annotations if thing.label.strip()})
     names, told = {name_of(label) for label in labels}, ", ".join(labels)
     if not names:
         at.ledger.drop(task, scene.source, NO_CLASS, scene.record_id)

@@ -15,7 +15,7 @@ import numpy as np
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.curation.draws import grouped
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, Pixels, origin_of
 from snellen.suites.ava_bench.curated.regions import best_region
@@ -30,7 +30,7 @@ MIN_CHROMA = 12.0
 """In Lab: below it a colour counts as grey, and goes by its lightness; above it by its hue, in six parts of 60°."""
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Pictures that may be among those drawn: datasets have millions, and memory must not.
 
     Every picture has a number of its own from 0 to 1, and those with the least are drawn. The n-th one met comes into

@@ -15,7 +15,7 @@ import numpy as np
 
 from snellen.core.item import Item
 from snellen.curation.draws import grouped, shuffled
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, capped_by_source, origin_of
 from snellen.suites.ava_bench.items import Shown
@@ -46,7 +46,7 @@ PLAIN_QUESTION = re.compile(
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Every category of a picture with its count, where the count is sure."""
     if scene.source == "VQAv2":
         yield from _asked(scene, at)
@@ -56,14 +56,14 @@ def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
         yield from _marked(scene, at)
 
 
-def _marked(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def _marked(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Things that are marked one by one."""
-    if scene.source == "CrowdHuman" and any(thing.extra.get("ignore") for thing in scene.marked):
+    if scene.source == "CrowdHuman" and any(thing.extra.get("ignore") for thing in scene.annotations):
         at.ledger.drop(NAME, scene.source, IGNORED, scene.record_id)
         return
     unsure = scene.attributes.get(UNEXHAUSTED, ())
     origin = None
-    for label, count in Counter(thing.label for thing in scene.marked).items():
+    for label, count in Counter(thing.label for thing in scene.annotations).items():
         where = f"{scene.record_id}: {count} {label}"
         if isinstance(unsure, tuple) and label in unsure:
             at.ledger.drop(NAME, scene.source, NOT_ALL, where)
@@ -78,10 +78,10 @@ def _marked(scene: Scene, at: Curating) -> Iterator[Candidate]:
             yield Candidate(origin, label, f"{count:02}", truth)
 
 
-def _asked(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def _asked(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Questions of people, answered by people; of two that ask the same of a picture the first."""
     asked = set[str]()
-    for one in scene.asked:
+    for one in scene.questions:
         where = f"{scene.record_id}: {one.question}"
         plain = PLAIN_QUESTION.fullmatch(" ".join(one.question.casefold().strip(" ?").split()))
         if plain is None:

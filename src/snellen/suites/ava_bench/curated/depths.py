@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from snellen.core.item import Box, Item
-from snellen.datasets.scenes import Marked, Scene
+from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.curated.candidates import Asker, Candidate, Curating
 from snellen.suites.ava_bench.curated.choices import bare_name
 from snellen.suites.ava_bench.items import Place, Shown
@@ -37,12 +37,12 @@ EDGE = "box that touches an edge of the picture"
 NO_CROP = "no crop between one and two heights wide holds it"
 
 
-def excluded(scene: Scene, at: Curating) -> Mapping[str, str]:
+def excluded(scene: Sample, at: Curating) -> Mapping[str, str]:
     """Labels that are left out by hand, with reasons; only NYU-Depth V2 has any."""
     return at.choices.nyu_excluded if scene.source == ROOMS else {}
 
 
-def recording(scene: Scene) -> str:
+def recording(scene: Sample) -> str:
     """What was recorded together: a scene of NYU-Depth V2, a drive of KITTI; "" where that is not known."""
     told = scene.attributes.get({ROOMS: "scene", ROADS: "drive"}.get(scene.source, ""), "")
     return told if isinstance(told, str) else ""
@@ -63,7 +63,7 @@ class Measured(NamedTuple):
     size: tuple[int, int]
 
 
-def measured(thing: Marked, scene: Scene, at: Curating) -> Measured | str:
+def measured(thing: Annotation, scene: Sample, at: Curating) -> Measured | str:
     """The thing, or the rule that leaves it out of both tasks.
 
     Indoors its class may be left out by hand; outdoors it is one of four classes, and its box touches no edge.
@@ -82,7 +82,7 @@ def measured(thing: Marked, scene: Scene, at: Curating) -> Measured | str:
     return Measured(kind, thing.box, far, scene.size)
 
 
-def nearest_m(thing: Marked) -> float | None:
+def nearest_m(thing: Annotation) -> float | None:
     """Metres to the closest point of a thing; None where the dataset tells none, or none in front of the camera."""
     told = thing.extra.get("nearest_m")
     if not isinstance(told, (int, float)) or not 0 < told < FARTHEST_M:  # NaN fails too

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from snellen.core.item import Box, Item
-from snellen.datasets.scenes import Marked, Scene
+from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, capped, origin_of
 from snellen.suites.ava_bench.curated.classification import OUTSIDE, lies_in
@@ -28,16 +28,16 @@ TWICE = "second mention of a face"
 Said = Mapping[Box | None, set[str | None]]
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Faces that show one of the seven, each told from the others by its box."""
-    if not scene.marked:
+    if not scene.annotations:
         at.ledger.drop(NAME, scene.source, NO_FACE, scene.record_id)
         return
     said: dict[Box | None, set[str | None]] = {}
-    for face in scene.marked:
+    for face in scene.annotations:
         said.setdefault(face.box, set()).add(at.choices.emotion(scene.source, face.label))
     origin, seen = origin_of(scene), set[Box | None]()
-    for face in scene.marked:
+    for face in scene.annotations:
         if rule := _rule(scene, face, said, seen):
             at.ledger.drop(NAME, scene.source, rule, f"{scene.record_id}: {face.label}")
             continue
@@ -46,9 +46,9 @@ def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
         yield Candidate(origin, str(emotion), "", {"emotion": emotion, "box": _drawn(scene, face, at)})
 
 
-def _rule(scene: Scene, face: Marked, said: Said, seen: set[Box | None]) -> str | None:
+def _rule(scene: Sample, face: Annotation, said: Said, seen: set[Box | None]) -> str | None:
     """Why a face is left out; None where it is not."""
-    alone = len(scene.marked) == 1 and not scene.lost
+    alone = len(scene.annotations) == 1 and not scene.lost
     if said[face.box].isdisjoint(make.EMOTIONS):
         return UNKNOWN
     if face.box is None and not alone:
@@ -60,12 +60,12 @@ def _rule(scene: Scene, face: Marked, said: Said, seen: set[Box | None]) -> str 
     return TWICE if face.box in seen else None
 
 
-def _drawn(scene: Scene, face: Marked, at: Curating) -> Box | None:
+def _drawn(scene: Sample, face: Annotation, at: Curating) -> Box | None:
     """The box, unless it is the picture itself."""
     if face.box is None or scene.size is None:
         return None
     share = make.box_area(face.box) / (scene.size[0] * scene.size[1])
-    alone = len(scene.marked) == 1 and not scene.lost
+    alone = len(scene.annotations) == 1 and not scene.lost
     return None if alone and share >= at.rules.face_share else face.box
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from snellen.core.item import Item
 from snellen.curation.draws import grouped, shuffled
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, capped, origin_of
 from snellen.suites.ava_bench.curated.choices import species_name
@@ -38,12 +38,12 @@ SHARED = "class whose name another class of the group has too"
 NOT_DRAWN = "class that was not drawn"
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Pictures of one class that belongs to a group. Boxes do not matter, nor how many of the kind there are."""
     label = only_class(scene, str, NAME, at)
     if label is None:
         return
-    group = at.choices.group(scene.source, str(scene.marked[0].extra.get("kingdom", "")))
+    group = at.choices.group(scene.source, str(scene.annotations[0].extra.get("kingdom", "")))
     if group is None:
         at.ledger.drop(NAME, scene.source, KINGDOM, f"{scene.record_id}: {label}")
     else:

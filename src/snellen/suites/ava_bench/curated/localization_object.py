@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from snellen.core.item import Item
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import (
     Ability,
@@ -37,11 +37,11 @@ NO_BOX = "thing without a box"
 AREA = "box of the wrong size"
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Things of chosen categories that are alone in their picture and neither too small nor too large."""
     chosen, drop = at.choices.chosen(scene.source), at.ledger.drop
-    mine = [thing for thing in scene.marked if thing.label in chosen]
-    if others := len(scene.marked) - len(mine):
+    mine = [thing for thing in scene.annotations if thing.label in chosen]
+    if others := len(scene.annotations) - len(mine):
         drop(NAME, scene.source, NOT_CHOSEN, scene.record_id, others)
     if not mine:
         return

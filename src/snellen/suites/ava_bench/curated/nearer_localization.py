@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from snellen.core.item import Box
 from snellen.curation.draws import grouped, least_used, level_shares, shuffled
-from snellen.datasets.scenes import Marked, Scene
+from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, origin_of
 from snellen.suites.ava_bench.curated.depths import (
@@ -51,13 +51,13 @@ Orders: TypeAlias = Mapping[tuple[str, str], tuple[Sequence[Pair], Sequence[Pair
 """By classes: pairs with the first one nearer, and those with the second."""
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """All things of a picture that pairs may be made of, as one candidate, with everything else that is marked there.
 
     Indoors the whole picture is shown, so that things with another one of their name go at once.
     """
-    kinds, things = Counter(_called(thing, scene, at) for thing in scene.marked), list[Measured]()
-    for thing in scene.marked:
+    kinds, things = Counter(_called(thing, scene, at) for thing in scene.annotations), list[Measured]()
+    for thing in scene.annotations:
         one = LOST if scene.lost else measured(thing, scene, at)
         if isinstance(one, Measured):
             if scene.source == ROADS and thing.extra.get("occluded") != 0:
@@ -69,20 +69,20 @@ def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
         else:
             things.append(one)
     if len(things) > 1:
-        there = [(_called(thing, scene, at), thing.box) for thing in scene.marked if thing.box is not None]
+        there = [(_called(thing, scene, at), thing.box) for thing in scene.annotations if thing.box is not None]
         truth = {"things": things, "there": there, "unmarked": _unmarked(scene)}
         yield Candidate(origin_of(scene, recording(scene)), "", "", truth)
     elif things:
         at.ledger.drop(NAME, scene.source, ALONE, f"{scene.record_id}: {things[0].kind}")
 
 
-def _called(thing: Marked, scene: Scene, at: Curating) -> str:
+def _called(thing: Annotation, scene: Sample, at: Curating) -> str:
     """What a question would call the thing."""
     kind = ROAD_CLASSES.get(thing.label, thing.label) if scene.source == ROADS else thing.label
     return name_of(scene.source, kind, at)
 
 
-def _unmarked(scene: Scene) -> list[Box]:
+def _unmarked(scene: Sample) -> list[Box]:
     """Where things were left unmarked; only KITTI has such regions."""
     told = scene.attributes.get("unmarked", ())
     sides = [float(side) for side in told] if isinstance(told, tuple) else []

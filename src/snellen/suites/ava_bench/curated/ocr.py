@@ -18,7 +18,7 @@ import numpy as np
 
 from snellen.core.item import Box, Item
 from snellen.curation.draws import grouped
-from snellen.datasets.scenes import Marked, Scene
+from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, Pixels, drawn, origin_of
 from snellen.suites.ava_bench.curated.classification import OUTSIDE, lies_in
@@ -39,16 +39,16 @@ TWICE = "second mention of a word"
 Said = Mapping[Box | None, set[str]]
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Words with a text and a large enough, upright box."""
-    if not scene.marked:
+    if not scene.annotations:
         at.ledger.drop(NAME, scene.source, NO_WORD, scene.record_id)
         return
     said: dict[Box | None, set[str]] = {}
-    for word in scene.marked:
+    for word in scene.annotations:
         said.setdefault(word.box, set()).add(word.label.strip())
     origin, seen = origin_of(scene), set[Box | None]()
-    for word in scene.marked:
+    for word in scene.annotations:
         text = word.label.strip()
         if rule := _no_text(scene, word) or _no_box(scene, word, at) or _told_before(word, said, seen):
             at.ledger.drop(NAME, scene.source, rule, f"{scene.record_id}: {text}")
@@ -57,13 +57,13 @@ def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
         yield Candidate(origin, LABEL, length_range(text), {"text": text, "box": word.box})
 
 
-def _no_text(scene: Scene, word: Marked) -> str | None:
+def _no_text(scene: Sample, word: Annotation) -> str | None:
     if not word.label.strip():
         return BLANK
-    return SEVERAL if scene.source == CROPPED and len(scene.marked) > 1 else None
+    return SEVERAL if scene.source == CROPPED and len(scene.annotations) > 1 else None
 
 
-def _no_box(scene: Scene, word: Marked, at: Curating) -> str | None:
+def _no_box(scene: Sample, word: Annotation, at: Curating) -> str | None:
     """Why the box of a word is of no use; a cropped word needs none."""
     if word.box is None:
         return None if scene.source == CROPPED else NO_BOX
@@ -76,7 +76,7 @@ def _no_box(scene: Scene, word: Marked, at: Curating) -> str | None:
     return SMALL if least is not None and make.box_area(word.box) <= least else None
 
 
-def _told_before(word: Marked, said: Said, seen: set[Box | None]) -> str | None:
+def _told_before(word: Annotation, said: Said, seen: set[Box | None]) -> str | None:
     if len(said[word.box]) > 1:
         return TWO_TEXTS
     return TWICE if word.box in seen else None

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from snellen.core.item import Item
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import (
     Ability,
@@ -38,13 +38,13 @@ TWO_WAYS = "thing that is said to face two ways"
 TWICE = "second mention of a thing"
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Things of which one orientation is told. A picture may have several of different names."""
-    if not scene.marked or not at.choices.takes(scene.source, scene.attributes):
-        rule = NOT_TAKEN if scene.marked else NOTHING_THERE
-        at.ledger.drop(NAME, scene.source, rule, scene.record_id, max(1, len(scene.marked)))
+    if not scene.annotations or not at.choices.takes(scene.source, scene.attributes):
+        rule = NOT_TAKEN if scene.annotations else NOTHING_THERE
+        at.ledger.drop(NAME, scene.source, rule, scene.record_id, max(1, len(scene.annotations)))
         return
-    told = [(_tidy(thing.label), _way(scene, thing.extra.get("orientation"), at)) for thing in scene.marked]
+    told = [(_tidy(thing.label), _way(scene, thing.extra.get("orientation"), at)) for thing in scene.annotations]
     ways: dict[str, set[str | None]] = {}
     for name, way in told:
         ways.setdefault(name, set()).add(way)
@@ -61,7 +61,7 @@ def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
             yield Candidate(origin, name, way, {"thing": asked, "orientation": way})
 
 
-def _way(scene: Scene, word: object, at: Curating) -> str | None:
+def _way(scene: Sample, word: object, at: Curating) -> str | None:
     """One of the nine; None for what is none of them."""
     return at.choices.orientation(scene.source, word) if isinstance(word, str) else None
 

@@ -13,7 +13,7 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media
 from snellen.core.media import MediaFolder
-from snellen.datasets.scenes import InVideo, read_shown
+from snellen.datasets.picture_files import VideoFrame
 from snellen.stimuli.video import frame_at_share
 from snellen.suites.ava_bench.curated.candidates import Candidate, Origin, Pixels
 
@@ -81,9 +81,9 @@ class Pictures:
 
     def _kept(self, origin: Origin) -> Media:
         place = origin.picture
-        if isinstance(place, InVideo):
+        if isinstance(place, VideoFrame):
             return self.media.add_picture(frame_at_share(place.path, place.share))
-        raw, format = read_shown(place, f"{origin.source}/{origin.record_id}")
+        raw, format = place.read(f"{origin.source}/{origin.record_id}")
         with Image.open(io.BytesIO(raw)) as picture:
             picture.load()  # a file cut short shows here, and not when a subject is asked
             size = picture.size

@@ -24,8 +24,8 @@ from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_TASK
 from snellen.curation.steps import StepResult, read_step_result, step_item
-from snellen.datasets import SCENES
-from snellen.datasets.scenes import Scene
+from snellen.datasets import DATASETS
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.curated import action, merge_steps, scene, texture
 from snellen.suites.ava_bench.curated.candidates import Candidate, Curating
 from snellen.suites.ava_bench.curated.pictures import Pictures, Unusable
@@ -91,20 +91,20 @@ def build_step(step: Step, options: BuildOptions, folders: Callable[[], Mapping[
     return _written(options, _shown(step, rows), {"proposed_by": told.author}, step.proposals, at)
 
 
-def _scenes(folders: Mapping[str, Path], at: Curating) -> Iterator[Scene]:
+def _scenes(folders: Mapping[str, Path], at: Curating) -> Iterator[Sample]:
     """The scenes of all datasets; the ledger is told what their readers leave out."""
     for name, path in folders.items():
-        for one in SCENES.get(name).scenes_and_notes(path):
-            if isinstance(one, Scene):
+        for one in DATASETS.get(name).samples_and_notes(path):
+            if isinstance(one, Sample):
                 yield one
             else:
-                at.ledger.drop(ANY_TASK, name, f"{one.kind}: {one.what}", one.where)
+                at.ledger.drop(ANY_TASK, name, f"{one.kind}: {one.message}", one.location)
 
 
 def _names(step: Step, folders: Mapping[str, Path], at: Curating) -> list[Item]:
     labels: dict[str, dict[str, None]] = {}
     for one in _scenes(folders, at):
-        labels.setdefault(one.source, {}).update((thing.label, None) for thing in one.marked)
+        labels.setdefault(one.source, {}).update((thing.label, None) for thing in one.annotations)
     return merge_steps.label_items(labels, "scene" if step.task == "scene-names" else "action")
 
 

@@ -26,9 +26,9 @@ from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_TASK
 from snellen.curation.splitting import assign_sides, balance, bind_units, check_splits
-from snellen.datasets import SCENES
+from snellen.datasets import DATASETS
 from snellen.datasets.folders import ALL, given_folders
-from snellen.datasets.reading import Note
+from snellen.datasets.inventory import Note
 from snellen.suites.ava_bench.curated import (
     absolute_depth,
     action,
@@ -48,6 +48,7 @@ from snellen.suites.ava_bench.curated import (
 )
 from snellen.suites.ava_bench.curated.candidates import Ability, Candidate, Curating, thinned
 from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.curated.pictures import Pictures, Unusable
 from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.items import COMPOSITES, SUITE, TASKS, Shown
@@ -169,7 +170,7 @@ class Curated:
 
 
 def _folders(options: BuildOptions) -> dict[str, Path]:
-    return given_folders(options.sources, SCENES, SUITE, (CHOICES,))
+    return given_folders(options.sources, TASKS_OF_DATASET, SUITE, (CHOICES,))
 
 
 def wanted(options: BuildOptions, folders: Iterable[str] | None) -> list[Ability]:
@@ -218,9 +219,9 @@ def look_through(
             continue
         seen = set[str]()
         with Progress(f"reading {source}", unit="pictures", shown=show_progress) as progress:
-            for scene in SCENES.get(source).scenes_and_notes(folder):
+            for scene in DATASETS.get(source).samples_and_notes(folder):
                 if isinstance(scene, Note):
-                    at.ledger.drop(ANY_TASK, source, f"{scene.kind}: {scene.what}", scene.where)
+                    at.ledger.drop(ANY_TASK, source, f"{scene.kind}: {scene.message}", scene.location)
                 elif scene.record_id in seen:
                     at.ledger.drop(ANY_TASK, source, TWICE, scene.record_id)
                 else:

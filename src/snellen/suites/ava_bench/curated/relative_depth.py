@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
 from snellen.curation.draws import grouped, least_used, level_shares, shuffled
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, origin_of
 from snellen.suites.ava_bench.curated.depths import (
@@ -65,10 +65,10 @@ Bins: TypeAlias = Mapping[str, Sequence[Sequence[Pair]]]
 """By range of gaps: pairs with the first class nearer, and those with the second; of one class alone all of them."""
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """All things of a picture that pairs may be made of, as one candidate: pairs are too many to be kept one by one."""
     things: list[Measured] = []
-    for thing in scene.marked:
+    for thing in scene.annotations:
         one = measured(thing, scene, at)
         if scene.source == ROADS and isinstance(one, Measured) and thing.extra.get("occluded") != 0:
             one = OCCLUDED

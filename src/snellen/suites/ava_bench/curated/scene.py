@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from snellen.core.item import Item
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, capped, origin_of
 from snellen.suites.ava_bench.curated.classification import NOTHING, offered_names, only_class, source_of, with_names
@@ -22,7 +22,7 @@ NAME = "scene"
 SOURCES = ("Places434", "AID")
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Pictures of one class that has a name."""
     name = only_class(scene, lambda label: at.choices.scene(scene.source, label), NAME, at)
     if name is not None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from snellen.core.item import Box, Item
 from snellen.curation.draws import grouped, least_used, shuffled
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, origin_of
 from snellen.suites.ava_bench.curated.depths import EXCLUDED, ROOMS, excluded, name_of, recording
@@ -37,22 +37,22 @@ CHUNK = 2_000_000
 """Pairs that are worked out at once, so that memory stays small."""
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """All things of a picture that pairs may be made of, as one candidate: the only ones of their class, large enough.
 
     `boxes` holds four numbers a thing, in the order of `labels`.
     """
     if scene.lost:
-        at.ledger.drop(NAME, scene.source, LOST, scene.record_id, max(1, len(scene.marked)))
+        at.ledger.drop(NAME, scene.source, LOST, scene.record_id, max(1, len(scene.annotations)))
         return
     left_out, told = excluded(scene, at), scene.attributes.get(UNEXHAUSTED, ())
     unsure = told if isinstance(told, tuple) else ()
     share = at.rules.spatial_indoor_area if scene.source == ROOMS else at.rules.spatial_open_area
     least = share * scene.size[0] * scene.size[1] if scene.size else 0.0
-    counts = Counter([thing.label for thing in scene.marked])
+    counts = Counter([thing.label for thing in scene.annotations])
     gone: dict[str, int] = {}
     labels, boxes = [], array("d")
-    for thing in scene.marked:
+    for thing in scene.annotations:
         label, box = thing.label, thing.box
         if label in left_out:
             rule = EXCLUDED

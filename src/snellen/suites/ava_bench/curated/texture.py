@@ -14,7 +14,7 @@ import numpy as np
 
 from snellen.core.item import Item
 from snellen.curation.draws import grouped, shuffled
-from snellen.datasets.scenes import Scene
+from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.curated.candidates import Ability, Asker, Candidate, Curating, origin_of
 from snellen.suites.ava_bench.curated.classification import NOTHING, offered_names, only_class, with_names
@@ -25,7 +25,7 @@ SOURCES = ("DTD", "Kylberg", "KTH-TIPS", "KTH-TIPS2-b")
 DISCARDED = "picture that was discarded by hand"
 
 
-def look(scene: Scene, at: Curating) -> Iterator[Candidate]:
+def look(scene: Sample, at: Curating) -> Iterator[Candidate]:
     """Pictures of one texture that has a name, but for those that somebody looked at and discarded."""
     if scene.record_id in at.choices.discarded(scene.source):
         at.ledger.drop(NAME, scene.source, DISCARDED, scene.record_id)

@@ -15,9 +15,11 @@ from snellen.core.item import Box, Media
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.curation.draws import Reservoir
-from snellen.datasets import SOURCES
-from snellen.datasets.declarations.agriculture import OPEN
-from snellen.datasets.records import Industry, Level, Record, find_box, read_picture
+from snellen.datasets import DATASETS
+from snellen.datasets.declarations.nature import OPEN
+from snellen.datasets.sample import Sample
+from snellen.suites.vfm_bench.curated.datasets import DATASETS as VFM_DATASETS
+from snellen.suites.vfm_bench.curated.datasets import Industry, Level
 from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION
 
 MIN_PICTURES, MIN_CLASSES = SHOTS + 1, 2
@@ -76,19 +78,19 @@ class Dropped:
         ]
 
 
-Draws = Mapping[tuple[str, str], Mapping[str, Reservoir[Record]]]
+Draws = Mapping[tuple[str, str], Mapping[str, Reservoir[Sample]]]
 """(source, object) -> class -> records."""
 
 
-def read_records(folders: Mapping[str, Path]) -> Iterator[Record]:
+def read_records(folders: Mapping[str, Path]) -> Iterator[Sample]:
     """The records of all datasets, one after the other."""
     for name, path in folders.items():
-        yield from SOURCES.get(name).records(path)
+        yield from DATASETS.get(name).samples(path)
 
 
-def draw_records(records: Iterable[Record], sources: Sequence[str], most: int, seed: int) -> Draws:
+def draw_records(records: Iterable[Sample], sources: Sequence[str], most: int, seed: int) -> Draws:
     """At most `most` records of every class, drawn by the seed; sources that take a class in draw theirs (`LENT`)."""
-    drawn: dict[tuple[str, str], dict[str, Reservoir[Record]]] = {}
+    drawn: dict[tuple[str, str], dict[str, Reservoir[Sample]]] = {}
     for record in records:
         for source in (record.source, *LENT.get((record.source, record.label), ())):
             if source not in sources:
@@ -96,7 +98,7 @@ def draw_records(records: Iterable[Record], sources: Sequence[str], most: int, s
             classes = drawn.setdefault((source, record.object), {})
             if record.label not in classes:
                 rng = stream(SUITE, VERSION, seed, "pictures", source, record.object, record.label)
-                classes[record.label] = Reservoir[Record](most, rng)
+                classes[record.label] = Reservoir[Sample](most, rng)
             classes[record.label].offer(record)
     return drawn
 
@@ -106,7 +108,7 @@ def keep_classes(drawn: Draws, most: int, seed: int, dropped: Dropped) -> Draws:
 
     A task keeps one list of classes for all its queries, so that one description of them serves all (`instructions`).
     """
-    kept: dict[tuple[str, str], dict[str, Reservoir[Record]]] = {}
+    kept: dict[tuple[str, str], dict[str, Reservoir[Sample]]] = {}
     for (source, thing), classes in drawn.items():
         names: dict[str, str] = {}
         for label, draw in classes.items():
@@ -139,7 +141,7 @@ class Whole(NamedTuple):
     box: Box | None
 
 
-def read_whole(record: Record) -> Whole | str:
+def read_whole(record: Sample) -> Whole | str:
     """What a record holds, or why it cannot be used.
 
     The picture is decoded once, so that no subject meets a damaged one.
@@ -147,7 +149,7 @@ def read_whole(record: Record) -> Whole | str:
     from PIL import Image
 
     try:
-        raw, format = read_picture(record)
+        raw, format = record.read_picture()
         with Image.open(io.BytesIO(raw)) as picture:
             size = picture.size
             picture.draft("L", (64, 64))  # of JPEG only an eighth is decoded: enough to find where it breaks off
@@ -155,7 +157,7 @@ def read_whole(record: Record) -> Whole | str:
     except (SnellenError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return "the picture cannot be read"
     try:
-        box = find_box(record)
+        box = record.annotations[0].find_box()
     except SnellenError:
         return "the mask cannot be read"
     return Whole(raw, format, size, None if box is None else _within(box, size))
@@ -185,15 +187,15 @@ def read_tasks(
                 tick(len(draw.samples))
             concepts = unambiguous(f"{source}/{thing}", read, dropped)
             if len(concepts) >= MIN_CLASSES:
-                first = next(iter(classes.values())).samples[0]
-                tasks.append(ConceptTask(source, thing, first.industry, first.level, concepts))
+                row = VFM_DATASETS[source]
+                tasks.append(ConceptTask(source, thing, row.industry, row.level, concepts))
             else:
                 dropped.add("nothing to tell them from", f"{source}/{thing}")
     return tasks
 
 
 def _kept(
-    read: Iterable[tuple[Record, Whole | str]],
+    read: Iterable[tuple[Sample, Whole | str]],
     media: MediaFolder,
     dropped: Dropped,
 ) -> list[Picture]:

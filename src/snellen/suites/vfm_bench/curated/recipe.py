@@ -27,10 +27,10 @@ from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, prune_media, read_itemset, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
-from snellen.datasets import SOURCES
 from snellen.datasets.folders import given_folders
 from snellen.suites.vfm_bench.curated import difficulty, diversity, steps
 from snellen.suites.vfm_bench.curated.counts import counted
+from snellen.suites.vfm_bench.curated.datasets import DATASETS
 from snellen.suites.vfm_bench.curated.episodes import episode_items
 from snellen.suites.vfm_bench.curated.pictures import (
     Draws,
@@ -112,7 +112,7 @@ class Curated:
         return self._reviewed(options) if ITEMS in options.sources else self._chosen(options)
 
     def _drawn(self, options: BuildOptions, dropped: Dropped) -> Draws:
-        folders = given_folders(options.sources, SOURCES, SUITE)
+        folders = given_folders(options.sources, DATASETS, SUITE)
         drawn = draw_records(read_records(folders), tuple(folders), self.pictures_a_class, options.seed)
         return keep_classes(drawn, self.classes_a_task, options.seed, dropped)
 
@@ -136,7 +136,7 @@ class Curated:
             source="curated",
             recipe={
                 **self.parameters(options),
-                "sources": sorted(given_folders(options.sources, SOURCES, SUITE)),
+                "sources": sorted(given_folders(options.sources, DATASETS, SUITE)),
                 "media": digest(sorted({one.sha256 for item in items for one in item.media()}), 16),
             },
             notes=[
