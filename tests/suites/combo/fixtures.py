@@ -16,7 +16,6 @@ from snellen.core.suite import BuildOptions, Task, ViewContext
 from snellen.stimuli.scenes import composite
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE
-from snellen.suites.combo.generated.objects import VERSION
 from snellen.suites.combo.perception import items_about
 
 NOWHERE = MediaFolder(Path("nowhere"))
@@ -37,7 +36,7 @@ def perception_items(indices: Iterable[int]) -> list[Item]:
     made: list[Item] = []
     for index in indices:
         name, look = f"object-{index}", composite(index).dimensions()
-        made += items_about(name, unseen(index), look, "test", version=VERSION, cluster=name, provenance={})
+        made += items_about(name, unseen(index), look, "test", cluster=name, provenance={})
     return made
 
 

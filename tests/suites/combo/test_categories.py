@@ -16,18 +16,18 @@ from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.stimuli.scenes import DIMENSIONS, composite
 from snellen.suites.combo.categories import (
+    MIN_OBJECTS,
     OBJECTS_A_RULE,
     RULES_A_FAMILY,
     SHOTS,
-    SMALLEST,
     Pair,
     Rule,
-    changed,
     choose_pairs,
-    family,
+    draw_family,
     pair_items,
     random_rule,
     reference_pairs,
+    variant_of,
 )
 from snellen.suites.combo.difficulty import (
     LEVELS,
@@ -37,14 +37,13 @@ from snellen.suites.combo.difficulty import (
     separation,
     wasserstein,
 )
-from snellen.suites.combo.generated.objects import VERSION
 from snellen.suites.combo.space import FACTORS
 from tests.suites.combo.fixtures import says, shown, unseen
 
 
 @cache
 def _chosen(count: int = 24, seed: int = 0) -> tuple[list[Rule], list[Pair]]:
-    return choose_pairs(count, max(6, count), seed, VERSION, packaged_features())
+    return choose_pairs(count, max(6, count), seed, packaged_features())
 
 
 @cache
@@ -55,7 +54,7 @@ def _items(count: int = 24) -> list[Item]:
     for rule in rules:
         objects = stream("test", rule.text()).permutation(np.flatnonzero(rule.mask()))[:OBJECTS_A_RULE]
         pictures[rule] = [(unseen(int(k)), composite(int(k)).dimensions()) for k in objects]
-    return [item for n, pair in enumerate(pairs) for item in pair_items(n, pair, pictures, 0, VERSION, {})]
+    return [item for n, pair in enumerate(pairs) for item in pair_items(n, pair, pictures, 0, {})]
 
 
 # Rules and pairs
@@ -70,7 +69,7 @@ def test_a_rule_is_the_objects_that_have_its_values() -> None:
 def test_rules_are_of_many_granularities_and_never_too_small() -> None:
     rng = stream("test", "rules")
     rules = [random_rule(rng) for _ in range(200)]
-    assert min(int(rule.mask().sum()) for rule in rules) >= SMALLEST
+    assert min(int(rule.mask().sum()) for rule in rules) >= MIN_OBJECTS
     assert {len(rule.fixed) for rule in rules} >= {1, 2, 3}
     assert not any(dict(rule.fixed).keys() == {"contact-point/pivot"} for rule in rules)
 
@@ -79,7 +78,7 @@ def test_a_changed_rule_fixes_the_same_dimensions_to_other_values() -> None:
     rng = stream("test", "changed")
     for _ in range(50):
         rule = random_rule(rng)
-        other = changed(rule, 1, rng)
+        other = variant_of(rule, 1, rng)
         if other is not None:
             assert [d for d, _ in other.fixed] == [d for d, _ in rule.fixed]
             assert sum(a != b for a, b in zip(rule.fixed, other.fixed, strict=True)) == 1
@@ -88,7 +87,7 @@ def test_a_changed_rule_fixes_the_same_dimensions_to_other_values() -> None:
 def test_a_family_differs_in_one_or_two_values() -> None:
     rng = stream("test", "family")
     for _ in range(10):
-        first, *others = family(rng)
+        first, *others = draw_family(rng)
         assert len(others) == RULES_A_FAMILY - 1
         for other in others:
             assert 1 <= sum(a != b for a, b in zip(first.fixed, other.fixed, strict=True)) <= 2
@@ -143,7 +142,7 @@ def test_levels_that_cannot_be_filled_are_an_error() -> None:
     held = packaged_features()
     never = Features(held.values[:, :4], held.encoder, (1e6, 2e6, 3e6), {})
     with pytest.raises(SnellenError, match="no 4 pairs over four levels from 6 rules with seed 0"):
-        choose_pairs(4, 6, 0, VERSION, never)
+        choose_pairs(4, 6, 0, never)
 
 
 # Questions
@@ -192,7 +191,7 @@ def test_a_question_says_how_hard_it_is() -> None:
         assert item.factors["difficulty"] in LEVELS
         assert set(item.factors["deciding"].split(", ")) <= {*DIMENSIONS, "several"}
         assert item.measures["distance"] > 0
-        assert item.measures["objects"] >= 2 * SMALLEST
+        assert item.measures["objects"] >= 2 * MIN_OBJECTS
 
 
 def test_required_is_where_blind_observers_guess() -> None:
@@ -309,7 +308,7 @@ def bias(size: int, draws: int, rng: np.random.Generator) -> NDArray[np.float64]
 
 def test_bias_falls_with_size_and_stays_below_the_levels_at_the_sizes_used() -> None:
     with threadpool_limits(1):
-        by_size = {n: float(bias(n, 8, stream("test", "bias", n)).mean()) for n in (24, SMALLEST, 288, 1152)}
+        by_size = {n: float(bias(n, 8, stream("test", "bias", n)).mean()) for n in (24, MIN_OBJECTS, 288, 1152)}
     assert list(by_size.values()) == sorted(by_size.values(), reverse=True)
     assert by_size[288] < by_size[24] / 2
     assert by_size[1152] < packaged_features().thresholds[0] / 2

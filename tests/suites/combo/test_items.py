@@ -22,8 +22,8 @@ from snellen.scoring.answers import read_answer
 from snellen.scoring.protocols import guess
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, all_composites, composite
 from snellen.suites.combo import SUITE, alignment
-from snellen.suites.combo.generated.objects import VERSION, VIEWS, natural_shot, object_shot
-from snellen.suites.combo.generated.recipe import budget, design
+from snellen.suites.combo.generated.objects import VIEWS, natural_spec, object_spec
+from snellen.suites.combo.generated.recipe import design, max_pictures
 from snellen.suites.combo.perception import QUESTIONS, asks, names
 from snellen.suites.combo.space import FACTORS
 from tests.suites.combo.fixtures import options, perception_items, says, shown, unseen
@@ -35,13 +35,13 @@ SOME_OBJECTS = range(17, 9504, 631)
 def _alignment_items(n: int = 24) -> list[Item]:
     """Questions in both directions, without pictures."""
     by_name = {category.name: category for category in alignment.natural_categories().categories}
-    pictures = {name: (unseen(name), natural_shot(one, 0, 0)[1]) for name, one in by_name.items()}
+    pictures = {name: (unseen(name), natural_spec(one, 0, 0)[1]) for name, one in by_name.items()}
     items = []
-    for k, name in enumerate(alignment.names_for(n, 0, VERSION, "test")):
-        items.append(alignment.img2text_item(k, name, *pictures[name], 0, VERSION))
+    for k, name in enumerate(alignment.names_for(n, 0, "test")):
+        items.append(alignment.img2text_item(k, name, *pictures[name], 0))
         others = alignment.distractors(name, stream("test", k), coco=False)
         chosen = {one: pictures[one] for one in (name, *others)}
-        items.append(alignment.text2img_item(k, name, chosen, 0, VERSION))
+        items.append(alignment.text2img_item(k, name, chosen, 0))
     return items
 
 
@@ -171,10 +171,10 @@ def test_distractors_are_others_unlike_the_label_and_each_other() -> None:
 
 
 def test_every_category_has_its_turn_before_any_has_two() -> None:
-    names_of = alignment.names_for(60, 0, VERSION, "test")
+    names_of = alignment.names_for(60, 0, "test")
     assert len(set(names_of[:24])) == len(set(names_of[24:48])) == 24
     assert Counter(names_of).most_common(1)[0][1] == 3
-    assert alignment.names_for(60, 1, VERSION, "test") != names_of
+    assert alignment.names_for(60, 1, "test") != names_of
 
 
 def test_where_the_right_answer_stands_is_no_help() -> None:
@@ -237,7 +237,7 @@ def test_something_requires_each_factor_in_perception() -> None:
 @pytest.mark.parametrize("n", [1, 5, 24, 25, 40, 100])
 def test_the_budget_of_pictures_is_held(n: int) -> None:
     made = design(options(Path("unused"), n=n, quick=False))
-    assert made.pictures() <= budget(n) == max(120, 5 * n)
+    assert made.pictures() <= max_pictures(n) == max(120, 5 * n)
     assert [made.counts[task] for task in SUITE.tasks] == [n] * 4
     assert len(made.test) == n
     assert len(made.pairs) == -(-n // 2)
@@ -262,10 +262,10 @@ def test_the_train_split_of_a_built_set_shows_other_objects(toy: ItemSet) -> Non
 
 
 def test_an_object_has_twenty_views_of_its_own() -> None:
-    cameras = {repr(object_shot(7, view, 0).camera) for view in range(VIEWS)}
+    cameras = {repr(object_spec(7, view, 0).camera) for view in range(VIEWS)}
     assert len(cameras) == VIEWS
-    assert object_shot(7, 3, 0) == object_shot(7, 3, 0)
-    assert object_shot(7, 3, 0).camera != object_shot(7, 3, 1).camera
+    assert object_spec(7, 3, 0) == object_spec(7, 3, 0)
+    assert object_spec(7, 3, 0).camera != object_spec(7, 3, 1).camera
 
 
 def test_a_built_set_says_what_it_holds(toy: ItemSet) -> None:

@@ -18,7 +18,7 @@ from snellen.scoring.answers import read_json_objects
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, SHAPES, all_composites, text_name
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE, prompts
-from snellen.suites.combo.perception import QUESTIONS, options_told
+from snellen.suites.combo.perception import QUESTIONS, option_list
 from snellen.suites.combo.report.perceived import read_look
 from tests.suites.combo.fixtures import perception_items, shown
 
@@ -62,7 +62,7 @@ def test_what_is_said_of_an_object_is_the_same_for_all_objects() -> None:
 @pytest.mark.parametrize(("part", "dimension"), [("anchor", "contact-point/anchor"), ("pivot", "contact-point/pivot")])
 def test_contact_points_are_told_for_all_shapes(part: str, dimension: str) -> None:
     (view, *_) = shown([i for i in perception_items([0]) if i.factors["question"] == part])
-    told = options_told(view)
+    told = option_list(view)
     for shape in SHAPES:
         assert text_name("shape", shape) in told
     for one in all_composites()[::144]:

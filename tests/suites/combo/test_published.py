@@ -12,7 +12,7 @@ import yaml
 from snellen.core.condition import parse_conditions
 from snellen.suites.combo import SUITE
 from snellen.suites.combo.alignment import natural_categories
-from snellen.suites.combo.generated.recipe import FULL_COUNTS
+from snellen.suites.combo.generated.recipe import PAPER_COUNTS
 from snellen.suites.combo.perception import QUESTIONS
 from snellen.suites.combo.published import (
     COUNTS,
@@ -51,9 +51,9 @@ def test_every_value_of_table_4_is_an_even_hundredth() -> None:
 
 
 def test_table_1_counts_the_questions_of_the_full_size() -> None:
-    assert FULL_COUNTS["pattern-perception"] == COUNTS["pattern-perception"] == 5000
-    assert FULL_COUNTS["img2text"] + FULL_COUNTS["text2img"] == COUNTS["abstraction-alignment"] == 240
-    assert FULL_COUNTS["category-building"] == COUNTS["category-building"] == 4 * 100
+    assert PAPER_COUNTS["pattern-perception"] == COUNTS["pattern-perception"] == 5000
+    assert PAPER_COUNTS["img2text"] + PAPER_COUNTS["text2img"] == COUNTS["abstraction-alignment"] == 240
+    assert PAPER_COUNTS["category-building"] == COUNTS["category-building"] == 4 * 100
 
 
 def test_24_categories_and_21_coco_names_are_45() -> None:

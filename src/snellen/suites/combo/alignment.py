@@ -14,14 +14,22 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict
 
+from snellen.core.condition import Condition
 from snellen.core.item import Item, Media, Montage, Option, Part, View
 from snellen.core.seeds import stream
-from snellen.presentation.presenters import Present, option_lines
+from snellen.core.suite import Method, Task, Transform, ViewContext
+from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, Lettered, control, order_transforms
+from snellen.presentation.methods import OneByOne
+from snellen.presentation.presenters import Present, option_lines, with_layout
 from snellen.stimuli.scenes import MATERIAL_VARIANTS, Appearance, Composite
 from snellen.suites.combo import prompts
+from snellen.suites.combo.items import SUITE, VERSION, choice_item
+from snellen.suites.combo.scoring import PROTOCOLS
 from snellen.suites.combo.space import Mask, as_claims, members, required
 
 IMG2TEXT, TEXT2IMG = "img2text", "text2img"
+PAPER_COUNT = 120
+"""Questions of either task (Table 1)."""
 
 
 class NaturalCategory(BaseModel):
@@ -72,7 +80,7 @@ def joint_of(category: NaturalCategory) -> Mask:
 def dressed(category: NaturalCategory, rng: np.random.Generator) -> Composite:
     """The category's object in materials and colours drawn at random."""
     first, second = (MATERIAL_VARIANTS[int(n)] for n in rng.integers(len(MATERIAL_VARIANTS), size=2))
-    primary = Appearance(category.primary, first.kind, first.colour)  # type: ignore[arg-type]  # the yaml is checked by Look itself
+    primary = Appearance(category.primary, first.kind, first.colour)  # type: ignore[arg-type]  # the yaml is checked by Appearance itself
     secondary = Appearance(category.secondary, second.kind, second.colour)  # type: ignore[arg-type]
     return Composite(primary, category.anchor, secondary, category.pivot)
 
@@ -80,8 +88,8 @@ def dressed(category: NaturalCategory, rng: np.random.Generator) -> Composite:
 def similar(first: str, second: str) -> bool:
     """Whether two names may not stand in one question: too similar by the list, or abstracted by the same joint."""
     known = {category.name: category for category in natural_categories().categories}
-    for one, other in ((first, second), (second, first)):
-        if one in known and other in known[one].too_similar:
+    for name, other in ((first, second), (second, first)):
+        if name in known and other in known[name].too_similar:
             return True
     if first in known and second in known:
         return bool((joint_of(known[first]) & joint_of(known[second])).any())
@@ -90,9 +98,9 @@ def similar(first: str, second: str) -> bool:
 
 def distractors(name: str, rng: np.random.Generator, *, coco: bool) -> list[str]:
     """Three names that are unlike `name` and unlike each other, from the other categories (and the COCO names)."""
-    told = natural_categories()
-    names = [category.name for category in told.categories if category.name != name]
-    names += told.coco_names if coco else []
+    known = natural_categories()
+    names = [category.name for category in known.categories if category.name != name]
+    names += known.coco_names if coco else []
     drawn: list[str] = []
     for n in rng.permutation(len(names)):
         if not any(similar(names[n], other) for other in (name, *drawn)):
@@ -102,81 +110,53 @@ def distractors(name: str, rng: np.random.Generator, *, coco: bool) -> list[str]
     return drawn
 
 
-def img2text_item(n: int, name: str, picture: Media, look: Mapping[str, str], seed: int, version: str) -> Item:
+def img2text_item(n: int, name: str, picture: Media, appearance: Mapping[str, str], seed: int) -> Item:
     """An item: which of four labels matches the picture."""
-    rng = stream("combo", version, seed, IMG2TEXT, n)
+    rng = stream(SUITE, VERSION, seed, IMG2TEXT, n)
     names = [name, *distractors(name, rng, coco=True)]
     names = [names[k] for k in rng.permutation(4)]
     known = {category.name: joint_of(category) for category in natural_categories().categories}
-    nothing = np.zeros(9504, bool)
-    fits = {one: known.get(one, nothing) for one in names}
-    return _item(
+    nothing = np.zeros(9504, bool)  # no object abstracts a COCO name
+    fits = {label: known.get(label, nothing) for label in names}
+    return choice_item(
         f"img2text-{n:04d}",
-        IMG2TEXT,
-        version,
-        name,
-        prompts.IMG2TEXT_QUESTION,
-        (picture,),
-        tuple(Option(one, one) for one in names),
-        {"shows": {picture.sha256: dict(look)}, "claims": as_claims(fits)},
-        required([(look, mask) for mask in fits.values()]),
+        task=IMG2TEXT,
+        question=prompts.IMG2TEXT_QUESTION,
+        query=(picture,),
+        answer=name,
+        options=tuple(Option(label, label) for label in names),
+        requires=required([(appearance, mask) for mask in fits.values()]),
+        latent={"shows": {picture.sha256: dict(appearance)}, "claims": as_claims(fits)},
     )
 
 
-def text2img_item(
-    n: int, name: str, shown: Mapping[str, tuple[Media, Mapping[str, str]]], seed: int, version: str
-) -> Item:
+def text2img_item(n: int, name: str, pictures: Mapping[str, tuple[Media, Mapping[str, str]]], seed: int) -> Item:
     """An item: which of four pictures resembles the label.
 
-    `shown` leads from the category of a picture to picture and look.
+    `pictures` leads from the category of a picture to picture and appearance.
     """
-    rng = stream("combo", version, seed, TEXT2IMG, n)
-    names = [list(shown)[k] for k in rng.permutation(len(shown))]
-    category = next(one for one in natural_categories().categories if one.name == name)
-    wanted = joint_of(category)
-    keys = {f"picture-{k}": one for k, one in enumerate(names, 1)}
-    options = tuple(Option(key, "", (shown[one][0],)) for key, one in keys.items())
-    latent = {
-        "shows": {shown[one][0].sha256: dict(shown[one][1]) for one in names},
-        "claims": as_claims(dict.fromkeys(keys, wanted)),
-        "about": "option",
-    }
-    answer = next(key for key, one in keys.items() if one == name)
-    needs = required([(shown[one][1], wanted) for one in names])
-    question = prompts.TEXT2IMG_QUESTION.format(label=name)
-    return _item(f"text2img-{n:04d}", TEXT2IMG, version, answer, question, (), options, latent, needs)
-
-
-def _item(
-    item_id: str,
-    task: str,
-    version: str,
-    answer: str,
-    question: str,
-    query: tuple[Media, ...],
-    options: tuple[Option, ...],
-    latent: Mapping[str, object],
-    needs: tuple[str, ...],
-) -> Item:
-    return Item(
-        item_id=item_id,
-        suite="combo",
-        task=task,
-        version=version,
-        question=question,
-        query=query,
-        answer=answer,
-        answer_kind="choice",
-        stimulus_id=item_id,
-        group_id=item_id,
-        cluster_id=item_id,
-        options=options,
-        requires=needs,
-        latent=dict(latent),
+    rng = stream(SUITE, VERSION, seed, TEXT2IMG, n)
+    names = [list(pictures)[k] for k in rng.permutation(len(pictures))]
+    category = next(category for category in natural_categories().categories if category.name == name)
+    joint = joint_of(category)
+    keys = {f"picture-{k}": label for k, label in enumerate(names, 1)}
+    return choice_item(
+        f"text2img-{n:04d}",
+        task=TEXT2IMG,
+        question=prompts.TEXT2IMG_QUESTION.format(label=name),
+        query=(),
+        answer=next(key for key, label in keys.items() if label == name),
+        options=tuple(Option(key, "", (pictures[label][0],)) for key, label in keys.items()),
+        requires=required([(pictures[label][1], joint) for label in names]),
+        latent={
+            "shows": {pictures[label][0].sha256: dict(pictures[label][1]) for label in names},
+            "claims": as_claims(dict.fromkeys(keys, joint)),
+            "about": "option",
+        },
     )
 
 
-# Showing
+# Presentation
 
 
 def img2text_parts(prompt: str) -> Present:
@@ -199,21 +179,45 @@ def text2img_parts(prompt: str, single: bool) -> Present:
         text = "\n".join(filter(None, lines))
         if single and len(pictures) == len(letters):
             return (Montage(pictures, 2, tuple(letters)), text)
-        shown: list[Part] = []
+        parts: list[Part] = []
         for letter, option in zip(letters, view.options, strict=True):
-            shown += [f"{letter}:", *option.media]
-        return (*shown, text)
+            parts += [f"{letter}:", *option.media]
+        return (*parts, text)
 
     return present
 
 
-def names_for(n: int, seed: int, version: str, task: str) -> Sequence[str]:
-    """Whose turn it is: every category once, in random order, then again."""
+def names_for(n: int, seed: int, task: str) -> Sequence[str]:
+    """The category of each of `n` items: every category once, in random order, then again."""
     names = [category.name for category in natural_categories().categories]
     rounds = -(-n // len(names))
     drawn = [
-        names[k]
-        for r in range(rounds)
-        for k in stream("combo", version, seed, task, "order", r).permutation(len(names))
+        names[k] for r in range(rounds) for k in stream(SUITE, VERSION, seed, task, "order", r).permutation(len(names))
     ]
     return drawn[:n]
+
+
+def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+    return (*order_transforms(context.condition["order"]), Lettered(), *control(context.condition["pictures"], context))
+
+
+def _img2text_method(condition: Condition) -> Method:
+    return OneByOne(with_layout(img2text_parts(str(condition["prompt"])), condition["layout"]))
+
+
+def _text2img_method(condition: Condition) -> Method:
+    present = text2img_parts(str(condition["prompt"]), condition["sheet"] == "single")
+    return OneByOne(with_layout(present, condition["layout"]))
+
+
+TASKS = tuple(
+    Task(
+        id=name,
+        kind="choice",
+        axes=tuple(axis.name for axis in (SHEET, LAYOUT, ORDER, PROMPT, PICTURES)),
+        transforms=_transforms,
+        method=method,
+        protocols=PROTOCOLS,
+    )
+    for name, method in ((IMG2TEXT, _img2text_method), (TEXT2IMG, _text2img_method))
+)

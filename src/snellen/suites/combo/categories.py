@@ -13,22 +13,35 @@ from itertools import combinations
 
 import numpy as np
 
+from snellen.core.condition import Axis, Condition
 from snellen.core.errors import SnellenError
 from snellen.core.item import Demo, Item, Media, Montage, Option, Part, View
 from snellen.core.seeds import stream
-from snellen.presentation.presenters import Present
+from snellen.core.suite import Method, Task, Transform, ViewContext
+from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, control, order_transforms
+from snellen.presentation.methods import OneByOne, PerceiveThenClassify
+from snellen.presentation.presenters import Present, with_layout
 from snellen.stimuli.scenes import DIMENSIONS, all_composites
 from snellen.suites.combo import prompts
 from snellen.suites.combo.difficulty import LEVELS, Features, level_of, separation
+from snellen.suites.combo.items import SUITE, VERSION, choice_item
+from snellen.suites.combo.scoring import PAIR_PROTOCOLS
 from snellen.suites.combo.space import Mask, as_claims, members, required, values
 
 TASK = "category-building"
+METHOD = Axis(
+    "method",
+    ("vanilla", "cot", "perceive-then-classify", "caption-then-classify"),
+    "how category-building is asked (Figures 22-26)",
+)
+PAPER_COUNT = 400
+"""Questions: 100 a level (Table 1)."""
 SHOTS = 4
 QUERIES_A_PAIR = 2
 OBJECTS_A_RULE = 6
 """Pictures of each category in the pool: four to support, two to ask."""
 RULES_A_FAMILY = 3
-SMALLEST = 72
+MIN_OBJECTS = 72
 """Fewest objects of a category: fewer would not tell the Gaussian of its features (`design/category-difficulty.md`)."""
 
 
@@ -63,36 +76,35 @@ class Pair:
 
 
 def random_rule(rng: np.random.Generator) -> Rule:
-    """A rule of random granularity that at least `SMALLEST` objects follow."""
+    """A rule of random granularity that at least `MIN_OBJECTS` objects follow."""
     while True:
-        look = all_composites()[int(rng.integers(9504))].dimensions()
+        appearance = all_composites()[int(rng.integers(9504))].dimensions()
         size = int(rng.integers(1, 6))
-        picked = sorted(
-            int(k) for k in rng.choice(len(DIMENSIONS) - 1, size=size, replace=False)
-        )  # never by the pivot alone
-        rule = Rule(tuple((DIMENSIONS[k], look[DIMENSIONS[k]]) for k in picked))
-        if rule.mask().sum() >= SMALLEST:
+        # All dimensions but the last: no rule fixes the pivot.
+        columns = sorted(int(k) for k in rng.choice(len(DIMENSIONS) - 1, size=size, replace=False))
+        rule = Rule(tuple((DIMENSIONS[k], appearance[DIMENSIONS[k]]) for k in columns))
+        if rule.mask().sum() >= MIN_OBJECTS:
             return rule
 
 
-def changed(rule: Rule, count: int, rng: np.random.Generator) -> Rule | None:
+def variant_of(rule: Rule, count: int, rng: np.random.Generator) -> Rule | None:
     """The rule with `count` of its values changed, or None where too few objects follow that."""
     fixed = dict(rule.fixed)
     for dimension in rng.permutation([d for d, _ in rule.fixed])[:count]:
         others = [value for value in values(str(dimension)) if value != fixed[str(dimension)]]
         fixed[str(dimension)] = others[int(rng.integers(len(others)))]
-    made = Rule(tuple((d, fixed[d]) for d, _ in rule.fixed))
-    return made if made.mask().sum() >= SMALLEST else None
+    variant = Rule(tuple((d, fixed[d]) for d, _ in rule.fixed))
+    return variant if variant.mask().sum() >= MIN_OBJECTS else None
 
 
-def family(rng: np.random.Generator) -> tuple[Rule, ...]:
+def draw_family(rng: np.random.Generator) -> tuple[Rule, ...]:
     """Rules that differ from the first in one or two values."""
     while True:
         rules = [random_rule(rng)]
         for _ in range(20):
-            made = changed(rules[0], int(rng.integers(1, 3)), rng)
-            if made is not None and made not in rules:
-                rules.append(made)
+            variant = variant_of(rules[0], int(rng.integers(1, 3)), rng)
+            if variant is not None and variant not in rules:
+                rules.append(variant)
             if len(rules) == RULES_A_FAMILY:
                 return tuple(rules)
 
@@ -101,8 +113,8 @@ def reference_pairs(count: int, rng: np.random.Generator) -> list[tuple[Rule, Ru
     """Pairs whose distances set the levels: half within a family, half across two."""
     pairs: list[tuple[Rule, Rule]] = []
     while len(pairs) < count:
-        within = family(rng)
-        other = family(rng)
+        within = draw_family(rng)
+        other = draw_family(rng)
         pairs += [pair for pair in ((within[0], within[1]), (within[0], other[0])) if _disjoint(*pair)]
     return pairs[:count]
 
@@ -111,19 +123,17 @@ def _disjoint(first: Rule, second: Rule) -> bool:
     return not (first.mask() & second.mask()).any()
 
 
-def choose_pairs(
-    count: int, rules_count: int, seed: int, version: str, features: Features
-) -> tuple[list[Rule], list[Pair]]:
+def choose_pairs(count: int, rules_count: int, seed: int, features: Features) -> tuple[list[Rule], list[Pair]]:
     """Families of rules, and `count` pairs of them spread evenly over the four levels.
 
     Draws families until every level has enough candidates. Raises SnellenError where that never happens.
     """
     wanted = {level: count // 4 + (n < count % 4) for n, level in enumerate(LEVELS)}
     for attempt in range(200):
-        rng = stream("combo", version, seed, TASK, "families", attempt)
+        rng = stream(SUITE, VERSION, seed, TASK, "families", attempt)
         rules: list[Rule] = []
         while len(rules) < rules_count:
-            rules += [rule for rule in family(rng) if rule not in rules]
+            rules += [rule for rule in draw_family(rng) if rule not in rules]
         rules = rules[:rules_count]
         by_level = _measured([pair for pair in _candidates(rules, rng) if _disjoint(*pair)], features)
         if all(len(by_level[level]) >= wanted[level] for level in LEVELS):
@@ -148,14 +158,13 @@ def _measured(candidates: Sequence[tuple[Rule, Rule]], features: Features) -> di
     return by_level
 
 
-def _candidates(rules: Sequence[Rule], rng: np.random.Generator, most: int = 400) -> list[tuple[Rule, Rule]]:
+def _candidates(rules: Sequence[Rule], rng: np.random.Generator, max_across: int = 400) -> list[tuple[Rule, Rule]]:
     """Every pair within a family, and some of those across."""
     families = [rules[n : n + RULES_A_FAMILY] for n in range(0, len(rules), RULES_A_FAMILY)]
-    within = [pair for held in families for pair in combinations(held, 2)]
+    within = [pair for family in families for pair in combinations(family, 2)]
     inner = set(within)
     across = [pair for pair in combinations(rules, 2) if pair not in inner]
-    picked = rng.permutation(len(across))[:most]
-    return within + [across[int(k)] for k in picked]
+    return within + [across[int(k)] for k in rng.permutation(len(across))[:max_across]]
 
 
 def _spread(pairs: Sequence[Pair], count: int, rng: np.random.Generator) -> list[Pair]:
@@ -173,54 +182,48 @@ def _spread(pairs: Sequence[Pair], count: int, rng: np.random.Generator) -> list
 def pair_items(
     n: int,
     pair: Pair,
-    shown: Mapping[Rule, Sequence[tuple[Media, Mapping[str, str]]]],
+    pictures: Mapping[Rule, Sequence[tuple[Media, Mapping[str, str]]]],
     seed: int,
-    version: str,
     provenance: Mapping[str, object],
 ) -> list[Item]:
     """The questions about one pair, the same support in each: one test object of either category, in random order."""
-    rng = stream("combo", version, seed, TASK, "pair", n)
+    rng = stream(SUITE, VERSION, seed, TASK, "pair", n)
     rules = [pair.first, pair.second] if rng.random() < 0.5 else [pair.second, pair.first]
-    held = {
-        key: [shown[rule][int(k)] for k in rng.permutation(len(shown[rule]))]
+    by_key = {
+        key: [pictures[rule][int(k)] for k in rng.permutation(len(pictures[rule]))]
         for key, rule in zip("AB", rules, strict=True)
     }
-    support = tuple(Demo((held[key][shot][0],), key, shot) for shot in range(SHOTS) for key in "AB")
+    support = tuple(Demo((by_key[key][shot][0],), key, shot) for shot in range(SHOTS) for key in "AB")
     fits = {key: rule.mask() for key, rule in zip("AB", rules, strict=True)}
-    looks = {picture.sha256: dict(look) for key in "AB" for picture, look in held[key][: SHOTS + 1]}
-    made = []
-    for place, answer in enumerate("AB" if rng.random() < 0.5 else "BA"):
-        picture, look = held[answer][SHOTS]
-        made.append(
-            Item(
-                item_id=f"categories-{n:04d}-{place}",
-                suite="combo",
-                task=TASK,
-                version=version,
-                question=prompts.CATEGORY_QUESTION,
-                query=(picture,),
-                support=support,
-                answer=answer,
-                answer_kind="choice",
-                stimulus_id=f"categories-{n:04d}-{place}",
-                group_id=f"categories-{n:04d}",
-                cluster_id=f"categories-{n:04d}",
-                options=(Option("A", "A"), Option("B", "B")),
-                factors={
-                    "difficulty": pair.level,
-                    "granularity": str(len(pair.first.fixed)),
-                    "deciding": ", ".join(pair.deciding()) or "several",
-                },
-                measures={"distance": pair.distance, "objects": float(sum(int(mask.sum()) for mask in fits.values()))},
-                requires=required([(look, fits[key]) for key in "AB"]),
-                latent={"shows": looks, "claims": as_claims(fits), "learned": True},
-                provenance={**provenance, "rules": {key: rule.text() for key, rule in zip("AB", rules, strict=True)}},
-            )
+    appearances = {media.sha256: dict(appearance) for key in "AB" for media, appearance in by_key[key][: SHOTS + 1]}
+    items = []
+    for index, answer in enumerate("AB" if rng.random() < 0.5 else "BA"):
+        picture, appearance = by_key[answer][SHOTS]
+        item = choice_item(
+            f"categories-{n:04d}-{index}",
+            task=TASK,
+            question=prompts.CATEGORY_QUESTION,
+            query=(picture,),
+            support=support,
+            answer=answer,
+            group_id=f"categories-{n:04d}",
+            cluster_id=f"categories-{n:04d}",
+            options=(Option("A", "A"), Option("B", "B")),
+            factors={
+                "difficulty": pair.level,
+                "granularity": str(len(pair.first.fixed)),
+                "deciding": ", ".join(pair.deciding()) or "several",
+            },
+            measures={"distance": pair.distance, "objects": float(sum(int(mask.sum()) for mask in fits.values()))},
+            requires=required([(appearance, fits[key]) for key in "AB"]),
+            latent={"shows": appearances, "claims": as_claims(fits), "learned": True},
+            provenance={**provenance, "rules": {key: rule.text() for key, rule in zip("AB", rules, strict=True)}},
         )
-    return made
+        items.append(item)
+    return items
 
 
-# Showing
+# Presentation
 
 
 def category_parts(prompt: str, single: bool, think: bool = False) -> Present:
@@ -228,19 +231,19 @@ def category_parts(prompt: str, single: bool, think: bool = False) -> Present:
 
     def present(view: View) -> tuple[Part, ...]:
         by_key = {
-            o.key: tuple(one for demo in view.support if demo.answer == o.key for one in demo.media)
-            for o in view.options
+            option.key: tuple(picture for demo in view.support if demo.answer == option.key for picture in demo.media)
+            for option in view.options
         }
         intro = "\n".join(filter(None, (prompts.DESCRIPTION[prompt], prompts.CATEGORY_INTRO[prompt])))
         closing = "\n".join((view.question, prompts.CATEGORY_THINK if think else prompts.CATEGORY_FORM[prompt]))
         if single:
-            pictures = tuple(one for held in by_key.values() for one in held) + view.query
-            labels = tuple(key for key, held in by_key.items() for _ in held) + ("test",) * len(view.query)
+            pictures = tuple(picture for examples in by_key.values() for picture in examples) + view.query
+            labels = tuple(key for key, examples in by_key.items() for _ in examples) + ("test",) * len(view.query)
             page = (Montage(pictures, SHOTS, labels),) if pictures else ()
             return (intro, *page, closing)
         parts: list[Part] = [intro]
-        for key, held in by_key.items():
-            parts += [f"Category {key}:", *((Montage(held, 2),) if held else ())]
+        for key, examples in by_key.items():
+            parts += [f"Category {key}:", *((Montage(examples, 2),) if examples else ())]
         return (*parts, "Test object:", *view.query, closing)
 
     return present
@@ -260,25 +263,55 @@ def perceive_question() -> str:
     """The keys to fill in, with what they may hold."""
     lines = []
     for dimension in DIMENSIONS:
-        kind, part = dimension.split("/")
-        told = ", ".join(values(dimension)) if kind != "contact-point" else _places(part)
-        lines.append(f'"{dimension}": {told}')
+        factor, part = dimension.split("/")
+        options = ", ".join(values(dimension)) if factor != "contact-point" else _contact_points(part)
+        lines.append(f'"{dimension}": {options}')
     return prompts.PERCEIVE.format(keys="\n".join(lines))
 
 
-def _places(part: str) -> str:
+def _contact_points(part: str) -> str:
     return prompts.ANCHOR_PLACES if part == "anchor" else prompts.PIVOT_PLACES
 
 
 def classify_parts(prompt: str) -> Callable[[View, str], tuple[Part, ...]]:
     """Classify from what was said of the pictures and from the test picture itself."""
 
-    def present(view: View, told: str) -> tuple[Part, ...]:
+    def present(view: View, description: str) -> tuple[Part, ...]:
         lines = [prompts.DESCRIPTION[prompt], prompts.CATEGORY_INTRO[prompt], prompts.PERCEIVED_INTRO]
         for option in view.options:
             lines += [f"Category {option.key}: {demo.caption}" for demo in view.support if demo.answer == option.key]
-        lines += [prompts.PERCEIVED_TEST, told]
+        lines += [prompts.PERCEIVED_TEST, description]
         closing = "\n".join((view.question, prompts.CATEGORY_FORM[prompt]))
         return ("\n".join(filter(None, lines)), "Test object:", *view.query, closing)
 
     return present
+
+
+def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+    return (*order_transforms(context.condition["order"]), *control(context.condition["pictures"], context))
+
+
+def _method(condition: Condition) -> Method:
+    prompt, single, layout = str(condition["prompt"]), condition["sheet"] == "single", condition["layout"]
+    classify = with_layout(classify_parts(prompt), layout)
+    if condition["method"] == "perceive-then-classify":
+        return PerceiveThenClassify(perceive_parts, classify, perceive_question())
+    if condition["method"] == "caption-then-classify":
+        return PerceiveThenClassify(caption_parts, classify, prompts.CAPTION)
+    present = category_parts(prompt, single, think=condition["method"] == "cot")
+    return OneByOne(with_layout(present, layout))
+
+
+AXES = (METHOD,)
+"""Those that no other task has."""
+TASKS = (
+    Task(
+        id=TASK,
+        kind="choice",
+        axes=tuple(axis.name for axis in (SHEET, METHOD, LAYOUT, ORDER, PROMPT, PICTURES)),
+        transforms=_transforms,
+        method=_method,
+        protocols=PAIR_PROTOCOLS,
+        split_by=("difficulty",),
+    ),
+)

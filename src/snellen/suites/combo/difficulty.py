@@ -40,10 +40,10 @@ def packaged_features() -> Features:
     import json
 
     raw = files("snellen.suites.combo").joinpath("features.npz").read_bytes()
-    with np.load(io.BytesIO(raw)) as held:
-        about = json.loads(str(held["about"]))
+    with np.load(io.BytesIO(raw)) as arrays:
+        about = json.loads(str(arrays["about"]))
         low, middle, high = (float(x) for x in about["thresholds"])
-        return Features(held["features"].astype(np.float64), about["encoder"], (low, middle, high), about)
+        return Features(arrays["features"].astype(np.float64), about["encoder"], (low, middle, high), about)
 
 
 def separation(features: Floats, first: Mask, second: Mask, dimensions: int = PCA_DIMENSIONS) -> float:
@@ -51,12 +51,13 @@ def separation(features: Floats, first: Mask, second: Mask, dimensions: int = PC
 
     `features` (9504, d); PCA is fitted on both categories together, to at most `dimensions` and at most what they span.
     """
-    one, two = features[first], features[second]
-    both = np.concatenate([one, two])
+    both = np.concatenate([features[first], features[second]])
     centre = both.mean(axis=0)
     sizes, axes = np.linalg.eigh((both - centre).T @ (both - centre))
-    kept = axes[:, ::-1][:, : min(dimensions, int((sizes > 1e-12 * sizes[-1]).sum()) or 1)]
-    return wasserstein((one - centre) @ kept, (two - centre) @ kept)
+    # Axes along which nothing varies are rounding error, and would be given a covariance of their own.
+    rank = int((sizes > 1e-12 * sizes[-1]).sum()) or 1
+    main_axes = axes[:, ::-1][:, : min(dimensions, rank)]
+    return wasserstein((features[first] - centre) @ main_axes, (features[second] - centre) @ main_axes)
 
 
 def wasserstein(first: Floats, second: Floats) -> float:
@@ -67,6 +68,7 @@ def wasserstein(first: Floats, second: Floats) -> float:
     gap = first.mean(axis=0) - second.mean(axis=0)
     s1, s2 = np.atleast_2d(np.cov(first.T)), np.atleast_2d(np.cov(second.T))
     root = _root(s2)
+    # The trace of the root is the sum of the roots of the eigenvalues; rounding may leave some just below 0.
     cross = np.sqrt(np.clip(np.linalg.eigvalsh(root @ s1 @ root), 0, None)).sum()
     squared = float(gap @ gap + np.trace(s1) + np.trace(s2) - 2 * cross)
     return float(np.sqrt(max(squared, 0.0)))

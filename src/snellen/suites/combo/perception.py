@@ -7,17 +7,27 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from snellen.core.condition import Condition
+from snellen.core.condition import Axis, Condition
 from snellen.core.item import Demo, Item, Media, Montage, Option, Part, Split, View
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
-from snellen.core.suite import ViewContext
-from snellen.presentation.presenters import Present, PresentMany
+from snellen.core.suite import Method, Task, Transform, ViewContext
+from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, control, order_transforms
+from snellen.presentation.methods import OneByOne, Sheet
+from snellen.presentation.presenters import Present, PresentMany, with_layout
 from snellen.stimuli.scenes import ANCHORS, COLOURS, MATERIALS, PIVOTS, SHAPES, text_name
 from snellen.suites.combo import prompts
+from snellen.suites.combo.items import SUITE, choice_item
+from snellen.suites.combo.scoring import PROTOCOLS
 from snellen.suites.combo.space import as_claims, members, required
 
 TASK = "pattern-perception"
+SAMPLES = Axis("samples", (10, 1), "objects a call in pattern-perception (paper: 10, appendix D.1)")
+QUESTIONS_A_CALL = Axis("questions", ("all", "one"), "all questions about an object in one call, or one a call")
+PIVOT = Axis("pivot", ("off", "on"), "ask the eighth question too")
+DEMOS = Axis("demos", ("none", "in-context"), "solved examples for contact point and materials (Figure 6)")
+PAPER_COUNT = 5000
+"""Objects that are asked about (Table 1)."""
 QUESTIONS: Mapping[str, str] = {
     "primary-shape": "shape/primary",
     "primary-material": "material/primary",
@@ -33,18 +43,18 @@ IN_CONTEXT = ("primary-material", "secondary-material", "anchor")
 """What Figure 6 asks with solved examples."""
 
 
-def option_values(dimension: str, look: Mapping[str, str]) -> tuple[str, ...]:
+def option_values(dimension: str, appearance: Mapping[str, str]) -> tuple[str, ...]:
     """The options of a question. Contact points are those of the shape in question, as the paper's 5/11 implies."""
-    kind, part = dimension.split("/")
-    if kind == "shape":
+    factor, part = dimension.split("/")
+    if factor == "shape":
         return SHAPES
-    if kind == "material":
+    if factor == "material":
         return MATERIALS
-    if kind == "colour":
+    if factor == "colour":
         return (*COLOURS, prompts.NO_COLOUR)
-    shape = look["shape/primary" if part == "anchor" else "shape/secondary"]
-    places = {str(key): tuple(held) for key, held in (ANCHORS if part == "anchor" else PIVOTS).items()}
-    return places[shape]
+    shape = appearance["shape/primary" if part == "anchor" else "shape/secondary"]
+    points = {str(key): tuple(names) for key, names in (ANCHORS if part == "anchor" else PIVOTS).items()}
+    return points[shape]
 
 
 def words(dimension: str, value: str) -> str:
@@ -62,40 +72,34 @@ def names(dimension: str, value: str) -> tuple[str, ...]:
 def items_about(
     stimulus: str,
     picture: Media,
-    look: Mapping[str, str],
+    appearance: Mapping[str, str],
     split: Split,
     *,
-    version: str,
     cluster: str,
     provenance: Mapping[str, object],
 ) -> list[Item]:
     """The eight items about one picture."""
-    made = []
+    items = []
     for question, dimension in QUESTIONS.items():
-        offered = option_values(dimension, look)
-        fits = {value: members({dimension: [value]}) for value in offered}
-        made.append(
-            Item(
-                item_id=f"{stimulus}-{question}",
-                suite="combo",
-                task=TASK,
-                version=version,
-                split=split,
-                question=prompts.QUESTION[dimension],
-                query=(picture,),
-                answer=look[dimension],
-                answer_kind="choice",
-                stimulus_id=stimulus,
-                group_id=f"{stimulus}-{question}",
-                cluster_id=cluster,
-                options=tuple(Option(value, words(dimension, value)) for value in offered),
-                factors={"question": question, "primary shape": look["shape/primary"]},
-                requires=required([(look, mask) for mask in fits.values()]),
-                latent={"shows": {picture.sha256: dict(look)}, "claims": as_claims(fits)},
-                provenance=dict(provenance),
-            )
+        options = option_values(dimension, appearance)
+        fits = {value: members({dimension: [value]}) for value in options}
+        item = choice_item(
+            f"{stimulus}-{question}",
+            task=TASK,
+            split=split,
+            question=prompts.QUESTION[dimension],
+            query=(picture,),
+            answer=appearance[dimension],
+            stimulus_id=stimulus,
+            cluster_id=cluster,
+            options=tuple(Option(value, words(dimension, value)) for value in options),
+            factors={"question": question, "primary shape": appearance["shape/primary"]},
+            requires=required([(appearance, mask) for mask in fits.values()]),
+            latent={"shows": {picture.sha256: dict(appearance)}, "claims": as_claims(fits)},
+            provenance=dict(provenance),
         )
-    return made
+        items.append(item)
+    return items
 
 
 def asks(item: Item, condition: Condition) -> bool:
@@ -114,9 +118,13 @@ class AlsoNamed:
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view whose reply may hold any of the names; the one shown stays the first."""
-        dimension = next(d for d, asked in prompts.QUESTION.items() if asked == view.question)
+        dimension = _dimension(view.question)
         keys = tuple((name, option.key) for option in view.options for name in names(dimension, option.key))
         return replace(view, reply=replace(view.reply, keys=keys))
+
+
+def _dimension(question: str) -> str:
+    return next(dimension for dimension, text in prompts.QUESTION.items() if text == question)
 
 
 @dataclass(frozen=True)
@@ -135,12 +143,12 @@ class InContext:
 
 
 def in_context(context: ViewContext) -> InContext:
-    """The examples of every question, drawn from train items by a stream of their own; worked out once a showing."""
-    held: InContext | None = vars(context).get("in_context")
-    if held is None:
-        held = InContext(_examples(context))
-        vars(context)["in_context"] = held  # as its cached properties are kept: it is asked for once an item
-    return held
+    """The examples of every question, drawn from train items by a stream of their own; worked out once a context."""
+    transform: InContext | None = vars(context).get("in_context")
+    if transform is None:
+        transform = InContext(_examples(context))
+        vars(context)["in_context"] = transform  # as its cached properties are kept: it is asked for once an item
+    return transform
 
 
 def _examples(context: ViewContext) -> dict[str, tuple[Demo, ...]]:
@@ -149,17 +157,17 @@ def _examples(context: ViewContext) -> dict[str, tuple[Demo, ...]]:
         if item.split == "train" and asks(item, context.condition):
             train.setdefault(item.question, []).append(item)
     demos = {}
-    for question, held in train.items():
-        order = stream("combo", "in-context", question).permutation(len(held))
-        first = {held[n].answer: held[n] for n in reversed(order)}
+    for question, items in train.items():
+        order = stream(SUITE, "in-context", question).permutation(len(items))
+        first = {items[n].answer: items[n] for n in reversed(order)}
         demos[question] = tuple(Demo(item.query, str(answer), 0) for answer, item in sorted(first.items()))
     return demos
 
 
-# Showing
+# Presentation
 
 
-def options_told(view: View) -> str:
+def option_list(view: View) -> str:
     """The options of a question; contact points of all shapes, so that the options never tell the shape."""
     if view.question == prompts.QUESTION["contact-point/anchor"]:
         return prompts.ANCHOR_PLACES
@@ -172,7 +180,7 @@ def demo_parts(views: tuple[View, ...]) -> list[Part]:
     """Solved examples, each picture once a question."""
     parts: list[Part] = []
     for view in {view.question: view for view in views if view.support}.values():
-        dimension = next(d for d, asked in prompts.QUESTION.items() if asked == view.question)
+        dimension = _dimension(view.question)
         parts.append(view.question)
         for demo in view.support:
             parts += [*demo.media, f"Answer: {words(dimension, demo.answer)}"]
@@ -186,24 +194,24 @@ def sheet_parts(prompt: str, single: bool) -> PresentMany:
         stimuli = {view.stimulus_id: view.query for view in views}
         questions = {view.question: view for view in views}
         names = [f"q{n}" for n in range(1, len(questions) + 1)]
-        asked = [
-            f"{name}: {q} Options: {options_told(view)}."
-            for name, (q, view) in zip(names, questions.items(), strict=True)
+        question_lines = [
+            f"{name}: {question} Options: {option_list(view)}."
+            for name, (question, view) in zip(names, questions.items(), strict=True)
         ]
         count = f"{len(stimuli)} samples, one picture each" if len(stimuli) > 1 else "one sample, one picture"
         cells = ", ".join(f'"{name}": "..."' for name in names)
         example = f'[{{"sample": 1, {cells}}}]'
-        shown: list[Part] = []
+        samples: list[Part] = []
         if single:
             labels = tuple(f"Sample {n}" for n, query in enumerate(stimuli.values(), 1) for _ in query)
             pictures = tuple(picture for query in stimuli.values() for picture in query)
-            shown = [Montage(pictures, 5, labels)] if pictures else []
+            samples = [Montage(pictures, 5, labels)] if pictures else []
         else:
             for number, query in enumerate(stimuli.values(), 1):
-                shown += [f"Sample {number}:", *query]
-        lines = [prompts.DESCRIPTION[prompt], prompts.SHEET[prompt].format(count=count), *asked]
+                samples += [f"Sample {number}:", *query]
+        lines = [prompts.DESCRIPTION[prompt], prompts.SHEET[prompt].format(count=count), *question_lines]
         form = prompts.SHEET_FORM[prompt].format(example=example)
-        return ("\n".join(filter(None, lines)), *demo_parts(views), *shown, form)
+        return ("\n".join(filter(None, lines)), *demo_parts(views), *samples, form)
 
     return present
 
@@ -214,9 +222,40 @@ def one_parts(prompt: str) -> Present:
     def present(view: View) -> tuple[Part, ...]:
         lines = [
             prompts.DESCRIPTION[prompt],
-            f"{view.question} Options: {options_told(view)}.",
+            f"{view.question} Options: {option_list(view)}.",
             prompts.ONE_FORM[prompt],
         ]
         return (*demo_parts((view,)), *view.query, "\n".join(filter(None, lines)))
 
     return present
+
+
+def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+    demos: tuple[Transform, ...] = (in_context(context),) if context.condition["demos"] == "in-context" else ()
+    names = (*order_transforms(context.condition["order"]), AlsoNamed())
+    return (*names, *demos, *control(context.condition["pictures"], context))
+
+
+def _method(condition: Condition) -> Method:
+    prompt, single, layout = str(condition["prompt"]), condition["sheet"] == "single", condition["layout"]
+    samples, apart = int(condition["samples"]), condition["questions"] == "one"
+    if samples == 1 and apart:
+        return OneByOne(with_layout(one_parts(prompt), layout))
+    return Sheet(samples, with_layout(sheet_parts(prompt, single), layout), by_question=apart)
+
+
+AXES = (SAMPLES, QUESTIONS_A_CALL, PIVOT, DEMOS)
+"""Those that no other task has."""
+TASKS = (
+    Task(
+        id=TASK,
+        kind="choice",
+        axes=tuple(axis.name for axis in (*AXES, SHEET, LAYOUT, ORDER, PROMPT, PICTURES)),
+        transforms=_transforms,
+        method=_method,
+        protocols=PROTOCOLS,
+        train_split="train",
+        asks=asks,
+        split_by=("question",),
+    ),
+)

@@ -15,12 +15,12 @@ from snellen.stimuli.scenes import ANCHORS, COLOURS, MATERIALS, PIVOTS, SHAPES, 
 PARTS = {"primary": "larger", "secondary": "smaller"}
 
 ANCHOR_PLACES = "; ".join(
-    f"on a {text_name('shape', shape)}: {', '.join(text_name('contact-point', one) for one in places)}"
-    for shape, places in ANCHORS.items()
+    f"on a {text_name('shape', shape)}: {', '.join(text_name('contact-point', point) for point in points)}"
+    for shape, points in ANCHORS.items()
 )
 PIVOT_PLACES = "; ".join(
-    f"of a {text_name('shape', shape)}: {', '.join(text_name('contact-point', one) for one in places)}"
-    for shape, places in PIVOTS.items()
+    f"of a {text_name('shape', shape)}: {', '.join(text_name('contact-point', point) for point in points)}"
+    for shape, points in PIVOTS.items()
 )
 NO_COLOUR = "none"
 NO_COLOUR_TEXT = "no added colour (glass or wood)"

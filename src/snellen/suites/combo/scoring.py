@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from snellen.core.score import Metric, Protocol
+from snellen.core.score import Metric, Protocol, Protocols
 from snellen.scoring.answers import read_answer
 from snellen.scoring.protocols import ACCURACY, all_right, by_item, correct, guess, strict
 
@@ -17,7 +17,8 @@ def by_metric(scores: pd.DataFrame) -> pd.DataFrame:
     return all_right(scores) if (scores["metric"] == ALL_CORRECT.name).all() else by_item(scores)
 
 
-STRICT = strict()
+STRICT, STRICT_PAIRS = strict(), strict(ACCURACY, ALL_CORRECT, units=by_metric)
 PUBLISHED = Protocol("published", read_answer, (ACCURACY,), by_item)
 """The paper says 'accuracy' and counts invalid replies as wrong (Table 4: LLaVA at .26 of two options)."""
-STRICT_PAIRS = strict(ACCURACY, ALL_CORRECT, units=by_metric)
+PROTOCOLS: Protocols = {"strict": STRICT, "published": PUBLISHED}
+PAIR_PROTOCOLS: Protocols = {"strict": STRICT_PAIRS, "published": PUBLISHED}

@@ -24,28 +24,29 @@ FACTORS = tuple(dict.fromkeys(dimension.split("/")[0] for dimension in DIMENSION
 @cache
 def values(dimension: str) -> tuple[str, ...]:
     """Every value a dimension takes, in the order of the objects."""
-    return tuple(dict.fromkeys(one.dimensions()[dimension] for one in all_composites()))
+    return tuple(dict.fromkeys(block.dimensions()[dimension] for block in all_composites()))
 
 
 @cache
 def table() -> NDArray[np.int16]:
-    """Value numbers (places in `values`) of every object, shape (9504, 8)."""
-    places = [{value: n for n, value in enumerate(values(dimension))} for dimension in DIMENSIONS]
+    """Value numbers (indices into `values`) of every object, shape (9504, 8)."""
+    numbers = [{value: n for n, value in enumerate(values(dimension))} for dimension in DIMENSIONS]
     rows = [
-        [at[value] for at, value in zip(places, one.dimensions().values(), strict=True)] for one in all_composites()
+        [number[value] for number, value in zip(numbers, block.dimensions().values(), strict=True)]
+        for block in all_composites()
     ]
     return np.array(rows, np.int16)
 
 
 def members(constraint: Mapping[str, Sequence[str]]) -> Mask:
     """The objects a constraint allows."""
-    held = np.ones(len(table()), bool)
+    mask = np.ones(len(table()), bool)
     for dimension, allowed in constraint.items():
-        one_of = np.zeros(len(table()), bool)
+        any_allowed = np.zeros(len(table()), bool)
         for value in allowed:
-            one_of |= _having(dimension, value)
-        held &= one_of
-    return held
+            any_allowed |= _having(dimension, value)
+        mask &= any_allowed
+    return mask
 
 
 @cache
@@ -61,30 +62,32 @@ def claims(allowed: Mask) -> dict[str, list[str]]:
 
     An empty set of objects claims what nothing fulfils.
     """
-    told: dict[str, list[str]] = {}
+    claimed: dict[str, list[str]] = {}
     for column, dimension in enumerate(DIMENSIONS):
-        found = np.bincount(table()[allowed, column], minlength=len(values(dimension)))
-        if not found.all():
-            told[dimension] = [value for value, count in zip(values(dimension), found, strict=True) if count]
-    return told
+        counts = np.bincount(table()[allowed, column], minlength=len(values(dimension)))
+        if not counts.all():
+            claimed[dimension] = [value for value, count in zip(values(dimension), counts, strict=True) if count]
+    return claimed
 
 
-def like(look: Mapping[str, str], without: str) -> Mask:
+def like(appearance: Mapping[str, str], without: str) -> Mask:
     """The objects that look the same to an observer who misses one factor."""
-    return members({d: [value] for d, value in look.items() if d.split("/")[0] != without})
+    return members({d: [value] for d, value in appearance.items() if d.split("/")[0] != without})
 
 
 def required(options: Sequence[tuple[Mapping[str, str], Mask]]) -> tuple[str, ...]:
     """The factors without which the answer is not fixed.
 
-    Each option comes with the look it is judged by and the objects that would fit it. An option remains possible for
-    an observer who misses a factor where some object that looks the same to him fits; the answer is fixed where
-    exactly one remains. This goes over whole objects, unlike the ideal observers, which hold claims against looks.
+    Each option comes with the appearance it is judged by and the objects that would fit it. An option remains
+    possible for an observer who misses a factor where some object that looks the same to him fits; the answer is
+    fixed where exactly one remains. This goes over whole objects, unlike the ideal observers, which hold claims
+    against appearances.
     """
     undecided = []
     for factor in FACTORS:
-        alike = {id(look): like(look, factor) for look, _ in options}  # options are mostly judged by one look
-        possible = sum(bool((alike[id(look)] & fits).any()) for look, fits in options)
+        # Options are mostly judged by one appearance: it is looked up once.
+        alike = {id(appearance): like(appearance, factor) for appearance, _ in options}
+        possible = sum(bool((alike[id(appearance)] & fits).any()) for appearance, fits in options)
         if possible != 1:
             undecided.append(factor)
     return tuple(undecided)

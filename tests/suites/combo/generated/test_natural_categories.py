@@ -12,7 +12,7 @@ from snellen.stimuli.scenes import joints, truth
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
 from snellen.suites.combo.alignment import NaturalCategory, distractors, joint_of, natural_categories, similar
-from snellen.suites.combo.generated.objects import natural_shot
+from snellen.suites.combo.generated.objects import natural_spec
 
 CATEGORIES = natural_categories().categories
 NAMES = [category.name for category in CATEGORIES]
@@ -113,9 +113,9 @@ def test_24_names_and_21_that_only_distract() -> None:
 def test_every_category_has_a_joint_and_a_view(category: NaturalCategory) -> None:
     assert joint_of(category).sum() == 144, "one joint in all materials and colours"
     assert category.elevation_deg[0] >= 20
-    shot, look = natural_shot(category, 0, 0)
-    assert (shot, look) == natural_shot(category, 0, 0)
-    assert shot != natural_shot(category, 1, 0)[0]
+    shot, look = natural_spec(category, 0, 0)
+    assert (shot, look) == natural_spec(category, 0, 0)
+    assert shot != natural_spec(category, 1, 0)[0]
     seen = truth(shot.scene, shot.camera, detail=1)
     for solid in seen.solids:
         assert solid.amodal_box is not None
@@ -169,7 +169,7 @@ def test_no_order_of_the_categories_leaves_fewer_than_three_distractors(name: st
 @pytest.mark.parametrize("category", CATEGORIES, ids=NAMES)
 def test_the_camera_stands_within_the_range_and_sees_the_whole_object(category: NaturalCategory) -> None:
     for number in range(10):
-        shot, _ = natural_shot(category, number, seed=1, size_px=(240, 180))
+        shot, _ = natural_spec(category, number, seed=1, size_px=(240, 180))
         x, y, z = np.subtract(shot.camera.position_m, shot.camera.target_m)
         low, high = category.azimuth_deg
         assert (np.degrees(np.arctan2(y, x)) - low) % 360 <= high - low + 1e-6

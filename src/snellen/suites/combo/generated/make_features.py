@@ -26,15 +26,16 @@ from snellen.core.home import home
 from snellen.core.seeds import stream
 from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
 from snellen.subjects.encoders import load_encoder
-from snellen.suites.combo.categories import SMALLEST, reference_pairs
+from snellen.suites.combo.categories import MIN_OBJECTS, reference_pairs
 from snellen.suites.combo.difficulty import Floats, separation
-from snellen.suites.combo.generated.objects import VERSION, object_shot
+from snellen.suites.combo.generated.objects import object_spec
+from snellen.suites.combo.items import SUITE, VERSION
 from snellen.suites.combo.space import Mask
 
 OBJECTS, SIZE_PX, PCA, PAIRS, WHOLE_PAIRS = 9504, (160, 120), 64, 1000, 50
 
 
-def main(told: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--encoder", default="efficientnet-lite2")
@@ -42,14 +43,14 @@ def main(told: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--renderer", choices=("mitsuba", "toy"), default="mitsuba")
     parser.add_argument("--levels-only", action="store_true", help="keep the features of --out, set the levels anew")
-    args = parser.parse_args(told)
+    args = parser.parse_args(arguments)
     if args.levels_only:
-        with np.load(args.out) as held:
-            reduced, about = held["features"].astype(np.float64), json.loads(str(held["about"]))
+        with np.load(args.out) as arrays:
+            reduced, about = arrays["features"].astype(np.float64), json.loads(str(arrays["about"]))
     else:
-        reduced, about = made(args.encoder, RenderSettings(renderer=args.renderer), args.workers)
+        reduced, about = encode_objects(args.encoder, RenderSettings(renderer=args.renderer), args.workers)
     _, distances = reference_distances(reduced, PAIRS)
-    about |= {"reference_pairs": PAIRS, "smallest_category": SMALLEST}
+    about |= {"reference_pairs": PAIRS, "smallest_category": MIN_OBJECTS}
     about["thresholds"] = [float(x) for x in np.quantile(distances, (0.25, 0.5, 0.75))]
     packed = io.BytesIO()
     np.savez_compressed(packed, features=reduced.astype(np.float16), about=np.array(json.dumps(about)))
@@ -57,9 +58,9 @@ def main(told: Sequence[str] | None = None) -> None:
     print(json.dumps({**about, "bytes": len(packed.getvalue())}, indent=1))
 
 
-def made(name: str, settings: RenderSettings, workers: int) -> tuple[Floats, dict[str, Any]]:
+def encode_objects(name: str, settings: RenderSettings, workers: int) -> tuple[Floats, dict[str, Any]]:
     """The features as float16 holds them, and how they were made."""
-    raw = encode_files(name, draw(settings, workers), workers)
+    raw = encode_files(name, render_objects(settings, workers), workers)
     reduced, lost = reduce(raw)
     pairs, distances = reference_distances(reduced, WHOLE_PAIRS)
     whole = [separation(raw, first, second) for first, second in pairs]
@@ -79,15 +80,15 @@ def made(name: str, settings: RenderSettings, workers: int) -> tuple[Floats, dic
 
 def reference_distances(features: Floats, count: int) -> tuple[list[tuple[Mask, Mask]], Floats]:
     """Reference pairs of categories and their distances."""
-    pairs = reference_pairs(count, stream("combo", VERSION, 0, "reference pairs"))
+    pairs = reference_pairs(count, stream(SUITE, VERSION, 0, "reference pairs"))
     masks = [(first.mask(), second.mask()) for first, second in pairs]
     with threadpool_limits(1):
         return masks, np.array([separation(features, first, second) for first, second in masks])
 
 
-def draw(settings: RenderSettings, workers: int) -> list[Path]:
+def render_objects(settings: RenderSettings, workers: int) -> list[Path]:
     """One view of every object, 160 x 120 px."""
-    shots = [object_shot(index, 0, 0, SIZE_PX) for index in range(OBJECTS)]
+    shots = [object_spec(index, 0, 0, SIZE_PX) for index in range(OBJECTS)]
     with Progress("rendering", unit="pictures") as progress:
         return render_pictures(shots, settings, home() / "renders", workers=workers, progress=progress)
 
@@ -98,9 +99,9 @@ def encode_files(name: str, paths: Sequence[Path], workers: int, batch: int = 32
 
     def rows(start: int) -> Floats:
         pictures = [Image.open(path).convert("RGB") for path in paths[start : start + batch]]
-        found = np.asarray(encoder.features(pictures), np.float64)
+        features = np.asarray(encoder.features(pictures), np.float64)
         progress.advance(len(pictures))
-        return found
+        return features
 
     with Progress("encoding", unit="pictures") as progress, ThreadPoolExecutor(workers) as pool:
         progress.expect(len(paths))
@@ -111,10 +112,13 @@ def reduce(raw: Floats) -> tuple[Floats, dict[str, Any]]:
     """The first 64 principal components as float16 holds them, the share of variance kept and the rounding error."""
     centred = raw - raw.mean(axis=0)
     sizes, axes = np.linalg.eigh(centred.T @ centred)
-    kept = centred @ axes[:, ::-1][:, :PCA]
-    rounded = kept.astype(np.float16).astype(np.float64)
+    components = centred @ axes[:, ::-1][:, :PCA]  # `eigh` sorts upwards: the last axes have the most variance
+    rounded = components.astype(np.float16).astype(np.float64)
     share = float(sizes[::-1][:PCA].sum() / sizes.sum())
-    return rounded, {"variance_kept": share, "rounding": float(np.abs(rounded - kept).max() / np.abs(kept).max())}
+    return rounded, {
+        "variance_kept": share,
+        "rounding": float(np.abs(rounded - components).max() / np.abs(components).max()),
+    }
 
 
 if __name__ == "__main__":

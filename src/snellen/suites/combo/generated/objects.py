@@ -5,31 +5,30 @@ from __future__ import annotations
 from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import RenderSpec, chain, clear_camera, composite, composite_scene, turn
 from snellen.suites.combo.alignment import NaturalCategory, dressed
+from snellen.suites.combo.items import SUITE, VERSION
 
-VERSION = "1"
-"""Version of the suite: moves when old and new scores may not share a table."""
 VIEWS = 20
 """Random views of each object (section 3.1)."""
 SIZE_PX = (480, 360)
 
 
-def object_shot(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZE_PX) -> RenderSpec:
+def object_spec(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZE_PX) -> RenderSpec:
     """Object 0..9503 from its view 0..19: a random one from which both primitives can be made out."""
     scene = composite_scene(composite(index))
-    rng = stream("combo", VERSION, seed, "view", index, view)
+    rng = stream(SUITE, VERSION, seed, "view", index, view)
     camera = clear_camera(scene, rng, width_px=size_px[0], height_px=size_px[1])
-    return RenderSpec(scene, camera, seed_of("combo", VERSION, seed, "noise", index, view))
+    return RenderSpec(scene, camera, seed_of(SUITE, VERSION, seed, "noise", index, view))
 
 
-def natural_shot(
+def natural_spec(
     category: NaturalCategory, number: int, seed: int, size_px: tuple[int, int] = SIZE_PX
 ) -> tuple[RenderSpec, dict[str, str]]:
-    """Picture `number` of a natural category in materials, colours and a view of its own, with the object's look."""
-    rng = stream("combo", VERSION, seed, "natural", category.name, number)
-    wanted = dressed(category, rng)
+    """Picture `number` of a natural category in materials, colours and view of its own, and the object's appearance."""
+    rng = stream(SUITE, VERSION, seed, "natural", category.name, number)
+    block = dressed(category, rng)
     axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-    turned = chain(*(turn(axes[axis], degrees) for axis, degrees in reversed(category.turn_deg)))
-    scene = composite_scene(wanted, rotation=turned)
+    rotation = chain(*(turn(axes[axis], degrees) for axis, degrees in reversed(category.turn_deg)))
+    scene = composite_scene(block, rotation=rotation)
     camera = clear_camera(
         scene,
         rng,
@@ -38,5 +37,5 @@ def natural_shot(
         width_px=size_px[0],
         height_px=size_px[1],
     )
-    noise = seed_of("combo", VERSION, seed, "natural noise", category.name, number)
-    return RenderSpec(scene, camera, noise), wanted.dimensions()
+    noise = seed_of(SUITE, VERSION, seed, "natural noise", category.name, number)
+    return RenderSpec(scene, camera, noise), block.dimensions()

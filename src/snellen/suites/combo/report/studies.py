@@ -21,7 +21,7 @@ from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import wilson
 from snellen.suites.combo.categories import Pair, reference_pairs
 from snellen.suites.combo.difficulty import Features, level_of, packaged_features, separation
-from snellen.suites.combo.generated.objects import VERSION
+from snellen.suites.combo.items import VERSION
 
 Place = Literal["first", "second"]
 """One of the two pairs of categories in a comparison."""
