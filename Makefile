@@ -30,7 +30,7 @@ checkup: env  ## examine the packaged subjects; more by ARGS='--subject chat:ope
 	$(BIN)/snellen checkup $(ARGS)
 
 test: env  ## run the tests, the slow ones left out
-	$(BIN)/python -m pytest -m 'not slow' -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest -m 'not slow' -n $(JOBS) --dist loadfile $(ARGS)
 
 check: test lint  ## run the tests and all static checks, as CI does
 
