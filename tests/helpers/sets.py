@@ -18,11 +18,12 @@ def small_options(out: Path, seed: int = SEED, test_items: int = TEST_ITEMS) -> 
     return BuildOptions(out, seed=seed, n=test_items, quick=True, renderer="toy", show_progress=False)
 
 
-def small_set(suite: str, folder: Path) -> ItemSet:
-    """The suite's small set in `folder`; whoever asks first builds it, and others wait."""
+def small_set(suite: str, folder: Path, *, seed: int = SEED, test_items: int = TEST_ITEMS) -> ItemSet:
+    """A small set of the suite in `folder`; whoever asks first builds it, and others wait."""
+    name = f"{suite}-{test_items}-seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{suite}.lock").open("w") as lock:
+    with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not is_itemset(folder / suite):
-            build(SUITES.get(suite), "generated", small_options(folder / suite))
-    return read_itemset(folder / suite)
+        if not is_itemset(folder / name):
+            build(SUITES.get(suite), "generated", small_options(folder / name, seed, test_items))
+    return read_itemset(folder / name)

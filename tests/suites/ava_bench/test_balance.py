@@ -11,11 +11,10 @@ import pytest
 from snellen.core.item import Item, Split
 from snellen.core.itemset import ItemSet, ItemSetCard
 from snellen.core.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench.balance import balances, hue, imbalance, level, sections
-from snellen.suites.ava_bench.generated import recipe
 from snellen.suites.ava_bench.items import COMPOSITES, COUNT_RANGES
+from tests.helpers.sets import small_set
 from tests.suites.ava_bench.fixtures import shown
 
 BOX, FAR = (10.0, 20.0, 50.0, 60.0), (100.0, 70.0, 120.0, 90.0)
@@ -82,9 +81,8 @@ def test_a_card_tells_what_is_not_matched() -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    out = tmp_path_factory.mktemp("ava") / "items"
-    return recipe.Generated().build(BuildOptions(out, n=12, quick=True, renderer="toy", show_progress=False))
+def built(sets_folder: Path) -> ItemSet:
+    return small_set("ava-bench", sets_folder, seed=0, test_items=12)
 
 
 def test_generated_items_are_level_and_matched(built: ItemSet) -> None:

@@ -15,11 +15,11 @@ from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.generated.recipe import Generated
 from snellen.suites.ava_bench.items import CHOICES, POSITIONS
 from snellen.suites.ava_bench.no_image_baselines import DRAWN_A_QUESTION, ENOUGH, blind, with_chance
 from snellen.suites.ava_bench.released.recipe import RELEASED
 from snellen.suites.ava_bench.scoring import protocols
+from tests.helpers.sets import small_set
 from tests.suites.ava_bench.curated.test_curated import build, lvis, whole
 from tests.suites.ava_bench.fixtures import shown
 from tests.suites.ava_bench.released.fixtures import record, tree
@@ -174,9 +174,8 @@ def test_only_what_was_asked_counts() -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    out = tmp_path_factory.mktemp("ava") / "items"
-    return Generated().build(BuildOptions(out, n=N, quick=True, renderer="toy", show_progress=False))
+def built(sets_folder: Path) -> ItemSet:
+    return small_set("ava-bench", sets_folder, seed=0, test_items=N)
 
 
 def test_words_tell_next_to_nothing_of_generated_items(built: ItemSet) -> None:
