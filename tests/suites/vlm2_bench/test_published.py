@@ -9,7 +9,6 @@ import yaml
 
 from snellen.core.suite import SuiteCard
 from snellen.scoring.metrics import acc_num, expected_acc_num
-from snellen.suites.vlm2_bench.items import TASKS
 from snellen.suites.vlm2_bench.published import (
     CAMERA_READY,
     CAMERA_READY_AVERAGES,
@@ -35,8 +34,8 @@ from snellen.suites.vlm2_bench.published import (
     mean_of,
     published,
 )
-from snellen.suites.vlm2_bench.scoring import protocols
 from snellen.suites.vlm2_bench.sequences import PATTERNS_OC, PC_COUNTS
+from snellen.suites.vlm2_bench.tasks import TASKS, protocols
 
 EVERYONE = {**TABLE_1, "human": HUMAN}
 CENT = 0.00501  # half of the last printed digit

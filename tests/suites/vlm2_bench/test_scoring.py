@@ -23,7 +23,6 @@ from snellen.scoring.metrics import acc_num
 from snellen.suites.vlm2_bench.scoring import (
     judgement,
     kit_acc_num,
-    protocols,
     read_bare_truth,
     read_first_score,
     read_last_score,
@@ -31,6 +30,7 @@ from snellen.suites.vlm2_bench.scoring import (
     read_one_number,
     read_one_truth,
 )
+from snellen.suites.vlm2_bench.tasks import protocols
 from tests.helpers.journey import suite_of, task
 
 FREE = ReplySpec("text")

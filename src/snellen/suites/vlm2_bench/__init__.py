@@ -10,14 +10,14 @@ from snellen.suites.vlm2_bench.generated.recipe import Generated
 from snellen.suites.vlm2_bench.published import published
 from snellen.suites.vlm2_bench.released.recipe import RELEASED
 from snellen.suites.vlm2_bench.report.sections import sections
-from snellen.suites.vlm2_bench.tasks import AXES, TASK_BY_NAME, resolve
+from snellen.suites.vlm2_bench.tasks import AXES, TASKS, resolve
 
 CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))
 
 SUITE = Suite(
     CARD,
     AXES,
-    TASK_BY_NAME,
+    TASKS,
     {"generated": Generated(), "curated": Curated(), "released": RELEASED},
     resolve,
     published,

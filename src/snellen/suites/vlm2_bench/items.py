@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from snellen.core.item import AnswerKind, Item, Media, Option, Split
+from snellen.core.item import Item, Media, Option, Split
 from snellen.suites.vlm2_bench import prompts
 
 SUITE = "vlm2-bench"
 VERSION = "1"
 """Version of the suite: moves when old and new scores may not share a table."""
 Family: TypeAlias = Literal["oc", "pc"]
-TRUE_FALSE = ("gc-mat", "gc-trk", "oc-cpr", "pc-cpr")
-COUNTS = ("oc-cnt", "pc-cnt")
-GROUPS = ("oc-grp", "pc-grp")
-VIDEOS = ("oc-vid", "pc-vid")
-TASKS = ("gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp", "oc-vid", "pc-cpr", "pc-cnt", "pc-grp", "pc-vid")
-KINDS: Mapping[str, AnswerKind] = {
-    **dict.fromkeys(TRUE_FALSE, "true_false"),
-    **dict.fromkeys(COUNTS, "integer"),
-    **dict.fromkeys(GROUPS, "choice"),
-    **dict.fromkeys(VIDEOS, "description"),
+Pattern: TypeAlias = Literal["PQ", "PQP"]
+"""Parts of a video: one after another, or the first one again at the end."""
+Edit: TypeAlias = Literal["add", "remove", "swap", "attribute", "environment"]
+CUE_BY_EDIT: Mapping[Edit, str] = {
+    "add": "add/remove",
+    "remove": "add/remove",
+    "swap": "swap",
+    "attribute": "attribute",
+    "environment": "environment",
 }
+"""The paper's cue types."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,15 @@ class PictureSequence:
     """Pictures of a main object or person and its distractors, in the order shown.
 
     `order` names what each picture shows by first appearance (`ABA`), `pattern` is the same sorted as the paper writes
-    it (`AAB`). `thing` is what the main one is called (`cup`). `shows` is the look of each picture where it is known,
-    and `requires` what must be seen to tell whether all are the `same`, and `which` are (see `Item.requires`).
+    it (`AAB`). `noun` is what the main one is called (`cup`). `shows` is the appearance of each picture where it is
+    known, and `requires` what must be seen to tell whether all are the `same`, and `which` are (see `Item.requires`).
     """
 
     handle: str
     pictures: tuple[Media, ...]
     order: str
     pattern: str
-    thing: str
+    noun: str
     cluster: str
     factors: Mapping[str, str] = field(default_factory=dict)
     shows: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -55,12 +55,12 @@ class PictureSequence:
 def partitions(count: int) -> Iterator[str]:
     """Every way to tell `count` pictures apart, by first appearance: AA, AB for two."""
 
-    def grown(told: str) -> Iterator[str]:
-        if len(told) == count:
-            yield told
+    def grown(order: str) -> Iterator[str]:
+        if len(order) == count:
+            yield order
             return
-        for n in range(len(set(told)) + 1):
-            yield from grown(told + chr(ord("A") + n))
+        for n in range(len(set(order)) + 1):  # each next picture shows one of those before, or a new one
+            yield from grown(order + chr(ord("A") + n))
 
     return grown("A") if count else iter(())
 
@@ -82,7 +82,7 @@ def group_key(order: str) -> str:
 
     Raises ValueError where two groups would be an answer.
     """
-    groups = [[n for n, letter in enumerate(order, 1) if letter == one] for one in dict.fromkeys(order)]
+    groups = [[n for n, other in enumerate(order, 1) if other == letter] for letter in dict.fromkeys(order)]
     several = [group for group in groups if len(group) > 1]
     if len(several) > 1:
         raise ValueError(f"{order}: two groups of pictures show the same, so that there is no one answer")
@@ -102,8 +102,8 @@ def compare_items(sequence: PictureSequence, family: Family) -> tuple[Item, Item
     wording = prompts.COMPARE_OBJECTS if family == "oc" else prompts.COMPARE_PEOPLE
     same = len(set(sequence.order)) == 1
 
-    def item(mark: str, negation: str, told: str) -> Item:
-        statement = wording.format(obj=sequence.thing, negation=negation)
+    def item(mark: str, negation: str, polarity: str) -> Item:
+        statement = wording.format(obj=sequence.noun, negation=negation)
         answers = {order: _truth((len(set(order)) == 1) != bool(negation)) for order in partitions(len(sequence.order))}
         return _item(
             sequence,
@@ -113,7 +113,7 @@ def compare_items(sequence: PictureSequence, family: Family) -> tuple[Item, Item
             answer=_truth(same != bool(negation)),
             answer_kind="true_false",
             answers=answers,
-            factors={"wording": told},
+            factors={"wording": polarity},
         )
 
     return item("-p", "", "positive"), item("-n", "not ", "negative")
@@ -121,7 +121,7 @@ def compare_items(sequence: PictureSequence, family: Family) -> tuple[Item, Item
 
 def count_item(sequence: PictureSequence, family: Family) -> Item:
     """How many different ones there are (Tables 7 and 11)."""
-    question = (prompts.COUNT_OBJECTS if family == "oc" else prompts.COUNT_PEOPLE).format(obj=sequence.thing)
+    question = (prompts.COUNT_OBJECTS if family == "oc" else prompts.COUNT_PEOPLE).format(obj=sequence.noun)
     length = len(sequence.order)
     return _item(
         sequence,
@@ -136,7 +136,7 @@ def count_item(sequence: PictureSequence, family: Family) -> Item:
 
 def group_item(sequence: PictureSequence, family: Family, rng: np.random.Generator) -> Item:
     """Which pictures show the same one: four options in random order, one of them `None` (Tables 8 and 12)."""
-    asked = (prompts.GROUP_OBJECTS if family == "oc" else prompts.GROUP_PEOPLE).format(obj=sequence.thing)
+    question = (prompts.GROUP_OBJECTS if family == "oc" else prompts.GROUP_PEOPLE).format(obj=sequence.noun)
     answer = group_key(sequence.order)
     keys = group_options(len(sequence.order), answer, rng)
     answers = {}
@@ -148,7 +148,7 @@ def group_item(sequence: PictureSequence, family: Family, rng: np.random.Generat
     return _item(
         sequence,
         f"{family}-grp",
-        question=(prompts.GROUP if family == "oc" else prompts.GROUP_OF_PEOPLE).format(question=asked),
+        question=(prompts.GROUP if family == "oc" else prompts.GROUP_OF_PEOPLE).format(question=question),
         answer=answer,
         answer_kind="choice",
         options=tuple(Option(key, group_words(key)) for key in keys),
@@ -174,9 +174,9 @@ def _truth(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _item(sequence: PictureSequence, task: str, mark: str = "", *, answers: Mapping[str, str], **told: Any) -> Item:
+def _item(sequence: PictureSequence, task: str, mark: str = "", *, answers: Mapping[str, str], **fields: Any) -> Item:
     handle = f"{task}-{sequence.handle}"
-    factors = {"pattern": sequence.pattern, "type": sequence.thing, **sequence.factors, **told.pop("factors", {})}
+    factors = {"pattern": sequence.pattern, "type": sequence.noun, **sequence.factors, **fields.pop("factors", {})}
     latent: dict[str, Any] = {"order": sequence.order}
     if sequence.shows:
         latent |= {"shows": dict(sequence.shows), "partitions": dict(answers)}
@@ -196,7 +196,7 @@ def _item(sequence: PictureSequence, task: str, mark: str = "", *, answers: Mapp
         regions=sequence.regions,
         latent=latent,
         provenance=sequence.provenance,
-        **told,
+        **fields,
     )
 
 
@@ -221,18 +221,18 @@ def cue_items(
     factors: Mapping[str, str],
     cluster: str,
     rng: np.random.Generator,
-    **told: Any,
+    **fields: Any,
 ) -> tuple[Item, Item]:
     """The right and the wrong cue, in random order: two items that are right only together."""
     group = f"{task}-{handle}"
 
     def item(mark: str, statement: Statement) -> Item:
-        asked = prompts.CUE.format(cue=statement.cue, question=question)
+        text = prompts.CUE.format(cue=statement.cue, question=question)
         return Item(
             item_id=group + mark,
             suite=SUITE,
             task=task,
-            question=f"{asked} {prompts.FORM_OF_CUE}",
+            question=f"{text} {prompts.FORM_OF_CUE}",
             query=pictures,
             answer=_truth(statement.right),
             answer_kind="true_false",
@@ -244,7 +244,7 @@ def cue_items(
             measures={"pictures": 2.0},
             requires=statement.requires,
             latent={"worlds": [dict(world) for world in statement.worlds]} if statement.worlds else {},
-            **told,
+            **fields,
         )
 
     first, second = (right, wrong) if rng.integers(2) else (wrong, right)  # an id must not tell the answer
@@ -252,7 +252,7 @@ def cue_items(
 
 
 def video_item(
-    family: Family, handle: str, video: Media, pattern: Literal["PQ", "PQP"], *, answer: str, cluster: str, **told: Any
+    family: Family, handle: str, video: Media, pattern: Pattern, *, answer: str, cluster: str, **fields: Any
 ) -> Item:
     """A description of a video of two or three parts, to be judged (Table 13)."""
     task = f"{family}-vid"
@@ -268,11 +268,6 @@ def video_item(
         group_id=f"{task}-{handle}-{pattern}",  # the authors' mean weighs the two patterns alike (`scoring`)
         cluster_id=cluster,
         version=VERSION,
-        factors={"pattern": pattern, **told.pop("factors", {})},
-        **told,
+        factors={"pattern": pattern, **fields.pop("factors", {})},
+        **fields,
     )
-
-
-def as_lesson(item: Item) -> Item:
-    """The same item in the calibration split."""
-    return replace(item, split="calibration")

@@ -49,6 +49,13 @@ DESCRIBE_OBJECTS = (
 )
 """Ours: Table 13 with objects in place of individuals."""
 
+SHORT: Mapping[str, str] = {
+    "true_false": "Answer T or F.",
+    "integer": "Answer with one number.",
+    "choice": "Answer with one letter.",
+}
+"""By kind of answer, in place of the paper's rules at `prompt=short`. Ours."""
+
 CUE = "Is the answer '{cue}' correct for the given question: '{question}'"
 """The statement of Mat and Trk, as the released records write it."""
 FORM_OF_CUE = "Provide only one correct answer: 'T' (True) or 'F' (False). Respond with either 'T' or 'F'."
@@ -172,10 +179,11 @@ explicitly mention that the last scene returns to P, return "Score: 1".
 #Description
 {description}"""
 """Table 15 (P, then Q, then P again)."""
-SPOKEN_OF: Mapping[str, Mapping[str, str]] = {
+JUDGED_NOUNS: Mapping[str, Mapping[str, str]] = {
     "pc-vid": {"thing": "person", "things": "individuals"},
     "oc-vid": {"thing": "object", "things": "objects"},
 }
+"""What the requests to a judge call those whom a video shows, by task."""
 
 COT = (
     "Let's think 'step by step' to answer this question, you need to output the thinking process of how you get the "
@@ -222,13 +230,13 @@ Include the transparent thinking process in your answer, and make sure you outpu
 'MY_ANSWER:', just like 'MY_ANSWER: D'"""
 """Figure 9, with the numbers of rows and columns in place of h and w."""
 
-_STATED = re.compile(
+_STATEMENT = re.compile(
     r"^Judge the following statement based on the images: ['‘](?P<core>.*)['’] Provide only one correct answer", re.S
 )
-_ASKED = re.compile(r"The Question is: (?P<core>.*)$", re.S | re.I)
+_QUESTION = re.compile(r"The Question is: (?P<core>.*)$", re.S | re.I)
 
 
 def core(question: str) -> str:
     """What is asked without the rules round it; the whole wording where it is not one of the templates."""
-    found = _STATED.search(question) or _ASKED.search(question)
-    return found["core"].strip() if found else question.removesuffix(FORM_OF_CUE).strip()
+    match = _STATEMENT.search(question) or _QUESTION.search(question)
+    return match["core"].strip() if match else question.removesuffix(FORM_OF_CUE).strip()

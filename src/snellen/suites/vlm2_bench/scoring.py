@@ -15,7 +15,6 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Option, ReplySpec
 from snellen.core.response import Response
 from snellen.core.score import Metric, Protocol
@@ -26,7 +25,6 @@ from snellen.scoring.answers.plain import without_thoughts
 from snellen.scoring.metrics import ACC_NUM_EXPONENT, ACC_NUM_LONGEST, acc_num, expected_acc_num
 from snellen.scoring.protocols import ACCURACY, all_right, by_item, correct, guess, strict
 from snellen.suites.vlm2_bench import prompts
-from snellen.suites.vlm2_bench.items import COUNTS, GROUPS, VIDEOS
 
 # Reading, as the released scripts do it. Each leads from a reply and its spec to an answer in the item's own terms.
 
@@ -246,7 +244,7 @@ def judgement(item: Item, response: Response) -> Item:
     return step_item(
         "judgement",
         response.response_id,
-        wording.format(description=response.text or "", **prompts.SPOKEN_OF[item.task]),
+        wording.format(description=response.text or "", **prompts.JUDGED_NOUNS[item.task]),
         (),
         "integer",
         item.cluster_id,
@@ -255,7 +253,7 @@ def judgement(item: Item, response: Response) -> Item:
     )
 
 
-# Protocols by task
+# Protocols by what is asked
 
 
 def _named(*protocols: Protocol) -> Mapping[str, Protocol]:
@@ -285,23 +283,3 @@ DESCRIBING = _named(
     Protocol("published", read_first_score, (JUDGE_SCORE,), patterns_alike, "left out", judgement),
 )
 """Under `published` a video without a description is left out as well, where the script would have it judged."""
-
-PROTOCOLS: Mapping[str, Mapping[str, Protocol]] = MappingProxyType(
-    {
-        **dict.fromkeys(("gc-mat", "gc-trk"), CUES),
-        **dict.fromkeys(("oc-cpr", "pc-cpr"), COMPARISONS),
-        **dict.fromkeys(COUNTS, COUNTING),
-        **dict.fromkeys(GROUPS, GROUPING),
-        **dict.fromkeys(VIDEOS, DESCRIBING),
-    }
-)
-
-
-def protocols(task: str) -> Mapping[str, Protocol]:
-    """The protocols of a task by name; the first metric of each is the one of the paper's Table 1.
-
-    Raises SnellenError for a task there is not.
-    """
-    if task not in PROTOCOLS:
-        raise SnellenError(f"vlm2-bench has no task {task!r}; there are {', '.join(PROTOCOLS)}")
-    return PROTOCOLS[task]

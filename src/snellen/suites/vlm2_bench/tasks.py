@@ -1,11 +1,13 @@
-"""The ten tasks of VLM2-Bench: axes, transforms, methods."""
+"""The ten tasks of VLM2-Bench: what is asked in each, axes, transforms, methods, protocols."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from snellen.core.condition import Axis, Condition, Value
-from snellen.core.item import AnswerKind, Item, Montage, Part, View
+from snellen.core.errors import SnellenError
+from snellen.core.item import AnswerKind, Item, Montage, Part, Split, View
+from snellen.core.score import Protocol, Protocols
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Task, Transform, ViewContext
 from snellen.presentation.controls import (
@@ -21,7 +23,6 @@ from snellen.presentation.controls import (
 from snellen.presentation.methods import OneByOne
 from snellen.stimuli.transforms.frames import Frames
 from snellen.suites.vlm2_bench import prompts, scoring
-from snellen.suites.vlm2_bench.items import GROUPS, KINDS, TASKS, VIDEOS
 from snellen.suites.vlm2_bench.visual_prompts import COLUMNS, ROWS, DotGrid, zoom
 
 METHOD = Axis(
@@ -35,14 +36,8 @@ VISUAL_PROMPT = Axis(
 FRAMES = Axis("frames", ("auto", "8", "16", "1fps", "native"), "which frames of a video are shown (Table 9)")
 AXES = (METHOD, VISUAL_PROMPT, FRAMES, SHEET, ORDER, PROMPT, PICTURES)
 
-FAMILY_OF: Mapping[Value, str] = {"vp-grid": "gc", "vp-zoom-o": "oc", "vp-zoom-p": "pc", "cot-special": "gc"}
+FAMILY_BY_VALUE: Mapping[Value, str] = {"vp-grid": "gc", "vp-zoom-o": "oc", "vp-zoom-p": "pc", "cot-special": "gc"}
 """Methods made for one family of tasks; the others are not asked under them (section 4)."""
-SHORT: Mapping[AnswerKind, str] = {
-    "true_false": "Answer T or F.",
-    "integer": "Answer with one number.",
-    "choice": "Answer with one letter.",
-}
-"""In place of the paper's rules at `prompt=short`."""
 FRAMES_A_LINE = 4
 
 
@@ -52,13 +47,13 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
     A subject may say so itself (attribute `frames`); of the others, models of the Qwen family see one frame a second,
     who takes fewer than sixteen pictures sees eight, everybody else sixteen.
     """
-    told = dict(resolve_sheet(condition, card))
+    resolved = dict(resolve_sheet(condition, card))
     if condition["frames"] == "auto":
-        said = card.attributes.get("frames", "")
+        attribute = card.attributes.get("frames", "")
         few = card.max_pictures is not None and 1 < card.max_pictures < 16
-        usual = "1fps" if "qwen" in card.name.lower() else "8" if few else "16"
-        told["frames"] = said if said in FRAMES.values[1:] else usual
-    return told
+        default = "1fps" if "qwen" in card.name.lower() else "8" if few else "16"
+        resolved["frames"] = attribute if attribute in FRAMES.values[1:] else default
+    return resolved
 
 
 def choices(view: View) -> str:
@@ -78,17 +73,17 @@ def wording(view: View, condition: Condition) -> str:
     listed = [choices(view)] if view.reply.kind == "choice" and not lists_choices(question) else []
     if condition["prompt"] != "full":
         question = prompts.core(question)
-    said = [" ".join([question, *listed])]
-    if condition["prompt"] == "short" and view.reply.kind in SHORT:
-        said.append(SHORT[view.reply.kind])
+    lines = [" ".join([question, *listed])]
+    if condition["prompt"] == "short" and view.reply.kind in prompts.SHORT:
+        lines.append(prompts.SHORT[view.reply.kind])
     if condition["visual_prompt"] == "vp-grid":
-        said.append(prompts.VP_GRID.format(rows=ROWS, columns=COLUMNS))
+        lines.append(prompts.VP_GRID.format(rows=ROWS, columns=COLUMNS))
     if condition["method"] != "vanilla":
-        said.append(prompts.COT if condition["method"] == "cot" else prompts.COT_SPECIAL)
-    return "\n".join(said)
+        lines.append(prompts.COT if condition["method"] == "cot" else prompts.COT_SPECIAL)
+    return "\n".join(lines)
 
 
-def presented(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
+def presenter(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
     """Pictures in order, then the words, as the authors' scripts send them; one laid-out picture where wanted."""
 
     def parts(view: View) -> tuple[Part, ...]:
@@ -103,10 +98,10 @@ def presented(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
 
 
 def _method(condition: Condition) -> Method:
-    return OneByOne(presented(condition))
+    return OneByOne(presenter(condition))
 
 
-def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     return (
         *order_transforms(context.condition["order"]),
         *((Lettered(),) if item.answer_kind == "choice" else ()),
@@ -117,41 +112,110 @@ def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
 
 def _pixels(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     if item.task in VIDEOS:
-        how = str(context.condition["frames"])
-        return () if how == "native" else (Frames(how),)
-    wanted = context.condition["visual_prompt"]
-    if wanted == "vp-grid":
+        frames = str(context.condition["frames"])
+        return () if frames == "native" else (Frames(frames),)
+    visual_prompt = context.condition["visual_prompt"]
+    if visual_prompt == "vp-grid":
         return (DotGrid(),)
-    return (zoom(item, context),) if wanted in ("vp-zoom-o", "vp-zoom-p") else ()
+    return (zoom(item, context),) if visual_prompt in ("vp-zoom-o", "vp-zoom-p") else ()
 
 
 def _asks(item: Item, condition: Condition) -> bool:
     """Methods made for one family are asked there alone; choices that the question lists cannot be reordered."""
     if condition["order"] == "shuffled" and lists_choices(item.question):
         return False
-    wanted = (FAMILY_OF.get(condition[name]) for name in ("method", "visual_prompt"))
-    return all(family in (None, item.task[:2]) for family in wanted)
+    families = (FAMILY_BY_VALUE.get(condition[name]) for name in ("method", "visual_prompt"))
+    return all(family in (None, item.task[:2]) for family in families)
 
 
-def _axes(task: str) -> tuple[Axis, ...]:
-    if task in VIDEOS:
-        return (FRAMES, SHEET, PROMPT, PICTURES)
-    return (METHOD, VISUAL_PROMPT, SHEET, *((ORDER,) if task in GROUPS else ()), PROMPT, PICTURES)
-
-
-def _task(name: str) -> Task:
-    linked = name[:2] != "gc" and name not in VIDEOS
+def _task(
+    name: str,
+    *,
+    kind: AnswerKind,
+    axes: tuple[Axis, ...],
+    protocols: Protocols,
+    split_by: str,
+    train_split: Split | None = None,
+) -> Task:
     return Task(
-        name,
-        KINDS[name],
-        tuple(axis.name for axis in _axes(name)),
-        _shown,
-        _method,
-        scoring.protocols(name),
-        train_split="calibration" if linked else None,
+        id=name,
+        kind=kind,
+        axes=tuple(axis.name for axis in axes),
+        transforms=_transforms,
+        method=_method,
+        protocols=protocols,
+        train_split=train_split,
         asks=_asks,
-        split_by=("cue",) if name.startswith("gc") else ("pattern",),
+        split_by=(split_by,),
     )
 
 
-TASK_BY_NAME = {name: _task(name) for name in TASKS}
+PICTURE_AXES = (METHOD, VISUAL_PROMPT, SHEET, PROMPT, PICTURES)
+GROUP_AXES = (METHOD, VISUAL_PROMPT, SHEET, ORDER, PROMPT, PICTURES)
+VIDEO_AXES = (FRAMES, SHEET, PROMPT, PICTURES)
+
+
+def _cue_task(name: str) -> Task:
+    """Statements about two pictures of one scene, before and after an edit."""
+    return _task(name, kind="true_false", axes=PICTURE_AXES, protocols=scoring.CUES, split_by="cue")
+
+
+def _family_tasks(family: str) -> tuple[Task, ...]:
+    """Comparing, counting, grouping and describing objects (`oc`) or people (`pc`)."""
+    calibration: Split = "calibration"
+    return (
+        _task(
+            f"{family}-cpr",
+            kind="true_false",
+            axes=PICTURE_AXES,
+            protocols=scoring.COMPARISONS,
+            split_by="pattern",
+            train_split=calibration,
+        ),
+        _task(
+            f"{family}-cnt",
+            kind="integer",
+            axes=PICTURE_AXES,
+            protocols=scoring.COUNTING,
+            split_by="pattern",
+            train_split=calibration,
+        ),
+        _task(
+            f"{family}-grp",
+            kind="choice",
+            axes=GROUP_AXES,
+            protocols=scoring.GROUPING,
+            split_by="pattern",
+            train_split=calibration,
+        ),
+        _task(
+            f"{family}-vid",
+            kind="description",
+            axes=VIDEO_AXES,
+            protocols=scoring.DESCRIBING,
+            split_by="pattern",
+        ),
+    )
+
+
+TASKS: Mapping[str, Task] = {
+    task.id: task for task in (_cue_task("gc-mat"), _cue_task("gc-trk"), *_family_tasks("oc"), *_family_tasks("pc"))
+}
+
+
+def _of_kind(kind: AnswerKind) -> tuple[str, ...]:
+    return tuple(name for name, task in TASKS.items() if task.kind == kind)
+
+
+TRUE_FALSE, COUNTS = _of_kind("true_false"), _of_kind("integer")
+GROUPS, VIDEOS = _of_kind("choice"), _of_kind("description")
+
+
+def protocols(task: str) -> Mapping[str, Protocol]:
+    """The protocols of a task by name; the first metric of each is the one of the paper's Table 1.
+
+    Raises SnellenError for a task there is not.
+    """
+    if task not in TASKS:
+        raise SnellenError(f"vlm2-bench has no task {task!r}; there are {', '.join(TASKS)}")
+    return TASKS[task].protocols

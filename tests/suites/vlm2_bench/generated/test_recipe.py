@@ -22,7 +22,7 @@ from snellen.stimuli.video import frames_at, rate_times, uniform_times
 from snellen.suites import SUITES
 from snellen.suites.vlm2_bench.generated import clips, objects, recipe, rooms
 from snellen.suites.vlm2_bench.generated.general_cues import match_statements, track_statements
-from snellen.suites.vlm2_bench.items import by_appearance
+from snellen.suites.vlm2_bench.items import Edit, by_appearance
 
 SUITE = SUITES.get("vlm2-bench")
 
@@ -35,7 +35,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(rooms.EDITS), st.integers(0, 10_000))
-def test_an_edit_changes_one_thing(edit: rooms.Edit, seed: int) -> None:
+def test_an_edit_changes_one_thing(edit: Edit, seed: int) -> None:
     change = rooms.random_change(edit, stream("test", edit, seed))
     before, after = change.before, change.after
     assert all(rooms.FEWEST <= len(room.things) <= rooms.MOST for room in (before, after))
@@ -55,7 +55,7 @@ def test_an_edit_changes_one_thing(edit: rooms.Edit, seed: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(rooms.EDITS), st.integers(0, 10_000))
-def test_statements_are_right_in_the_actual_world_alone_as_they_say(edit: rooms.Edit, seed: int) -> None:
+def test_statements_are_right_in_the_actual_world_alone_as_they_say(edit: Edit, seed: int) -> None:
     rng = stream("test", edit, seed)
     change = rooms.random_change(edit, rng)
     for right, wrong in (match_statements(change, rng), track_statements(change)):

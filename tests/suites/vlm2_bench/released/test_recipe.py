@@ -35,7 +35,7 @@ from snellen.stimuli.video import write_video
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.released.recipe import RELEASED
 from snellen.suites.vlm2_bench.released.records import option_key, parse_choices, with_choices
-from snellen.suites.vlm2_bench.scoring import protocols
+from snellen.suites.vlm2_bench.tasks import protocols
 from tests.helpers.journey import suite_of, task
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*the paper has:UserWarning", "ignore:.*the authors scored:UserWarning")

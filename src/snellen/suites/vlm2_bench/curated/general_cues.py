@@ -37,8 +37,7 @@ from snellen.suites.vlm2_bench.curated.steps import (
     source_of,
     told_dropped,
 )
-from snellen.suites.vlm2_bench.generated.rooms import CUE_OF
-from snellen.suites.vlm2_bench.items import SUITE, VERSION, Statement, cue_items
+from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, SUITE, VERSION, Statement, cue_items
 
 SALIENCE_BELOW = -2.0
 """Pairs whose instruction has a mean log-probability below this are kept (natural logarithm; section 2.1)."""
@@ -366,7 +365,7 @@ def final_items(task: str, pair: Pair, seed: int, subjects: Sequence[str] = ()) 
         question,
         Statement(right, True),
         Statement(wrong, False),
-        factors={"cue": CUE_OF[pair.edit], "edit": pair.edit},  # type: ignore[index]  # one of KINDS
+        factors={"cue": CUE_BY_EDIT[pair.edit], "edit": pair.edit},  # type: ignore[index]  # one of KINDS
         cluster=f"gc-{pair.source.scene_handle}",
         rng=stream(SUITE, VERSION, seed, task, pair.source.handle),
         provenance={

@@ -24,7 +24,8 @@ from snellen.core.suite import BuildOptions
 from snellen.suites.vlm2_bench.curated import general_cues, objects, people, videos
 from snellen.suites.vlm2_bench.curated.steps import Made, construction_subjects
 from snellen.suites.vlm2_bench.curated.zoom import zoom_work
-from snellen.suites.vlm2_bench.items import SUITE, TRUE_FALSE, VERSION
+from snellen.suites.vlm2_bench.items import SUITE, VERSION
+from snellen.suites.vlm2_bench.tasks import TRUE_FALSE
 
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "gc": general_cues.FINAL,

@@ -9,8 +9,8 @@ import numpy as np
 
 from snellen.core.item import Item, Media
 from snellen.suites.vlm2_bench import prompts
-from snellen.suites.vlm2_bench.generated.rooms import CUE_OF, Change, Thing, differing, successor, tracked
-from snellen.suites.vlm2_bench.items import Statement, cue_items
+from snellen.suites.vlm2_bench.generated.rooms import Change, Thing, differing, successor, tracked
+from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, Statement, cue_items
 
 World = Mapping[str, Any]
 PARTS = ("floor", "light")
@@ -26,7 +26,7 @@ def room_items(
 ) -> list[Item]:
     """The pairs of Mat and Trk about one edit, whichever are wanted."""
     told: dict[str, Any] = {
-        "factors": {"cue": CUE_OF[change.edit], "edit": change.edit},
+        "factors": {"cue": CUE_BY_EDIT[change.edit], "edit": change.edit},
         "cluster": f"room-{handle}",
         "provenance": {
             **provenance,

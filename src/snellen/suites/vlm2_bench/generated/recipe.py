@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -31,6 +31,7 @@ from snellen.suites.vlm2_bench.generated.general_cues import room_items
 from snellen.suites.vlm2_bench.items import (
     SUITE,
     VERSION,
+    Pattern,
     PictureSequence,
     compare_items,
     count_item,
@@ -40,9 +41,10 @@ from snellen.suites.vlm2_bench.items import (
 )
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC, draw
 
-TASKS = ("gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp", "oc-vid")
 FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-grp": 200, "oc-vid": 200}
 """Pairs or questions of the paper; `oc-vid` as many as `pc-vid` has."""
+TASKS = tuple(FULL_COUNTS)
+"""Those that can be rendered."""
 CHECKUP_N, QUICK_N = 12, 4
 SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
 ITEMS_A_CLIP_PAIR, MAX_CLIP_PAIRS = 20, 3
@@ -51,7 +53,6 @@ SECONDS_A_PICTURE, SECONDS_A_FRAME, BYTES_A_PICTURE = 0.9, 0.25, 115_000
 THING = "object"
 MARGIN = 0.04
 """What a crop leaves round the object, as a share of its larger side."""
-Pattern = Literal["PQ", "PQP"]
 
 
 @dataclass(frozen=True)

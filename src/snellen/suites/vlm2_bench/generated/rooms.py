@@ -9,7 +9,6 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -33,17 +32,9 @@ from snellen.stimuli.scenes import (
     turn,
 )
 from snellen.stimuli.scenes.shapes import bounds
+from snellen.suites.vlm2_bench.items import Edit
 
-Edit: TypeAlias = Literal["add", "remove", "swap", "attribute", "environment"]
 EDITS: tuple[Edit, ...] = ("add", "swap", "attribute", "remove", "environment")
-CUE_OF: Mapping[Edit, str] = {
-    "add": "add/remove",
-    "remove": "add/remove",
-    "swap": "swap",
-    "attribute": "attribute",
-    "environment": "environment",
-}
-"""The paper's cue types."""
 FEWEST, MOST = 3, 7
 SCALE = (0.55, 0.7)
 SPACING_M = 1.3

@@ -24,8 +24,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
 from snellen.curation.released import read_json_lines
-from snellen.suites.vlm2_bench.items import COUNTS, TRUE_FALSE
 from snellen.suites.vlm2_bench.released.records import MODELS, Record, record_of
+from snellen.suites.vlm2_bench.tasks import COUNTS, TRUE_FALSE
 
 JSONL: Mapping[str, tuple[str, str]] = {
     "gc-mat": ("gc", "gc_mat.jsonl"),

@@ -19,7 +19,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names
-from snellen.suites.vlm2_bench.items import KINDS, SUITE, TASKS, TRUE_FALSE, VERSION
+from snellen.suites.vlm2_bench.items import SUITE, VERSION
 from snellen.suites.vlm2_bench.published import QUERIES, SCORED_PAIRS
 from snellen.suites.vlm2_bench.released.files import (
     TSV_MD5,
@@ -30,6 +30,7 @@ from snellen.suites.vlm2_bench.released.files import (
     store_tsv,
 )
 from snellen.suites.vlm2_bench.released.records import MODELS, Record
+from snellen.suites.vlm2_bench.tasks import TASKS, TRUE_FALSE
 
 LICENCE = "CC BY-NC 4.0"
 
@@ -181,7 +182,7 @@ def _item(record: Record, handle: str, stimulus: str, query: tuple[Media, ...]) 
         question=record.question,
         query=query,
         answer=record.answer,
-        answer_kind=KINDS[record.task],
+        answer_kind=TASKS[record.task].kind,
         stimulus_id=stimulus,
         group_id=group,
         cluster_id=group,

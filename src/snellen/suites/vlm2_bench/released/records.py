@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from snellen.core.item import Option
 from snellen.curation.released import validate_line
 from snellen.suites.vlm2_bench import prompts
-from snellen.suites.vlm2_bench.items import COUNTS, GROUPS, TRUE_FALSE
+from snellen.suites.vlm2_bench.tasks import TASKS
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,16 @@ class _Video(_Line):
     gt_answer: str | None = None
 
 
-MODELS: Mapping[str, type[_Line]] = {
-    **dict.fromkeys(TRUE_FALSE, _Statement),
-    **dict.fromkeys(COUNTS, _Count),
-    **dict.fromkeys(GROUPS, _Group),
-    "pc-vid": _Video,
+_MODEL_BY_KIND: Mapping[str, type[_Line]] = {
+    "true_false": _Statement,
+    "integer": _Count,
+    "choice": _Group,
+    "description": _Video,
 }
+MODELS: Mapping[str, type[_Line]] = {
+    name: _MODEL_BY_KIND[task.kind] for name, task in TASKS.items() if name != "oc-vid"
+}
+"""Of the tasks that are released: there are no videos of objects."""
 
 
 def record_of(task: str, location: str, fields: Any, *, line: int = 0) -> Record:

@@ -8,9 +8,9 @@ import pandas as pd
 
 from snellen.analysis.cells import cell
 from snellen.analysis.section import ReportSection, Run, fakes_last
-from snellen.suites.vlm2_bench.items import VIDEOS
 from snellen.suites.vlm2_bench.report.run_view import metric_of, result_rows, score_rows
 from snellen.suites.vlm2_bench.scoring import TOP
+from snellen.suites.vlm2_bench.tasks import VIDEOS
 
 
 def sections(run: Run) -> Iterator[ReportSection]:

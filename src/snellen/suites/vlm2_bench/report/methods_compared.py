@@ -15,10 +15,10 @@ from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
-from snellen.suites.vlm2_bench.items import TRUE_FALSE
 from snellen.suites.vlm2_bench.prompts import core
 from snellen.suites.vlm2_bench.report import figures
 from snellen.suites.vlm2_bench.report.run_view import Arm, Units, arm_cards, clipped, examined, points
+from snellen.suites.vlm2_bench.tasks import TRUE_FALSE
 
 PLAIN = {"method": "vanilla", "visual_prompt": "none"}
 """The axes that Figure 5 moves, at what it compares with."""

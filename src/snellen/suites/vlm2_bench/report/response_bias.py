@@ -15,8 +15,8 @@ from snellen.analysis.cells import DASH, cell, percent
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_bootstrap, cluster_wilson
-from snellen.suites.vlm2_bench.items import COUNTS, GROUPS, TRUE_FALSE
 from snellen.suites.vlm2_bench.report.run_view import ORDER, Arm, by_arm, result_rows, score_rows, share
+from snellen.suites.vlm2_bench.tasks import COUNTS, GROUPS, TRUE_FALSE
 
 Flag: TypeAlias = Literal["yes-bias", "no-bias", ""]
 FLAG_LEVEL, FLAG_GAP = 0.99, 0.2

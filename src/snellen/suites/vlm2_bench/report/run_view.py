@@ -17,7 +17,7 @@ from snellen.analysis.section import Run, fakes_last, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.scoring.uncertainty import cluster_wilson
 from snellen.suites.vlm2_bench.published import COLUMNS
-from snellen.suites.vlm2_bench.scoring import protocols
+from snellen.suites.vlm2_bench.tasks import protocols
 
 ORDER = (*COLUMNS, "oc-vid")
 """Tasks as Table 1 has them; the twin of pc-vid, which is ours, comes last."""

@@ -18,7 +18,7 @@ from snellen.analysis.cells import DASH, cell, listed, spanned
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_bootstrap, wilson
-from snellen.suites.vlm2_bench.generated.rooms import CUE_OF
+from snellen.suites.vlm2_bench.items import CUE_BY_EDIT
 from snellen.suites.vlm2_bench.published import (
     CAMERA_READY,
     CAMERA_READY_AVERAGES,
@@ -48,7 +48,7 @@ IMAGE_TASKS = 8
 """Of `COLUMNS`, those before the column of open questions (VID)."""
 MIN_PAIRS = 5
 """With fewer pairs of a cue than these, no cue is called the hardest."""
-CUES = tuple(dict.fromkeys(CUE_OF.values()))
+CUES = tuple(dict.fromkeys(CUE_BY_EDIT.values()))
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
