@@ -1,4 +1,4 @@
-"""A few pixels in the layout of every declared dataset, as path -> bytes; beside each, where it is written down."""
+"""A few pixels in the layout of every dataset of labelled pictures, as path -> bytes; beside each, its origin."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SIZE = (8, 6)
 def picture(name: str, size: tuple[int, int] = SIZE) -> bytes:
     """A picture in the format that its name tells, different for every name."""
     rng = np.random.default_rng(int(hashlib.sha256(name.encode()).hexdigest()[:8], 16))
-    held = io.BytesIO()
-    Image.fromarray(rng.integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)).save(held, kind(name))
-    return held.getvalue()
+    buffer = io.BytesIO()
+    Image.fromarray(rng.integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)).save(buffer, kind(name))
+    return buffer.getvalue()
 
 
 def kind(name: str) -> str:
@@ -37,9 +37,9 @@ def mask(*box: int, size: tuple[int, int] = SIZE, value: int = 255) -> bytes:
     values = np.zeros((size[1], size[0]), np.uint8)
     if box:
         values[box[1] : box[3], box[0] : box[2]] = value
-    held = io.BytesIO()
-    Image.fromarray(values).save(held, "PNG")
-    return held.getvalue()
+    buffer = io.BytesIO()
+    Image.fromarray(values).save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 def write(root: Path, files: Mapping[str, bytes], *, backwards: bool = False) -> Path:
@@ -216,9 +216,9 @@ def clothing() -> Files:
             rows = [1.0, 2.0, float("nan")] if len(attribute.files) == 1 else [1.0, 1.0, 1.0]
             if name in (*colours, *patterns):  # 1: one colour, one pattern; 2: two of each; 3: nobody knows
                 rows = [2.0 if name in ("black", "pattern_solid") else 1.0, 2.0, float("nan")]
-            held = io.BytesIO()
-            scipy.io.savemat(held, {"GT": np.array(rows)[:, None]})  # type: ignore[arg-type]  # it takes open files too
-            files[f"labels/{name}_GT.mat"] = held.getvalue()
+            buffer = io.BytesIO()
+            scipy.io.savemat(buffer, {"GT": np.array(rows)[:, None]})  # type: ignore[arg-type]  # it takes open files too
+            files[f"labels/{name}_GT.mat"] = buffer.getvalue()
     return files
 
 
@@ -239,12 +239,12 @@ def gmai_rows() -> list[dict[str, str]]:
 def gmai() -> Files:
     import csv
 
-    held = io.StringIO()
+    buffer = io.StringIO()
     rows = gmai_rows()
-    writer = csv.DictWriter(held, list(rows[0]), delimiter="\t", lineterminator="\n")
+    writer = csv.DictWriter(buffer, list(rows[0]), delimiter="\t", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return {"GMAI-MMBench_VAL.tsv": held.getvalue().encode()}
+    return {"GMAI-MMBench_VAL.tsv": buffer.getvalue().encode()}
 
 
 def volume(values: np.ndarray, affine: np.ndarray | None = None) -> bytes:

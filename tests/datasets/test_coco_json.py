@@ -15,33 +15,33 @@ from snellen.datasets import DATASETS
 from snellen.datasets.formats import json_stream
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.sample import Sample
+from tests.datasets.annotated_layouts import ANNOTATED_LAYOUTS, plain
 from tests.datasets.layouts import pictures, write
-from tests.datasets.scene_layouts import SCENE_LAYOUTS, plain
 
-THING = {"id": 1, "image_id": 5, "category_id": 1, "bbox": [1.0, 1.0, 2.0, 2.0], "area": 4.0}
+ANNOTATION = {"id": 1, "image_id": 5, "category_id": 1, "bbox": [1.0, 1.0, 2.0, 2.0], "area": 4.0}
 IMAGE = {"id": 5, "width": 8, "height": 6, "file_name": "images/v1/patch0/a.jpg"}
 
 
-def scenes(name: str, root: Path) -> dict[str, Sample]:
-    return {scene.record_id: scene for scene in DATASETS.get(name).samples(write(root, SCENE_LAYOUTS[name]()))}
+def samples_of(name: str, root: Path) -> dict[str, Sample]:
+    return {sample.record_id: sample for sample in DATASETS.get(name).samples(write(root, ANNOTATED_LAYOUTS[name]()))}
 
 
-def objects(root: Path, *things: dict[str, Any], images: tuple[dict[str, Any], ...] = (IMAGE,)) -> Path:
-    file = {"images": images, "annotations": things, "categories": [{"id": 1, "name": "Person"}]}
+def objects(root: Path, *annotations: dict[str, Any], images: tuple[dict[str, Any], ...] = (IMAGE,)) -> Path:
+    file = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "Person"}]}
     write(root, {**pictures("train/patch0/a.jpg"), "zhiyuan_objv2_train.json": plain(file)})
     return root
 
 
-def told(root: Path) -> dict[str, tuple[str, ...]]:
+def notes_of(root: Path) -> dict[str, tuple[str, ...]]:
     notes = DATASETS.get("Objects365").check(root).notes
     return {f"{note.kind}: {note.message}": note.locations for note in notes if "not there" not in note.message}
 
 
 def test_lvis_by_hand(tmp_path: Path) -> None:
-    held = scenes("LVIS", tmp_path)
-    assert list(held) == [f"train2017/{n:012}.jpg" for n in (20, 30, 40)]
-    can, zebras = held["train2017/000000000020.jpg"], held["train2017/000000000030.jpg"]
-    assert [(one.label, one.box, one.area) for one in zebras.annotations] == [
+    samples = samples_of("LVIS", tmp_path)
+    assert list(samples) == [f"train2017/{n:012}.jpg" for n in (20, 30, 40)]
+    can, zebras = samples["train2017/000000000020.jpg"], samples["train2017/000000000030.jpg"]
+    assert [(annotation.label, annotation.box, annotation.area) for annotation in zebras.annotations] == [
         ("zebra", (1.0, 1.5, 3.0, 4.5), 4.5),
         ("zebra", (4.0, 2.0, 8.0, 4.5), 6.25),
     ]
@@ -49,28 +49,28 @@ def test_lvis_by_hand(tmp_path: Path) -> None:
     assert zebras.attributes["not_exhaustive_category_ids"] == ("aerosol_can",)
     assert can.attributes["neg_category_ids"] == ("zebra",)
     assert (can.size, can.attributes["split"]) == ((8, 6), "train")
-    empty = held["train2017/000000000040.jpg"]
+    empty = samples["train2017/000000000040.jpg"]
     assert (empty.annotations, empty.lost, empty.attributes["split"]) == ((), 0, "val")
 
 
 def test_flags_of_objects365(tmp_path: Path) -> None:
-    held = scenes("Objects365", tmp_path)
-    assert list(held) == ["train/patch0/objects365_v1_00000005.jpg", "val/patch16/objects365_v2_00908726.jpg"]
-    [scene, _] = held.values()
-    assert [(one.label, dict(one.extra)) for one in scene.annotations] == [
+    samples = samples_of("Objects365", tmp_path)
+    assert list(samples) == ["train/patch0/objects365_v1_00000005.jpg", "val/patch16/objects365_v2_00908726.jpg"]
+    [sample, _] = samples.values()
+    assert [(annotation.label, dict(annotation.extra)) for annotation in sample.annotations] == [
         ("Person", {}), ("Sneakers", {"iscrowd": True}), ("Person", {}),
     ]  # fmt: skip
 
 
 def test_inaturalist_has_names_and_no_boxes(tmp_path: Path) -> None:
-    [scene, _] = scenes("iNaturalist-2021", tmp_path).values()
-    [bird] = scene.annotations
+    [sample, _] = samples_of("iNaturalist-2021", tmp_path).values()
+    [bird] = sample.annotations
     assert (bird.label, bird.box, bird.area) == ("Corvus corax", None, None)
     assert (bird.extra["common_name"], bird.extra["class"]) == ("Common Raven", "Aves")
 
 
 @pytest.mark.parametrize(
-    ("box", "said"),
+    ("box", "message"),
     [
         ([3.0, 3.0, -2.0, 2.0], "odd: inverted box"),
         ([3.0, 3.0, 0.0, 2.0], "odd: box without area"),
@@ -82,62 +82,62 @@ def test_inaturalist_has_names_and_no_boxes(tmp_path: Path) -> None:
         ("box", "unreadable: element of annotations in another form"),
     ],
 )
-def test_boxes_of_no_use_are_told_and_counted_as_lost(box: Any, said: str, tmp_path: Path) -> None:
-    root = objects(tmp_path, THING, {**THING, "id": 2, "bbox": box})
-    assert list(told(root)) == [said]
-    [scene] = DATASETS.get("Objects365").samples(root)
-    assert [one.box for one in scene.annotations] == [(1.0, 1.0, 3.0, 3.0)]
-    assert scene.lost == 1
+def test_boxes_of_no_use_are_told_and_counted_as_lost(box: Any, message: str, tmp_path: Path) -> None:
+    root = objects(tmp_path, ANNOTATION, {**ANNOTATION, "id": 2, "bbox": box})
+    assert list(notes_of(root)) == [message]
+    [sample] = DATASETS.get("Objects365").samples(root)
+    assert [annotation.box for annotation in sample.annotations] == [(1.0, 1.0, 3.0, 3.0)]
+    assert sample.lost == 1
 
 
 def test_a_box_beyond_the_edge_is_cut_and_told_from_one_pixel_on(tmp_path: Path) -> None:
-    root = objects(tmp_path / "far", {**THING, "bbox": [5.0, 1.0, 5.0, 2.0]})
-    assert list(told(root)) == ["odd: box reaches beyond its picture, and is cut at the edge"]
-    [scene] = DATASETS.get("Objects365").samples(root)
-    assert ([one.box for one in scene.annotations], scene.lost) == ([(5.0, 1.0, 8.0, 3.0)], 0)
-    assert told(objects(tmp_path / "near", {**THING, "bbox": [5.0, 1.0, 4.0, 2.0]})) == {}
+    root = objects(tmp_path / "far", {**ANNOTATION, "bbox": [5.0, 1.0, 5.0, 2.0]})
+    assert list(notes_of(root)) == ["odd: box reaches beyond its picture, and is cut at the edge"]
+    [sample] = DATASETS.get("Objects365").samples(root)
+    assert ([annotation.box for annotation in sample.annotations], sample.lost) == ([(5.0, 1.0, 8.0, 3.0)], 0)
+    assert notes_of(objects(tmp_path / "near", {**ANNOTATION, "bbox": [5.0, 1.0, 4.0, 2.0]})) == {}
 
 
 def test_ids_that_lead_nowhere_or_stand_twice(tmp_path: Path) -> None:
     root = objects(
         tmp_path,
-        THING,
-        {**THING, "bbox": [4.0, 1.0, 1.0, 1.0]},  # the same id
-        {**THING, "id": 2, "category_id": 9},
-        {**THING, "id": 3, "image_id": 6},
+        ANNOTATION,
+        {**ANNOTATION, "bbox": [4.0, 1.0, 1.0, 1.0]},  # the same id
+        {**ANNOTATION, "id": 2, "category_id": 9},
+        {**ANNOTATION, "id": 3, "image_id": 6},
         images=(IMAGE, {**IMAGE, "file_name": "patch0/b.jpg"}, {**IMAGE, "id": 7, "file_name": "patch0/../../c.jpg"}),
     )
-    assert told(root) == {
+    assert notes_of(root) == {
         "odd: two images of one id; the first counts": ("zhiyuan_objv2_train.json: 5",),
         "odd: two annotations of one id; the first counts": ("zhiyuan_objv2_train.json: annotation 1",),
         "odd: annotation of an image that is not listed": ("zhiyuan_objv2_train.json: annotation 3",),
         "odd: annotation of a class that is not listed": ("zhiyuan_objv2_train.json: annotation 2",),
         "odd: picture outside the folder": ("patch0/../../c.jpg",),
     }
-    [scene] = DATASETS.get("Objects365").samples(root)
-    assert ([one.box for one in scene.annotations], scene.lost) == ([(1.0, 1.0, 3.0, 3.0)], 1)
+    [sample] = DATASETS.get("Objects365").samples(root)
+    assert ([annotation.box for annotation in sample.annotations], sample.lost) == ([(1.0, 1.0, 3.0, 3.0)], 1)
 
 
 @pytest.mark.parametrize("cut", [10, 60, 160])  # inside of categories and of annotations
 def test_a_cut_file_gives_no_scenes_with_half_of_their_things(cut: int, tmp_path: Path) -> None:
-    root = objects(tmp_path, THING, {**THING, "id": 2})
+    root = objects(tmp_path, ANNOTATION, {**ANNOTATION, "id": 2})
     path = root / "zhiyuan_objv2_train.json"
     path.write_bytes(path.read_bytes()[:-cut])
-    assert list(told(root)) == ["unreadable: not JSON of annotations; copy it again"]
+    assert list(notes_of(root)) == ["unreadable: not JSON of annotations; copy it again"]
     assert list(DATASETS.get("Objects365").samples(root)) == []
 
 
 def test_a_file_without_categories_is_told(tmp_path: Path) -> None:
-    root = objects(tmp_path, THING)
-    (root / "zhiyuan_objv2_train.json").write_bytes(plain({"images": [IMAGE], "annotations": [THING]}))
-    assert "missing: no categories" in told(root)
-    [scene] = DATASETS.get("Objects365").samples(root)
-    assert (scene.annotations, scene.lost) == ((), 1)
+    root = objects(tmp_path, ANNOTATION)
+    (root / "zhiyuan_objv2_train.json").write_bytes(plain({"images": [IMAGE], "annotations": [ANNOTATION]}))
+    assert "missing: no categories" in notes_of(root)
+    [sample] = DATASETS.get("Objects365").samples(root)
+    assert (sample.annotations, sample.lost) == ((), 1)
 
 
 def test_a_picture_of_another_size_is_told(tmp_path: Path) -> None:
-    root = objects(tmp_path, THING, images=({**IMAGE, "width": 9},))
-    assert list(told(root)) == ["odd: picture is not of the size the annotations tell"]
+    root = objects(tmp_path, ANNOTATION, images=({**IMAGE, "width": 9},))
+    assert list(notes_of(root)) == ["odd: picture is not of the size the annotations tell"]
 
 
 json_values = st.recursive(
@@ -148,15 +148,15 @@ json_values = st.recursive(
 
 
 def gathered(path: Path, inside: frozenset[str]) -> Any:
-    held: dict[str, Any] = {}
+    lists: dict[str, Any] = {}
     for key, inner, value in stream_json(path, inside):
         if key not in inside and key:
-            held[key] = value
+            lists[key] = value
         elif inner is None:
-            held.setdefault(key, []).append(value)
+            lists.setdefault(key, []).append(value)
         else:
-            held.setdefault(key, {})[inner] = value
-    return held
+            lists.setdefault(key, {})[inner] = value
+    return lists
 
 
 @given(

@@ -10,7 +10,7 @@ import pytest
 
 from snellen.cli import main
 from snellen.datasets import DATASETS
-from tests.datasets import layouts, scene_layouts
+from tests.datasets import annotated_layouts, layouts
 from tests.datasets.layouts import write
 
 Command = Callable[..., tuple[int, str, str]]
@@ -24,18 +24,18 @@ def sources(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         monkeypatch.setattr("sys.argv", ["snellen", "sources", *map(str, words)])
         with pytest.raises(SystemExit) as ended:
             main()
-        told = capsys.readouterr()
-        return int(ended.value.code or 0), told.out, told.err
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
 
     return give
 
 
 def test_list_says_unverified(sources: Command) -> None:
     code, out, _ = sources("list", "--json")
-    told = json.loads(out)
-    assert (code, list(told)) == (0, list(DATASETS))
-    assert {one["verified"] for one in told.values()} == {"unverified"}
-    assert told["VisA"]["licence"] == "CC BY 4.0"
+    cards = json.loads(out)
+    assert (code, list(cards)) == (0, list(DATASETS))
+    assert {card["verified"] for card in cards.values()} == {"unverified"}
+    assert cards["VisA"]["licence"] == "CC BY 4.0"
     code, out, _ = sources("list")
     assert code == 0
     assert out.count("unverified") == len(list(DATASETS))
@@ -49,14 +49,14 @@ def test_check_tells_what_is_there_and_where_the_rest_belongs(sources: Command, 
     assert f"VisA: not there. From https://github.com/amazon-science/spot-diff put into {tmp_path / 'VisA'}" in out
     assert sources("check", "--root", tmp_path, "NC4K")[0] == 0
     code, out, _ = sources("check", "--root", tmp_path, "NC4K", "VisA", "--json")
-    told = json.loads(out)
+    inventories = json.loads(out)
     assert code == 2
-    assert {name: one["state"] for name, one in told.items()} == {"NC4K": "whole", "VisA": "absent"}
-    assert told["NC4K"]["labels"] == {"scene": {"camouflaged": 1}}
+    assert {name: inventory["state"] for name, inventory in inventories.items()} == {"NC4K": "whole", "VisA": "absent"}
+    assert inventories["NC4K"]["labels"] == {"scene": {"camouflaged": 1}}
 
 
 def test_check_tells_of_scenes_too(sources: Command, tmp_path: Path) -> None:
-    write(tmp_path / "CARPK", scene_layouts.carpk())
+    write(tmp_path / "CARPK", annotated_layouts.carpk())
     code, out, _ = sources("check", "--root", tmp_path, "CARPK")
     assert code == 0
     assert "CARPK: whole; " in out
@@ -88,12 +88,12 @@ def test_sources_yaml_says_where_else_a_dataset_lies(sources: Command, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [(["--root", "nowhere"], "nowhere: no such folder"), (["--root", ".", "Visa"], "did you mean 'VisA'?")],
 )
-def test_wrong_words_are_one_clear_line(sources: Command, words: list[str], told: str) -> None:
+def test_wrong_words_are_one_clear_line(sources: Command, words: list[str], message: str) -> None:
     code, _, error = sources("check", *words)
     assert code == 2
     assert error.startswith("snellen: ")
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1

@@ -19,10 +19,10 @@ from snellen.datasets.formats.hdf5 import Hdf5Picture
 from snellen.datasets.formats.tables import TableCell
 from snellen.datasets.picture_files import PictureFile, VideoFrame
 from snellen.datasets.sample import Sample
+from tests.datasets.annotated_layouts import ANNOTATED_LAYOUTS
 from tests.datasets.layouts import LAYOUTS, write
-from tests.datasets.scene_layouts import SCENE_LAYOUTS
 
-NAMES, LABELLED, ANNOTATED = list(DATASETS), list(LAYOUTS), list(SCENE_LAYOUTS)
+NAMES, LABELLED, ANNOTATED = list(DATASETS), list(LAYOUTS), list(ANNOTATED_LAYOUTS)
 WITHOUT_LISTS = ("AID", "CURE-OR", "DTD", "KTH-TIPS", "KTH-TIPS2-b", "Kylberg")
 """Folders of pictures: of one that is gone nobody can know that it was there."""
 
@@ -38,7 +38,7 @@ def dataset(name: str) -> Dataset:
 
 
 def write_dataset(root: Path, name: str, *, backwards: bool = False) -> Path:
-    layout = LAYOUTS[name] if name in LAYOUTS else SCENE_LAYOUTS[name]
+    layout = LAYOUTS[name] if name in LAYOUTS else ANNOTATED_LAYOUTS[name]
     return write(root, layout(), backwards=backwards)
 
 
@@ -134,7 +134,7 @@ def test_a_whole_folder_is_whole(name: str, dataset: Dataset, root: Path) -> Non
     inventory = dataset.check(root)
     assert inventory.state == "whole", inventory.notes
     samples = list(dataset.samples(root))
-    assert (inventory.samples, inventory.questions) == (len(samples), sum(len(one.questions) for one in samples))
+    assert (inventory.samples, inventory.questions) == (len(samples), sum(len(sample.questions) for sample in samples))
     objects = sorted(sample.object for sample in samples for _ in sample.annotations)
     assert {object: sum(labels.values()) for object, labels in inventory.labels.items()} == {
         object: len(list(group)) for object, group in itertools.groupby(objects)
@@ -145,7 +145,9 @@ def test_a_whole_folder_is_whole(name: str, dataset: Dataset, root: Path) -> Non
 @pytest.mark.parametrize("name", NAMES)
 def test_order_does_not_hang_on_how_the_files_came(name: str, dataset: Dataset, root: Path, tmp_path: Path) -> None:
     other = write_dataset(tmp_path / "other", name, backwards=True)
-    assert [one.record_id for one in dataset.samples(root)] == [one.record_id for one in dataset.samples(other)]
+    assert [sample.record_id for sample in dataset.samples(root)] == [
+        sample.record_id for sample in dataset.samples(other)
+    ]
 
 
 @pytest.mark.parametrize("name", LABELLED)
@@ -197,20 +199,20 @@ def test_a_cut_picture_is_noted(name: str, dataset: Dataset, root: Path) -> None
 @pytest.mark.parametrize("name", ANNOTATED)
 def test_broken_annotations_are_noted(name: str, dataset: Dataset, root: Path) -> None:
     """Every file beside the pictures, emptied, filled with rubbish and cut: never an exception."""
-    whole = dataset.check(root)
+    intact = dataset.check(root)
     pictures = {sample.picture.path for sample in dataset.samples(root)}
     for path in sorted(path for path in root.rglob("*") if path.is_file() and path not in pictures):
         raw = path.read_bytes()
         for broken in (b"", b"\x00\xff rubbish [1, {}\n", raw[: len(raw) * 3 // 5]):
             path.write_bytes(broken)
             after = dataset.check(root)
-            assert after.notes != whole.notes or after.labels != whole.labels or after.state == "whole"
-            labels, all_labels = after.labels.get("", {}), whole.labels.get("", {})
-            if after.samples < whole.samples or sum(labels.values()) < sum(all_labels.values()):
-                assert set(after.notes) - set(whole.notes), f"{path.name}: a silent drop"
+            assert after.notes != intact.notes or after.labels != intact.labels or after.state == "whole"
+            labels, all_labels = after.labels.get("", {}), intact.labels.get("", {})
+            if after.samples < intact.samples or sum(labels.values()) < sum(all_labels.values()):
+                assert set(after.notes) - set(intact.notes), f"{path.name}: a silent drop"
             list(dataset.samples(root))
         path.write_bytes(raw)
-    assert dataset.check(root) == whole
+    assert dataset.check(root) == intact
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -57,7 +57,8 @@ def check(
         if not as_json:
             _print_inventory(dataset.card, inventories[dataset_name])
     if as_json:
-        print(json.dumps({key: {**asdict(one), "state": one.state} for key, one in inventories.items()}))
+        every = inventories.items()
+        print(json.dumps({key: {**asdict(inventory), "state": inventory.state} for key, inventory in every}))
     if name and any(inventory.state != "whole" for inventory in inventories.values()):
         raise typer.Exit(2)
 

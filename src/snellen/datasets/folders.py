@@ -43,7 +43,7 @@ def find_folders(root: Path, names: Iterable[str] = DATASETS) -> dict[str, Path]
 
 
 def given_folders(
-    given: Mapping[str, Path], names: Iterable[str], suite: str, others: Sequence[str] = ()
+    sources: Mapping[str, Path], names: Iterable[str], suite: str, others: Sequence[str] = ()
 ) -> dict[str, Path]:
     """The folder of every dataset that a recipe `curated` is given, by the name of its source, in the order of `names`.
 
@@ -51,18 +51,18 @@ def given_folders(
     that are neither, for folders that `sources.yaml` names in vain, and where there is no dataset at all.
     """
     names = list(names)
-    refuse_unknown(given, [*names, ALL, *others], f"{suite} --from curated: no source")
+    refuse_unknown(sources, [*names, ALL, *others], f"{suite} --from curated: no source")
     folders: dict[str, Path] = {}
-    if ALL in given:
-        root, folders = given[ALL], find_folders(given[ALL], names)
+    if ALL in sources:
+        root, folders = sources[ALL], find_folders(sources[ALL], names)
         if missing := next((name for name, path in folders.items() if path != root / name and not path.is_dir()), None):
             raise SnellenError(
                 f"{root / FILE}: {missing}: {folders[missing]} is no folder; mend the path, or delete the line"
             )
         folders = {name: path for name, path in folders.items() if path.is_dir()}
-    folders |= {name: path for name, path in given.items() if name not in (ALL, *others)}
+    folders |= {name: path for name, path in sources.items() if name not in (ALL, *others)}
     if not folders:
-        location = f" in {given[ALL]}" if ALL in given else ""
+        location = f" in {sources[ALL]}" if ALL in sources else ""
         raise SnellenError(
             f"{suite} --from curated: no dataset to build from{location}; give --source NAME=DIR, or --source {ALL}="
             "ROOT with one folder a dataset (`snellen sources list` names them all, and says how their folders look)"

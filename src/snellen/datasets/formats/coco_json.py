@@ -237,18 +237,18 @@ class _AnnotationTable:
         ids = np.frombuffer(self.ids, np.int64) if self.ids else np.empty(0, np.int64)
         is_first = np.zeros(len(ids), bool)
         is_first[np.unique(ids, return_index=True)[1]] = True  # `unique` gives the first row of every id
-        known = np.isin(np.frombuffer(self.category_ids, np.int64), list(self.names)) if self.ids else is_first
+        is_listed = np.isin(np.frombuffer(self.category_ids, np.int64), list(self.names)) if self.ids else is_first
         # An annotation that is there twice, or of no image, costs no image anything; one of an unknown category does:
         # its image shows an object that nobody names, so its objects must not be counted.
         yield from self._misfits("two annotations of one id; the first counts", ~is_first)
         yield from self._misfits("annotation of an image that is not listed", image_index < 0)
-        unknown = ~known & is_first
+        unknown = ~is_listed & is_first
         yield from self._misfits("annotation of a class that is not listed", unknown)
         for index in image_index[unknown].tolist():
             self._lose(index)
         # Rows of no use get image -1 and sort before all others. A stable sort keeps the file's order within an image,
         # and one search then finds where each image begins; the bound behind the last image closes its rows.
-        image_index = np.where(is_first & known, image_index, -1)
+        image_index = np.where(is_first & is_listed, image_index, -1)
         self.order = np.argsort(image_index, kind="stable")
         self.first_rows = np.searchsorted(image_index[self.order], np.arange(len(self.images) + 1)).tolist()
 

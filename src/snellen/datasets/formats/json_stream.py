@@ -67,26 +67,26 @@ class _Text:
                 return ""
             self.more()
 
-    def take(self, wanted: str) -> str:
+    def take(self, expected: str) -> str:
         character = self.peek()
-        if not character or character not in wanted:
-            raise ValueError(f"{character or 'the end of the file'!r} where one of {wanted!r} belongs")
+        if not character or character not in expected:
+            raise ValueError(f"{character or 'the end of the file'!r} where one of {expected!r} belongs")
         self.position += 1
         return character
 
     def value(self) -> Any:
         self.peek()
         while True:
-            left = len(self.text) - self.position
+            unread = len(self.text) - self.position
             try:
                 value, end = self.scan(self.text, self.position)
                 if end < len(self.text) or self.ended:  # a number may go on behind what was read
                     self.position = end
                     return value
             except json.JSONDecodeError:
-                if self.ended or left > MAX_CHARACTERS:
+                if self.ended or unread > MAX_CHARACTERS:
                     raise
-            self.more(left)  # as much again: an element of any length costs its length twice
+            self.more(unread)  # as much again: an element of any length costs its length twice
 
     def elements(self) -> Iterator[Any]:
         self.take("[")

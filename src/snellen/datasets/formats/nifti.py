@@ -141,9 +141,9 @@ class LabelledVolumes:
 
         largest = areas.argmax(0)
         for row in range(len(self.labels)):
-            own = np.where(largest == row, areas[row], 0)
-            if own.max(initial=0) >= self.min_voxels:
-                yield int(own.argmax()), row + 1
+            dominant = np.where(largest == row, areas[row], 0)
+            if dominant.max(initial=0) >= self.min_voxels:
+                yield int(dominant.argmax()), row + 1
         empty = np.flatnonzero(areas.sum(0) == 0)
         if self.absent and len(empty):
             runs = np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1)
@@ -161,10 +161,10 @@ def _slice(path: Path, voxels: NDArray[np.float32], index: int) -> NDArray[np.fl
 def _window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     import numpy as np
 
-    shown = voxels[voxels != 0]
-    if not shown.size:
+    foreground = voxels[voxels != 0]
+    if not foreground.size:
         return 0.0, 1.0
-    low, high = np.percentile(shown, (0.5, 99.5))
+    low, high = np.percentile(foreground, (0.5, 99.5))
     return float(low), float(high)
 
 

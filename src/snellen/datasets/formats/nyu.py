@@ -71,10 +71,10 @@ def _sample(file: Any, path: Path, id: str, index: int, names: list[str]) -> Raw
         mask = (labels == kind) & (instances == number)
         rows, columns = mask.any(1).nonzero()[0], mask.any(0).nonzero()[0]
         box = (float(columns[0]), float(rows[0]), float(columns[-1]) + 1, float(rows[-1]) + 1)
-        known = depth[mask & (depth > 0)]
+        measured = depth[mask & (depth > 0)]
         extra: dict[str, AttributeValue] = {"instance": float(number)}
-        if known.size:
-            extra |= {"nearest_m": float(known.min()), "median_m": float(np.median(known))}
+        if measured.size:
+            extra |= {"nearest_m": float(measured.min()), "median_m": float(np.median(measured))}
         annotations.append(Annotation(names[kind - 1], box, float(mask.sum()), extra))
     size = (int(labels.shape[1]), int(labels.shape[0]))
     scenes = file["scenes"][:].reshape(-1) if "scenes" in file else []

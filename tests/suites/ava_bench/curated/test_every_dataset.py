@@ -10,8 +10,8 @@ from snellen.suites.ava_bench.curated.choices import read_choices
 from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.curated.recipe import ABILITIES, look_through
 from snellen.suites.ava_bench.items import COMPOSITES, TASKS
+from tests.datasets.annotated_layouts import ANNOTATED_LAYOUTS
 from tests.datasets.layouts import write
-from tests.datasets.scene_layouts import SCENE_LAYOUTS
 from tests.suites.ava_bench.curated.fixtures import curating
 
 
@@ -24,7 +24,7 @@ def test_all_fourteen_are_curated_and_one_composite() -> None:
 def test_a_dataset_serves_the_abilities_that_its_card_names(source: str, tmp_path: Path) -> None:
     told = {task for ability in ABILITIES if source in ability.sources for task in ability.tasks}
     assert told - set(COMPOSITES) == set(TASKS_OF_DATASET[source])
-    folder = write(tmp_path / source, SCENE_LAYOUTS[source]())
+    folder = write(tmp_path / source, ANNOTATED_LAYOUTS[source]())
     at = curating(choices=read_choices())
     mine = [ability for ability in ABILITIES if source in ability.sources]
     found = look_through({source: folder}, mine, at, show_progress=False)

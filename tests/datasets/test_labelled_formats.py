@@ -1,4 +1,4 @@
-"""What each reader makes of its layout, worked out by hand."""
+"""What each reader of labelled pictures makes of its layout, worked out by hand."""
 
 from __future__ import annotations
 
@@ -27,28 +27,29 @@ from tests.datasets import layouts
 from tests.datasets.layouts import LAYOUTS, mask, picture, volume, write
 
 
-def records(name: str, root: Path) -> dict[str, Sample]:
-    return {record.record_id: record for record in DATASETS.get(name).samples(write(root, LAYOUTS[name]()))}
+def samples_of(name: str, root: Path) -> dict[str, Sample]:
+    return {sample.record_id: sample for sample in DATASETS.get(name).samples(write(root, LAYOUTS[name]()))}
 
 
 def scan(reader: Reader, root: Path) -> tuple[list[RawSample], list[Note]]:
-    seen = list(reader.scan(root))
-    return [one for one in seen if isinstance(one, RawSample)], [one for one in seen if isinstance(one, Note)]
+    results = list(reader.scan(root))
+    samples = [result for result in results if isinstance(result, RawSample)]
+    return samples, [result for result in results if isinstance(result, Note)]
 
 
 def pixels(raw: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(raw)))
 
 
-def told(name: str, root: Path) -> dict[tuple[str, str], tuple[str, ...]]:
+def notes_of(name: str, root: Path) -> dict[tuple[str, str], tuple[str, ...]]:
     return {(note.kind, note.message): note.locations for note in DATASETS.get(name).check(root).notes}
 
 
 def test_mvtec_masks_belong_to_their_pictures(tmp_path: Path) -> None:
-    held = records("MVTec-AD", tmp_path)
-    hole = held["mvtec_anomaly_detection/bottle/test/hole/000.png"]
+    by_id = samples_of("MVTec-AD", tmp_path)
+    hole = by_id["mvtec_anomaly_detection/bottle/test/hole/000.png"]
     assert (hole.object, hole.label, hole.annotations[0].find_box()) == ("bottle", "hole", (1.0, 2.0, 4.0, 5.0))
-    good = held["mvtec_anomaly_detection/bottle/test/good/000.png"]
+    good = by_id["mvtec_anomaly_detection/bottle/test/good/000.png"]
     assert (good.label, good.annotations[0].mask, good.annotations[0].find_box()) == ("good", None, None)
     assert good.annotations[0].read_mask() is None
 
@@ -67,21 +68,22 @@ def test_mvtec_masks_belong_to_their_pictures(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_marked(name: str, id: str, box: tuple[float, ...], tmp_path: Path) -> None:
-    assert records(name, tmp_path)[id].annotations[0].find_box() == box
+    assert samples_of(name, tmp_path)[id].annotations[0].find_box() == box
 
 
 def test_labels_and_objects(tmp_path: Path) -> None:
-    made = {
-        name: records(name, tmp_path / name) for name in ("COD10K", "Fabrics", "AITEX", "MVTec-AD-2", "25-Indian-Bird")
+    by_dataset = {
+        name: samples_of(name, tmp_path / name)
+        for name in ("COD10K", "Fabrics", "AITEX", "MVTec-AD-2", "25-Indian-Bird")
     }
-    assert {one.record_id.split("/")[-1][:10]: one.label for one in made["COD10K"].values()} == {
+    assert {sample.record_id.split("/")[-1][:10]: sample.label for sample in by_dataset["COD10K"].values()} == {
         "COD10K-CAM": "camouflaged",
         "COD10K-Non": "not camouflaged",
     }
-    assert made["Fabrics"]["Fabrics/Cotton/2/im_2.png"].label == "Cotton"
-    assert {one.label for one in made["AITEX"].values()} == {"defect", "no defect"}
-    assert {one.label for one in made["MVTec-AD-2"].values()} == {"good", "bad"}, "masks are no class"
-    assert made["25-Indian-Bird"]["Birds_25/valid/Ruddy-Shelduck/1.jpg"].label == "Ruddy-Shelduck"
+    assert by_dataset["Fabrics"]["Fabrics/Cotton/2/im_2.png"].label == "Cotton"
+    assert {sample.label for sample in by_dataset["AITEX"].values()} == {"defect", "no defect"}
+    assert {sample.label for sample in by_dataset["MVTec-AD-2"].values()} == {"good", "bad"}, "masks are no class"
+    assert by_dataset["25-Indian-Bird"]["Birds_25/valid/Ruddy-Shelduck/1.jpg"].label == "Ruddy-Shelduck"
 
 
 def test_odd_masks(tmp_path: Path) -> None:
@@ -90,7 +92,7 @@ def test_odd_masks(tmp_path: Path) -> None:
     (truth / "007_mask.png").write_bytes(mask(0, 0, 1, 1))
     (truth / "000_mask.png").write_bytes(mask(0, 0, 1, 1, size=(3, 3)))
     (root / "mvtec_anomaly_detection" / "tile" / "ground_truth" / "hole" / "000_mask.png").write_bytes(b"broken")
-    notes = told("MVTec-AD", root)
+    notes = notes_of("MVTec-AD", root)
     assert notes["missing", "picture of this mask"] == (
         "mvtec_anomaly_detection/bottle/ground_truth/hole/007_mask.png",
     )
@@ -99,7 +101,7 @@ def test_odd_masks(tmp_path: Path) -> None:
 
 
 def test_good_pictures_are_not_marked_though_a_black_mask_lies_there(tmp_path: Path) -> None:
-    assert records("MVTec-3D", tmp_path)["rope/test/good/rgb/000.png"].annotations[0].mask is None
+    assert samples_of("MVTec-3D", tmp_path)["rope/test/good/rgb/000.png"].annotations[0].mask is None
 
 
 def test_a_picture_whose_pixels_are_damaged_is_told(tmp_path: Path) -> None:
@@ -107,47 +109,49 @@ def test_a_picture_whose_pixels_are_damaged_is_told(tmp_path: Path) -> None:
     path = root / "type1cam1" / "train" / "good" / "img1.png"
     raw = path.read_bytes()
     path.write_bytes(raw[:60] + bytes([raw[60] ^ 255]) + raw[61:])
-    assert "type1cam1/train/good/img1.png" in told("ITD", root)["unreadable", "not a readable picture"][0]
+    assert "type1cam1/train/good/img1.png" in notes_of("ITD", root)["unreadable", "not a readable picture"][0]
 
 
 def test_defects_of_two_kinds_in_one_picture_have_no_class(tmp_path: Path) -> None:
     files = layouts.neu_det()
     name = "NEU-DET/ANNOTATIONS/patches_1.xml"
     files[name] = files[name].replace(b"<name>patches", b"<name>scratches", 1)
-    held = [one.record_id for one in DATASETS.get("NEU-DET").samples(write(tmp_path, files))]
-    assert len(held) == 5
-    assert "NEU-DET/IMAGES/patches_1.jpg" not in held
+    by_id = [sample.record_id for sample in DATASETS.get("NEU-DET").samples(write(tmp_path, files))]
+    assert len(by_id) == 5
+    assert "NEU-DET/IMAGES/patches_1.jpg" not in by_id
 
 
 def test_an_object_that_every_copy_holds_is_missed(tmp_path: Path) -> None:
     files = {name: raw for name, raw in layouts.btad().items() if "/02/" not in name}
-    assert told("BTAD", write(tmp_path, files))["missing", "no picture of this object"] == ("02",)
+    assert notes_of("BTAD", write(tmp_path, files))["missing", "no picture of this object"] == ("02",)
 
 
 def test_pictures_outside_classes_and_empty_classes(tmp_path: Path) -> None:
     write(tmp_path, {"train/1.jpg": picture("1.jpg"), "train/oak/2.jpg": picture("2.jpg"), "notes/readme.txt": b""})
     (tmp_path / "train" / "elm").mkdir()
-    found, notes = scan(ClassFolders("tree"), tmp_path)
-    assert [one.label for one in found] == ["oak"]
+    samples, notes = scan(ClassFolders("tree"), tmp_path)
+    assert [sample.label for sample in samples] == ["oak"]
     assert {note.location for note in notes} == {"train/1.jpg", "train/elm"}
 
 
 def test_lists_offer_as_many_classes_as_the_paper_asks(tmp_path: Path) -> None:
-    held = records("Product1M", tmp_path / "1m")
-    assert len({one.label for one in held.values()}) == 50  # Table 7: 47 classes, of one task at most 47 candidates
-    assert {one.object for one in held.values()} == {"cosmetics"}
-    assert held["images/7.jpg"].label == "牌子 product 7"
-    assert "images/50.jpg" not in held, "two products, no one class"
-    products = records("Products-10K", tmp_path / "10k")
-    assert len({one.label for one in products.values() if one.object == "product group 0"}) == 48
+    by_id = samples_of("Product1M", tmp_path / "1m")
+    assert (
+        len({sample.label for sample in by_id.values()}) == 50
+    )  # Table 7: 47 classes, of one task at most 47 candidates
+    assert {sample.object for sample in by_id.values()} == {"cosmetics"}
+    assert by_id["images/7.jpg"].label == "牌子 product 7"
+    assert "images/50.jpg" not in by_id, "two products, no one class"
+    products = samples_of("Products-10K", tmp_path / "10k")
+    assert len({sample.label for sample in products.values() if sample.object == "product group 0"}) == 48
 
 
 def test_what_a_list_says_wrongly(tmp_path: Path) -> None:
     reader = ProductList("thing", (("list.csv", "pictures"),), name="name", label="class")
     lines = "name,class\na.jpg,x\na.jpg,x\n../secret.jpg,x\n/etc/x.jpg,x\ngone.jpg,x\nshort\nb.jpg,\n"
     write(tmp_path, {"list.csv": lines.encode(), "pictures/a.jpg": picture("a.jpg"), "secret.jpg": b""})
-    found, notes = scan(reader, tmp_path)
-    assert [one.record_id for one in found] == ["pictures/a.jpg"]
+    samples, notes = scan(reader, tmp_path)
+    assert [sample.record_id for sample in samples] == ["pictures/a.jpg"]
     assert [(note.kind, note.location) for note in notes] == [
         ("odd", "list.csv line 3"),
         ("odd", "list.csv line 4"),
@@ -161,20 +165,20 @@ def test_what_a_list_says_wrongly(tmp_path: Path) -> None:
 
 
 def test_attributes_are_read_where_they_are_of_one_mind(tmp_path: Path) -> None:
-    held = {id: one.label for id, one in records("ClothingAttributesDataset", tmp_path).items()}
-    assert held["images/000001.jpg#color"] == "black"
-    assert "images/000002.jpg#color" not in held, "two colours"
-    assert held["images/000001.jpg#neckline"] == "v-shape"
-    assert held["images/000002.jpg#neckline"] == "round"
-    assert not any(id.startswith("images/000003.jpg") for id in held), "nobody agreed"
+    by_id = {id: sample.label for id, sample in samples_of("ClothingAttributesDataset", tmp_path).items()}
+    assert by_id["images/000001.jpg#color"] == "black"
+    assert "images/000002.jpg#color" not in by_id, "two colours"
+    assert by_id["images/000001.jpg#neckline"] == "v-shape"
+    assert by_id["images/000002.jpg#neckline"] == "round"
+    assert not any(id.startswith("images/000003.jpg") for id in by_id), "nobody agreed"
 
 
 def test_a_matlab_file_of_version_7_3_says_how_to_mend_it(tmp_path: Path) -> None:
     root = write(tmp_path, layouts.clothing())
     header = b"MATLAB 7.3 MAT-file".ljust(124) + struct.pack("<H", 0x0200) + b"IM"
     (root / "labels" / "necktie_GT.mat").write_bytes(header + bytes(400))
-    notes = told("ClothingAttributesDataset", root)
-    assert [(where, what) for (kind, what), where in notes.items() if kind == "unreadable"] == [
+    notes = notes_of("ClothingAttributesDataset", root)
+    assert [(locations, what) for (kind, what), locations in notes.items() if kind == "unreadable"] == [
         (("labels/necktie_GT.mat",), "MATLAB 7.3 file, which is not read here; save it again in MATLAB with -v7")
     ]
 
@@ -186,8 +190,8 @@ def test_a_picture_too_few_stops_all_labels_behind_it(tmp_path: Path) -> None:
 
 
 def test_exposures_take_the_ends_and_the_reference(tmp_path: Path) -> None:
-    held = {id: one.label for id, one in records("ImageExposures", tmp_path).items()}
-    assert held == {
+    by_id = {id: sample.label for id, sample in samples_of("ImageExposures", tmp_path).items()}
+    assert by_id == {
         "Dataset_Part1/1/1.JPG": "under-exposed",
         "Dataset_Part1/Label/1.JPG": "well exposed",
         "Dataset_Part1/1/5.JPG": "over-exposed",
@@ -198,22 +202,26 @@ def test_exposures_take_the_ends_and_the_reference(tmp_path: Path) -> None:
 
 
 def test_table_rows_lead_to_their_pictures(tmp_path: Path) -> None:
-    held = records("GMAI-MMBench", tmp_path / "tsv")
-    assert {id.split("#")[1]: one.label for id, one in held.items()} == {"0": "melanoma", "1": "nevus", "2": "melanoma"}
-    assert {one.object for one in held.values()} == {"Dermoscopy / Disease Diagnosis"}
-    shown = [one.read_picture() for one in held.values()]
-    assert shown == [(picture(f"{n}.png"), "png") for n in (0, 1, 0)], "row 2 names the picture of row 0"
+    by_id = samples_of("GMAI-MMBench", tmp_path / "tsv")
+    assert {id.split("#")[1]: sample.label for id, sample in by_id.items()} == {
+        "0": "melanoma",
+        "1": "nevus",
+        "2": "melanoma",
+    }
+    assert {sample.object for sample in by_id.values()} == {"Dermoscopy / Disease Diagnosis"}
+    read_pictures = [sample.read_picture() for sample in by_id.values()]
+    assert read_pictures == [(picture(f"{n}.png"), "png") for n in (0, 1, 0)], "row 2 names the picture of row 0"
 
 
 def test_parquet_says_the_same_as_tsv(tmp_path: Path) -> None:
-    held = records("GMAI-MMBench", tmp_path / "tsv")
+    by_id = samples_of("GMAI-MMBench", tmp_path / "tsv")
     rows = [{**row, "image": row["image"] if len(row["image"]) < 9 else {"bytes": base64.b64decode(row["image"])}}
             for row in layouts.gmai_rows() if row["index"] != "2"]  # fmt: skip
     (tmp_path / "parquet").mkdir()
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "parquet" / "val.parquet", row_group_size=1)
     other = list(DATASETS.get("GMAI-MMBench").samples(tmp_path / "parquet"))
-    assert [one.record_id for one in other] == ["val.parquet#0", "val.parquet#1"]
-    both = list(zip(list(held.values())[:2], other, strict=True))
+    assert [sample.record_id for sample in other] == ["val.parquet#0", "val.parquet#1"]
+    both = list(zip(list(by_id.values())[:2], other, strict=True))
     assert [a.read_picture() for a, _ in both] == [b.read_picture() for _, b in both]
     assert [(a.label, a.object) for a, _ in both] == [(b.label, b.object) for _, b in both]
 
@@ -226,19 +234,19 @@ def test_a_row_without_base64_is_told_and_the_others_stay(tmp_path: Path) -> Non
 
 
 def test_each_label_of_a_volume_is_shown_where_most_of_it_is(tmp_path: Path) -> None:
-    held = list(records("MSD-Brain", tmp_path).values())
-    assert [(one.record_id.split("#")[1], one.label) for one in held] == [
+    by_id = list(samples_of("MSD-Brain", tmp_path).values())
+    assert [(sample.record_id.split("#")[1], sample.label) for sample in by_id] == [
         ("1", "edema"),  # 36 voxels; slice 3 has 25, slice 4 has 40 beside 56 of another
         ("2", "non-enhancing tumor"),  # 21 voxels beside 4 of edema
         ("4", "enhancing tumour"),
     ]
     # Labels 2:8 (right), 3:9 (front) of 12 x 10 voxels: the picture's columns count from the patient's right.
-    assert held[0].annotations[0].find_box() == (12 - 8, 10 - 9, 12 - 2, 10 - 3)
+    assert by_id[0].annotations[0].find_box() == (12 - 8, 10 - 9, 12 - 2, 10 - 3)
 
 
 def test_absence_is_shown_by_the_middle_of_the_longest_run(tmp_path: Path) -> None:
-    held = [(one.record_id.split("#")[1], one.label) for one in records("MSD-Spleen", tmp_path).values()]
-    assert held == [("2", "spleen"), ("6", "no spleen")]
+    by_id = [(sample.record_id.split("#")[1], sample.label) for sample in samples_of("MSD-Spleen", tmp_path).values()]
+    assert by_id == [("2", "spleen"), ("6", "no spleen")]
 
 
 def test_window_and_orientation_of_a_slice(tmp_path: Path) -> None:
@@ -247,11 +255,11 @@ def test_window_and_orientation_of_a_slice(tmp_path: Path) -> None:
     values[1, 1, 0] = 1000
     path = tmp_path / "v.nii.gz"
     path.write_bytes(volume(values))
-    shown = pixels(_record(VolumeSlice(path, 0, window=(-160, 240))).read_picture()[0])
-    assert shown.tolist() == [[255, 255, 102], [102, 128, 0]]  # front row: right, middle, left; 0 is at 40 %
+    grey = pixels(_record(VolumeSlice(path, 0, window=(-160, 240))).read_picture()[0])
+    assert grey.tolist() == [[255, 255, 102], [102, 128, 0]]  # front row: right, middle, left; 0 is at 40 %
     flipped = tmp_path / "flipped.nii.gz"
     flipped.write_bytes(volume(values[::-1].copy(), np.diag([-1.0, 1.0, 1.0, 1.0])))
-    assert pixels(_record(VolumeSlice(flipped, 0, window=(-160, 240))).read_picture()[0]).tolist() == shown.tolist()
+    assert pixels(_record(VolumeSlice(flipped, 0, window=(-160, 240))).read_picture()[0]).tolist() == grey.tolist()
 
 
 def test_percentiles_leave_out_the_background(tmp_path: Path) -> None:
@@ -259,10 +267,10 @@ def test_percentiles_leave_out_the_background(tmp_path: Path) -> None:
     values[:10, :, 0] = np.arange(1, 201).reshape(10, 20)
     path = tmp_path / "v.nii.gz"
     path.write_bytes(volume(values))
-    shown = pixels(_record(VolumeSlice(path, 0)).read_picture()[0])
+    grey = pixels(_record(VolumeSlice(path, 0)).read_picture()[0])
     low, high = np.percentile(np.arange(1, 201), (0.5, 99.5))
-    assert shown[-1, -1] == 0
-    assert shown[9, 14] == round((values[5, 10, 0] - low) / (high - low) * 255)
+    assert grey[-1, -1] == 0
+    assert grey[9, 14] == round((values[5, 10, 0] - low) / (high - low) * 255)
 
 
 def test_volumes_and_labels_may_store_their_axes_in_different_order(tmp_path: Path) -> None:
@@ -274,9 +282,9 @@ def test_volumes_and_labels_may_store_their_axes_in_different_order(tmp_path: Pa
         "imagesTr/a.nii.gz": volume(values.transpose(1, 2, 0).copy(), across),
         "labelsTr/a.nii.gz": volume(labels),
     }
-    [one], notes = scan(LabelledVolumes("x", ("y",), window=(0, 100)), write(tmp_path, files))
-    assert (notes, one.record_id) == ([], "imagesTr/a.nii.gz#3")
-    record = Sample(source="s", licence="none", **vars(one))
+    [sample], notes = scan(LabelledVolumes("x", ("y",), window=(0, 100)), write(tmp_path, files))
+    assert (notes, sample.record_id) == ([], "imagesTr/a.nii.gz#3")
+    record = Sample(source="s", licence="none", **vars(sample))
     assert (
         (pixels(record.read_picture()[0]) == 255) == (pixels(record.annotations[0].read_mask() or b"") == 255)
     ).all()
@@ -291,8 +299,8 @@ def test_volumes_that_do_not_fit_their_labels(tmp_path: Path) -> None:
         "imagesTr/d.nii.gz": volume(np.zeros((4, 4, 3), np.int16)),
         "labelsTr/d.nii.gz": volume(np.ones((4, 4, 3), np.uint8))[:60],
     }
-    found, notes = scan(LabelledVolumes("x", ("y",)), write(tmp_path, files))
-    assert found == []
+    samples, notes = scan(LabelledVolumes("x", ("y",)), write(tmp_path, files))
+    assert samples == []
     assert [(note.kind, note.message) for note in notes] == [
         ("unreadable", "volume and labels differ in size"),
         ("missing", "volume of these labels"),
@@ -306,7 +314,7 @@ def test_without_nibabel_the_way_out_is_told(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "nibabel", None)
     with pytest.raises(SnellenError, match=r"pip install 'snellen\[sources\]'"):
         list(DATASETS.get("MSD-Spleen").samples(root))
-    assert "snellen[sources]" in told("MSD-Spleen", root)["missing", "what the reader needs"][0]
+    assert "snellen[sources]" in notes_of("MSD-Spleen", root)["missing", "what the reader needs"][0]
 
 
 def test_pictures_that_cannot_be_read_are_errors_that_name_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A few pixels in the layout of every declared source of scenes, as path -> bytes; beside each, its origin."""
+"""A few pixels in the layout of every dataset of annotated pictures, as path -> bytes; beside each, its origin."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lvis() -> Files:
                 "coco_url": f"http://images.cocodataset.org/{folder}/{number:012}.jpg",
                 "neg_category_ids": absent, "not_exhaustive_category_ids": unsure}  # fmt: skip
 
-    def thing(number: int, image: int, kind: int, box: list[float], area: float) -> dict[str, Any]:
+    def annotation(number: int, image: int, kind: int, box: list[float], area: float) -> dict[str, Any]:
         return {"id": number, "image_id": image, "category_id": kind, "bbox": box, "area": area,
                 "segmentation": [[0.0, 0.5, 3.25, 0.5, 3.25, 4.0]]}  # fmt: skip
 
@@ -37,9 +37,9 @@ def lvis() -> Files:
     train = {
         "info": {"version": "v1"},
         "annotations": [
-            thing(1, 30, 7, [1.0, 1.5, 2.0, 3.0], 4.5),
-            thing(2, 20, 3, [0.0, 0.0, 8.0, 6.0], 30.0),
-            thing(3, 30, 7, [4.0, 2.0, 4.4, 2.5], 6.25),  # 0.4 pixels beyond the edge
+            annotation(1, 30, 7, [1.0, 1.5, 2.0, 3.0], 4.5),
+            annotation(2, 20, 3, [0.0, 0.0, 8.0, 6.0], 30.0),
+            annotation(3, 30, 7, [4.0, 2.0, 4.4, 2.5], 6.25),  # 0.4 pixels beyond the edge
         ],
         "images": [image(20, "train2017", [7], []), image(30, "train2017", [], [3])],
         "licenses": [],
@@ -151,10 +151,10 @@ def fsc_147() -> Files:
 
 def kitti() -> Files:
     # readme.txt of the object devkit (15 columns; mapping/) and of the depth devkit (16 bits, metres times 256)
-    held = io.BytesIO()
+    buffer = io.BytesIO()
     depth = np.zeros((6, 8), np.uint16)
     depth[3, 2] = 12 * 256 + 128
-    Image.fromarray(depth).save(held, "PNG")
+    Image.fromarray(depth).save(buffer, "PNG")
     drive = "2011_09_26_drive_0005_sync"
     lines = (
         "Car 0.00 1 -1.57 1.00 2.00 5.00 4.00 1.50 1.60 4.00 1.00 1.70 20.00 0.00\n"
@@ -167,13 +167,13 @@ def kitti() -> Files:
         "training/label_2/000001.txt": lines.encode(),
         "mapping/train_rand.txt": b"2,1\n",
         "mapping/train_mapping.txt": f"2011_09_26 {drive} 0000000009\n2011_09_26 {drive} 0000000005\n".encode(),
-        f"data_depth_annotated/train/{drive}/proj_depth/groundtruth/image_02/0000000005.png": held.getvalue(),
+        f"data_depth_annotated/train/{drive}/proj_depth/groundtruth/image_02/0000000005.png": buffer.getvalue(),
     }
 
 
 def nyu() -> Files:
     # homepage, "Labeled Dataset": arrays stored column by column, texts behind references, version 7.3 (HDF5)
-    held = io.BytesIO()
+    buffer = io.BytesIO()
     rng = np.random.default_rng(0)
     labels, instances = np.zeros((2, 8, 6), np.uint16), np.zeros((2, 8, 6), np.uint8)
     depths = np.full((2, 8, 6), 3.0, np.float32)
@@ -181,29 +181,31 @@ def nyu() -> Files:
     labels[0, 6, 0], instances[0, 6, 0] = 2, 2
     labels[1, :, :], instances[1, :, :] = 1, 1
     depths[0, 2, 3], depths[0, 3, 5] = 1.25, 0.0  # 0: not measured
-    with h5py.File(held, "w", userblock_size=512) as file:
+    with h5py.File(buffer, "w", userblock_size=512) as file:
         file["images"] = rng.integers(0, 256, (2, 3, 8, 6), dtype=np.uint8)
         file["labels"], file["instances"], file["depths"] = labels, instances, depths
         for name, texts in (("names", ("wall", "chair")), ("scenes", ("office_0001", "kitchen_0003"))):
             references = []
             for number, text in enumerate(texts):
-                place = file.create_dataset(f"#refs#/{name}{number}", data=np.array([[ord(one)] for one in text], "u2"))
-                references.append(place.ref)
+                dataset = file.create_dataset(
+                    f"#refs#/{name}{number}", data=np.array([[ord(letter)] for letter in text], "u2")
+                )
+                references.append(dataset.ref)
             file.create_dataset(name, data=np.array([references], dtype=h5py.ref_dtype), dtype=h5py.ref_dtype)
-    return {"nyu_depth_v2_labeled.mat": b"MATLAB 7.3 MAT-file".ljust(512) + held.getvalue()[512:]}
+    return {"nyu_depth_v2_labeled.mat": b"MATLAB 7.3 MAT-file".ljust(512) + buffer.getvalue()[512:]}
 
 
 def vqa() -> Files:
     # visualqa.org/download: questions and annotations apart, ten answers each
     files = pictures(*(f"{split}2014/COCO_{split}2014_000000000042.jpg" for split in ("train", "val")))
     for split in ("train", "val"):
-        asked = [{"image_id": 42, "question": "How many dogs?", "question_id": 42000}]
-        answers = [{"answer": said, "answer_confidence": "yes", "answer_id": n + 1}
-                   for n, said in enumerate(("3", *("2",) * 9))]  # fmt: skip
-        told = {"question_type": "how many", "multiple_choice_answer": "2", "answers": answers, "image_id": 42,
+        questions = [{"image_id": 42, "question": "How many dogs?", "question_id": 42000}]
+        answers = [{"answer": answer, "answer_confidence": "yes", "answer_id": n + 1}
+                   for n, answer in enumerate(("3", *("2",) * 9))]  # fmt: skip
+        annotation = {"question_type": "how many", "multiple_choice_answer": "2", "answers": answers, "image_id": 42,
                 "answer_type": "number", "question_id": 42000}  # fmt: skip
-        files[f"v2_OpenEnded_mscoco_{split}2014_questions.json"] = plain({"info": {}, "questions": asked})
-        files[f"v2_mscoco_{split}2014_annotations.json"] = plain({"info": {}, "annotations": [told]})
+        files[f"v2_OpenEnded_mscoco_{split}2014_questions.json"] = plain({"info": {}, "questions": questions})
+        files[f"v2_mscoco_{split}2014_annotations.json"] = plain({"info": {}, "annotations": [annotation]})
     return files
 
 
@@ -228,11 +230,11 @@ def iiit5k() -> Files:
     # README of the archive: struct arrays traindata and testdata
     files = pictures("IIIT5K/train/1009_2.png", "IIIT5K/test/1002_1.png")
     for name, picture, word in (("traindata", "train/1009_2.png", "YOU"), ("testdata", "test/1002_1.png", "PRIVATE")):
-        held = io.BytesIO()
+        buffer = io.BytesIO()
         fields = [(field, object) for field in ("ImgName", "GroundTruth", "smallLexi")]
         rows = np.array([[(np.array([picture]), np.array([word]), np.array(["A"]))]], dtype=fields)
-        scipy.io.savemat(held, {name: rows})  # type: ignore[arg-type]  # it takes open files too
-        files[f"IIIT5K/{name}.mat"] = held.getvalue()
+        scipy.io.savemat(buffer, {name: rows})  # type: ignore[arg-type]  # it takes open files too
+        files[f"IIIT5K/{name}.mat"] = buffer.getvalue()
     return files
 
 
@@ -240,12 +242,12 @@ def text_vqa() -> Files:
     # textvqa.org/dataset: data of questions, and of words with boxes in shares of the picture
     files = Files()
     for split, image in (("train", "0054c91397f2fe05"), ("val", "003a8ae2ef43b901")):
-        asked = {"question": "what brand?", "image_id": image, "image_width": 1024, "image_height": 768,
+        questions = {"question": "what brand?", "image_id": image, "image_width": 1024, "image_height": 768,
                  "question_id": 7, "answers": ["nokia", "other", *("nokia",) * 8], "set_name": split}  # fmt: skip
         box = {"top_left_x": 0.25, "top_left_y": 0.5, "width": 0.5, "height": 0.25, "rotation": 0.0, "yaw": 0.0}
         words = {"image_id": image, "ocr_tokens": ["NOKIA"], "ocr_info": [{"word": "NOKIA", "bounding_box": box}]}
         files |= pictures(f"train_images/{image}.jpg")
-        files[f"TextVQA_0.5.1_{split}.json"] = plain({"dataset_type": split, "data": [asked]})
+        files[f"TextVQA_0.5.1_{split}.json"] = plain({"dataset_type": split, "data": [questions]})
         files[f"TextVQA_Rosetta_OCR_v0.2_{split}.json"] = plain({"data": [words]})
     return files
 
@@ -253,12 +255,12 @@ def text_vqa() -> Files:
 def ego_orient() -> Files:
     # testing_data/benchmark_mini.json of the authors' repository
     name = "imagenet_after/COCO_val2014_000000358765.jpg"
-    asked = [
+    questions = [
         {"type": kind, "domain": "real", "base_dataset": "D3_Eval", "image": f"./{name}", "question": "Which way?",
          "original_label": "front right", "label": label, "category_name": "bird"}
         for kind, label in (("general_complex", "front right"), ("general_binary", "yes"))
     ]  # fmt: skip
-    return {**pictures(name), "benchmark.json": plain(asked)}
+    return {**pictures(name), "benchmark.json": plain(questions)}
 
 
 def places() -> Files:
@@ -323,7 +325,7 @@ def raf_db() -> Files:
             "basic/EmoLabel/list_patition_label.txt": b"train_00001.jpg 5\ntest_0001.jpg 1\n"}  # fmt: skip
 
 
-SCENE_LAYOUTS: Mapping[str, Callable[[], Files]] = {
+ANNOTATED_LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "LVIS": lvis,
     "Objects365": objects365,
     "iNaturalist-2021": inaturalist,
