@@ -24,8 +24,8 @@ from snellen.core.response import Response
 from snellen.core.runfolder import RunCard, read_responses, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import BuildOptions, Recipe, Suite
+from snellen.curation.results import read_tables
 from snellen.runs.ask import Arm, Plan, ask
-from snellen.runs.inputs import read_inputs
 from snellen.runs.judgements import judgement_items, place_of, read_verdicts, score_judged
 from snellen.runs.score import read_scores, write_scores
 from snellen.subjects.registry import make_subject
@@ -151,14 +151,14 @@ def run(
 ) -> Examination:
     """Ask subjects under conditions, resume what `root` holds, score `strict`.
 
-    `inputs` are annotation tables that some conditions show from, by name (`runs.inputs`). `before` is told the plan
-    and may stop it.
+    `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `before` is told the
+    plan and may stop it.
     """
     suite = SUITES.get(items.card.suite)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
     made = [make_subject(one, items.items) if isinstance(one, str) else one for one in subjects]
     arms = _arms(made, points, repeats)
-    tables = read_inputs(inputs or {}, items)
+    tables = read_tables(inputs or {}, items)
     plan = Plan(items, suite, arms, seed, limit, budget, annotations=tables, versions=versions())
     if before is not None:
         before(plan)

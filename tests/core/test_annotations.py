@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from snellen.core.annotations import Annotations, read_annotations, read_review, write_annotations
+from snellen.core.annotations import Annotations, read_annotations, write_annotations
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet
 from tests.helpers.journey import colour_set
@@ -55,40 +55,3 @@ def test_an_altered_table_is_refused(tmp_path: Path, built: ItemSet, captions: A
     pq.write_table(type(table).from_pydict(rows, schema=table.schema), path)
     with pytest.raises(SnellenError, match=r"a\.parquet"):
         read_annotations(path, built)
-
-
-def test_a_review_is_a_csv_with_four_columns(tmp_path: Path, built: ItemSet) -> None:
-    path = tmp_path / "review.csv"
-    path.write_bytes(
-        b'\xef\xbb\xbfitem_id,decision,author,reason\r\n000,keep,Ann,\r\n001,drop,Bob,"blurred, too dark"\r\n'
-    )
-    read = read_review(path, "screening", built)
-    assert read.author == "Ann, Bob"
-    assert read.about == built.card.content_hash
-    assert read.rows["001"] == {"decision": "drop", "author": "Bob", "reason": "blurred, too dark"}
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("item_id,decision,author\n000,keep,Ann\n", "line 2: no reason"),
-        ("item_id,decision,author,reason\n000,keep,Ann,\n001,keep\n", "line 3: no author"),
-        ("item_id,decision,author,reason\n000,keep,Ann,\n000,drop,Bob,\n", "line 3: item '000' is decided twice"),
-        ("item_id,decision,author,reason\n9,keep,Ann,\n", "item '9' is not in"),
-    ],
-)
-def test_a_bad_review_is_named_by_file_and_line(tmp_path: Path, built: ItemSet, text: str, told: str) -> None:
-    path = tmp_path / "review.csv"
-    path.write_text(text)
-    with pytest.raises(SnellenError) as caught:
-        read_review(path, "screening", built)
-    assert str(caught.value).startswith(f"{path}")
-    assert told in str(caught.value)
-
-
-def test_a_review_that_is_no_text_is_refused(tmp_path: Path, built: ItemSet) -> None:
-    (tmp_path / "review.csv").write_bytes(b"item_id,\xff\n")
-    with pytest.raises(SnellenError, match="not a readable CSV"):
-        read_review(tmp_path / "review.csv", "screening", built)
-    with pytest.raises(SnellenError, match="not a readable CSV"):
-        read_review(tmp_path / "none.csv", "screening", built)

@@ -133,6 +133,7 @@ def build(
     """Build an item set."""
     from snellen.core.errors import SnellenError
     from snellen.core.suite import BuildOptions
+    from snellen.curation.steps import chain_lines
     from snellen.exam import build as do
     from snellen.exam import find_recipe
     from snellen.suites import SUITES
@@ -155,7 +156,10 @@ def build(
         show_progress=not as_json,
     )
     if plan:
-        _told(dict(find_recipe(found, how).plan(options)), as_json)
+        planned = dict(find_recipe(found, how).plan(options))
+        steps = [] if as_json else planned.pop("steps", [])
+        _told(planned, as_json)
+        print("".join(f"{line}\n" for line in chain_lines(steps)), end="")
         return
     items = do(found, how, options)
     told = {"itemset": str(items.root), "items": items.card.items, "counts": items.card.counts}

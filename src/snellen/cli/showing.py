@@ -13,8 +13,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
 from snellen.core.subject import SubjectCard
+from snellen.curation.results import read_tables
 from snellen.exam import find_items
-from snellen.runs.inputs import read_inputs
 from snellen.runs.preview import Call, first_calls
 from snellen.suites import SUITES
 
@@ -35,7 +35,7 @@ def show(
         raise SnellenError(f"{where}: no item {item!r}; the first is {items.items[0].item_id!r}")
     with tempfile.TemporaryDirectory() as folder:
         media = MediaFolder(Path(folder), items.media)
-        tables = read_inputs(inputs, items)
+        tables = read_tables(inputs, items)
         calls: list[Call] = []
         for point in parse_conditions(suite.axes, condition):
             shown = first_calls(

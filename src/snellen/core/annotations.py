@@ -5,7 +5,6 @@ An item set is never edited. What is added later stands in a table of its own, k
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,8 +17,6 @@ from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.itemset import ItemSet
-
-REVIEW_COLUMNS = ("item_id", "decision", "author", "reason")
 
 
 @dataclass(frozen=True)
@@ -41,13 +38,13 @@ def write_annotations(path: Path, annotations: Annotations) -> None:
     """Write a table as Parquet: `item_id`, and the row as JSON text."""
     rows = [{"item_id": key, "row": json.dumps(dict(row), sort_keys=True)} for key, row in annotations.rows.items()]
     table = pa.Table.from_pylist(rows, pa.schema({"item_id": pa.string(), "row": pa.string()}))
-    about = {
+    metadata = {
         "name": annotations.name,
         "author": annotations.author,
         "about": annotations.about,
         "hash": annotations.hash,
     }
-    files.write_table(path, table.replace_schema_metadata({"snellen": json.dumps(about)}))
+    files.write_table(path, table.replace_schema_metadata({"snellen": json.dumps(metadata)}))
 
 
 def read_annotations(path: Path, items: ItemSet) -> Annotations:
@@ -66,26 +63,6 @@ def read_annotations(path: Path, items: ItemSet) -> Annotations:
     annotations = Annotations(metadata["name"], metadata["author"], metadata["about"], rows)
     if annotations.hash != metadata["hash"]:
         raise SnellenError(f"{path}: altered after it was written; make it again")
-    _check(path, annotations, items)
-    return annotations
-
-
-def read_review(path: Path, name: str, items: ItemSet) -> Annotations:
-    """Import a review: a CSV with the columns item_id, decision, author, reason."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as opened:
-            lines = list(csv.DictReader(opened))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SnellenError(f"{path}: not a readable CSV file ({error})") from error
-    rows: dict[str, dict[str, Any]] = {}
-    for number, line in enumerate(lines, 2):
-        if missing := [column for column in REVIEW_COLUMNS if line.get(column) is None]:
-            raise SnellenError(f"{path} line {number}: no {missing[0]}; the columns are {', '.join(REVIEW_COLUMNS)}")
-        if line["item_id"] in rows:
-            raise SnellenError(f"{path} line {number}: item {line['item_id']!r} is decided twice; keep one line")
-        rows[line["item_id"]] = {column: line[column] for column in REVIEW_COLUMNS[1:]}
-    authors = sorted({row["author"] for row in rows.values()})
-    annotations = Annotations(name, ", ".join(authors), items.card.content_hash, rows)
     _check(path, annotations, items)
     return annotations
 

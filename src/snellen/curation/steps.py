@@ -1,28 +1,143 @@
-"""Work that subjects do on benchmarks (captions, boxes, decisions, verdicts): its items, and reading their answers.
+"""Steps that somebody must answer while a set is curated: declared once, planned, asked in an ordinary run, read back.
 
-Everything here is of the suite `curation-steps`, whose tasks are the kinds of work.
+No recipe calls a model. A step writes items of the suite `curation-steps` (captions, boxes, decisions, look-alikes),
+whoever can do it answers them in a run, and the run is given to the next build. Step items are made again from the same
+sources and inputs whenever their answers are read, and must be the very items that were asked: so answers never stray
+to other pictures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, Item, Media
-from snellen.core.itemset import ItemSet, read_itemset
-from snellen.core.response import Response
-from snellen.core.runfolder import is_run, read_responses, read_run_card
+from snellen.core.itemset import ItemSet, read_itemset, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.suite import BuildOptions
+from snellen.curation.results import StepResult, read_step_result
 
 STEP_SUITE, STEP_VERSION = "curation-steps", "1"
+ITEMS = "items"
+"""What the source of a step is called that is about a finished item set."""
+S = TypeVar("S")
+R = TypeVar("R")
+State = Literal["done", "to do", "optional"]
+
+
+class Argument(NamedTuple):
+    """What a build is given: `--source NAME=PATH` or `--input NAME=PATH`; `example` stands for the path in commands."""
+
+    option: Literal["source", "input"]
+    name: str
+    example: str
+    optional: bool = False
+
+    def path(self, options: BuildOptions) -> Path | None:
+        """The path that was given."""
+        return (options.sources if self.option == "source" else options.inputs).get(self.name)
+
+    def write(self, path: str = "") -> str:
+        """As on the command line."""
+        return f"--{self.option} {self.name}={path or self.example}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One build on the way to a curated set, and the run that answers it: `snellen build SUITE/NAME`.
+
+    `needs` are its arguments, `result` is the argument as which the next builds are given what it leads to. `subjects`
+    can answer its items, in one run under `condition`; without any it is built and not asked. `folder` stands for the
+    folder of its items in commands, `lead` begins the sentence that says how to make its result, `note` ends it. With
+    `bounded` it is one that `--n` bounds. An empty name stands for the items of the suite.
+    """
+
+    suite: str
+    name: str
+    needs: tuple[Argument, ...] = ()
+    result: Argument | None = None
+    subjects: tuple[str, ...] = ()
+    condition: str = ""
+    recipe: str = "curated"
+    folder: str = "STEP"
+    lead: str = "make the run"
+    note: str = ""
+    bounded: bool = False
+
+    @property
+    def target(self) -> str:
+        """What `snellen build` is told to build."""
+        return f"{self.suite}/{self.name}" if self.name else self.suite
+
+    def commands(
+        self, needs: Sequence[str] = (), folder: str = "", results: str = "", more: str = ""
+    ) -> tuple[str, ...]:
+        """`snellen build`, and `snellen run` where somebody is asked; by themselves with the examples as paths."""
+        needs = needs or [argument.write() for argument in self.needs if not argument.optional]
+        folder = folder or self.folder
+        build = " ".join(["snellen build", self.target, "--from", self.recipe, *needs, f"--out {folder}"]) + more
+        if not self.subjects:
+            return (build,)
+        condition = f" --condition {self.condition}" if self.condition else ""
+        subjects = "".join(f" --subject {subject}" for subject in self.subjects)
+        results = results or (self.result.example if self.result else "RUN")
+        return build, f"snellen run {folder}{condition}{subjects} --out {results}"
+
+    @property
+    def how_to(self) -> str:
+        """How to make what it leads to, as errors say it."""
+        commands = ", then ".join(f"`{command}`" for command in self.commands())
+        return f"{self.lead} with {commands}{f' ({self.note})' if self.note else ''}"
+
+    def result_path(self, options: BuildOptions, target: str, forms: str = "") -> Path:
+        """Where its result lies. Raises SnellenError that says how to make it; `forms` says what may be given."""
+        assert self.result is not None, f"{self.target} leads to nothing"
+        if (path := self.result.path(options)) is None:
+            raise SnellenError(f"{target}: {self.result.write(forms)} is missing; {self.how_to}")
+        return path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step(Stage, Generic[S, R]):
+    """A stage whose items are of the suite `curation-steps`.
+
+    `make_items` makes them of what they are about (pairs of pictures, an item set …), and `read` says what follows from
+    the answers.
+    """
+
+    make_items: Callable[[S], Sequence[Item]]
+    read: Callable[[S, StepResult], R]
+
+    def read_result(self, options: BuildOptions, target: str) -> StepResult:
+        """What one subject answered. Raises SnellenError where it is missing, or several answered."""
+        return read_step_result(self.result_path(options, target))
+
+    def check(self, items: Iterable[Item], result: StepResult) -> None:
+        """Raise SnellenError unless exactly these items were asked, wording, pictures and all."""
+        expected = {item.item_id: _without_provenance(item) for item in items}
+        asked = {item.item_id: _without_provenance(item) for item in result.items.items}
+        if odd := next((key for key in {**expected, **asked} if expected.get(key) != asked.get(key)), None):
+            raise SnellenError(
+                f"{result.items.root}: item {odd!r} is not what the sources and inputs given now lead to, so its "
+                "answers do not belong here; give those it was built from, or make the run anew: "
+                + ", then ".join(f"`{command}`" for command in self.commands())
+            )
+
+
+def _without_provenance(item: Item) -> Item:
+    return replace(item, provenance={})
+
+
+# Items
 
 
 def step_item(
-    task: str, item_id: str, question: str, query: Sequence[Media], kind: AnswerKind, about: str = "", **told: Any
+    task: str, item_id: str, question: str, query: Sequence[Media], kind: AnswerKind, about: str = "", **fields: Any
 ) -> Item:
-    """One item of work; `about` is its stimulus and cluster (default: itself). Nothing is right: `answer` is None."""
+    """One step item; `about` is its stimulus and cluster (default: itself). Nothing is right: `answer` is None."""
     return Item(
         item_id=item_id,
         suite=STEP_SUITE,
@@ -35,53 +150,106 @@ def step_item(
         group_id=item_id,
         cluster_id=about or item_id,
         version=STEP_VERSION,
-        **told,
+        **fields,
     )
 
 
 def table_provenance(items: ItemSet, ids: Iterable[str], picture: str) -> dict[str, Any]:
-    """What makes the answer to an item of work a table for showing: `--input NAME=RUN` leads it back to these items.
+    """What makes the answer to a step item a row of an annotation table: `--input NAME=RUN` leads it back to `items`.
 
     `picture` is the stored SHA-256 of what it is about, or a word where it is about no picture.
     """
     return {"about": items.card.content_hash, "items": list(dict.fromkeys(ids)), "picture": picture}
 
 
-@dataclass(frozen=True)
-class StepResult:
-    """The responses of one subject to one item set, by item id. `author` is the subject's name."""
-
-    author: str
-    items: ItemSet
-    responses: Mapping[str, Response]
-
-    def text(self, item: Item) -> str | None:
-        """What was answered; None where the call failed, was declined or said nothing."""
-        held = self.responses.get(item.item_id)
-        return (held.text or None) if held and held.status == "ok" else None
+def copy_media(items: Iterable[Item], source: MediaFolder, into: MediaFolder) -> None:
+    """Keep everything that the items show, each once; what is there already stays."""
+    for media in dict.fromkeys(media for item in items for media in item.media()):
+        if not (into.root / media.path).exists():
+            into.add(source.read(media), media.kind, media.format, (media.width, media.height), media.seconds)
 
 
-def read_step_results(run: Path, itemset: Path | None = None) -> tuple[StepResult, ...]:
-    """The answers of every subject of a finished run. Raises SnellenError where there is none, or its items changed.
+# Steps about a finished item set
 
-    `itemset` says where its items lie, where they are kept beside it and may have moved along.
+
+def read_about(stage: Stage, options: BuildOptions) -> ItemSet:
+    """The item set that a stage is about. Raises SnellenError where there is none, or it is of another suite."""
+    if ITEMS not in options.sources:
+        raise SnellenError(
+            f"{stage.target}: --source {ITEMS}=ITEMSET is missing, the set it is about; any set of {stage.suite} "
+            "will do"
+        )
+    items = read_itemset(options.sources[ITEMS])
+    if items.card.suite != stage.suite:
+        raise SnellenError(f"{items.root}: a set of {items.card.suite}, not of {stage.suite}")
+    return items
+
+
+def write_step(step: Step[ItemSet, Any], about: ItemSet, out: Path, notes: Sequence[str] = ()) -> ItemSet:
+    """Write the items of a step about a finished set, with the pictures they show."""
+    items = step.make_items(about)
+    copy_media(items, about.media, MediaFolder(out / "media"))
+    recipe = {"about": about.card.content_hash, "step": step.name}
+    return write_itemset(out, items, source=step.name, recipe=recipe, notes=list(notes))
+
+
+# Chains
+
+
+def plan_chain(stages: Sequence[Stage], options: BuildOptions) -> list[dict[str, Any]]:
+    """For `--plan`: every stage in order, whether it is done, and its commands with the paths that were given.
+
+    A stage is done where its result was given, or no stage that is still to do needs it; the last one never is. What
+    only optional arguments need is optional.
     """
-    if not is_run(run):
-        raise SnellenError(f"{run}: no run here; ask a subject with `snellen run ITEMSET --subject … --out {run}`")
-    card = read_run_card(run)
-    items = read_itemset(itemset or Path(card.itemset))
-    if items.card.content_hash != card.content_hash:
-        raise SnellenError(f"{items.root}: not the item set that {run} was run on (content_hash); restore it")
-    found: dict[str, dict[str, Response]] = {}
-    for response in read_responses(run):
-        found.setdefault(response.subject, {})[response.item_id] = response
-    return tuple(StepResult(author, items, held) for author, held in found.items())
+    states = _states(stages, options)
+    made = {stage.result[:2]: _result_folder(stage) for stage in reversed(stages) if stage.result}
+    rows = []
+    for stage, state in zip(stages, states, strict=True):
+        needs = []
+        for argument in stage.needs:
+            if path := argument.path(options):
+                needs.append(argument.write(str(path)))
+            elif not argument.optional:
+                needs.append(argument.write(made.get(argument[:2], "")))
+        bound = f" --n {options.n}" if stage.bounded and options.n is not None else ""
+        seed = f" --seed {options.seed}" if options.seed else ""
+        commands = stage.commands(needs, stage.name or ITEMS, _result_folder(stage), bound + seed)
+        note = {"note": stage.note} if stage.note else {}
+        rows.append({"step": stage.target, "state": state, "commands": list(commands), **note})
+    return rows
 
 
-def read_step_result(run: Path) -> StepResult:
-    """The answers of the one subject of a run. Raises SnellenError where several answered."""
-    found = read_step_results(run)
-    if len(found) != 1:
-        names = ", ".join(one.author for one in found) or "nobody"
-        raise SnellenError(f"{run}: {names} answered, one subject is wanted; run the items with one --subject")
-    return found[0]
+def _states(stages: Sequence[Stage], options: BuildOptions) -> list[State]:
+    """Backwards from the last stage: what is given need not be made, nor what only that would have needed."""
+    needed: dict[tuple[str, str], bool] = {}
+    states: list[State] = []
+    for stage in reversed(stages):
+        key = stage.result[:2] if stage.result else None
+        optional = needed.get(key, True) if key and states else False
+        if states and (key is None or key not in needed):
+            states.append("done")
+            continue
+        states.append("optional" if optional else "to do")
+        for argument in stage.needs:
+            if argument.path(options) is None:
+                needed[argument[:2]] = needed.get(argument[:2], True) and (optional or argument.optional)
+    return states[::-1]
+
+
+def _result_folder(stage: Stage) -> str:
+    """Where a plan lets the result lie: the run beside the items, or the folder of the items, or a folder in it."""
+    if stage.subjects or stage.result is None:
+        return f"{stage.name or ITEMS}-run"
+    return stage.result.example.replace(stage.folder, stage.name, 1)
+
+
+def chain_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A planned chain as lines of text: commands stand below what is not done yet."""
+    lines = []
+    for number, row in enumerate(rows, 1):
+        lines.append(f"step {number}: {row['step']}, {row['state']}")
+        if row["state"] != "done":
+            lines += [f"    {command}" for command in row["commands"]]
+            lines += [f"    ({row['note']})"] if "note" in row else []
+    return lines

@@ -21,7 +21,7 @@ from snellen.core.response import Response
 from snellen.core.runfolder import is_run
 from snellen.core.seeds import stream
 from snellen.core.suite import Suite
-from snellen.curation.steps import read_step_results
+from snellen.curation.results import read_step_results
 from snellen.runs.score import score
 from snellen.scoring.uncertainty import wilson
 

@@ -18,12 +18,13 @@ from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import ViewContext, settle
+from snellen.curation.results import read_table
+from snellen.curation.steps import write_step
 from snellen.exam import run
-from snellen.runs.inputs import read_input
 from snellen.runs.preview import Call, first_calls
 from snellen.suites import SUITES
 from snellen.suites.vlm2_bench import prompts
-from snellen.suites.vlm2_bench.curated.zoom import write_zoom
+from snellen.suites.vlm2_bench.curated.zoom import ZOOM
 from snellen.suites.vlm2_bench.items import group_options
 from snellen.suites.vlm2_bench.tasks import resolve
 from snellen.suites.vlm2_bench.visual_prompts import DotGrid, best_box, whole_pixels, zoom
@@ -114,12 +115,12 @@ def test_crops_are_exact_and_map_back(small: ItemSet, tmp_path: Path) -> None:
 
 
 def test_boxes_of_a_detector_come_back_as_a_table(small: ItemSet, tmp_path: Path) -> None:
-    work = write_zoom(small, tmp_path / "zoom")
+    work = write_step(ZOOM, small, tmp_path / "zoom")
     linked = [item for item in small.items if item.task in ("oc-cpr", "oc-cnt", "oc-grp")]
     shown = {one.sha256 for item in linked for one in item.query}
     assert {item.query[0].sha256 for item in work.items} == shown, "every picture once"
     run(work, ["fake:exact-boxes"], tmp_path / "boxes", show_progress=False)
-    table = read_input("boxes", tmp_path / "boxes", small)
+    table = read_table("boxes", tmp_path / "boxes", small)
     assert table.author == "fake:exact-boxes"
     item = next(item for item in small.task("oc-cnt") if item.split == "test")
     for picture in item.query:
@@ -137,7 +138,7 @@ def test_boxes_of_a_detector_come_back_as_a_table(small: ItemSet, tmp_path: Path
     assert told["annotations"]["boxes"].startswith("fake:exact-boxes ")
     other = small.card.model_copy(update={"content_hash": "0" * 64})
     with pytest.raises(SnellenError, match="not made for"):
-        read_input("boxes", tmp_path / "boxes", replace(small, card=other))
+        read_table("boxes", tmp_path / "boxes", replace(small, card=other))
 
 
 def test_what_was_not_found_stays_whole_and_what_is_missing_is_an_error() -> None:

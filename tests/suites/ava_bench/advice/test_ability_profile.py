@@ -12,7 +12,7 @@ from snellen.analysis.rankings import Ability
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import write_itemset
 from snellen.core.response import Response
-from snellen.curation.steps import StepResult
+from snellen.curation.results import StepResult
 from snellen.suites.ava_bench.advice.ability_profile import (
     MEANINGS,
     Asked,

@@ -11,15 +11,15 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.itemset import write_itemset
 from snellen.core.response import Response
-from snellen.curation.steps import StepResult
+from snellen.curation.results import StepResult
 from snellen.suites.ava_bench.curated.choices import read_choices
 from snellen.suites.ava_bench.curated.merge_steps import (
-    Textured,
+    TexturePicture,
+    choices_text,
     clutter_items,
     label_items,
     proposed_discards,
     proposed_merges,
-    written,
 )
 from snellen.suites.curation_steps import ANSWER_KINDS, TASKS
 
@@ -70,7 +70,7 @@ def test_labels_of_one_name_are_proposed_unless_they_share_one_already(tmp_path:
 def test_proposals_are_refused_until_confirmed_and_then_count(tmp_path: Path) -> None:
     rows = proposed_merges(names_said(tmp_path / "set"), read_choices())
     path = tmp_path / "scenes.yaml"
-    path.write_text(written("names", rows), "utf-8")
+    path.write_text(choices_text("names", rows), "utf-8")
     message = r"scenes\.yaml: names, row 1 \(Places434 loft, artists_loft\) is only proposed; confirm it"
     with pytest.raises(SnellenError, match=message):
         read_choices(tmp_path)
@@ -97,10 +97,10 @@ def test_actions_keep_their_small_letters(tmp_path: Path) -> None:
     assert [(row["labels"], row["name"]) for row in rows] == [(["jogging", "running"], "running")]
 
 
-def textured() -> list[Textured]:
+def textured() -> list[TexturePicture]:
     names = ("dtd/images/a.jpg", "dtd/images/b.jpg", "dtd/images/c.jpg", "dtd/images/d.jpg")
     media = [Media(f"{k}" * 64, "picture", "png", 8, 8) for k in range(4)]
-    return [Textured("DTD", name, "banded", one) for name, one in zip(names, media, strict=True)]
+    return [TexturePicture("DTD", name, "banded", one) for name, one in zip(names, media, strict=True)]
 
 
 def test_pictures_with_the_texture_on_a_part_are_proposed_for_discarding(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_pictures_with_the_texture_on_a_part_are_proposed_for_discarding(tmp_pat
     rows = proposed_discards(answered(tmp_path / "set", items, said))
     assert [row["picture"] for row in rows] == ["dtd/images/a.jpg"]
     path = tmp_path / "textures.yaml"
-    path.write_text(written("discarded", rows).replace("state: proposed", "state: confirmed"), "utf-8")
+    path.write_text(choices_text("discarded", rows).replace("state: proposed", "state: confirmed"), "utf-8")
     assert read_choices(tmp_path).discarded("DTD") == {"dtd/images/a.jpg"}
 
 

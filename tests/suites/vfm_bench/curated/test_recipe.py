@@ -23,13 +23,14 @@ from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.curation.draws import Reservoir
+from snellen.curation.ledger import Ledger
 from snellen.datasets.declarations.nature import HIDDEN, OPEN
 from snellen.datasets.picture_files import PictureFile
 from snellen.datasets.sample import Annotation, Sample
 from snellen.exam import run
 from snellen.suites.vfm_bench.curated.difficulty import difficult
 from snellen.suites.vfm_bench.curated.episodes import episode_items
-from snellen.suites.vfm_bench.curated.pictures import Concept, ConceptTask, Dropped, Picture, draw_records
+from snellen.suites.vfm_bench.curated.pictures import Concept, ConceptTask, Picture, draw_records
 from snellen.suites.vfm_bench.curated.recipe import Curated
 from snellen.suites.vfm_bench.curated.steps import read_verdict
 
@@ -201,7 +202,7 @@ def test_choice_keeps_what_judges_missed(candidates: ItemSet, chosen: ItemSet, v
 )
 def test_threshold_and_number_of_judges(right: int, judges: int, kept: bool) -> None:
     marks = {"item": [1.0] * right + [0.0] * (judges - right)}
-    assert difficult(marks, 0.21, 5, Dropped()) == ({"item": right / judges} if kept else {})
+    assert difficult(marks, 0.21, 5, Ledger()) == ({"item": right / judges} if kept else {})
 
 
 def test_a_review_by_people_and_one_by_a_subject(chosen: ItemSet, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.exam import run
 from snellen.suites.vlm2_bench.curated.edit_pairs import read_edit_pairs
-from snellen.suites.vlm2_bench.curated.general_cues import WORKS, parse_pair, read_screening
+from snellen.suites.vlm2_bench.curated.general_cues import STEPS, PairStep, parse_pair, read_screening
 from snellen.suites.vlm2_bench.curated.recipe import Curated
 
 PAIRS: Mapping[str, str] = {
@@ -50,6 +50,11 @@ def source(tmp_path: Path) -> Path:
     return root
 
 
+def input_name(step: PairStep) -> str:
+    assert step.result is not None
+    return step.result.name
+
+
 class Chain:
     """Builds a step with all runs made so far, and answers it by a script."""
 
@@ -66,7 +71,7 @@ class Chain:
     def answer(self, task: str, say: Callable[[Item, str], str | None], out: str = "") -> ItemSet:
         """`say` is told the item and the name of its pair; None leaves the call to fail."""
         made = self.build(task, out)
-        name = next(work.name for work in WORKS if work.task == task)
+        name = next(input_name(step) for step in STEPS if step.name == task)
         said = {item.item_id: say(item, item.provenance["pair"]) for item in made.items}
         script = self.root / f"{out or task}.json"
         script.write_text(json.dumps({key: text for key, text in said.items() if text is not None}))
@@ -156,12 +161,12 @@ def test_each_step_says_what_it_lacks(source: Path, tmp_path: Path) -> None:
         Curated().build(BuildOptions(tmp_path / "none", tasks=("gc-mat",)))
     answered(chain)
     runs = chain.inputs
-    for place, work in enumerate(WORKS):
-        chain.inputs = {one.name: runs[one.name] for one in WORKS[:place]}
-        with pytest.raises(SnellenError, match=f"vlm2-bench/gc-trk: --input {work.name}=RUN is missing") as told:
+    for n, step in enumerate(STEPS):
+        chain.inputs = {name: runs[name] for name in map(input_name, STEPS[:n])}
+        with pytest.raises(SnellenError, match=f"vlm2-bench/gc-trk: --input {input_name(step)}=RUN is missing") as told:
             chain.build("gc-trk", out="lacking")
-        before = "".join(f" --input {one.name}=RUN" for one in WORKS[:place])
-        command = f"snellen build vlm2-bench/{work.task} --from curated --source gc=DIR{before} --out STEP"
+        before = "".join(f" --input {name}=RUN" for name in map(input_name, STEPS[:n]))
+        command = f"snellen build vlm2-bench/{step.name} --from curated --source gc=DIR{before} --out STEP"
         assert command in str(told.value)
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from snellen.analysis.rankings import DRAWS, Ability, Floats, Ranked, weighted
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, ReplySpec
-from snellen.curation.steps import StepResult, step_item
+from snellen.curation.results import StepResult
+from snellen.curation.steps import step_item
 from snellen.scoring.answers import read_answer, read_json_objects
 from snellen.scoring.uncertainty import wilson
 from snellen.suites.ava_bench.items import TASKS

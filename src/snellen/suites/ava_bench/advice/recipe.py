@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from snellen.core import files
-from snellen.core.annotations import REVIEW_COLUMNS, read_review
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -28,7 +27,8 @@ from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_it
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.curation.steps import read_step_result
+from snellen.curation.results import read_step_result
+from snellen.curation.review import REVIEW_COLUMNS, read_review
 from snellen.scoring.answers import read_answer
 from snellen.suites.ava_bench.advice.ability_profile import Asked, Tagged, checking_items, tagging_items, tags
 from snellen.suites.ava_bench.advice.user_questions import FORM, read_rows, with_pictures
@@ -170,12 +170,11 @@ def read_decisions(path: Path, tagged: Tagged, work: ItemSet) -> Decisions:
 
 
 def _of_csv(path: Path, work: ItemSet) -> Decisions:
-    rows = read_review(path, TAG_CHECK, work).rows
-    found = {name: word for name, row in rows.items() if (word := row["decision"].strip().casefold())}
-    if odd := next((name for name, word in found.items() if word not in ("keep", "drop")), None):
-        raise SnellenError(f"{path}: {odd}: no decision {rows[odd]['decision']!r}; write keep or drop")
-    authors = sorted({rows[name]["author"].strip() for name in found} - {""})
-    return Decisions(", ".join(authors) or "somebody unnamed", found, len(rows) - len(found))
+    review = read_review(path, work)
+    rows = review.decisions
+    decisions = {name: word for name, word in review.keep_or_drop(allow_blank=True).items() if word}
+    authors = sorted({rows[name].author.strip() for name in decisions} - {""})
+    return Decisions(", ".join(authors) or "somebody unnamed", decisions, len(rows) - len(decisions))
 
 
 def _of_run(path: Path, tagged: Tagged, work: ItemSet) -> Decisions:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
@@ -23,119 +23,178 @@ from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_TASK
-from snellen.curation.steps import StepResult, read_step_result, step_item
+from snellen.curation.results import StepResult
+from snellen.curation.steps import Argument, Stage, Step, step_item
 from snellen.datasets import DATASETS
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.curated import action, merge_steps, scene, texture
-from snellen.suites.ava_bench.curated.candidates import Candidate, Curating
+from snellen.suites.ava_bench.curated.candidates import Curating
 from snellen.suites.ava_bench.curated.pictures import Pictures, Unusable
+from snellen.suites.ava_bench.items import SUITE
 
 CHECK_REQUEST = "A subject proposes:\n{row}\nReply keep where that is right, drop where it is not."
+DATA = Argument("source", "data", "ROOT")
+CHOICES = Argument("source", "choices", "REVIEW/choices", optional=True)
+
+
+class StepSource(NamedTuple):
+    """What a step is about: datasets by name (none while answers are read), options, and what a build shares."""
+
+    folders: Mapping[str, Path]
+    options: BuildOptions
+    context: Curating
+
+
+Rows: TypeAlias = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Step:
-    """Work about the datasets of `sources`, and what follows from its answers: rows of a file of choices."""
+class Proposal:
+    """A step about the datasets of `sources`, and what follows from its answers: rows of a file of choices."""
 
-    task: str
-    proposals: str
+    step: Step[StepSource, Rows]
+    merges: Stage
     sources: tuple[str, ...]
     file: str
     section: Literal["names", "discarded"]
 
-    @property
-    def commands(self) -> str:
-        """How to make the run."""
-        return (
-            f"`snellen build ava-bench/{self.task} --from curated --source data=ROOT --out WORK`, then "
-            f"`snellen run WORK --subject chat:openai/gpt-4o --out RUN`"
-        )
 
-
-STEPS: tuple[Step, ...] = (
-    Step("scene-names", "scene-merges", scene.SOURCES, "scenes.yaml", "names"),
-    Step("action-names", "action-merges", action.SOURCES, "actions.yaml", "names"),
-    Step("texture-clutter", "texture-discards", texture.SOURCES, "textures.yaml", "discarded"),
-)
-TASKS = tuple(name for step in STEPS for name in (step.task, step.proposals))
-INPUTS = tuple(step.task for step in STEPS)
-
-
-def step_of(options: BuildOptions) -> Step | None:
-    """The step that is built, alone; None for final items. Raises SnellenError where others are named beside it."""
-    step = next((one for one in STEPS if one.task in options.tasks or one.proposals in options.tasks), None)
-    if step is not None and len(options.tasks) > 1:
-        raise SnellenError(f"ava-bench/{step.task}: a step of work is built alone; leave out the other tasks")
-    return step
-
-
-def build_step(step: Step, options: BuildOptions, folders: Callable[[], Mapping[str, Path]], at: Curating) -> ItemSet:
-    """The items of work; or, of its answers, what is proposed."""
-    if options.tasks == (step.task,):
-        given = {name: path for name, path in folders().items() if name in step.sources}
-        if not given:
-            raise SnellenError(f"ava-bench/{step.task}: give one of {', '.join(step.sources)} as --source NAME=DIR")
-        items = _clutter(given, options, at) if step.section == "discarded" else _names(step, given, at)
-        if not items:
-            raise SnellenError(f"ava-bench/{step.task}: nothing to ask about in {', '.join(given)}")
-        return _written(options, items, {"sources": sorted(given)}, step.task, at)
-    if step.task not in options.inputs:
-        raise SnellenError(
-            f"ava-bench/{step.proposals}: --input {step.task}=RUN is missing; make it with {step.commands}"
-        )
-    told = read_step_result(options.inputs[step.task])
-    rows = _rows(step, told, at)
-    if not rows:
-        raise SnellenError(f"{told.items.root}: {told.author} proposes nothing, so that there is nothing to review")
-    files.write_text(options.out / "choices" / step.file, merge_steps.written(step.section, rows))
-    return _written(options, _shown(step, rows), {"proposed_by": told.author}, step.proposals, at)
-
-
-def _scenes(folders: Mapping[str, Path], at: Curating) -> Iterator[Sample]:
-    """The scenes of all datasets; the ledger is told what their readers leave out."""
-    for name, path in folders.items():
-        for one in DATASETS.get(name).samples_and_notes(path):
-            if isinstance(one, Sample):
-                yield one
+def _samples(source: StepSource) -> Iterator[Sample]:
+    """The scenes of all datasets; what their readers leave out goes into the ledger."""
+    for name, path in source.folders.items():
+        for sample in DATASETS.get(name).samples_and_notes(path):
+            if isinstance(sample, Sample):
+                yield sample
             else:
-                at.ledger.drop(ANY_TASK, name, f"{one.kind}: {one.message}", one.location)
+                source.context.ledger.drop(ANY_TASK, name, f"{sample.kind}: {sample.message}", sample.location)
 
 
-def _names(step: Step, folders: Mapping[str, Path], at: Curating) -> list[Item]:
+def _label_items(source: StepSource, kind: merge_steps.LabelKind) -> list[Item]:
     labels: dict[str, dict[str, None]] = {}
-    for one in _scenes(folders, at):
-        labels.setdefault(one.source, {}).update((thing.label, None) for thing in one.annotations)
-    return merge_steps.label_items(labels, "scene" if step.task == "scene-names" else "action")
+    for sample in _samples(source):
+        labels.setdefault(sample.source, {}).update((annotation.label, None) for annotation in sample.annotations)
+    return merge_steps.label_items(labels, kind)
 
 
-def _clutter(folders: Mapping[str, Path], options: BuildOptions, at: Curating) -> list[Item]:
-    found: list[Candidate] = [held for one in _scenes(folders, at) for held in texture.look(one, at)]
+def _scene_items(source: StepSource) -> list[Item]:
+    return _label_items(source, "scene")
+
+
+def _action_items(source: StepSource) -> list[Item]:
+    return _label_items(source, "action")
+
+
+def _clutter_items(source: StepSource) -> list[Item]:
+    options, context = source.options, source.context
+    candidates = [candidate for sample in _samples(source) for candidate in texture.look(sample, context)]
     pictures = Pictures(MediaFolder(options.out / "media"))
-    pictures.load((one.origin for one in found), options.workers)
-    textured = []
-    for one in found:
-        whole = pictures.of(one.origin)
-        if isinstance(whole, Unusable):
-            at.ledger.drop(texture.NAME, one.origin.source, whole.rule, whole.where)
+    pictures.load((candidate.origin for candidate in candidates), options.workers)
+    texture_pictures = []
+    for candidate in candidates:
+        origin, picture = candidate.origin, pictures.of(candidate.origin)
+        if isinstance(picture, Unusable):
+            context.ledger.drop(texture.NAME, origin.source, picture.rule, picture.where)
         else:
-            origin = one.origin
-            textured.append(merge_steps.Textured(origin.source, origin.record_id, one.label, whole))
-    return merge_steps.clutter_items(textured)
+            texture_pictures.append(
+                merge_steps.TexturePicture(origin.source, origin.record_id, candidate.label, picture)
+            )
+    return merge_steps.clutter_items(texture_pictures)
 
 
-def _rows(step: Step, told: StepResult, at: Curating) -> list[dict[str, Any]]:
-    if step.section == "discarded":
-        return merge_steps.proposed_discards(told)
-    return merge_steps.proposed_merges(told, at.choices)
+def _read_merges(source: StepSource, result: StepResult) -> Rows:
+    return merge_steps.proposed_merges(result, source.context.choices)
 
 
-def _shown(step: Step, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+def _read_discards(source: StepSource, result: StepResult) -> Rows:
+    return merge_steps.proposed_discards(result)
+
+
+def _proposal(
+    step_name: str,
+    merges_name: str,
+    sources: tuple[str, ...],
+    file: str,
+    section: Literal["names", "discarded"],
+    make_items: Callable[[StepSource], list[Item]],
+    read: Callable[[StepSource, StepResult], Rows],
+) -> Proposal:
+    result = Argument("input", step_name, "RUN")
+    step = Step(
+        suite=SUITE,
+        name=step_name,
+        needs=(DATA,),
+        result=result,
+        subjects=("chat:openai/gpt-4o",),
+        folder="WORK",
+        make_items=make_items,
+        read=read,
+    )
+    note = f"then people set `state: confirmed` in choices/{file}, or delete the row"
+    merges = Stage(suite=SUITE, name=merges_name, needs=(result,), result=CHOICES, folder="REVIEW", note=note)
+    return Proposal(step, merges, sources, file, section)
+
+
+PROPOSALS: tuple[Proposal, ...] = (
+    _proposal("scene-names", "scene-merges", scene.SOURCES, "scenes.yaml", "names", _scene_items, _read_merges),
+    _proposal("action-names", "action-merges", action.SOURCES, "actions.yaml", "names", _action_items, _read_merges),
+    _proposal(
+        "texture-clutter",
+        "texture-discards",
+        texture.SOURCES,
+        "textures.yaml",
+        "discarded",
+        _clutter_items,
+        _read_discards,
+    ),
+)
+TASKS = tuple(name for proposal in PROPOSALS for name in (proposal.step.name, proposal.merges.name))
+INPUTS = tuple(proposal.step.name for proposal in PROPOSALS)
+FINAL = Stage(suite=SUITE, name="", needs=(DATA, CHOICES), bounded=True)
+
+
+def chain(proposals: Sequence[Proposal] = PROPOSALS) -> list[Stage]:
+    """Every stage on the way to the items: proposals are optional."""
+    return [*(stage for proposal in proposals for stage in (proposal.step, proposal.merges)), FINAL]
+
+
+def find_proposal(options: BuildOptions) -> Proposal | None:
+    """The proposal that is built, alone; None for final items. Raises SnellenError where others are named beside it."""
+    for proposal in PROPOSALS:
+        if proposal.step.name in options.tasks or proposal.merges.name in options.tasks:
+            if len(options.tasks) > 1:
+                raise SnellenError(f"{proposal.step.target}: a step of work is built alone; leave out the other tasks")
+            return proposal
+    return None
+
+
+def build_proposal(
+    proposal: Proposal, options: BuildOptions, folders: Callable[[], Mapping[str, Path]], context: Curating
+) -> ItemSet:
+    """The items of the step; or, of its answers, what is proposed."""
+    step, merges = proposal.step, proposal.merges
+    if options.tasks == (step.name,):
+        given = {name: path for name, path in folders().items() if name in proposal.sources}
+        if not given:
+            raise SnellenError(f"{step.target}: give one of {', '.join(proposal.sources)} as --source NAME=DIR")
+        items = step.make_items(StepSource(given, options, context))
+        if not items:
+            raise SnellenError(f"{step.target}: nothing to ask about in {', '.join(given)}")
+        return _write(options, items, {"sources": sorted(given)}, step.name, context)
+    result = step.read_result(options, merges.target)
+    rows = step.read(StepSource({}, options, context), result)
+    if not rows:
+        raise SnellenError(f"{result.items.root}: {result.author} proposes nothing, so that there is nothing to review")
+    files.write_text(options.out / "choices" / proposal.file, merge_steps.choices_text(proposal.section, rows))
+    return _write(options, _row_items(merges.name, rows), {"proposed_by": result.author}, merges.name, context)
+
+
+def _row_items(name: str, rows: Rows) -> list[Item]:
     """The rows one by one, for whoever would rather look at them there than in the file."""
     return [
         step_item(
             "screening",
-            f"{step.proposals}-{k:04d}",
-            CHECK_REQUEST.format(row="\n".join(f"{name}: {value}" for name, value in row.items())),
+            f"{name}-{k:04d}",
+            CHECK_REQUEST.format(row="\n".join(f"{column}: {text}" for column, text in row.items())),
             (),
             "text",
         )
@@ -143,11 +202,11 @@ def _shown(step: Step, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     ]
 
 
-def _written(
-    options: BuildOptions, items: Sequence[Item], recipe: Mapping[str, Any], task: str, at: Curating
+def _write(
+    options: BuildOptions, items: Sequence[Item], recipe: Mapping[str, Any], task: str, context: Curating
 ) -> ItemSet:
     notes = [f"work: {task}"]
-    if dropped := sum(at.ledger.dropped.values()):
-        files.write_text(options.out / "curation.csv", at.ledger.table().to_csv(index=False))
+    if dropped := sum(context.ledger.dropped.values()):
+        files.write_text(options.out / "curation.csv", context.ledger.table().to_csv(index=False))
         notes.append(f"{dropped} pictures or annotations were left out: curation.csv says why")
     return write_itemset(options.out, items, source="curated", recipe={"step": task, **recipe}, notes=notes)

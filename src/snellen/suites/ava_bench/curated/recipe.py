@@ -26,6 +26,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_TASK
 from snellen.curation.splitting import assign_sides, balance, bind_units, check_splits
+from snellen.curation.steps import plan_chain
 from snellen.datasets import DATASETS
 from snellen.datasets.folders import ALL, given_folders
 from snellen.datasets.inventory import Note
@@ -111,32 +112,39 @@ class Curated:
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Tasks, seed, bound on the number of items, and every rule. What the datasets held stands in the card."""
-        if step := proposals.step_of(options):
-            return {"step": step.task, "seed": options.seed}
+        if proposal := proposals.find_proposal(options):
+            return {"step": proposal.step.name, "seed": options.seed}
         tasks = [task for ability in wanted(options, None) for task in ability.tasks]
         return {"tasks": tasks, "seed": options.seed, "n": options.n, **asdict(self.rules)}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """How many items there will be at most, both sides together. Annotations are read, pictures are not opened."""
-        if proposals.step_of(options):
+        if proposal := proposals.find_proposal(options):
             (step,) = options.tasks
-            return {"suite": SUITE, "step": step, "items": "as many as there are labels, pictures or proposals"}
+            return {
+                "suite": SUITE,
+                "step": step,
+                "items": "as many as there are labels, pictures or proposals",
+                "steps": plan_chain(proposals.chain([proposal]), options),
+            }
+        steps = plan_chain(proposals.chain(), options)
         if not options.sources:
-            return {"suite": SUITE, "needs": f"--source {ALL}=ROOT, or --source NAME=DIR", "items": {}}
+            return {"suite": SUITE, "needs": f"--source {ALL}=ROOT, or --source NAME=DIR", "items": {}, "steps": steps}
         at = self._begin(options)
         chosen = choose(options, at)
         return {
             "suite": SUITE,
             "items": {task: len(held) for ability, held in chosen for task in ability.tasks},
             "left_out": int(sum(at.ledger.dropped.values())),
+            "steps": steps,
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
         """Look through all annotations, choose, open what was chosen, split, and write the items; or a step of work."""
         refuse_existing(options.out)
         at = self._begin(options)
-        if step := proposals.step_of(options):
-            return proposals.build_step(step, options, lambda: _folders(options), at)
+        if proposal := proposals.find_proposal(options):
+            return proposals.build_proposal(proposal, options, lambda: _folders(options), at)
         chosen = choose(options, at)
         pictures = Pictures(MediaFolder(options.out / "media"))
         ready = split_up(list(opened(chosen, pictures, options, at)), at)

@@ -29,27 +29,30 @@ def count(items: Sequence[Item]) -> Counts:
     return Counts(len(items), len({item.factors["concept_task"] for item in items}), len(classes), ways)
 
 
-def counted(items: Sequence[Item]) -> list[str]:
+def count_lines(items: Sequence[Item]) -> list[str]:
     """Lines for the card: by industry (Table 8), by concept level, and by source (Table 7)."""
     notes = []
     for name, row in TABLE_8.items():
-        held = [item for item in items if item.factors["industry"] == name]
+        of_industry = [item for item in items if item.factors["industry"] == name]
         paper = Counts(row.samples, row.tasks, row.concepts, row.average)
-        notes.append(f"{name}: {count(held) if held else 'none'} (Table 8: {paper})")
+        notes.append(f"{name}: {count(of_industry) if of_industry else 'none'} (Table 8: {paper})")
     for level in LEVELS:
-        here = [item for item in items if item.factors["concept_level"] == level]
+        of_level = [item for item in items if item.factors["concept_level"] == level]
         printed = sum(row.samples for row in TABLE_7 if row.level == level)
-        notes.append(f"level {level}: {len(here)} queries (Table 7: {printed})")
+        notes.append(f"level {level}: {len(of_level)} queries (Table 7: {printed})")
     for source in sorted({item.factors["source"] for item in items}):
-        here = [item for item in items if item.factors["source"] == source]
-        rows = [row for row in TABLE_7 if _bare(row.name) == _bare(source)]
-        told = "; ".join(
+        of_source = [item for item in items if item.factors["source"] == source]
+        rows = [row for row in TABLE_7 if _letters(row.name) == _letters(source)]
+        paper_rows = "; ".join(
             f"{row.industry}, {row.level}: {Counts(row.samples, row.objects, row.classes, row.average)}" for row in rows
         )
-        where = f"{here[0].factors['industry']}, {here[0].factors['concept_level']}"
-        notes.append(f"{source}, {where}: {count(here)} (Table 7: {told or 'not there'})")
+        first = of_source[0].factors
+        notes.append(
+            f"{source}, {first['industry']}, {first['concept_level']}: {count(of_source)} "
+            f"(Table 7: {paper_rows or 'not there'})"
+        )
     return notes
 
 
-def _bare(name: str) -> str:
+def _letters(name: str) -> str:
     return "".join(sign for sign in name.casefold() if sign.isalnum())

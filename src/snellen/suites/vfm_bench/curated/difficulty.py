@@ -13,22 +13,18 @@ from snellen.core.item import Item
 from snellen.core.itemset import ItemSet
 from snellen.core.response import Response
 from snellen.core.runfolder import read_run_card
-from snellen.curation.steps import StepResult, read_step_results
+from snellen.curation.ledger import ANY_SOURCE, Ledger
+from snellen.curation.results import StepResult, read_step_results
 from snellen.scoring.answers import read_answer
 from snellen.scoring.metrics import right
-from snellen.suites.vfm_bench.curated.pictures import Dropped
+from snellen.suites.vfm_bench.curated.steps import CANDIDATES, CONDITION
 from snellen.suites.vfm_bench.items import SUITE
 
-CONDITION = "shots=0"
-"""How judges are asked: without examples, everything else as in the main setting."""
-BELOW, MIN_JUDGES = 0.21, 5
+MAX_RIGHT, MIN_JUDGES = 0.21, 5
 """Kept is what a share of judges below this knew, of at least so many that answered: the released defaults (a score
 under 0.21 and more than four models), so at most one of five."""
-COMMANDS = (
-    "build candidates with `snellen build vfm-bench/candidates --from curated --source NAME=DIR … --out CAND`, have "
-    f"five judges answer with `snellen run CAND --condition {CONDITION} --subject A --subject B … --out VOTES`, and "
-    "give --input votes=VOTES"
-)
+UNIT = "candidates"
+"""What the ledger counts."""
 
 
 @dataclass(frozen=True)
@@ -50,22 +46,22 @@ def read_votes(run: Path) -> Votes:
 
     Raises SnellenError where there is no finished run of VFM Bench, or judges were asked otherwise than `CONDITION`.
     """
-    judged = read_step_results(run)
+    results = read_step_results(run)
     arms = read_run_card(run).arms
-    items = judged[0].items if judged else None
+    items = results[0].items if results else None
     if items is None or items.card.suite != SUITE:
-        raise SnellenError(f"{run}: no votes on candidates of {SUITE}; {COMMANDS}")
+        raise SnellenError(f"{run}: no votes on candidates of {SUITE}; {CANDIDATES.how_to}")
     if odd := next((arm.condition for arm in arms if arm.condition != CONDITION), None):
-        raise SnellenError(f"{run}: asked under {odd!r}, votes are cast under {CONDITION}; {COMMANDS}")
+        raise SnellenError(f"{run}: asked under {odd!r}, votes are cast under {CONDITION}; {CANDIDATES.how_to}")
     if len(arms) != len({arm.subject for arm in arms}):
         raise SnellenError(f"{run}: a judge was asked more than once; every judge has one vote, so leave out --repeats")
-    marks = {item.item_id: _marks(item, judged) for item in items.items}
-    return Votes(items, tuple(one.author for one in judged), marks)
+    marks = {item.item_id: _marks(item, results) for item in items.items}
+    return Votes(items, tuple(result.author for result in results), marks)
 
 
-def _marks(item: Item, judged: Sequence[StepResult]) -> tuple[float, ...]:
-    responses = [one.responses.get(item.item_id) for one in judged]
-    return tuple(_mark(item, held) for held in responses if held is not None and held.status == "ok")
+def _marks(item: Item, results: Sequence[StepResult]) -> tuple[float, ...]:
+    responses = [result.responses.get(item.item_id) for result in results]
+    return tuple(_mark(item, response) for response in responses if response is not None and response.status == "ok")
 
 
 def _mark(item: Item, response: Response) -> float:
@@ -77,26 +73,27 @@ def difficulty(marks: Sequence[float]) -> float:
     return math.fsum(marks) / len(marks)
 
 
-def difficult(marks: Mapping[str, Sequence[float]], below: float, fewest: int, dropped: Dropped) -> dict[str, float]:
+def difficult(marks: Mapping[str, Sequence[float]], below: float, min_judges: int, ledger: Ledger) -> dict[str, float]:
     """The difficulty score of every candidate that is kept, by item id, in the order given."""
-    kept = {}
-    for item_id, told in marks.items():
-        if len(told) < fewest:
-            dropped.add(f"answered by fewer than {fewest} judges", item_id)
-        elif difficulty(told) >= below:
-            dropped.add(f"too easy: a share of {below:g} or more of the judges was right", item_id)
+    scores = {}
+    for item_id, item_marks in marks.items():
+        if len(item_marks) < min_judges:
+            ledger.drop(UNIT, ANY_SOURCE, f"answered by fewer than {min_judges} judges", item_id)
+        elif difficulty(item_marks) >= below:
+            rule = f"too easy: a share of {below:g} or more of the judges was right"
+            ledger.drop(UNIT, ANY_SOURCE, rule, item_id)
         else:
-            kept[item_id] = difficulty(told)
-    return kept
+            scores[item_id] = difficulty(item_marks)
+    return scores
 
 
-def scores(votes: Votes, below: float, fewest: int, dropped: Dropped) -> dict[str, float]:
+def read_scores(votes: Votes, below: float, min_judges: int, ledger: Ledger) -> dict[str, float]:
     """The same of a run's votes. Raises SnellenError where no candidate is left."""
-    kept = difficult(votes.marks, below, fewest, dropped)
-    if not kept:
+    scores = difficult(votes.marks, below, min_judges, ledger)
+    if not scores:
         raise SnellenError(
-            f"{votes.items.root}: no candidate is left ({'; '.join(dropped.notes('candidates'))}); judges were "
+            f"{votes.items.root}: no candidate is left ({'; '.join(ledger.notes(UNIT))}); judges were "
             f"{', '.join(votes.judges)}. More of them join by the same `snellen run` with more --subject, and failed "
             "calls are asked again"
         )
-    return kept
+    return scores

@@ -6,7 +6,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from snellen.core.item import Box, Media
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.curation.draws import Reservoir
+from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.datasets import DATASETS
 from snellen.datasets.declarations.nature import OPEN
 from snellen.datasets.sample import Sample
@@ -24,7 +25,9 @@ from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION
 
 MIN_PICTURES, MIN_CLASSES = SHOTS + 1, 2
 """Pictures a class needs (five to show beside the one asked about), and classes a task needs."""
-EXAMPLES_TOLD = 3
+UNIT = "pictures, classes or tasks"
+"""What the ledger counts."""
+NOT_COMPETING = "nothing to tell them from"
 LENT: Mapping[tuple[str, str], tuple[str, ...]] = {("COD10K", OPEN): ("CAMO", "NC4K")}
 """(source, class) -> sources that have only the opposite class and take this one in (Table 7 has two classes there)."""
 
@@ -59,25 +62,6 @@ class ConceptTask:
     classes: tuple[Concept, ...]
 
 
-@dataclass
-class Dropped:
-    """What was left out: examples by reason, in the order found."""
-
-    reasons: dict[str, list[str]] = field(default_factory=dict)
-
-    def add(self, reason: str, name: str) -> None:
-        """Leave out one more."""
-        self.reasons.setdefault(reason, []).append(name)
-
-    def notes(self, what: str) -> list[str]:
-        """One line a reason, for the card: how many, and the first few."""
-        return [
-            f"{len(names)} {what} left out, {reason}: {', '.join(names[:EXAMPLES_TOLD])}"
-            + (", …" if len(names) > EXAMPLES_TOLD else "")
-            for reason, names in self.reasons.items()
-        ]
-
-
 Draws = Mapping[tuple[str, str], Mapping[str, Reservoir[Sample]]]
 """(source, object) -> class -> records."""
 
@@ -88,51 +72,55 @@ def read_records(folders: Mapping[str, Path]) -> Iterator[Sample]:
         yield from DATASETS.get(name).samples(path)
 
 
-def draw_records(records: Iterable[Sample], sources: Sequence[str], most: int, seed: int) -> Draws:
-    """At most `most` records of every class, drawn by the seed; sources that take a class in draw theirs (`LENT`)."""
-    drawn: dict[tuple[str, str], dict[str, Reservoir[Sample]]] = {}
+def draw_records(records: Iterable[Sample], sources: Sequence[str], max_pictures: int, seed: int) -> Draws:
+    """At most `max_pictures` records of every class, by the seed; sources that take a class in draw theirs (`LENT`)."""
+    draws: dict[tuple[str, str], dict[str, Reservoir[Sample]]] = {}
     for record in records:
         for source in (record.source, *LENT.get((record.source, record.label), ())):
             if source not in sources:
                 continue
-            classes = drawn.setdefault((source, record.object), {})
+            classes = draws.setdefault((source, record.object), {})
             if record.label not in classes:
                 rng = stream(SUITE, VERSION, seed, "pictures", source, record.object, record.label)
-                classes[record.label] = Reservoir[Sample](most, rng)
+                classes[record.label] = Reservoir[Sample](max_pictures, rng)
             classes[record.label].offer(record)
-    return drawn
+    return draws
 
 
-def keep_classes(drawn: Draws, most: int, seed: int, dropped: Dropped) -> Draws:
-    """Classes with enough records and a name of their own; of tasks with more than `most` so many, by the seed.
+def keep_classes(draws: Draws, max_classes: int, seed: int, ledger: Ledger) -> Draws:
+    """Classes with enough records and a name of their own; of tasks with more than `max_classes` so many, by the seed.
 
     A task keeps one list of classes for all its queries, so that one description of them serves all (`instructions`).
     """
     kept: dict[tuple[str, str], dict[str, Reservoir[Sample]]] = {}
-    for (source, thing), classes in drawn.items():
-        names: dict[str, str] = {}
+    for (source, object_name), classes in draws.items():
+        labels_by_name: dict[str, str] = {}
         for label, draw in classes.items():
-            where = f"{source}/{thing}/{label}"
+            name = " ".join(label.casefold().split())
+            example = f"{source}/{object_name}/{label}"
             if draw.offered < MIN_PICTURES:
-                dropped.add(f"fewer than {MIN_PICTURES} pictures", where)
-            elif (bare := " ".join(label.casefold().split())) in names:
-                dropped.add(f"no reply could tell the name from that of {names[bare]!r}", where)
+                ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_PICTURES} pictures", example)
+            elif name in labels_by_name:
+                rule = f"no reply could tell the name from that of {labels_by_name[name]!r}"
+                ledger.drop(UNIT, ANY_SOURCE, rule, example)
             else:
-                names[bare] = label
-        labels = list(names.values())
-        if len(labels) > most:
-            order = stream(SUITE, VERSION, seed, "classes", source, thing).permutation(len(labels))
-            for n in order[most:]:
-                dropped.add(f"more than {most} classes in its task", f"{source}/{thing}/{labels[int(n)]}")
-            labels = [labels[int(n)] for n in sorted(order[:most])]
+                labels_by_name[name] = label
+        labels = list(labels_by_name.values())
+        if len(labels) > max_classes:
+            order = stream(SUITE, VERSION, seed, "classes", source, object_name).permutation(len(labels))
+            for n in order[max_classes:]:
+                rule = f"more than {max_classes} classes in its task"
+                ledger.drop(UNIT, ANY_SOURCE, rule, f"{source}/{object_name}/{labels[int(n)]}")
+            labels = [labels[int(n)] for n in sorted(order[:max_classes])]
         if len(labels) < MIN_CLASSES:
-            dropped.add("nothing to tell them from", f"{source}/{thing} ({', '.join(labels) or 'no class'})")
+            example = f"{source}/{object_name} ({', '.join(labels) or 'no class'})"
+            ledger.drop(UNIT, ANY_SOURCE, NOT_COMPETING, example)
         else:
-            kept[source, thing] = {label: classes[label] for label in labels}
+            kept[source, object_name] = {label: classes[label] for label in labels}
     return kept
 
 
-class Whole(NamedTuple):
+class RecordContent(NamedTuple):
     """What a record holds: bytes as they are, their format, (width, height) and the deciding region in pixels."""
 
     raw: bytes
@@ -141,7 +129,7 @@ class Whole(NamedTuple):
     box: Box | None
 
 
-def read_whole(record: Sample) -> Whole | str:
+def read_content(record: Sample) -> RecordContent | str:
     """What a record holds, or why it cannot be used.
 
     The picture is decoded once, so that no subject meets a damaged one.
@@ -160,7 +148,7 @@ def read_whole(record: Sample) -> Whole | str:
         box = record.annotations[0].find_box()
     except SnellenError:
         return "the mask cannot be read"
-    return Whole(raw, format, size, None if box is None else _within(box, size))
+    return RecordContent(raw, format, size, None if box is None else _within(box, size))
 
 
 def _within(box: Box, size: tuple[int, int]) -> Box | None:
@@ -170,63 +158,64 @@ def _within(box: Box, size: tuple[int, int]) -> Box | None:
 
 
 def read_tasks(
-    drawn: Draws,
+    draws: Draws,
     media: MediaFolder,
-    dropped: Dropped,
+    ledger: Ledger,
     workers: int = 1,
     tick: Callable[[int], None] = lambda count: None,
 ) -> list[ConceptTask]:
     """Read and keep every picture. `tick` is told of every class how many records it had."""
     tasks = []
     with ThreadPoolExecutor(max(1, workers)) as pool:
-        for (source, thing), classes in drawn.items():
-            read = {}
+        for (source, object_name), classes in draws.items():
+            pictures = {}
             for label, draw in classes.items():
-                told = pool.map(read_whole, draw.samples)
-                read[label] = _kept(zip(draw.samples, told, strict=True), media, dropped)
+                contents = pool.map(read_content, draw.samples)
+                pictures[label] = _keep_readable(zip(draw.samples, contents, strict=True), media, ledger)
                 tick(len(draw.samples))
-            concepts = unambiguous(f"{source}/{thing}", read, dropped)
+            concepts = unambiguous(f"{source}/{object_name}", pictures, ledger)
             if len(concepts) >= MIN_CLASSES:
                 row = VFM_DATASETS[source]
-                tasks.append(ConceptTask(source, thing, row.industry, row.level, concepts))
+                tasks.append(ConceptTask(source, object_name, row.industry, row.level, concepts))
             else:
-                dropped.add("nothing to tell them from", f"{source}/{thing}")
+                ledger.drop(UNIT, ANY_SOURCE, NOT_COMPETING, f"{source}/{object_name}")
     return tasks
 
 
-def _kept(
-    read: Iterable[tuple[Sample, Whole | str]],
-    media: MediaFolder,
-    dropped: Dropped,
+def _keep_readable(
+    contents: Iterable[tuple[Sample, RecordContent | str]], media: MediaFolder, ledger: Ledger
 ) -> list[Picture]:
-    held = []
-    for record, told in read:
-        if isinstance(told, str):
-            dropped.add(told, f"{record.source}/{record.record_id}")
+    pictures = []
+    for record, content in contents:
+        if isinstance(content, str):
+            ledger.drop(UNIT, ANY_SOURCE, content, f"{record.source}/{record.record_id}")
         else:
-            one = media.add(told.raw, "picture", told.format, told.size)
-            held.append(Picture(one, record.source, record.record_id, record.licence, told.box))
-    return held
+            stored = media.add(content.raw, "picture", content.format, content.size)
+            pictures.append(Picture(stored, record.source, record.record_id, record.licence, content.box))
+    return pictures
 
 
-def unambiguous(where: str, read: Mapping[str, Sequence[Picture]], dropped: Dropped) -> tuple[Concept, ...]:
+def unambiguous(task: str, pictures: Mapping[str, Sequence[Picture]], ledger: Ledger) -> tuple[Concept, ...]:
     """The classes of a task without pictures that two of them share, each picture once, by bytes; those with enough.
 
     A picture in two classes has no right answer. Of copies within a class the first stays.
     """
-    classes_of = Counter(sha for pictures in read.values() for sha in {one.media.sha256 for one in pictures})
+    classes_of = Counter(
+        sha for of_class in pictures.values() for sha in {picture.media.sha256 for picture in of_class}
+    )
     concepts = []
-    for label, pictures in read.items():
+    for label, of_class in pictures.items():
         kept: dict[str, Picture] = {}
-        for one in pictures:
-            if classes_of[one.media.sha256] > 1:
-                dropped.add("the same bytes are in two classes of the task", f"{one.source}/{one.record}")
-            elif one.media.sha256 in kept:
-                dropped.add("a copy of another one of its class", f"{one.source}/{one.record}")
+        for picture in of_class:
+            sha, example = picture.media.sha256, f"{picture.source}/{picture.record}"
+            if classes_of[sha] > 1:
+                ledger.drop(UNIT, ANY_SOURCE, "the same bytes are in two classes of the task", example)
+            elif sha in kept:
+                ledger.drop(UNIT, ANY_SOURCE, "a copy of another one of its class", example)
             else:
-                kept[one.media.sha256] = one
+                kept[sha] = picture
         if len(kept) >= MIN_PICTURES:
             concepts.append(Concept(label, tuple(kept.values())))
         else:
-            dropped.add(f"fewer than {MIN_PICTURES} different pictures", f"{where}/{label}")
+            ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_PICTURES} different pictures", f"{task}/{label}")
     return tuple(concepts)

@@ -1,29 +1,26 @@
-"""Work about finished items: the review of queries, captions of demo pictures, descriptions of classes.
+"""The steps of the curated recipe: candidates, selection, review; and texts about finished sets.
 
-Items of work belong to the suite `curation-steps` and say in their provenance what they are about: the content hash of
-the set, the ids of the items, and the picture (or `instruction`). By that, captions and descriptions come back as
-annotation tables of a run (`--input captions=RUN`), and reviews as decisions here.
+Captions and descriptions come back as annotation tables of a run (`--input captions=RUN`), reviews as verdicts here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from snellen.core.annotations import read_review
+from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import digest
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
-from snellen.curation.steps import read_step_result, step_item, table_provenance
-from snellen.scoring.answers import read_answer, read_json_objects
+from snellen.curation.results import StepResult, check_about, make_table, read_step_result
+from snellen.curation.review import Verdicts, read_review, verdicts_of
+from snellen.curation.steps import ITEMS, Argument, Stage, Step, step_item, table_provenance
+from snellen.scoring.answers import read_json_objects
 from snellen.suites.vfm_bench import prompts
-from snellen.suites.vfm_bench.curated.pictures import Dropped
+from snellen.suites.vfm_bench.items import SUITE
 
 REVIEW_REQUEST = (
     "This picture is to be a question of a benchmark: which of the categories {names} does it belong to? Whoever "
@@ -34,26 +31,10 @@ REVIEW_REQUEST = (
     'Reply with one JSON object and nothing else:\n{{"clear": true, "answerable": true}}'
 )
 """Ours: the two criteria are the paper's (section 3.2), which people applied. `{names}` is a list, `{label}` quoted."""
-REVIEW_COMMANDS = (
-    "build the work with `snellen build vfm-bench/review --from curated --source items=CHOSEN --out REVIEW`, then give "
-    "--input review=CSV with a decision (keep or drop) on every item; or --input review=RUN after "
-    "`snellen run REVIEW --subject … --out RUN`"
-)
 INSTRUCTION = "instruction"
 """What stands in place of a picture where a whole instruction is described."""
-
-
-@dataclass(frozen=True)
-class Review:
-    """Decisions by item id: empty for an item that stays, else why it goes. `author`: who decided."""
-
-    author: str
-    decisions: Mapping[str, str]
-
-    @property
-    def hash(self) -> str:
-        """Digest of all decisions."""
-        return digest([self.author, dict(self.decisions)], 16)
+CONDITION = "shots=0"
+"""How judges are asked: without examples, everything else as in the main setting."""
 
 
 def review_items(items: ItemSet) -> list[Item]:
@@ -61,30 +42,35 @@ def review_items(items: ItemSet) -> list[Item]:
     return [
         step_item(
             "screening",
-            one.item_id,
-            REVIEW_REQUEST.format(names=[option.text for option in one.options], label=repr(_truth(one))),
-            one.query,
+            item.item_id,
+            REVIEW_REQUEST.format(names=[option.text for option in item.options], label=repr(_label(item))),
+            item.query,
             "text",
-            provenance=table_provenance(items, [one.item_id], one.query[0].sha256),
+            provenance=table_provenance(items, [item.item_id], item.query[0].sha256),
         )
-        for one in items.items
+        for item in items.items
     ]
 
 
-def _truth(item: Item) -> str:
+def _label(item: Item) -> str:
     return next(option.text for option in item.options if option.key == item.answer)
 
 
 def caption_items(items: ItemSet) -> list[Item]:
-    """One caption item for every demo picture and class name it is shown under, all shots."""
+    """One caption item for every demo picture and class name it is shown under, all shots.
+
+    Raises SnellenError where no item shows a demo picture.
+    """
     about: dict[tuple[str, str], list[str]] = {}
     pictures: dict[str, Media] = {}
-    for one in items.items:
-        names = {option.key: option.text for option in one.options}
-        for demo in one.support:
+    for item in items.items:
+        names = {option.key: option.text for option in item.options}
+        for demo in item.support:
             for media in demo.media:
                 pictures[media.sha256] = media
-                about.setdefault((media.sha256, names[demo.answer]), []).append(one.item_id)
+                about.setdefault((media.sha256, names[demo.answer]), []).append(item.item_id)
+    if not about:
+        raise SnellenError(f"{items.root}: no item shows a demo picture, so there is nothing to caption")
     return [
         step_item(
             "caption",
@@ -101,23 +87,15 @@ def caption_items(items: ItemSet) -> list[Item]:
 def instruction_items(items: ItemSet) -> list[Item]:
     """One item for every instruction: one a task, where all items of a task offer the same classes."""
     about: dict[tuple[str, tuple[str, ...]], list[Item]] = {}
-    for one in items.items:
-        about.setdefault((one.question, tuple(sorted(option.text for option in one.options))), []).append(one)
-    made = []
-    for k, ((question, _), held) in enumerate(about.items()):
-        names = [option.text for option in held[0].options]
-        asked = prompts.DETAIL_REQUEST.format(prompt=prompts.instruction(question, names))
-        ids = [one.item_id for one in held]
-        told = table_provenance(items, ids, INSTRUCTION)
-        made.append(step_item("caption", f"instruction-{k:05d}", asked, (), "description", provenance=told))
-    return made
-
-
-def copy_media(items: Iterable[Item], source: MediaFolder, into: MediaFolder) -> None:
-    """Keep everything that the items show, each once; what is there already stays."""
-    for one in dict.fromkeys(media for item in items for media in item.media()):
-        if not (into.root / one.path).exists():
-            into.add(source.read(one), one.kind, one.format, (one.width, one.height), one.seconds)
+    for item in items.items:
+        about.setdefault((item.question, tuple(sorted(option.text for option in item.options))), []).append(item)
+    requests = []
+    for k, ((question, _), of_instruction) in enumerate(about.items()):
+        names = [option.text for option in of_instruction[0].options]
+        request = prompts.DETAIL_REQUEST.format(prompt=prompts.instruction(question, names))
+        provenance = table_provenance(items, [item.item_id for item in of_instruction], INSTRUCTION)
+        requests.append(step_item("caption", f"instruction-{k:05d}", request, (), "description", provenance=provenance))
+    return requests
 
 
 class _Verdict(BaseModel):
@@ -138,47 +116,94 @@ def read_verdict(text: str) -> str:
     return "not clear" if not verdict.clear else "" if verdict.answerable else "not answerable"
 
 
-def read_reviewed(path: Path, items: ItemSet) -> Review:
-    """The decisions of a CSV (item_id, decision, author, reason) or of the run of one subject.
+def _read_verdicts(items: ItemSet, result: StepResult) -> Verdicts:
+    reasons = {
+        item.provenance["items"][0]: read_verdict(result.answer(item) or "")
+        for item in result.items.items
+        if result.text(item) is not None
+    }
+    return Verdicts(result.author, reasons)
+
+
+def read_reviewed(path: Path, items: ItemSet) -> Verdicts:
+    """The verdicts of a CSV (item_id, decision, author, reason) or of the run of one subject.
 
     Raises SnellenError where the review is of other items, or the CSV holds anything but keep and drop.
     """
-    if path.suffix != ".csv":
-        return _of_run(path, items)
-    told = read_review(path, "review", items)
-    decisions = {}
-    for item_id, row in told.rows.items():
-        decision = str(row["decision"]).strip().casefold()
-        if decision not in ("keep", "drop"):
-            raise SnellenError(f"{path}: {item_id}: no decision {row['decision']!r}; write keep or drop")
-        decisions[item_id] = "" if decision == "keep" else f"by the review ({row['reason'].strip() or 'no reason'})"
-    return Review(told.author, decisions)
+    if path.suffix == ".csv":
+        return verdicts_of(read_review(path, items))
+    result = read_step_result(path)
+    check_about(path, result, items, REVIEW.name, REVIEW.how_to, "screening")
+    return REVIEW.read(items, result)
 
 
-def _of_run(path: Path, items: ItemSet) -> Review:
-    told = read_step_result(path)
-    decisions = {}
-    for work in told.items.items:
-        if work.task != "screening" or work.provenance.get("about") != items.card.content_hash:
-            raise SnellenError(f"{path}: no review of {items.root}; {REVIEW_COMMANDS}")
-        if (text := told.text(work)) is not None:
-            said = read_answer(text, told.responses[work.item_id].reply_spec)
-            decisions[work.provenance["items"][0]] = read_verdict(said or "")
-    return Review(told.author, decisions)
+def _read_captions(items: ItemSet, result: StepResult) -> Annotations:
+    return make_table("captions", result.items.root, result, items)
 
 
-def reviewed(items: Sequence[Item], review: Review, dropped: Dropped) -> list[Item]:
-    """The items that a review keeps, with the reviewer among those who helped. Without a decision an item goes."""
-    kept = []
-    for one in items:
-        if reason := review.decisions.get(one.item_id, "no decision"):
-            dropped.add(reason, one.item_id)
-        else:
-            kept.append(one)
-    return [_with_subject(one, review.author) for one in kept]
+def _read_instructions(items: ItemSet, result: StepResult) -> Annotations:
+    return make_table("instructions", result.items.root, result, items)
 
 
-def _with_subject(item: Item, author: str) -> Item:
-    provenance: dict[str, Any] = dict(item.provenance)
-    provenance["construction_subjects"] = sorted({*provenance.get("construction_subjects", ()), author})
-    return replace(item, provenance=provenance)
+# The chain
+
+CHOSEN = Argument("source", ITEMS, "CHOSEN")
+ABOUT = Argument("source", ITEMS, "ITEMSET")
+
+CANDIDATES = Stage(
+    suite=SUITE,
+    name="candidates",
+    needs=(Argument("source", "data", "ROOT"),),
+    result=Argument("input", "votes", "VOTES"),
+    subjects=("A", "B", "C", "D", "E"),
+    condition=CONDITION,
+    folder="CAND",
+    lead="build candidates",
+    note="five judges or more, all in one run; then give --input votes=VOTES",
+    bounded=True,
+)
+SELECT = Stage(
+    suite=SUITE,
+    name="select",
+    needs=(Argument("input", "votes", "VOTES"),),
+    result=CHOSEN,
+    folder="CHOSEN",
+    bounded=True,
+)
+REVIEW: Step[ItemSet, Verdicts] = Step(
+    suite=SUITE,
+    name="review",
+    needs=(CHOSEN,),
+    result=Argument("input", "review", "RUN"),
+    subjects=("chat:openai/gpt-4o",),
+    folder="REVIEW",
+    lead="build the work",
+    note="or people decide, keep or drop on every item, and you give --input review=CSV",
+    make_items=review_items,
+    read=_read_verdicts,
+)
+FINAL = Stage(suite=SUITE, name="", needs=(CHOSEN, Argument("input", "review", "RUN")))
+CHAIN: tuple[Stage, ...] = (CANDIDATES, SELECT, REVIEW, FINAL)
+
+CAPTIONS: Step[ItemSet, Annotations] = Step(
+    suite=SUITE,
+    name="captions",
+    needs=(ABOUT,),
+    result=Argument("input", "captions", "RUN"),
+    subjects=("chat:openai/gpt-4o",),
+    note="then `snellen run ITEMSET --condition demos=caption --input captions=RUN`",
+    make_items=caption_items,
+    read=_read_captions,
+)
+INSTRUCTIONS: Step[ItemSet, Annotations] = Step(
+    suite=SUITE,
+    name="instructions",
+    needs=(ABOUT,),
+    result=Argument("input", "instructions", "RUN"),
+    subjects=("chat:openai/gpt-4o",),
+    note="then `snellen run ITEMSET --condition instruction=detailed --input instructions=RUN`",
+    make_items=instruction_items,
+    read=_read_instructions,
+)
+SET_STEPS: Mapping[str, Step[ItemSet, Any]] = {step.name: step for step in (REVIEW, CAPTIONS, INSTRUCTIONS)}
+"""Steps about the items of a set."""

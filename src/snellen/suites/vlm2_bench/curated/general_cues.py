@@ -1,60 +1,45 @@
-"""General cues from edited pictures of the user's own (section 2.1): five steps of work, then the items.
+"""General cues from edited pictures of the user's own (section 2.1): five steps, then the items.
 
 Screening, captions, salience, cues, answers: each step is made from the pairs that all steps before it left over, and
-comes back as the run that answered it. A screening may come as a review instead (`decisions` below).
+comes back as the run that answered it. A screening may come as a review instead (`read_screening`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from snellen.core.annotations import read_review
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, Option
 from snellen.core.itemset import read_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.curation.steps import step_item
+from snellen.curation.ledger import ANY_SOURCE, Ledger
+from snellen.curation.results import StepResult, construction_subjects, read_step_result
+from snellen.curation.steps import Argument, Step, copy_media, step_item
 from snellen.scoring.answers import read_json_objects
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.curated.edit_pairs import KINDS, LAYOUT, EditPair, read_edit_pairs
-from snellen.suites.vlm2_bench.curated.steps import (
-    Answers,
-    Made,
-    Work,
-    check_asked,
-    construction_subjects,
-    copied,
-    input_of,
-    read_work,
-    source_of,
-    told_dropped,
-)
+from snellen.suites.vlm2_bench.curated.folders import CuratedItems, source_folder
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, SUITE, VERSION, Statement, cue_items
 
 SALIENCE_BELOW = -2.0
 """Pairs whose instruction has a mean log-probability below this are kept (natural logarithm; section 2.1)."""
 UNREADABLE = "the answer cannot be read"
 UNANSWERED = "no answer"
+SCREENING = "screening"
 REVIEWED = "screening-items"
 """Input beside a review: the item set that was reviewed."""
-
-SCREENING = Work("gc-screening", "screening", "gc", (), "chat:openai/gpt-4o")
-CAPTIONS = Work("gc-captions", "captions", "gc", ("screening",), "chat:openai/gpt-4o")
-SALIENCE = Work("gc-salience", "salience", "gc", ("screening", "captions"), "logprob:hf/PATH_OR_ID")
-CUES = Work("gc-cues", "cues", "gc", (*SALIENCE.after, "salience"), "detector:hf/PATH_OR_ID")
-ANSWERS = Work("gc-answers", "answers", "gc", (*CUES.after, "cues"), "chat:openai/gpt-4o")
-WORKS = (SCREENING, CAPTIONS, SALIENCE, CUES, ANSWERS)
+SOURCE = Argument("source", "gc", "DIR")
 FINAL = ("gc-mat", "gc-trk")
 
-Two: TypeAlias = tuple[str, str]
+TwoTexts: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -65,83 +50,72 @@ class Pair:
     pictures: tuple[Media, Media]
     instruction: str
     edit: str
-    captions: Two = ("", "")
+    captions: TwoTexts = ("", "")
     salience: float = 0.0
-    things: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    mat: Two | None = None
-    trk: Two | None = None
+    detections: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    mat: TwoTexts | None = None
+    trk: TwoTexts | None = None
 
     @property
     def description(self) -> str:
         """Both captions, and what was detected beside them."""
-        told = prompts.DESCRIPTION.format(first=self.captions[0], second=self.captions[1])
-        for number, things in enumerate(self.things, 1):
-            told += prompts.DETECTED.format(number=number, things=", ".join(things)) if things else ""
-        return told
+        text = prompts.DESCRIPTION.format(first=self.captions[0], second=self.captions[1])
+        for number, labels in enumerate(self.detections, 1):
+            text += prompts.DETECTED.format(number=number, things=", ".join(labels)) if labels else ""
+        return text
 
 
-Held: TypeAlias = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Step:
-    """Work, its items about one pair, and what the answers make of the pair: more of it, or why it is dropped."""
-
-    work: Work
-    items: Callable[[Pair], tuple[Item, ...]]
-    read: Callable[[Pair, Held], Pair | str]
+PairStep: TypeAlias = Step[Pair, Pair | str]
+"""Its items are about one pair; the answers make more of the pair, or say why it is dropped."""
 
 
 def curate_gc(
     tasks: Sequence[str], options: BuildOptions, media: MediaFolder, salience_below: float = SALIENCE_BELOW
-) -> Made:
+) -> CuratedItems:
     """One step, or the final items of `gc-mat`, `gc-trk` or both.
 
     Raises SnellenError where a source or an input is missing, answers do not belong to it, or no pair is left.
     """
-    pairs = read_edit_pairs(source_of(options, "gc", tasks[0], LAYOUT))
-    if tasks[0] == SCREENING.task:
-        shown = [(pair, (media.add_file(pair.original), media.add_file(pair.edited))) for pair in pairs]
-        return Made(tuple(screening_item(*one) for one in shown))
-    screened = _screening(options, tasks[0])
-    answers, notes = {SCREENING.name: screened}, list[str]()
-    left = _sifted(SCREENING, _screened(pairs, screened), notes)
-    for step in steps(salience_below):
-        items = tuple(item for pair in left for item in step.items(pair))
-        if step.work.task == tasks[0]:
+    sources = read_edit_pairs(source_folder(options, "gc", tasks[0], LAYOUT))
+    screening, *others = steps(salience_below)
+    if tasks[0] == screening.name:
+        pairs = [_new_pair(pair, (media.add_file(pair.original), media.add_file(pair.edited))) for pair in sources]
+        return CuratedItems(tuple(item for pair in pairs for item in screening.make_items(pair)))
+    screened = _read_screening_result(screening, options, tasks[0])
+    results, notes = {SCREENING: screened}, list[str]()
+    pairs = _sift(screening, _screened_pairs(screening, sources, screened), screened, notes)
+    for step in others:
+        items = tuple(item for pair in pairs for item in step.make_items(pair))
+        if step.name == tasks[0]:
             break
-        told = read_work(options, step.work, tasks[0])
-        check_asked(items, told, step.work)
-        answers[step.work.name] = told
-        left = _sifted(step.work, [(pair.source, step.read(pair, told.held)) for pair in left], notes)
+        result = step.read_result(options, f"{SUITE}/{tasks[0]}")
+        step.check(items, result)
+        results[_input_name(step)] = result
+        pairs = _sift(step, pairs, result, notes)
     else:
-        items = _final(tasks, left, options.seed, construction_subjects(answers), notes)
-    for one in {one.sha256: one for item in items for one in item.media()}.values():
-        copied(one, screened.items.media, media)
-    return Made(items, tuple(notes), answers)
+        items = _final(tasks, pairs, options.seed, construction_subjects(results), notes)
+    copy_media(items, screened.items.media, media)
+    return CuratedItems(items, tuple(notes), results)
 
 
-def steps(salience_below: float) -> tuple[Step, ...]:
-    """The steps behind the screening, in order."""
-    return (
-        Step(CAPTIONS, caption_items, _captioned),
-        Step(SALIENCE, salience_items, partial(_challenging, below=salience_below)),
-        Step(CUES, detection_items, _detected),
-        Step(ANSWERS, answer_items, _answered),
-    )
+def _input_name(step: PairStep) -> str:
+    assert step.result is not None
+    return step.result.name
 
 
-def _sifted(work: Work, judged: Sequence[tuple[EditPair, Pair | str]], notes: list[str]) -> list[Pair]:
+def _sift(step: PairStep, pairs: Sequence[Pair], result: StepResult, notes: list[str]) -> list[Pair]:
     """The pairs that a step keeps; a note says how many were dropped and why."""
-    left = [found for _, found in judged if isinstance(found, Pair)]
-    dropped: dict[str, list[str]] = {}
-    for pair, found in judged:
-        if isinstance(found, str):
-            dropped.setdefault(found, []).append(pair.name)
-    notes.append(told_dropped(work.task, len(left), dropped))
-    if not left:
+    ledger, kept = Ledger(), []
+    for pair in pairs:
+        if isinstance(outcome := step.read(pair, result), Pair):
+            kept.append(outcome)
+            ledger.keep(step.name, ANY_SOURCE)
+        else:
+            ledger.drop(step.name, ANY_SOURCE, outcome, pair.source.name)
+    notes.append(ledger.task_note(step.name, "pairs"))
+    if not kept:
         raise SnellenError(f"no pair of pictures is left to build from; {'; '.join(notes)}")
-    return left
+    return kept
 
 
 # Screening
@@ -157,11 +131,20 @@ class _Verdict(BaseModel):
     edit: Literal["add", "remove", "swap", "attribute", "environment"]
 
 
-def screening_item(pair: EditPair, pictures: tuple[Media, Media]) -> Item:
+def _new_pair(source: EditPair, pictures: tuple[Media, Media]) -> Pair:
+    return Pair(source, pictures, source.instruction, source.kind)
+
+
+def screening_items(pair: Pair) -> tuple[Item, ...]:
     """Whether the instruction says what changed, fits only that, and is clear."""
-    question = prompts.SCREEN_EDIT.format(instruction=pair.instruction)
-    told = {"provenance": {"pair": pair.name, "kind": pair.kind}}
-    return step_item("screening", f"screening-{pair.handle}", question, pictures, "text", f"gc-{pair.handle}", **told)
+    handle = pair.source.handle
+    question = prompts.SCREEN_EDIT.format(instruction=pair.source.instruction)
+    provenance = {"pair": pair.source.name, "kind": pair.source.kind}
+    return (
+        step_item(
+            "screening", f"screening-{handle}", question, pair.pictures, "text", f"gc-{handle}", provenance=provenance
+        ),
+    )
 
 
 def read_screening(text: str) -> tuple[str, str] | str:
@@ -185,31 +168,30 @@ def read_screening(text: str) -> tuple[str, str] | str:
     return verdict.instruction.strip(), verdict.edit
 
 
-def _screening(options: BuildOptions, task: str) -> Answers:
-    path = input_of(options, SCREENING, task)
+def _read_screening_result(step: PairStep, options: BuildOptions, task: str) -> StepResult:
+    """The screening of a run, or of a review (a CSV) with the items that were reviewed."""
+    path = step.result_path(options, f"{SUITE}/{task}")
     if path.suffix != ".csv":
-        return read_work(options, SCREENING, task)
+        return read_step_result(path)
     if REVIEWED not in options.inputs:
-        raise SnellenError(f"{path}: a review needs what was reviewed too: --input {REVIEWED}=STEP ({SCREENING.task})")
-    review = read_review(path, SCREENING.name, read_itemset(options.inputs[REVIEWED]))
-    held = {key: str(row["decision"]) for key, row in review.rows.items()}
-    for key, decision in held.items():
+        raise SnellenError(f"{path}: a review needs what was reviewed too: --input {REVIEWED}=STEP ({step.name})")
+    result = read_step_result(path, read_itemset(options.inputs[REVIEWED]))
+    for item_id, decision in result.decisions.items():
         if read_screening(decision) == UNREADABLE:
-            told = "keep, keep:KIND, drop, mend:NEW INSTRUCTION or mend:KIND:NEW INSTRUCTION"
-            raise SnellenError(f"{path}: {key}: no decision {decision!r}; write {told} (KIND: {', '.join(KINDS)})")
-    return Answers(review.author, read_itemset(options.inputs[REVIEWED]), held)
+            forms = "keep, keep:KIND, drop, mend:NEW INSTRUCTION or mend:KIND:NEW INSTRUCTION"
+            raise SnellenError(f"{path}: {item_id}: no decision {decision!r}; write {forms} (KIND: {', '.join(KINDS)})")
+    return result
 
 
-def _screened(pairs: Sequence[EditPair], answers: Answers) -> list[tuple[EditPair, Pair | str]]:
+def _screened_pairs(step: PairStep, sources: Sequence[EditPair], result: StepResult) -> list[Pair]:
     """Every pair with the pictures that were screened: those are what the next steps show."""
-    asked = {f"screening-{pair.handle}": pair for pair in pairs}
-    shown = {key: _two(item.query) for key, item in answers.items.by_id.items() if key in asked}
-    check_asked([screening_item(asked[key], two) for key, two in shown.items()], answers, SCREENING)
-    if missing := next((pair.name for key, pair in asked.items() if key not in shown), None):
-        raise SnellenError(
-            f"{answers.items.root}: pair {missing!r} of the source was not screened; {SCREENING.commands}"
-        )
-    return [(pair, _kept(pair, shown[key], answers.held.get(key))) for key, pair in asked.items()]
+    by_id = {f"screening-{source.handle}": source for source in sources}
+    queries = {item_id: item.query for item_id, item in result.items.by_id.items() if item_id in by_id}
+    pairs = {item_id: _new_pair(by_id[item_id], _two(query)) for item_id, query in queries.items()}
+    step.check([item for pair in pairs.values() for item in screening_items(pair)], result)
+    if missing := next((source.name for item_id, source in by_id.items() if item_id not in pairs), None):
+        raise SnellenError(f"{result.items.root}: pair {missing!r} of the source was not screened; {step.how_to}")
+    return [pairs[item_id] for item_id in by_id]
 
 
 def _two(query: Sequence[Media]) -> tuple[Media, Media]:
@@ -217,35 +199,36 @@ def _two(query: Sequence[Media]) -> tuple[Media, Media]:
     return first, second
 
 
-def _kept(pair: EditPair, pictures: tuple[Media, Media], text: str | None) -> Pair | str:
-    told = UNANSWERED if text is None else read_screening(text)
-    if isinstance(told, str):
-        return told
-    edit = told[1] or pair.kind
-    return Pair(pair, pictures, told[0] or pair.instruction, edit) if edit else "the kind of edit is not said"
+def _screen(pair: Pair, result: StepResult) -> Pair | str:
+    text = result.answers.get(screening_items(pair)[0].item_id)
+    verdict = UNANSWERED if text is None else read_screening(text)
+    if isinstance(verdict, str):
+        return verdict
+    instruction, edit = verdict[0] or pair.instruction, verdict[1] or pair.edit
+    return replace(pair, instruction=instruction, edit=edit) if edit else "the kind of edit is not said"
 
 
 # Captions, salience, cues
 
 
-def _work(pair: Pair, task: str, mark: str, question: str, query: Sequence[Media], **told: Any) -> Item:
+def _pair_item(pair: Pair, task: str, mark: str, question: str, query: Sequence[Media], **fields: Any) -> Item:
     handle = pair.source.handle
     provenance = {"pair": pair.source.name}
     return step_item(
-        task, f"{task}-{handle}{mark}", question, query, about=f"gc-{handle}", provenance=provenance, **told
+        task, f"{task}-{handle}{mark}", question, query, about=f"gc-{handle}", provenance=provenance, **fields
     )
 
 
 def caption_items(pair: Pair) -> tuple[Item, ...]:
     """Each picture on its own."""
     return tuple(
-        _work(pair, "caption", f"-{n}", prompts.CAPTION, [one], kind="description")
-        for n, one in enumerate(pair.pictures, 1)
+        _pair_item(pair, "caption", f"-{n}", prompts.CAPTION, [picture], kind="description")
+        for n, picture in enumerate(pair.pictures, 1)
     )
 
 
-def _captioned(pair: Pair, held: Held) -> Pair | str:
-    first, second = (held.get(item.item_id) for item in caption_items(pair))
+def _read_captions(pair: Pair, result: StepResult) -> Pair | str:
+    first, second = (result.answers.get(item.item_id) for item in caption_items(pair))
     return replace(pair, captions=(first, second)) if first and second else UNANSWERED
 
 
@@ -253,11 +236,11 @@ def salience_items(pair: Pair) -> tuple[Item, ...]:
     """How likely the instruction is behind both captions (equation 1, Table 2). No picture is shown."""
     question = prompts.SALIENCE_CONTEXT.format(first=pair.captions[0], second=pair.captions[1])
     options = (Option("continuation", pair.instruction),)
-    return (_work(pair, "log-probability", "", question, (), kind="number", options=options),)
+    return (_pair_item(pair, "log-probability", "", question, (), kind="number", options=options),)
 
 
-def _challenging(pair: Pair, held: Held, below: float) -> Pair | str:
-    score = held.get(salience_items(pair)[0].item_id)
+def _read_salience(pair: Pair, result: StepResult, below: float) -> Pair | str:
+    score = result.answers.get(salience_items(pair)[0].item_id)
     if score is None:
         return UNANSWERED
     return replace(pair, salience=float(score)) if score < below else f"too easy: salience not below {below:g}"
@@ -265,7 +248,9 @@ def _challenging(pair: Pair, held: Held, below: float) -> Pair | str:
 
 def detection_items(pair: Pair) -> tuple[Item, ...]:
     """Everything that can be detected in each picture."""
-    return tuple(_work(pair, "detection", f"-{n}", "", [one], kind="text") for n, one in enumerate(pair.pictures, 1))
+    return tuple(
+        _pair_item(pair, "detection", f"-{n}", "", [picture], kind="text") for n, picture in enumerate(pair.pictures, 1)
+    )
 
 
 class _Box(BaseModel):
@@ -280,17 +265,17 @@ class _Boxes(BaseModel):
     boxes: list[_Box]
 
 
-def _detected(pair: Pair, held: Held) -> Pair | str:
-    things = []
+def _read_detections(pair: Pair, result: StepResult) -> Pair | str:
+    labels = []
     for item in detection_items(pair):
-        if item.item_id not in held:
+        if item.item_id not in result.answers:
             return UNANSWERED
         try:
-            found = _Boxes.model_validate(read_json_objects(held[item.item_id]))
+            boxes = _Boxes.model_validate(read_json_objects(result.answers[item.item_id])).boxes
         except ValidationError:
             return UNREADABLE
-        things.append(tuple(dict.fromkeys(box.label for box in found.boxes if box.label)))
-    return replace(pair, things=(things[0], things[1]))
+        labels.append(tuple(dict.fromkeys(box.label for box in boxes if box.label)))
+    return replace(pair, detections=(labels[0], labels[1]))
 
 
 # Answer pairs and items
@@ -301,11 +286,11 @@ SECOND = {"gc-mat": "Distractor", "gc-trk": "Direct Reverse Answer"}
 
 def answer_items(pair: Pair) -> tuple[Item, ...]:
     """A right and a wrong answer for Mat and for Trk (Tables 3 and 4)."""
-    told = {"edit": pair.instruction, "description": pair.description}
-    for_mat = prompts.PAIR_FOR_MAT.format(question=prompts.MATCH[pair.edit], **told)
-    for_trk = prompts.PAIR_FOR_TRK.format(**told)
+    fields = {"edit": pair.instruction, "description": pair.description}
+    for_mat = prompts.PAIR_FOR_MAT.format(question=prompts.MATCH[pair.edit], **fields)
+    for_trk = prompts.PAIR_FOR_TRK.format(**fields)
     return tuple(
-        _work(pair, "answer-pair", f"-{task}", wording, (), kind="text")
+        _pair_item(pair, "answer-pair", f"-{task}", wording, (), kind="text")
         for task, wording in zip(FINAL, (for_mat, for_trk), strict=True)
     )
 
@@ -320,18 +305,18 @@ def parse_pair(text: str, second: str) -> tuple[str, str] | None:
     names = ("Choices", "Correct Answer", second)
     if len(lines) != len(names):
         return None
-    found = []
+    answers = []
     for line, name in zip(lines, names, strict=True):
         mark = re.match(rf"(?:[-*]\s+|\d\.\s*)?\**{name}\**:\**", line, re.IGNORECASE)
         if mark is None:
             return None
-        found.append(line[mark.end() :].strip())
-    rule, right, wrong = found
-    return (right, wrong) if not rule and right and wrong and right.casefold() != wrong.casefold() else None
+        answers.append(line[mark.end() :].strip())
+    rest, right, wrong = answers
+    return (right, wrong) if not rest and right and wrong and right.casefold() != wrong.casefold() else None
 
 
-def _answered(pair: Pair, held: Held) -> Pair | str:
-    texts = [held.get(item.item_id) for item in answer_items(pair)]
+def _read_answer_pairs(pair: Pair, result: StepResult) -> Pair | str:
+    texts = [result.answers.get(item.item_id) for item in answer_items(pair)]
     mat, trk = (
         None if text is None else parse_pair(text, SECOND[task]) for task, text in zip(FINAL, texts, strict=True)
     )
@@ -340,15 +325,50 @@ def _answered(pair: Pair, held: Held) -> Pair | str:
     return UNANSWERED if texts == [None, None] else UNREADABLE
 
 
+# The chain
+
+
+def steps(salience_below: float = SALIENCE_BELOW) -> tuple[PairStep, ...]:
+    """The steps in order, each made from the results of all before it."""
+    read_salience = partial(_read_salience, below=salience_below)
+    declared: list[PairStep] = []
+    for name, subject, make_items, read in (
+        (SCREENING, "chat:openai/gpt-4o", screening_items, _screen),
+        ("captions", "chat:openai/gpt-4o", caption_items, _read_captions),
+        ("salience", "logprob:hf/PATH_OR_ID", salience_items, read_salience),
+        ("cues", "detector:hf/PATH_OR_ID", detection_items, _read_detections),
+        ("answers", "chat:openai/gpt-4o", answer_items, _read_answer_pairs),
+    ):
+        declared.append(
+            Step(
+                suite=SUITE,
+                name=f"gc-{name}",
+                needs=(SOURCE, *(step.result for step in declared if step.result)),
+                result=Argument("input", name, "RUN"),
+                subjects=(subject,),
+                make_items=make_items,
+                read=read,
+            )
+        )
+    return tuple(declared)
+
+
+STEPS = steps()
+
+
 def _final(
     tasks: Sequence[str], pairs: Sequence[Pair], seed: int, subjects: Sequence[str], notes: list[str]
 ) -> tuple[Item, ...]:
     items: list[Item] = []
     for task in (task for task in FINAL if task in tasks):
-        made = [item for pair in pairs for item in final_items(task, pair, seed, subjects)]
-        without = [pair.source.name for pair in pairs if not (pair.mat if task == "gc-mat" else pair.trk)]
-        notes.append(told_dropped(task, len(made) // 2, {UNREADABLE: without} if without else {}))
-        items += made
+        ledger = Ledger()
+        for pair in pairs:
+            items += final_items(task, pair, seed, subjects)
+            if pair.mat if task == "gc-mat" else pair.trk:
+                ledger.keep(task, ANY_SOURCE)
+            else:
+                ledger.drop(task, ANY_SOURCE, UNREADABLE, pair.source.name)
+        notes.append(ledger.task_note(task, "pairs"))
     return tuple(items)
 
 
@@ -381,5 +401,5 @@ def final_items(task: str, pair: Pair, seed: int, subjects: Sequence[str] = ()) 
 
 def plan_gc(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:
     """The most items there can be: answers drop pairs."""
-    count = len(read_edit_pairs(source_of(options, "gc", tasks[0], LAYOUT)))
-    return {task: count if task in (SCREENING.task, SALIENCE.task) else 2 * count for task in tasks}
+    count = len(read_edit_pairs(source_folder(options, "gc", tasks[0], LAYOUT)))
+    return {task: count if task in ("gc-screening", "gc-salience") else 2 * count for task in tasks}

@@ -15,7 +15,8 @@ from snellen.core.item import Item, Media
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.suites.vlm2_bench.curated.steps import Made, add_different, folders_in, pictures_in, source_of
+from snellen.curation.draws import shuffled
+from snellen.suites.vlm2_bench.curated.folders import CuratedItems, add_distinct, folders_in, pictures_in, source_folder
 from snellen.suites.vlm2_bench.items import (
     SUITE,
     VERSION,
@@ -28,14 +29,14 @@ from snellen.suites.vlm2_bench.items import (
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC, draw
 
 TASKS = ("oc-cpr", "oc-cnt", "oc-grp")
-MAIN, DISTRACTORS = 4, 3
+MIN_MAIN, MIN_DISTRACTORS = 4, 3
 """The least pictures of a main object or person, and the least distractors, that the patterns take."""
 LAYOUT = "give a folder TYPE/OBJECT/main/*.jpg (four pictures) and TYPE/OBJECT/distractors/OTHER/PICTURE.jpg"
 IDENTITY: Mapping[str, tuple[str, ...]] = {"same": ("identity",), "which": ("identity",)}
 """What ideal observers must see: which one it is is all that is known of such pictures."""
 
 
-def asked(task: str, sequence: PictureSequence, seed: int) -> tuple[Item, ...]:
+def sequence_items(task: str, sequence: PictureSequence, seed: int) -> tuple[Item, ...]:
     """What a task asks about a sequence."""
     family: Family = "oc" if task.startswith("oc") else "pc"
     if task.endswith("-cpr"):
@@ -68,10 +69,10 @@ def read_objects(root: Path) -> tuple[MainObject, ...]:
     Raises SnellenError naming the folder for too few pictures, and for two pictures of one distractor object, which
     would make a count wrong (appendix 4).
     """
-    found = [_read_object(kind.name, folder) for kind in folders_in(root) for folder in folders_in(kind)]
-    if not found:
+    objects = tuple(_read_object(kind.name, folder) for kind in folders_in(root) for folder in folders_in(kind))
+    if not objects:
         raise SnellenError(f"{root}: no objects; {LAYOUT}")
-    return tuple(found)
+    return objects
 
 
 def _read_object(kind: str, folder: Path) -> MainObject:
@@ -83,10 +84,10 @@ def _read_object(kind: str, folder: Path) -> MainObject:
             raise SnellenError(f"{other}: {names} are pictures of the same distractor object; keep one of them")
         if pictures:
             distractors[other.name] = pictures[0]
-    if len(main) < MAIN or len(distractors) < DISTRACTORS:
+    if len(main) < MIN_MAIN or len(distractors) < MIN_DISTRACTORS:
         raise SnellenError(
             f"{folder}: {len(main)} pictures in main and {len(distractors)} distractors; "
-            f"at least {MAIN} and {DISTRACTORS} are needed: {LAYOUT}"
+            f"at least {MIN_MAIN} and {MIN_DISTRACTORS} are needed: {LAYOUT}"
         )
     return MainObject(kind, folder.name, main, distractors, _read_cues(folder / "cues.yaml", distractors))
 
@@ -95,49 +96,58 @@ def _read_cues(path: Path, distractors: Mapping[str, Path]) -> Mapping[str, Sequ
     if not path.is_file():
         return {}
     try:
-        told = TypeAdapter(dict[str, list[str]]).validate_python(yaml.safe_load(path.read_text("utf-8")))
+        cues = TypeAdapter(dict[str, list[str]]).validate_python(yaml.safe_load(path.read_text("utf-8")))
     except (yaml.YAMLError, ValidationError, UnicodeDecodeError) as error:
         raise SnellenError(f"{path}: write a list of shared cues a distractor, as in `OTHER: [colour]`") from error
-    if unknown := next((name for name in told if name not in distractors), None):
+    if unknown := next((name for name in cues if name not in distractors), None):
         raise SnellenError(f"{path}: no distractor {unknown!r}; there are {', '.join(distractors)}")
-    return told
+    return cues
 
 
-def curate_objects(tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> Made:
+def curate_objects(tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> CuratedItems:
     """The items of `oc-cpr`, `oc-cnt` and `oc-grp` that are wanted: nine sequences a main object (Table 5)."""
-    objects = read_objects(source_of(options, "oc", tasks[0], LAYOUT))
-    held = add_different(media, (path for one in objects for path in one.owners()))
-    made = [_object_sequence(one, pattern, held, options.seed) for one in objects for pattern in PATTERNS_OC]
-    order = stream(SUITE, VERSION, options.seed, "oc", "order").permutation(len(made))
-    shown = [made[int(n)] for n in order]
+    objects = read_objects(source_folder(options, "oc", tasks[0], LAYOUT))
+    pictures = add_distinct(media, (path for main_object in objects for path in main_object.owners()))
+    sequences = [
+        _object_sequence(main_object, pattern, pictures, options.seed)
+        for main_object in objects
+        for pattern in PATTERNS_OC
+    ]
     items = tuple(
         item
         for task in tasks
-        for one in shown
-        if task != "oc-grp" or one.pattern in PATTERNS_GRP
-        for item in asked(task, one, options.seed)
+        for sequence in shuffled(sequences, stream(SUITE, VERSION, options.seed, "oc", "order"))
+        if task != "oc-grp" or sequence.pattern in PATTERNS_GRP
+        for item in sequence_items(task, sequence, options.seed)
     )
-    types = len({one.type for one in objects})
-    note = f"oc: {len(objects)} main objects of {types} types, {len(made)} sequences"
-    return Made(items, (note + ("" if (types, len(objects)) == (8, 40) else " (the paper: 40 of 8, 360)"),))
+    types = len({main_object.type for main_object in objects})
+    note = f"oc: {len(objects)} main objects of {types} types, {len(sequences)} sequences"
+    return CuratedItems(items, (note + ("" if (types, len(objects)) == (8, 40) else " (the paper: 40 of 8, 360)"),))
 
 
-def _object_sequence(one: MainObject, pattern: str, held: Mapping[Path, Media], seed: int) -> PictureSequence:
-    rng = stream(SUITE, VERSION, seed, "oc", one.type, one.name, pattern)
-    paths, order = draw(pattern, one.main, tuple(one.distractors.values()), rng)
-    owners = one.owners()
+def _object_sequence(
+    main_object: MainObject, pattern: str, pictures: Mapping[Path, Media], seed: int
+) -> PictureSequence:
+    rng = stream(SUITE, VERSION, seed, "oc", main_object.type, main_object.name, pattern)
+    paths, order = draw(pattern, main_object.main, tuple(main_object.distractors.values()), rng)
+    owners = main_object.owners()
     shared = sorted(
-        {cue for other, path in one.distractors.items() if path in paths for cue in one.shared.get(other, ())}
+        {
+            cue
+            for other, path in main_object.distractors.items()
+            if path in paths
+            for cue in main_object.shared.get(other, ())
+        }
     )
     return PictureSequence(
-        digest(["oc", one.type, one.name, pattern], 10),
-        tuple(held[path] for path in paths),
+        digest(["oc", main_object.type, main_object.name, pattern], 10),
+        tuple(pictures[path] for path in paths),
         order,
         pattern,
-        one.type,
-        f"oc-{one.type}/{one.name}",
+        main_object.type,
+        f"oc-{main_object.type}/{main_object.name}",
         factors={"shared_cues": "+".join(shared)} if shared else {},
-        shows={held[path].sha256: {"identity": owners[path]} for path in paths},
+        shows={pictures[path].sha256: {"identity": owners[path]} for path in paths},
         requires=IDENTITY,
         provenance={"seed": seed, "pictures": [f"{owners[path]}/{path.name}" for path in paths]},
     )
@@ -145,6 +155,6 @@ def _object_sequence(one: MainObject, pattern: str, held: Mapping[Path, Media], 
 
 def plan_objects(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:
     """Items a task."""
-    count = len(read_objects(source_of(options, "oc", tasks[0], LAYOUT)))
-    a_object = {"oc-cpr": 2 * len(PATTERNS_OC), "oc-cnt": len(PATTERNS_OC), "oc-grp": len(PATTERNS_GRP)}
-    return {task: count * a_object[task] for task in tasks}
+    count = len(read_objects(source_folder(options, "oc", tasks[0], LAYOUT)))
+    per_object = {"oc-cpr": 2 * len(PATTERNS_OC), "oc-cnt": len(PATTERNS_OC), "oc-grp": len(PATTERNS_GRP)}
+    return {task: count * per_object[task] for task in tasks}

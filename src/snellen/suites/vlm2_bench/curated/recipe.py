@@ -21,9 +21,12 @@ from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_it
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
+from snellen.curation.draws import shuffled
+from snellen.curation.results import construction_subjects
+from snellen.curation.steps import Argument, Stage, plan_chain, read_about, write_step
 from snellen.suites.vlm2_bench.curated import general_cues, objects, people, videos
-from snellen.suites.vlm2_bench.curated.steps import Made, construction_subjects
-from snellen.suites.vlm2_bench.curated.zoom import zoom_work
+from snellen.suites.vlm2_bench.curated.folders import CuratedItems
+from snellen.suites.vlm2_bench.curated.zoom import ZOOM
 from snellen.suites.vlm2_bench.items import SUITE, VERSION
 from snellen.suites.vlm2_bench.tasks import TRUE_FALSE
 
@@ -34,10 +37,10 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "vid": videos.TASKS,
 }
 """Final tasks by the source they are made from. A family's name stands for all its tasks."""
-STEPS: Mapping[str, str] = {work.task: work.source for work in (*general_cues.WORKS, people.LOOK_ALIKES)}
-"""Steps of work, and the source of each. `zoom` is one more, with a source of its own."""
-ZOOM = "zoom"
-INPUTS = (*(work.name for work in general_cues.WORKS), general_cues.REVIEWED, people.LOOK_ALIKES.name)
+_STAGES: tuple[Stage, ...] = (*general_cues.STEPS, people.LOOK_ALIKES)
+STEPS: Mapping[str, str] = {stage.name: stage.needs[0].name for stage in _STAGES}
+"""Steps and the source of each. `zoom` is one more, about a finished set."""
+INPUTS = (*(stage.result.name for stage in _STAGES if stage.result), general_cues.REVIEWED)
 
 
 @dataclass(frozen=True)
@@ -61,45 +64,55 @@ class Curated:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """How many items there will be: of GC at most, since answers drop some. No picture is read."""
+        """How many items there will be (of GC at most, since answers drop some), and the steps. No picture is read."""
+        if options.tasks == (ZOOM.name,):
+            return {
+                "suite": SUITE,
+                "items": {ZOOM.name: len(ZOOM.make_items(read_about(ZOOM, options)))},
+                "steps": plan_chain((ZOOM,), options),
+            }
+        families = chosen_tasks(options)
+        chain = [row for family in families or FAMILIES for row in plan_chain(_stages(family, options), options)]
+        if not families:
+            return {"suite": SUITE, "needs": NO_SOURCE, "items": {}, "steps": chain}
         items: dict[str, int] = {}
-        for family, tasks in wanted_tasks(options).items():
+        for family, tasks in families.items():
             items |= PLANS[family](tasks, options)
         if options.n is not None:
             most = {task: options.n * (2 if task in TRUE_FALSE else 1) for task in items if task not in STEPS}
             items = {task: min(count, most.get(task, count)) for task, count in items.items()}
-        return {"suite": SUITE, "items": items}
+        return {"suite": SUITE, "items": items, "steps": chain}
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """One step of work, or final items. Raises SnellenError for whatever is missing or does not fit."""
+        """One step, or final items. Raises SnellenError for whatever is missing or does not fit."""
         refuse_existing(options.out)
-        if options.tasks == (ZOOM,):
-            return zoom_work(options)
+        if options.tasks == (ZOOM.name,):
+            return write_step(ZOOM, read_about(ZOOM, options), options.out)
         media = MediaFolder(options.out / "media")
-        made = [self._made(family, tasks, options, media) for family, tasks in wanted_tasks(options).items()]
-        items = _at_most([item for one in made for item in one.items], options)
+        parts = [self._curate(family, tasks, options, media) for family, tasks in wanted_tasks(options).items()]
+        items = _at_most([item for part in parts for item in part.items], options)
         prune_media(media, items)
-        answers = {name: told for one in made for name, told in one.answers.items()}
+        results = {name: result for part in parts for name, result in part.results.items()}
         return write_itemset(
             options.out,
             items,
             source="curated",
             recipe={
                 **self.parameters(options),
-                "media": digest(sorted({one.sha256 for item in items for one in item.media()}), 16),
-                "answers": {name: told.hash[:16] for name, told in answers.items()},
+                "media": digest(sorted({media.sha256 for item in items for media in item.media()}), 16),
+                "answers": {name: result.hash[:16] for name, result in results.items()},
             },
-            provenance={"construction_subjects": construction_subjects(answers)},
-            notes=[note for one in made for note in one.notes],
+            provenance={"construction_subjects": construction_subjects(results)},
+            notes=[note for part in parts for note in part.notes],
         )
 
-    def _made(self, family: str, tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> Made:
+    def _curate(self, family: str, tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> CuratedItems:
         if family == "gc":
             return general_cues.curate_gc(tasks, options, media, self.salience_below)
         return MAKERS[family](tasks, options, media)
 
 
-MAKERS: Mapping[str, Callable[[Sequence[str], BuildOptions, MediaFolder], Made]] = {
+MAKERS: Mapping[str, Callable[[Sequence[str], BuildOptions, MediaFolder], CuratedItems]] = {
     "oc": objects.curate_objects,
     "pc": people.curate_people,
     "vid": videos.curate_videos,
@@ -112,13 +125,40 @@ PLANS: Mapping[str, Callable[[Sequence[str], BuildOptions], dict[str, int]]] = {
 }
 
 
+NO_SOURCE = (
+    f"nothing to build from; give --source NAME=DIR with NAME one of {', '.join(FAMILIES)} (design/vlm2-bench.md says "
+    "how the folders should look)"
+)
+
+
+def _stages(family: str, options: BuildOptions) -> list[Stage]:
+    """The chain that leads to the items of a family."""
+    steps: Mapping[str, Sequence[Stage]] = {"gc": general_cues.STEPS, "pc": (people.LOOK_ALIKES,)}
+    named = [task for task in options.tasks if task in (family, *FAMILIES[family])]
+    results = [step.result for step in steps.get(family, ()) if step.result]
+    final = Stage(
+        suite=SUITE,
+        name=named[0] if len(named) == 1 else family,
+        needs=(Argument("source", family, "DIR"), *results),
+        bounded=True,
+    )
+    return [*steps.get(family, ()), final]
+
+
 def wanted_tasks(options: BuildOptions) -> dict[str, list[str]]:
     """The tasks to build, by family; without any named, all whose source is given.
 
     A step is built alone, since its items are of another suite. Raises SnellenError for unknown tasks, sources and
     inputs, and for no source.
     """
-    names = [*FAMILIES, *(task for tasks in FAMILIES.values() for task in tasks), *STEPS, ZOOM]
+    if families := chosen_tasks(options):
+        return families
+    raise SnellenError(f"{SUITE} --from curated: {NO_SOURCE}")
+
+
+def chosen_tasks(options: BuildOptions) -> dict[str, list[str]]:
+    """The same, but none where neither tasks nor sources are named."""
+    names = [*FAMILIES, *(task for tasks in FAMILIES.values() for task in tasks), *STEPS, ZOOM.name]
     refuse_unknown(options.tasks, names, f"{SUITE} --from curated: no task")
     refuse_unknown(options.sources, [*FAMILIES, "items"], f"{SUITE} --from curated: no --source")
     refuse_unknown(options.inputs, INPUTS, f"{SUITE} --from curated: no --input")
@@ -126,14 +166,9 @@ def wanted_tasks(options: BuildOptions) -> dict[str, list[str]]:
         if len(options.tasks) > 1:
             raise SnellenError(f"{SUITE}/{steps[0]}: a step of work is built alone; leave out the other tasks")
         return {STEPS[steps[0]]: steps}
-    wanted = options.tasks or tuple(family for family in FAMILIES if family in options.sources)
-    if not wanted:
-        raise SnellenError(
-            f"{SUITE} --from curated: nothing to build from; give --source NAME=DIR with NAME one of "
-            f"{', '.join(FAMILIES)} (design/vlm2-bench.md says how the folders should look)"
-        )
-    chosen = {f: [task for task in tasks if f in wanted or task in wanted] for f, tasks in FAMILIES.items()}
-    return {family: tasks for family, tasks in chosen.items() if tasks}
+    chosen = options.tasks or tuple(family for family in FAMILIES if family in options.sources)
+    families = {f: [task for task in tasks if f in chosen or task in chosen] for f, tasks in FAMILIES.items()}
+    return {family: tasks for family, tasks in families.items() if tasks}
 
 
 def _at_most(items: list[Item], options: BuildOptions) -> list[Item]:
@@ -144,6 +179,5 @@ def _at_most(items: list[Item], options: BuildOptions) -> list[Item]:
     kept: set[str] = set()
     for task in dict.fromkeys(item.task for item in items):
         groups = list(dict.fromkeys(item.group_id for item in items if item.task == task))
-        order = stream(SUITE, VERSION, options.seed, "at most", task).permutation(len(groups))
-        kept |= {groups[int(n)] for n in order[: options.n]}
+        kept |= {*shuffled(groups, stream(SUITE, VERSION, options.seed, "at most", task))[: options.n]}
     return [item for item in items if item.group_id in kept]

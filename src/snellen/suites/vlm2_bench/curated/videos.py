@@ -15,17 +15,17 @@ from snellen.core.item import Item, Media
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.video import JoinedVideo, add_video, frames_at, join_clips
-from snellen.suites.vlm2_bench.curated.steps import Made, folders_in, source_of
+from snellen.suites.vlm2_bench.curated.folders import CuratedItems, folders_in, source_folder
 from snellen.suites.vlm2_bench.items import video_item
 
 TASKS = ("pc-vid",)
 LAYOUT = "give a folder ACTIVITY/PAIR/ with the videos p.mp4 and q.mp4 of two different people"
 FORMATS = (".mp4", ".mov", ".avi", ".webm", ".mkv")
-FRAMES_A_SECOND = 24
+FRAMES_PER_SECOND = 24
 """Of every video made: clips of different rates are joined, and rates like 23.976 are no whole number."""
 Pattern: TypeAlias = Literal["PQ", "PQP"]
 PATTERNS: tuple[Pattern, ...] = ("PQ", "PQP")
-DESCRIBED: dict[Pattern, str] = {
+DESCRIPTIONS: dict[Pattern, str] = {
     "PQ": "Two different individuals appear: the first person, and then another person.",
     "PQP": (
         "Two different individuals appear: the first person, then another person, and at the end the first person "
@@ -61,58 +61,58 @@ def read_clips(root: Path) -> tuple[Clips, ...]:
 
 
 def _clip(folder: Path, name: str) -> Path:
-    found = [path for path in sorted(folder.iterdir()) if path.stem == name and path.suffix.lower() in FORMATS]
-    if len(found) != 1:
-        raise SnellenError(f"{folder}: {len(found)} videos called {name}, one is needed; {LAYOUT}")
-    return found[0]
+    videos = [path for path in sorted(folder.iterdir()) if path.stem == name and path.suffix.lower() in FORMATS]
+    if len(videos) != 1:
+        raise SnellenError(f"{folder}: {len(videos)} videos called {name}, one is needed; {LAYOUT}")
+    return videos[0]
 
 
-def curate_videos(tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> Made:
+def curate_videos(tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> CuratedItems:
     """The items of `pc-vid`: of each pair of clips one video P, Q and one P, Q, P, with parts of equal length."""
-    pairs = read_clips(source_of(options, "vid", tasks[0], LAYOUT))
+    pairs = read_clips(source_folder(options, "vid", tasks[0], LAYOUT))
     changed: list[str] = []
     items: list[Item] = []
     with Progress("joining", unit="videos", shown=options.show_progress) as progress:
         progress.expect(len(PATTERNS) * len(pairs))
-        for one in pairs:
-            items += _items(one, options.seed, media, changed)
+        for pair in pairs:
+            items += _items(pair, options.seed, media, changed)
             progress.advance(len(PATTERNS))
-    activities = len({one.activity for one in pairs})
+    activities = len({pair.activity for pair in pairs})
     notes = [f"pc-vid: {len(items)} videos of {len(pairs)} pairs of clips in {activities} activities (the paper: 200)"]
     if changed:
         notes.append(f"pc-vid: {len(changed)} videos whose parts were cut or converted to fit (see provenance)")
-    return Made(tuple(items), tuple(notes))
+    return CuratedItems(tuple(items), tuple(notes))
 
 
-def _items(one: Clips, seed: int, media: MediaFolder, changed: list[str]) -> Iterator[Item]:
-    if sha256(one.p.read_bytes()) == sha256(one.q.read_bytes()):
-        raise SnellenError(f"{one.folder}: {one.p.name} and {one.q.name} are the same video; {LAYOUT}")
+def _items(clips: Clips, seed: int, media: MediaFolder, changed: list[str]) -> Iterator[Item]:
+    if sha256(clips.p.read_bytes()) == sha256(clips.q.read_bytes()):
+        raise SnellenError(f"{clips.folder}: {clips.p.name} and {clips.q.name} are the same video; {LAYOUT}")
     for pattern in PATTERNS:
-        handle = digest(["pc-vid", one.activity, one.folder.name, pattern], 10)
-        video, how = _joined([one.p, one.q, one.p][: len(pattern)], media)
-        changed += [handle] if how.changed else []
+        handle = digest(["pc-vid", clips.activity, clips.folder.name, pattern], 10)
+        video, joining = _join([clips.p, clips.q, clips.p][: len(pattern)], media)
+        changed += [handle] if joining.changed else []
         yield video_item(
             "pc",
             handle,
             video,
             pattern,
-            answer=DESCRIBED[pattern],
-            cluster=f"clips-{one.number:03d}",
-            factors={"activity": one.activity},
-            provenance={"seed": seed, "part_seconds": how.part_seconds, "changed": list(how.changed)},
+            answer=DESCRIPTIONS[pattern],
+            cluster=f"clips-{clips.number:03d}",
+            factors={"activity": clips.activity},
+            provenance={"seed": seed, "part_seconds": joining.part_seconds, "changed": list(joining.changed)},
         )
 
 
-def _joined(parts: Sequence[Path], media: MediaFolder) -> tuple[Media, JoinedVideo]:
+def _join(parts: Sequence[Path], media: MediaFolder) -> tuple[Media, JoinedVideo]:
     """One video of the size of its first part, made even, as its codec wants it."""
     ((_, first),) = frames_at(parts[0], [0.0])
     size = first.width - first.width % 2, first.height - first.height % 2
     with TemporaryDirectory() as folder:
         path = Path(folder) / "video.mp4"
-        how = join_clips(parts, path, fps=FRAMES_A_SECOND, size=size)
-        return add_video(media, path), how
+        joining = join_clips(parts, path, fps=FRAMES_PER_SECOND, size=size)
+        return add_video(media, path), joining
 
 
 def plan_videos(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:
     """Two videos a pair of clips."""
-    return {task: 2 * len(read_clips(source_of(options, "vid", task, LAYOUT))) for task in tasks}
+    return {task: 2 * len(read_clips(source_folder(options, "vid", task, LAYOUT))) for task in tasks}

@@ -1,0 +1,116 @@
+"""Reviews: what people decided about the items of a set, in a CSV with columns item_id, decision, author, reason."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from snellen.core.annotations import Annotations
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+from snellen.curation.ledger import ANY_SOURCE, Ledger
+
+REVIEW_COLUMNS = ("item_id", "decision", "author", "reason")
+UNDECIDED = "no decision"
+
+
+class Decision(NamedTuple):
+    """One row of a review."""
+
+    decision: str
+    author: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Review:
+    """The rows of a review by item id; `items` are those that were reviewed."""
+
+    path: Path
+    items: ItemSet
+    decisions: Mapping[str, Decision]
+
+    @property
+    def author(self) -> str:
+        """Everybody who decided."""
+        return ", ".join(sorted({row.author for row in self.decisions.values()}))
+
+    def table(self, name: str) -> Annotations:
+        """The rows as an annotation table."""
+        rows = {item_id: row._asdict() for item_id, row in self.decisions.items()}
+        return Annotations(name, self.author, self.items.card.content_hash, rows)
+
+    def keep_or_drop(self, *, allow_blank: bool = False) -> dict[str, str]:
+        """`keep` or `drop` by item id (or `""`, where rows may be left blank). Raises SnellenError for other words."""
+        words = {item_id: row.decision.strip().casefold() for item_id, row in self.decisions.items()}
+        for item_id, word in words.items():
+            if word not in ("keep", "drop") and (word or not allow_blank):
+                written = self.decisions[item_id].decision
+                raise SnellenError(f"{self.path}: {item_id}: no decision {written!r}; write keep or drop")
+        return words
+
+
+def read_review(path: Path, items: ItemSet) -> Review:
+    """Read a review of `items`.
+
+    Raises SnellenError, naming the line, for a missing column, an item decided twice, and one that is not in the set.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as opened:
+            lines = list(csv.DictReader(opened))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SnellenError(f"{path}: not a readable CSV file ({error})") from error
+    decisions: dict[str, Decision] = {}
+    for number, line in enumerate(lines, 2):
+        if missing := [column for column in REVIEW_COLUMNS if line.get(column) is None]:
+            raise SnellenError(f"{path} line {number}: no {missing[0]}; the columns are {', '.join(REVIEW_COLUMNS)}")
+        if line["item_id"] in decisions:
+            raise SnellenError(f"{path} line {number}: item {line['item_id']!r} is decided twice; keep one line")
+        decisions[line["item_id"]] = Decision(line["decision"], line["author"], line["reason"])
+    if unknown := next((item_id for item_id in decisions if item_id not in items.by_id), None):
+        raise SnellenError(f"{path}: item {unknown!r} is not in {items.root}")
+    return Review(path, items, decisions)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Why items are left out, by item id, by whoever reviewed them; `""` for an item that stays."""
+
+    author: str
+    reasons: Mapping[str, str]
+
+    @property
+    def hash(self) -> str:
+        """Digest of all verdicts."""
+        return digest([self.author, dict(self.reasons)], 16)
+
+    def apply(self, items: Sequence[Item], ledger: Ledger, unit: str) -> list[Item]:
+        """The items that stay, with the reviewer among those who helped. An item without a verdict goes."""
+        kept = []
+        for item in items:
+            if reason := self.reasons.get(item.item_id, UNDECIDED):
+                ledger.drop(unit, ANY_SOURCE, reason, item.item_id)
+            else:
+                kept.append(with_construction_subject(item, self.author))
+        return kept
+
+
+def verdicts_of(review: Review) -> Verdicts:
+    """The verdicts of a review that says keep or drop."""
+    reasons = {}
+    for item_id, word in review.keep_or_drop().items():
+        reason = review.decisions[item_id].reason.strip() or "no reason"
+        reasons[item_id] = "" if word == "keep" else f"by the review ({reason})"
+    return Verdicts(review.author, reasons)
+
+
+def with_construction_subject(item: Item, author: str) -> Item:
+    """The item with one more among those who helped to build it."""
+    provenance: dict[str, Any] = dict(item.provenance)
+    provenance["construction_subjects"] = sorted({*provenance.get("construction_subjects", ()), author})
+    return replace(item, provenance=provenance)

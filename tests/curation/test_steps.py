@@ -1,0 +1,115 @@
+"""Declared steps: the commands that run them, what of a chain is done, and results that do not fit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.suite import BuildOptions
+from snellen.curation.results import StepResult
+from snellen.curation.steps import Argument, Stage, Step, chain_lines, plan_chain, step_item
+from snellen.suites import SUITES
+
+DATA = Argument("source", "data", "ROOT")
+CAPTIONS = Argument("input", "captions", "RUN")
+CHOICES = Argument("source", "choices", "REVIEW/choices", optional=True)
+
+
+def make_items(words: list[str]) -> list[Item]:
+    return [step_item("caption", f"c{n}", word, (), "description") for n, word in enumerate(words)]
+
+
+STEP: Step[list[str], int] = Step(
+    suite="s",
+    name="captions",
+    needs=(DATA,),
+    result=CAPTIONS,
+    subjects=("A", "B"),
+    condition="shots=0",
+    make_items=make_items,
+    read=lambda words, result: len(result.answers),
+)
+MERGES = Stage(suite="s", name="merges", needs=(CAPTIONS,), result=CHOICES, folder="REVIEW", note="then look at them")
+FINAL = Stage(suite="s", name="", needs=(DATA, CAPTIONS, CHOICES), bounded=True)
+
+
+def test_commands_stand_in_errors_with_placeholders(tmp_path: Path) -> None:
+    assert STEP.commands() == (
+        "snellen build s/captions --from curated --source data=ROOT --out STEP",
+        "snellen run STEP --condition shots=0 --subject A --subject B --out RUN",
+    )
+    with pytest.raises(
+        SnellenError, match=r"s/x: --input captions=RUN is missing; make the run with `snellen build s/"
+    ):
+        STEP.result_path(BuildOptions(tmp_path), "s/x")
+    assert STEP.result_path(BuildOptions(tmp_path, inputs={"captions": tmp_path}), "s/x") == tmp_path
+
+
+def test_a_chain_is_planned_from_its_end() -> None:
+    nothing = plan_chain((STEP, MERGES, FINAL), BuildOptions(Path(), n=3, seed=7))
+    assert [row["state"] for row in nothing] == ["to do", "optional", "to do"]
+    assert nothing[1]["commands"] == [
+        "snellen build s/merges --from curated --input captions=captions-run --out merges --seed 7"
+    ]
+    assert nothing[2]["commands"] == [
+        "snellen build s --from curated --source data=ROOT --input captions=captions-run --out items --n 3 --seed 7"
+    ]
+    given = BuildOptions(Path(), sources={"data": Path("d")}, inputs={"captions": Path("r")})
+    rows = plan_chain((STEP, MERGES, FINAL), given)
+    assert [row["state"] for row in rows] == ["done", "optional", "to do"]
+    assert rows[2]["commands"] == ["snellen build s --from curated --source data=d --input captions=r --out items"]
+    chosen = replace(given, sources={"data": Path("d"), "choices": Path("c")})
+    assert [row["state"] for row in plan_chain((STEP, MERGES, FINAL), chosen)] == ["done", "done", "to do"]
+    assert json.loads(json.dumps(nothing)) == nothing
+    assert chain_lines(rows)[:3] == [
+        "step 1: s/captions, done",
+        "step 2: s/merges, optional",
+        "    snellen build s/merges --from curated --input captions=r --out merges",
+    ]
+    assert "    (then look at them)" in chain_lines(rows)
+
+
+def test_a_result_must_be_about_the_very_items(tmp_path: Path) -> None:
+    items = STEP.make_items(["red", "blue"])
+    result = StepResult("m", write_itemset(tmp_path, items, source="x", recipe={}), decisions={"c0": "keep"})
+    STEP.check(items, result)
+    assert (STEP.read([], result), result.answers) == (1, {"c0": "keep"})
+    for others, odd in ((STEP.make_items(["red", "green"]), "c1"), (items[:1], "c1"), ([*items, items[0]], None)):
+        if odd is None:
+            STEP.check(others, result)
+            continue
+        with pytest.raises(SnellenError, match=f"item '{odd}' is not what the sources and inputs given now lead to"):
+            STEP.check(others, result)
+
+
+@pytest.mark.parametrize("name", ["vlm2-bench", "vfm-bench", "ava-bench"])
+def test_every_curated_recipe_plans_its_chain_with_nothing_given(name: str, tmp_path: Path) -> None:
+    plan = SUITES.get(name).recipes["curated"].plan(BuildOptions(tmp_path))
+    assert plan["items"] == {}
+    assert plan["needs"]
+    assert all(row["state"] != "done" for row in plan["steps"])
+    assert all(row["commands"][0].startswith(f"snellen build {name}") for row in plan["steps"])
+    assert any(command.startswith("snellen run ") for row in plan["steps"] for command in row["commands"])
+
+
+def test_a_chain_goes_on_where_it_is(small_set: ItemSet, tmp_path: Path) -> None:
+    recipe = SUITES.get("vfm-bench").recipes["curated"]
+    plan = recipe.plan(BuildOptions(tmp_path, sources={"items": small_set.root}))
+    assert [(row["step"], row["state"]) for row in plan["steps"]] == [
+        ("vfm-bench/candidates", "done"),
+        ("vfm-bench/select", "done"),
+        ("vfm-bench/review", "to do"),
+        ("vfm-bench", "to do"),
+    ]
+
+
+@pytest.fixture
+def small_set(tmp_path: Path) -> ItemSet:
+    options = BuildOptions(tmp_path / "set", n=1, renderer="toy", show_progress=False)
+    return SUITES.get("vfm-bench").recipes["generated"].build(options)
