@@ -42,7 +42,7 @@ def find_folders(root: Path, names: Iterable[str] = DATASETS) -> dict[str, Path]
     return folders
 
 
-def given_folders(
+def recipe_folders(
     sources: Mapping[str, Path], names: Iterable[str], suite: str, others: Sequence[str] = ()
 ) -> dict[str, Path]:
     """The folder of every dataset that a recipe `curated` is given, by the name of its source, in the order of `names`.

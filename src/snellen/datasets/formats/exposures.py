@@ -36,15 +36,15 @@ class Exposures:
             yield Note("missing", f"no folder {self.references} beside the sequences", str(root))
         for base in bases:
             references = {path.stem: path for path in pictures(base / self.references)}
-            for scene in sorted(subfolders(base), key=lambda path: _order(path.name)):
-                if scene.name != self.references:
-                    yield from self._scene(root, scene, references.pop(scene.name, None))
+            for folder in sorted(subfolders(base), key=lambda path: _order(path.name)):
+                if folder.name != self.references:
+                    yield from self._sequence(root, folder, references.pop(folder.name, None))
             for path in references.values():
                 yield Note("missing", "sequence of this reference", name_below(path, root))
 
-    def _scene(self, root: Path, scene: Path, reference: Path | None) -> Iterator[RawSample | Note]:
-        location = name_below(scene, root)
-        paths = sorted(pictures(scene), key=lambda path: _order(path.stem))
+    def _sequence(self, root: Path, folder: Path, reference: Path | None) -> Iterator[RawSample | Note]:
+        location = name_below(folder, root)
+        paths = sorted(pictures(folder), key=lambda path: _order(path.stem))
         if len(paths) < self.min_pictures:
             yield Note("missing", f"pictures of a sequence (fewer than {self.min_pictures})", location)
             return

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 OLDER = b"MATLAB 5.0"
 
 
+class MissingH5pyError(SnellenError):
+    """h5py is not installed: nothing is wrong with the file."""
+
+
 @dataclass(frozen=True)
 class _Hdf5Entry:
     """Entry `index` along the first axis of an array in an HDF5 file.
@@ -64,11 +68,11 @@ class Hdf5Depth(_Hdf5Entry):
 
 
 def open_hdf5(path: Path) -> Any:
-    """The open file, for `with`. Raises SnellenError: no h5py, no file, a MATLAB file of before 7.3, damage."""
+    """The open file, for `with`. Raises SnellenError: no file, a MATLAB file of before 7.3, damage; h5py is missing."""
     try:
         import h5py
     except ImportError as error:
-        raise SnellenError("MATLAB 7.3 files need h5py: pip install 'snellen[sources]'") from error
+        raise MissingH5pyError("MATLAB 7.3 files need h5py: pip install 'snellen[sources]'") from error
     try:
         with path.open("rb") as file:
             older = file.read(len(OLDER)) == OLDER

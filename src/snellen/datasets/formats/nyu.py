@@ -14,7 +14,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.datasets.formats.file_tree import folders_holding, name_below
-from snellen.datasets.formats.hdf5 import Hdf5Depth, Hdf5Picture, open_hdf5, read_entry
+from snellen.datasets.formats.hdf5 import Hdf5Depth, Hdf5Picture, MissingH5pyError, open_hdf5, read_entry
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, AttributeValue, RawSample
 
@@ -36,9 +36,9 @@ class NyuDepth:
         path = base / self.name
         try:
             file = open_hdf5(path)
+        except MissingH5pyError:
+            raise
         except SnellenError as error:
-            if "snellen[sources]" in str(error):
-                raise
             yield Note("unreadable", "not the file of the dataset", str(error))
             return
         with file:

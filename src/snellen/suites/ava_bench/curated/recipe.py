@@ -28,7 +28,7 @@ from snellen.curation.ledger import ANY_TASK
 from snellen.curation.splitting import assign_sides, balance, bind_units, check_splits
 from snellen.curation.steps import plan_chain
 from snellen.datasets import DATASETS
-from snellen.datasets.folders import ALL, given_folders
+from snellen.datasets.folders import ALL, recipe_folders
 from snellen.datasets.inventory import Note
 from snellen.suites.ava_bench.curated import (
     absolute_depth,
@@ -178,7 +178,7 @@ class Curated:
 
 
 def _folders(options: BuildOptions) -> dict[str, Path]:
-    return given_folders(options.sources, TASKS_OF_DATASET, SUITE, (CHOICES,))
+    return recipe_folders(options.sources, TASKS_OF_DATASET, SUITE, (CHOICES,))
 
 
 def wanted(options: BuildOptions, folders: Iterable[str] | None) -> list[Ability]:
