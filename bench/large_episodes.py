@@ -23,7 +23,7 @@ from snellen.core.itemset import read_itemset, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.exam import run
-from snellen.suites.vfm_bench.items import Episode, Shown, episode_item
+from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 
 EPISODES, WAYS, SHOTS, PICTURES = 4200, 11, 6, 2000
 
@@ -36,7 +36,7 @@ def build(root: Path) -> None:
     items = []
     for n in range(EPISODES):
         picked = [pool[int(k)] for k in rng.choice(PICTURES, WAYS * SHOTS + 1, replace=False)]
-        classes = tuple(Shown(f"class {c}", tuple(picked[c * SHOTS : (c + 1) * SHOTS])) for c in range(WAYS))
+        classes = tuple(EpisodeClass(f"class {c}", tuple(picked[c * SHOTS : (c + 1) * SHOTS])) for c in range(WAYS))
         truth = int(rng.integers(WAYS))
         items.append(
             episode_item(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.stimuli.scenes import Camera, Material, NamedPoint, Pose, Scene, Solid, truth
+from snellen.stimuli.scenes import Camera, Material, NamedPoint, Pose, Scene, Solid, box_around, truth
 from snellen.stimuli.scenes.model import Vec3
 from snellen.stimuli.scenes.raster import frame, project
 
@@ -125,3 +125,9 @@ def test_truth_of_glass_is_that_of_its_outline() -> None:
     solid = Solid("a", "cube", WOOD)
     first, second = (truth(Scene((each,)), looking_north())["a"].mask for each in (glass, solid))
     assert np.array_equal(first, second)
+
+
+def test_a_box_around_others_has_a_margin_and_stays_in_the_picture() -> None:
+    camera = Camera((0.0, -5.0, 1.0), (0.0, 0.0, 0.0), width_px=100, height_px=80)
+    assert box_around([(10, 20, 30, 40), (50, 10, 60, 20)], 0.1, camera) == [5, 5, 65, 45]
+    assert box_around([(1, 1, 99, 79)], 0.1, camera) == [0, 0, 100, 80]

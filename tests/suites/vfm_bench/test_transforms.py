@@ -16,7 +16,7 @@ from snellen.core.item import Item, Media, View
 from snellen.core.media import MediaFolder
 from snellen.scoring.answers import read_answer
 from snellen.suites.vfm_bench import transforms
-from snellen.suites.vfm_bench.items import Episode, Shown, episode_item
+from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 
 NAMES = ("scratch", "dent", "good")
 
@@ -34,7 +34,9 @@ def item(media: MediaFolder) -> Item:
         return media.add_picture(Image.new("RGB", size, (shade, 10, 20)))
 
     classes = tuple(
-        Shown(name, tuple(picture(30 * place + shot) for shot in range(3)), ("seen", "seen too"), f"it has a {name}")
+        EpisodeClass(
+            name, tuple(picture(30 * place + shot) for shot in range(3)), ("seen", "seen too"), f"it has a {name}"
+        )
         for place, name in enumerate(NAMES)
     )
     episode = Episode(

@@ -15,6 +15,7 @@ from snellen.stimuli.scenes.composites import (
     joints,
     text_name,
 )
+from snellen.stimuli.scenes.lighting import relight
 from snellen.stimuli.scenes.model import (
     COLOURS,
     IDENTITY,
@@ -35,7 +36,7 @@ from snellen.stimuli.scenes.model import (
     from_json,
     to_json,
 )
-from snellen.stimuli.scenes.truth import SolidTruth, Truth, truth
+from snellen.stimuli.scenes.truth import SolidTruth, Truth, box_around, truth
 
 __all__ = [
     "ANCHORS",
@@ -64,6 +65,7 @@ __all__ = [
     "SolidTruth",
     "Truth",
     "all_composites",
+    "box_around",
     "chain",
     "clear_camera",
     "composite",
@@ -73,6 +75,7 @@ __all__ = [
     "joints",
     "move",
     "random_camera",
+    "relight",
     "studio",
     "text_name",
     "to_json",

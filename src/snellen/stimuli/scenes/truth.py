@@ -7,6 +7,7 @@ hides what is behind it). Pixel coordinates are continuous: pixel i covers [i, i
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +110,15 @@ def _solid_truth(
         centre_m=float(np.linalg.norm(np.subtract(solid.pose.position_m, camera.position_m))),
         centre_px=_pixel(camera, solid.pose.position_m),
     )
+
+
+def box_around(boxes: Sequence[Box], margin_share: float, camera: Camera) -> list[float]:
+    """[x1, y1, x2, y2] round all boxes, with a margin (a share of its larger side), within the camera's picture."""
+    x1, y1 = min(box[0] for box in boxes), min(box[1] for box in boxes)
+    x2, y2 = max(box[2] for box in boxes), max(box[3] for box in boxes)
+    margin = margin_share * max(x2 - x1, y2 - y1)
+    width, height = camera.width_px, camera.height_px
+    return [max(0.0, x1 - margin), max(0.0, y1 - margin), min(width, x2 + margin), min(height, y2 + margin)]
 
 
 def _box(columns: NDArray[np.int64], rows: NDArray[np.int64]) -> Box:

@@ -87,27 +87,27 @@ def dressed(category: NaturalCategory, rng: np.random.Generator) -> Composite:
 
 def similar(first: str, second: str) -> bool:
     """Whether two names may not stand in one question: too similar by the list, or abstracted by the same joint."""
-    known = {category.name: category for category in natural_categories().categories}
+    by_name = {category.name: category for category in natural_categories().categories}
     for name, other in ((first, second), (second, first)):
-        if name in known and other in known[name].too_similar:
+        if name in by_name and other in by_name[name].too_similar:
             return True
-    if first in known and second in known:
-        return bool((joint_of(known[first]) & joint_of(known[second])).any())
+    if first in by_name and second in by_name:
+        return bool((joint_of(by_name[first]) & joint_of(by_name[second])).any())
     return False
 
 
 def distractors(name: str, rng: np.random.Generator, *, coco: bool) -> list[str]:
     """Three names that are unlike `name` and unlike each other, from the other categories (and the COCO names)."""
-    known = natural_categories()
-    names = [category.name for category in known.categories if category.name != name]
-    names += known.coco_names if coco else []
-    drawn: list[str] = []
+    catalogue = natural_categories()
+    names = [category.name for category in catalogue.categories if category.name != name]
+    names += catalogue.coco_names if coco else []
+    chosen: list[str] = []
     for n in rng.permutation(len(names)):
-        if not any(similar(names[n], other) for other in (name, *drawn)):
-            drawn.append(names[n])
-        if len(drawn) == 3:
+        if not any(similar(names[n], other) for other in (name, *chosen)):
+            chosen.append(names[n])
+        if len(chosen) == 3:
             break
-    return drawn
+    return chosen
 
 
 def img2text_item(n: int, name: str, picture: Media, appearance: Mapping[str, str], seed: int) -> Item:
@@ -115,9 +115,9 @@ def img2text_item(n: int, name: str, picture: Media, appearance: Mapping[str, st
     rng = stream(SUITE, VERSION, seed, IMG2TEXT, n)
     names = [name, *distractors(name, rng, coco=True)]
     names = [names[k] for k in rng.permutation(4)]
-    known = {category.name: joint_of(category) for category in natural_categories().categories}
+    masks = {category.name: joint_of(category) for category in natural_categories().categories}
     nothing = np.zeros(9504, bool)  # no object abstracts a COCO name
-    fits = {label: known.get(label, nothing) for label in names}
+    fits = {label: masks.get(label, nothing) for label in names}
     return choice_item(
         f"img2text-{n:04d}",
         task=IMG2TEXT,
@@ -191,10 +191,10 @@ def names_for(n: int, seed: int, task: str) -> Sequence[str]:
     """The category of each of `n` items: every category once, in random order, then again."""
     names = [category.name for category in natural_categories().categories]
     rounds = -(-n // len(names))
-    drawn = [
+    in_turn = [
         names[k] for r in range(rounds) for k in stream(SUITE, VERSION, seed, task, "order", r).permutation(len(names))
     ]
-    return drawn[:n]
+    return in_turn[:n]
 
 
 def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:

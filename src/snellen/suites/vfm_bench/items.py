@@ -24,7 +24,7 @@ GENERATED = "Generated"
 
 
 @dataclass(frozen=True)
-class Shown:
+class EpisodeClass:
     """One class of an episode: its name, its demo pictures in order of shots, and what is told about them."""
 
     name: str
@@ -43,7 +43,7 @@ class Episode:
 
     handle: str
     query: Media
-    classes: tuple[Shown, ...]
+    classes: tuple[EpisodeClass, ...]
     truth: int
     industry: str
     level: Level
@@ -56,22 +56,31 @@ class Episode:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
-def key(place: int) -> str:
+def key(index: int) -> str:
     """The option key of the class at a place: it tells nothing of its name."""
-    return f"c{place}"
+    return f"c{index}"
 
 
 def episode_item(episode: Episode) -> Item:
     """The episode as an item with all its shots, shot outer and class inner."""
-    shots = max((len(one.demos) for one in episode.classes), default=0)
+    shots = max((len(episode_class.demos) for episode_class in episode.classes), default=0)
     support = tuple(
-        Demo((one.demos[shot],), key(place), shot, one.captions[shot] if shot < len(one.captions) else "")
+        Demo(
+            (episode_class.demos[shot],),
+            key(index),
+            shot,
+            episode_class.captions[shot] if shot < len(episode_class.captions) else "",
+        )
         for shot in range(shots)
-        for place, one in enumerate(episode.classes)
-        if shot < len(one.demos)
+        for index, episode_class in enumerate(episode.classes)
+        if shot < len(episode_class.demos)
     )
-    definitions = {key(place): one.definition for place, one in enumerate(episode.classes) if one.definition}
-    ways = len(episode.classes)
+    definitions = {
+        key(index): episode_class.definition
+        for index, episode_class in enumerate(episode.classes)
+        if episode_class.definition
+    }
+    way_count = len(episode.classes)
     return Item(
         item_id=f"{TASK}-{episode.handle}",
         suite=SUITE,
@@ -84,17 +93,17 @@ def episode_item(episode: Episode) -> Item:
         group_id=f"{TASK}-{episode.handle}",
         cluster_id=episode.cluster,
         version=VERSION,
-        options=tuple(Option(key(place), one.name) for place, one in enumerate(episode.classes)),
+        options=tuple(Option(key(index), episode_class.name) for index, episode_class in enumerate(episode.classes)),
         support=support,
         factors={
             "industry": episode.industry,
             "concept_level": episode.level,
-            "ways": str(ways),
+            "ways": str(way_count),
             "source": episode.source,
             "concept_task": f"{episode.source}/{episode.scene}",
             **episode.factors,
         },
-        measures={"ways": float(ways)},
+        measures={"ways": float(way_count)},
         regions={"box": [float(x) for x in episode.box]} if episode.box is not None else {},
         latent={**episode.latent, **({"definitions": definitions} if definitions else {})},
         provenance=episode.provenance,

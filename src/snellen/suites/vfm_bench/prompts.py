@@ -107,8 +107,8 @@ def candidates(names: Sequence[str]) -> str:
 
 def instruction(question: str, names: Sequence[str], ending: str = CONSTRAINT, descriptions: str = "") -> str:
     """The whole instruction: head, candidates, descriptions where there are any, and how to answer."""
-    told = f"{question} {candidates(names)}"
-    return "\n".join([told, *([descriptions] if descriptions else []), ending])
+    request = f"{question} {candidates(names)}"
+    return "\n".join([request, *([descriptions] if descriptions else []), ending])
 
 
 _BULLET = r"[ \t]*(?:[-*•]|\d+[.)])?[ \t]*"
@@ -121,18 +121,18 @@ def split_descriptions(text: str, names: Sequence[str]) -> dict[str, str] | None
     Names may be set off by a bullet, a number or emphasis. A description runs on over indented lines. None where a
     class is missing, described twice or left empty: half of the descriptions would tell the answer.
     """
-    found: list[tuple[int, int, str]] = []
+    headings: list[tuple[int, int, str]] = []
     for name in names:
-        at = re.compile(
+        heading = re.compile(
             rf"^{_BULLET}[*_`\"'\[]*{re.escape(name)}[*_`\"'\]]{{0,4}}(?:[ \t]*[:—–]| - )[*_]*[ \t]*", re.MULTILINE
         )
-        found += [(match.start(), match.end(), name) for match in at.finditer(text)]
-    found.sort()
-    if sorted(name for *_, name in found) != sorted(names):
+        headings += [(match.start(), match.end(), name) for match in heading.finditer(text)]
+    headings.sort()
+    if sorted(name for *_, name in headings) != sorted(names):
         return None
-    told = {}
-    for place, (_, start, name) in enumerate(found):
-        piece = text[start : found[place + 1][0] if place + 1 < len(found) else len(text)]
+    descriptions = {}
+    for index, (_, start, name) in enumerate(headings):
+        piece = text[start : headings[index + 1][0] if index + 1 < len(headings) else len(text)]
         cut = _ENDS.search(piece)
-        told[name] = " ".join(piece[: cut.start() if cut else len(piece)].split())
-    return {name: told[name] for name in names} if all(told.values()) else None
+        descriptions[name] = " ".join(piece[: cut.start() if cut else len(piece)].split())
+    return {name: descriptions[name] for name in names} if all(descriptions.values()) else None

@@ -45,9 +45,9 @@ def read_named(text: str, spec: ReplySpec) -> tuple[str, ...] | None:
     return tuple(key for key in spec.offered if spec.name(key) in part)
 
 
-def named(item: Item, said: tuple[str, ...]) -> float:
+def named(item: Item, prediction: tuple[str, ...]) -> float:
     """1.0 where the true class is among those named, whatever else is, else 0.0."""
-    return float(item.answer in said)
+    return float(item.answer in prediction)
 
 
 NAMED = Metric("accuracy", named, chance=guess)

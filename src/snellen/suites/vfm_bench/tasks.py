@@ -33,31 +33,31 @@ AXES = (SHOTS_AXIS, INSTRUCTION, QUERY, DEMOS, LABELS, SHEET, ORDER, PROMPT, EPI
 NOISE_SHARES: Mapping[Value, float] = {"noise-100": 1.0, "noise-50": 0.5, "noise-33": 0.33}
 
 
-def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     condition = context.condition
     return (
         *order_transforms(condition["order"]),
         transforms.Shots(int(condition["shots"])),
-        *_named(condition["labels"]),
+        *_label_transforms(condition["labels"]),
         *(
             (transforms.Described(transforms.sentences(item, context)),)
             if condition["instruction"] == "detailed"
             else ()
         ),
         *((transforms.Captioned(transforms.captions(item, context)),) if condition["demos"] == "caption" else ()),
-        *_demo_pictures(item, condition["pictures"]),
-        *_query(item, condition["query"]),
+        *_demo_transforms(item, condition["pictures"]),
+        *_query_transforms(item, condition["query"]),
         *control(condition["pictures"], context),
     )
 
 
-def _named(value: Value) -> tuple[Transform, ...]:
+def _label_transforms(value: Value) -> tuple[Transform, ...]:
     if value == "exchange":
         return (transforms.Exchanged(),)
     return (transforms.Fabricated(),) if value == "fabricated" else ()
 
 
-def _demo_pictures(item: Item, value: Value) -> tuple[Transform, ...]:
+def _demo_transforms(item: Item, value: Value) -> tuple[Transform, ...]:
     if value == "total-noise":
         return (transforms.Noisy(),)
     if value == "negative-noise":
@@ -65,7 +65,7 @@ def _demo_pictures(item: Item, value: Value) -> tuple[Transform, ...]:
     return (transforms.Replicated(),) if value == "replicated" else ()
 
 
-def _query(item: Item, value: Value) -> tuple[Transform, ...]:
+def _query_transforms(item: Item, value: Value) -> tuple[Transform, ...]:
     if value == "original":
         return ()
     x1, y1, x2, y2 = (float(x) for x in item.regions["box"])
@@ -104,46 +104,46 @@ def _demo_parts(view: View, condition: Condition) -> Iterator[Part]:
             yield prompts.VISUAL_AFTER.format(label=name)
         else:
             yield from demo.media
-            yield _told(demo, name) if condition["demos"] == "caption" else name
+            yield _caption_with_name(demo, name) if condition["demos"] == "caption" else name
 
 
-def _told(demo: Demo, name: str) -> str:
+def _caption_with_name(demo: Demo, name: str) -> str:
     """The caption, with the name before it where the caption does not say it: it is what the answer must be."""
     return demo.caption if name in demo.caption else f"{name}: {demo.caption}"
 
 
-def presented(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
+def presenter(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
     """Words, then demos each with its name, then the query with no word behind it, as the released code sends them.
 
     With marked tokens the request stands before the query picture, which ends the prompt there too.
     """
 
     def parts(view: View) -> tuple[Part, ...]:
-        said = words(view, condition)
+        request = words(view, condition)
         ending = (prompts.VISUAL_END,) if condition["demos"] == "visual-prompt" else ()
         if condition["sheet"] != "single":
-            return (said, *_demo_parts(view, condition), *ending, *view.query)
-        pictures = [*(one for demo in view.support for one in demo.media), *view.query]
+            return (request, *_demo_parts(view, condition), *ending, *view.query)
+        pictures = [*(picture for demo in view.support for picture in demo.media), *view.query]
         names = [view.reply.name(demo.answer) for demo in view.support for _ in demo.media]
         labels = (*names, *("?" for _ in view.query))
         columns = max(1, len(view.options)) if names else 1
-        return (said, *ending, Montage(tuple(pictures), columns, labels)) if pictures else (said, *ending)
+        return (request, *ending, Montage(tuple(pictures), columns, labels)) if pictures else (request, *ending)
 
     return parts
 
 
 def _method(condition: Condition) -> Method:
-    return OneByOne(presented(condition))
+    return OneByOne(presenter(condition))
 
 
 TASKS = {
     TASK: Task(
-        TASK,
-        "choice",
-        tuple(axis.name for axis in AXES),
-        _shown,
-        _method,
-        PROTOCOLS,
+        id=TASK,
+        kind="choice",
+        axes=tuple(axis.name for axis in AXES),
+        transforms=_transforms,
+        method=_method,
+        protocols=PROTOCOLS,
         asks=_asks,
         split_by=("industry", "concept_level", "ways"),
     )

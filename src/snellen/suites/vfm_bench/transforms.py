@@ -104,17 +104,17 @@ class Captioned:
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view with captions. Raises SnellenError for a demo nobody wrote about."""
 
-        def told(demo: Demo) -> Demo:
-            shown = [self.captions.get(one.stored_sha256, demo.caption) for one in demo.media]
-            if not all(shown):
+        def captioned(demo: Demo) -> Demo:
+            captions = [self.captions.get(picture.stored_sha256, demo.caption) for picture in demo.media]
+            if not all(captions):
                 raise SnellenError(
                     f"item {view.item_id}: no caption for a demo of shot {demo.shot}; build the work with `snellen "
                     f"build vfm-bench/captions --from curated --source items=ITEMSET --out C`, run it, and give "
                     f"`--input captions=RUN`"
                 )
-            return replace(demo, caption="\n".join(shown))
+            return replace(demo, caption="\n".join(captions))
 
-        return replace(view, support=tuple(told(demo) for demo in view.support))
+        return replace(view, support=tuple(captioned(demo) for demo in view.support))
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,8 @@ class Noisy:
         numbers = iter(int(n) for n in rng.integers(NOISE_PICTURES, size=sum(len(d.media) for d in view.support)))
 
         def noise(demo: Demo) -> Demo:
-            drawn = tuple(_noise_picture(next(numbers), media) for _ in demo.media)
-            return demo if demo.answer == self.spare else replace(demo, media=drawn)
+            pictures = tuple(_noise_picture(next(numbers), media) for _ in demo.media)
+            return demo if demo.answer == self.spare else replace(demo, media=pictures)
 
         return replace(view, support=tuple(noise(demo) for demo in view.support))
 
@@ -174,21 +174,21 @@ class Enhanced:
 
     def draw(self, picture: Image.Image) -> Image.Image:
         """The picture with frame and magnified region."""
-        drawn = picture.convert("RGB")
+        enhanced = picture.convert("RGB")
         x1, y1, x2, y2 = self.box
         wide = (
             max(0, round(x1) - PAD_PX),
             max(0, round(y1) - PAD_PX),
-            min(drawn.width, round(x2) + PAD_PX),
-            min(drawn.height, round(y2) + PAD_PX),
+            min(enhanced.width, round(x2) + PAD_PX),
+            min(enhanced.height, round(y2) + PAD_PX),
         )
-        region = drawn.crop(wide)
-        scale = min(MAX_SHARE * drawn.width / region.width, MAX_SHARE * drawn.height / region.height)
+        region = enhanced.crop(wide)
+        scale = min(MAX_SHARE * enhanced.width / region.width, MAX_SHARE * enhanced.height / region.height)
         size = max(1, round(region.width * scale)), max(1, round(region.height * scale))
-        pen = ImageDraw.Draw(drawn)
+        pen = ImageDraw.Draw(enhanced)
         pen.rectangle((round(x1), round(y1), round(x2), round(y2)), outline=(255, 0, 0), width=FRAME_PX)
-        drawn.paste(region.resize(size, Image.Resampling.LANCZOS), (PASTE_PX, PASTE_PX))
-        return drawn
+        enhanced.paste(region.resize(size, Image.Resampling.LANCZOS), (PASTE_PX, PASTE_PX))
+        return enhanced
 
 
 @dataclass(frozen=True)
@@ -211,22 +211,22 @@ class Patched:
 
     def draw(self, picture: Image.Image, seed: int) -> Image.Image:
         """The picture with its patch of uniform noise."""
-        drawn = np.array(picture.convert("RGB"))
+        pixels = np.array(picture.convert("RGB"))
         x1, y1, x2, y2 = self.box
         width, height = self.size_px or ((x2 - x1) * self.share**0.5, (y2 - y1) * self.share**0.5)
         middle_x, middle_y = (x1 + x2) / 2, (y1 + y2) / 2
-        left, right = (int(np.clip(round(middle_x + s * width / 2), 0, drawn.shape[1])) for s in (-1, 1))
-        top, bottom = (int(np.clip(round(middle_y + s * height / 2), 0, drawn.shape[0])) for s in (-1, 1))
+        left, right = (int(np.clip(round(middle_x + s * width / 2), 0, pixels.shape[1])) for s in (-1, 1))
+        top, bottom = (int(np.clip(round(middle_y + s * height / 2), 0, pixels.shape[0])) for s in (-1, 1))
         patch = stream("vfm-bench", "noise patch", seed).integers(0, 256, (bottom - top, right - left, 3))
-        drawn[top:bottom, left:right] = patch.astype(np.uint8)
-        return Image.fromarray(drawn)
+        pixels[top:bottom, left:right] = patch.astype(np.uint8)
+        return Image.fromarray(pixels)
 
 
 def _query_drawn(view: View, media: MediaFolder, what: list[Any], draw: Callable[[Image.Image], Image.Image]) -> View:
-    def drawn(picture: Media) -> Media:
+    def derived(picture: Media) -> Media:
         return media.derive([*what, picture.sha256], lambda: draw(media.open(picture)), picture)
 
-    return replace(view, query=tuple(drawn(picture) for picture in view.query))
+    return replace(view, query=tuple(derived(picture) for picture in view.query))
 
 
 def sentences(item: Item, context: ViewContext) -> Mapping[str, str]:
@@ -237,18 +237,18 @@ def sentences(item: Item, context: ViewContext) -> Mapping[str, str]:
     names = [option.text for option in item.options]
     table = context.annotations.get("instructions")
     if table is not None and item.item_id in table.rows:
-        told = prompts.split_descriptions("\n".join(map(str, table.rows[item.item_id].values())), names)
-        if told is None:
+        descriptions = prompts.split_descriptions("\n".join(map(str, table.rows[item.item_id].values())), names)
+        if descriptions is None:
             raise SnellenError(f"item {item.item_id}: the table of instructions does not describe every class")
-        return {option.key: told[option.text] for option in item.options}
-    known: Mapping[str, str] = item.latent.get("definitions", {})
-    if set(known) != {option.key for option in item.options}:
+        return {option.key: descriptions[option.text] for option in item.options}
+    definitions: Mapping[str, str] = item.latent.get("definitions", {})
+    if set(definitions) != {option.key for option in item.options}:
         raise SnellenError(
             f"item {item.item_id}: no descriptions of its classes; build the work with `snellen build "
             f"vfm-bench/instructions --from curated --source items=ITEMSET --out D`, run it, and give "
             f"`--input instructions=RUN`"
         )
-    return known
+    return definitions
 
 
 def captions(item: Item, context: ViewContext) -> Mapping[str, str]:
@@ -264,9 +264,9 @@ def with_mean_regions(items: Sequence[Item]) -> list[Item]:
         if "box" in item.regions:
             x1, y1, x2, y2 = item.regions["box"]
             sizes.setdefault(item.factors["source"], []).append((x2 - x1, y2 - y1))
-    means = {source: np.mean(held, axis=0) for source, held in sizes.items()}
+    means = {source: np.mean(source_sizes, axis=0) for source, source_sizes in sizes.items()}
 
-    def told(item: Item) -> Item:
+    def with_mean(item: Item) -> Item:
         if "box" not in item.regions:
             return item
         width, height = means[item.factors["source"]]
@@ -274,4 +274,4 @@ def with_mean_regions(items: Sequence[Item]) -> list[Item]:
             item, measures={**item.measures, "mean_region_width": float(width), "mean_region_height": float(height)}
         )
 
-    return [told(item) for item in items]
+    return [with_mean(item) for item in items]

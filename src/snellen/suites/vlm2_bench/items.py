@@ -161,8 +161,8 @@ def group_options(count: int, answer: str, rng: np.random.Generator) -> tuple[st
     others = [_key(group) for size in range(2, count) for group in combinations(range(1, count + 1), size)]
     others = [key for key in others if key != answer]
     fixed = list(dict.fromkeys((answer, "none")))
-    drawn = [others[int(n)] for n in rng.permutation(len(others))[: 4 - len(fixed)]]
-    keys = fixed + drawn
+    distractors = [others[int(n)] for n in rng.permutation(len(others))[: 4 - len(fixed)]]
+    keys = fixed + distractors
     return tuple(keys[int(n)] for n in rng.permutation(len(keys)))
 
 

@@ -49,8 +49,8 @@ def read_one_truth(text: str, spec: ReplySpec) -> str | None:
 
     The authors' script for OC and PC, and VLMEvalKit's for all statements.
     """
-    said = _TRUTH_WORD.findall(text)
-    return _TRUTHS[said[0][0].upper()] if len(said) == 1 else None
+    words = _TRUTH_WORD.findall(text)
+    return _TRUTHS[words[0][0].upper()] if len(words) == 1 else None
 
 
 def read_one_number(text: str, spec: ReplySpec) -> int | None:
@@ -60,10 +60,10 @@ def read_one_number(text: str, spec: ReplySpec) -> int | None:
     one more, which is none if it comes to 0.
     """
     small = text.lower()
-    found = [int(run) if len(run) < 10 else _BEYOND for run in re.findall(r"\d+", small)]
+    numbers = [int(run) if len(run) < 10 else _BEYOND for run in re.findall(r"\d+", small)]
     if spoken := _spoken(_NUMBER_WORD.findall(small)):
-        found.append(spoken)
-    return found[0] if len(found) == 1 else None
+        numbers.append(spoken)
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def _spoken(words: list[str]) -> int:
@@ -93,8 +93,8 @@ _ANY_SCORE = re.compile(r"\bscore[\s*_\"'`]{0,9}[:=][\s*_\"'`]{0,9}([+-]?\d{1,20
 
 def read_first_score(text: str, spec: ReplySpec) -> int | None:
     """The first whole number right behind `Score:` in a judge's reply, whatever it is (the authors' script)."""
-    found = _FIRST_SCORE.search(text)
-    return (int(found[1]) if len(found[1]) < 10 else _BEYOND) if found else None
+    match = _FIRST_SCORE.search(text)
+    return (int(match[1]) if len(match[1]) < 10 else _BEYOND) if match else None
 
 
 def read_last_score(text: str, spec: ReplySpec) -> int | None:
@@ -102,9 +102,9 @@ def read_last_score(text: str, spec: ReplySpec) -> int | None:
 
     The last one, because judges like to repeat what `Score: 0` means before they decide.
     """
-    said = without_thoughts(text)
-    found = _ANY_SCORE.findall(said)
-    number = found[-1] if found else read_exactly(said, spec)
+    reply = without_thoughts(text)
+    scores = _ANY_SCORE.findall(reply)
+    number = scores[-1] if scores else read_exactly(reply, spec)
     return int(number) if number in spec.offered else None
 
 
@@ -115,28 +115,28 @@ def _pictures(item: Item) -> int:
     return len(item.query)
 
 
-def kit_acc_num(answer: int, said: int, length: int) -> float:
+def kit_acc_num(answer: int, prediction: int, length: int) -> float:
     """`acc_num` as VLMEvalKit has it, 0 to 1, higher is better: without a look at whether 1 <= said <= length.
 
     1 - 4 / length (|said - answer| / max(answer - 1, length - answer))^0.1, at least 0: of four pictures a count of 0
     for 1 earns as much as a count of 2.
     """
-    if said == answer:
+    if prediction == answer:
         return 1.0
-    share = abs(said - answer) / max(answer - 1, length - answer, 1)
+    share = abs(prediction - answer) / max(answer - 1, length - answer, 1)
     return max(0.0, 1.0 - ACC_NUM_LONGEST / length * float(share**ACC_NUM_EXPONENT))
 
 
-def _near(item: Item, said: int) -> float:
-    return acc_num(int(item.answer), said, _pictures(item))
+def _near(item: Item, prediction: int) -> float:
+    return acc_num(int(item.answer), prediction, _pictures(item))
 
 
-def _near_if_possible(item: Item, said: int) -> float:
-    return _near(item, said) if 1 <= said <= _pictures(item) else math.nan
+def _near_if_possible(item: Item, prediction: int) -> float:
+    return _near(item, prediction) if 1 <= prediction <= _pictures(item) else math.nan
 
 
-def _kit_near(item: Item, said: int) -> float:
-    return kit_acc_num(int(item.answer), said, _pictures(item))
+def _kit_near(item: Item, prediction: int) -> float:
+    return kit_acc_num(int(item.answer), prediction, _pictures(item))
 
 
 def _guessed_count(item: Item) -> float:
@@ -147,8 +147,8 @@ TOP = {"PQ": 1, "PQP": 2}
 """The best score a description can get, by the pattern of its video."""
 
 
-def _of_top(item: Item, said: int) -> float:
-    return said / TOP[item.factors["pattern"]]
+def _of_top(item: Item, prediction: int) -> float:
+    return prediction / TOP[item.factors["pattern"]]
 
 
 PAIR_ACCURACY = Metric("pair_accuracy", correct, chance=guess)
@@ -166,9 +166,12 @@ JUDGE_SCORE = Metric("judge_score", _of_top)
 # Units: score rows of one metric and repeat -> one row a scored unit. A pair with an unheard item is none.
 
 
-def _by_group(scores: pd.DataFrame, told: Callable[[pd.DataFrame], tuple[float, float]]) -> pd.DataFrame:
-    """One row a group; `told` leads from its rows to (value, chance)."""
-    rows = {name: (group["cluster_id"].iloc[0], *told(group)) for name, group in scores.groupby("group_id", sort=False)}
+def _by_group(scores: pd.DataFrame, score_group: Callable[[pd.DataFrame], tuple[float, float]]) -> pd.DataFrame:
+    """One row a group; `score_group` leads from its rows to (value, chance)."""
+    rows = {
+        name: (group["cluster_id"].iloc[0], *score_group(group))
+        for name, group in scores.groupby("group_id", sort=False)
+    }
     units = pd.DataFrame(list(rows.values()), columns=["cluster_id", "value", "chance"], dtype=object)
     units.index = pd.Index(list(rows), name="group_id")
     return units.astype({"value": float, "chance": float})
@@ -225,9 +228,9 @@ def patterns_alike(scores: pd.DataFrame) -> pd.DataFrame:
     """
     units = by_item(scores).copy()
     pattern = scores["group_id"].str.extract(r"-(PQP?)$")[0].fillna("")
-    heard = units["value"].notna()
-    each = pattern[heard].value_counts()
-    weight = pattern.map(heard.sum() / (len(each) * each)) if len(each) else 1.0
+    answered = units["value"].notna()
+    each = pattern[answered].value_counts()
+    weight = pattern.map(answered.sum() / (len(each) * each)) if len(each) else 1.0
     return units.assign(value=units["value"] * weight, chance=units["chance"] * weight)
 
 

@@ -50,7 +50,10 @@ def draw(
             f"{pattern} takes {of_main} pictures of the main one and {others} distractors, "
             f"there are {len(main)} and {len(distractors)}"
         )
-    drawn = [(main[int(n)], 0) for n in rng.permutation(len(main))[:of_main]]
-    drawn += [(distractors[int(n)], place) for place, n in enumerate(rng.permutation(len(distractors))[:others], 1)]
-    shuffled = [drawn[int(n)] for n in rng.permutation(len(drawn))]
+    chosen = [(main[int(n)], 0) for n in rng.permutation(len(main))[:of_main]]
+    chosen += [
+        (distractors[int(n)], letter_number)
+        for letter_number, n in enumerate(rng.permutation(len(distractors))[:others], 1)
+    ]
+    shuffled = [chosen[int(n)] for n in rng.permutation(len(chosen))]
     return tuple(picture for picture, _ in shuffled), by_appearance([who for _, who in shuffled])

@@ -36,8 +36,8 @@ class DotGrid:
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view with dots over the pictures of its query."""
-        drawn = tuple(self._dotted(picture, t, media) for t, picture in enumerate(view.query, 1))
-        return replace(view, query=drawn)
+        pictures = tuple(self._dotted(picture, t, media) for t, picture in enumerate(view.query, 1))
+        return replace(view, query=pictures)
 
     def _dotted(self, picture: Media, t: int, media: MediaFolder) -> Media:
         what = ["dot-grid", self.version, picture.sha256, t, self.rows, self.columns]
@@ -53,16 +53,16 @@ class DotGrid:
 
     def draw(self, picture: Image.Image, t: int) -> Image.Image:
         """The picture with its dots."""
-        drawn = picture.convert("RGB")
-        pen, size = ImageDraw.Draw(drawn), min(drawn.size)
+        dotted = picture.convert("RGB")
+        pen, size = ImageDraw.Draw(dotted), min(dotted.size)
         radius = max(2.0, _DOT_SHARE * size)
         font = ImageFont.load_default(max(9, round(_FONT_SHARE * size * 1.4)))
-        for row, column, x, y in self.places(*drawn.size):
+        for row, column, x, y in self.places(*dotted.size):
             pen.ellipse((x - radius - 1, y - radius - 1, x + radius + 1, y + radius + 1), fill="white")
             pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill="black")
-            told = f"({t},{row},{column})"
-            pen.text((x, y + radius + 1), told, "black", font, anchor="ma", stroke_width=1, stroke_fill="white")
-        return drawn
+            label = f"({t},{row},{column})"
+            pen.text((x, y + radius + 1), label, "black", font, anchor="ma", stroke_width=1, stroke_fill="white")
+        return dotted
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ class Zoom:
                 f"item {view.item_id}: the table of boxes has nothing on picture {picture.sha256[:12]}; make it again "
                 f"for this item set"
             )
-        told = self.boxes[picture.stored_sha256]
-        if told is None:
+        box = self.boxes[picture.stored_sha256]
+        if box is None:
             return picture
-        x1, y1, x2, y2 = whole_pixels(told, picture)
+        x1, y1, x2, y2 = whole_pixels(box, picture)
         what = ["zoom", self.version, picture.sha256, [x1, y1, x2, y2]]
         return media.derive(
             what,
@@ -114,7 +114,7 @@ def zoom(item: Item, context: ViewContext) -> Zoom:
     table = context.annotations.get(BOXES)
     if table is not None:
         row = table.rows.get(item.item_id, {})
-        return Zoom({sha: best_box(told) for sha, told in row.items()})
+        return Zoom({sha: best_box(reply) for sha, reply in row.items()})
     exact: Mapping[str, Any] = item.regions.get(BOXES, {})
     if not exact:
         raise SnellenError(
@@ -125,16 +125,16 @@ def zoom(item: Item, context: ViewContext) -> Zoom:
     return Zoom({sha: [float(x) for x in box] for sha, box in exact.items()})
 
 
-def best_box(told: str | None) -> Box | None:
+def best_box(reply: str | None) -> Box | None:
     """The box with the highest score in a detector's reply (JSON with `boxes`); None where it found nothing."""
     try:
-        found = json.loads(told or "{}").get("boxes", [])
-        best = max(found, key=lambda one: float(one.get("score", 0.0)), default=None)
+        boxes = json.loads(reply or "{}").get("boxes", [])
+        best = max(boxes, key=lambda box: float(box.get("score", 0.0)), default=None)
         if best is None:
             return None
         x1, y1, x2, y2 = (float(x) for x in best["box"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SnellenError(
-            f"a detector's reply is no JSON object with boxes ({error}): {(told or '')[:80]!r}"
+            f"a detector's reply is no JSON object with boxes ({error}): {(reply or '')[:80]!r}"
         ) from error
     return x1, y1, x2, y2

@@ -10,7 +10,7 @@ import pytest
 from snellen.core.item import Item, Media
 from snellen.suites.vfm_bench.curated.counts import Counts, count
 from snellen.suites.vfm_bench.curated.diversity import Floats, choose, shares, typical
-from snellen.suites.vfm_bench.items import Episode, Shown, episode_item
+from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 
 
 def blobs(sizes: Sequence[int], width: int = 8) -> Floats:
@@ -81,6 +81,6 @@ def test_counts_by_hand() -> None:
 
 
 def item(k: int, industry: str, names: Sequence[str] = ("a", "b"), scene: str = "scene") -> Item:
-    classes = tuple(Shown(name, ()) for name in names)
+    classes = tuple(EpisodeClass(name, ()) for name in names)
     query = Media(str(k), "picture", "png", 8, 8)
     return episode_item(Episode(str(k), query, classes, 0, industry, "detail", scene, "made", "made/a"))

@@ -44,30 +44,30 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 def test_pools_keep_to_their_budget(n: int, most: int) -> None:
     made = recipe.design(BuildOptions(NOWHERE, n=n))
     assert len(made.drafts) <= most
-    assert len(made.asks) == n
+    assert len(made.episodes) == n
     plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=n))
     assert plan["pictures"] == len(made.drafts)
 
 
 def test_levels_and_ways_are_spread(large: Design) -> None:
-    assert Counter(ask.family.level for ask in large.asks) == dict.fromkeys(LEVELS, 30)
-    ways = Counter(len(ask.classes) for ask in large.asks)
+    assert Counter(ask.family.level for ask in large.episodes) == dict.fromkeys(LEVELS, 30)
+    ways = Counter(len(ask.classes) for ask in large.episodes)
     assert set(ways) == set(range(2, 11))
     assert min(ways.values()) >= 8
-    places = Counter(ask.truth for ask in large.asks if len(ask.classes) == 2)
+    places = Counter(ask.truth for ask in large.episodes if len(ask.classes) == 2)
     assert min(places.values()) >= 3, "the right class stands anywhere"
-    assert {ask.family.handle for ask in large.asks} == set(BY_HANDLE)
+    assert {ask.family.handle for ask in large.episodes} == set(BY_HANDLE)
 
 
 def test_episodes_show_what_they_say(large: Design) -> None:
-    assert len({ask.query for ask in large.asks}) == len(large.asks), "no picture is asked about twice"
-    for ask in large.asks:
+    assert len({ask.query for ask in large.episodes}) == len(large.episodes), "no picture is asked about twice"
+    for ask in large.episodes:
         demos = [number for shown in ask.demos for number in shown]
         assert len({ask.query, *demos}) == 1 + SHOTS * len(ask.classes)
         assert len(set(ask.classes)) == len(ask.classes)
         for values, shown in zip(ask.classes, ask.demos, strict=True):
-            assert {ask.family.class_of(large.looks[number]) for number in shown} == {values}
-        assert ask.family.class_of(large.looks[ask.query]) == ask.classes[ask.truth]
+            assert {ask.family.class_of(large.appearances[number]) for number in shown} == {values}
+        assert ask.family.class_of(large.appearances[ask.query]) == ask.classes[ask.truth]
 
 
 def test_only_the_dimensions_of_a_level_tell_its_classes_apart(large: Design) -> None:
@@ -76,11 +76,11 @@ def test_only_the_dimensions_of_a_level_tell_its_classes_apart(large: Design) ->
     checked = 0
     for family in FAMILIES:
         free = [d for level in LEVELS if level != family.level for d in used[level] - set(family.dimensions)]
-        for values, numbers in recipe.classes_of(family, large.looks).items():
+        for values, numbers in recipe.classes_of(family, large.appearances).items():
             bound = set(dict(family.within)) | ({"contact-point/pivot"} if "shape" in family.handle else set())
             for dimension in set(free) - bound if len(numbers) >= 15 else ():
                 checked += 1
-                assert len({large.looks[number][dimension] for number in numbers}) > 1, (values, dimension)
+                assert len({large.appearances[number][dimension] for number in numbers}) > 1, (values, dimension)
     assert checked > 300
 
 
@@ -90,12 +90,12 @@ def test_the_seed_decides_everything() -> None:
 
     assert made(3) == made(3)
     assert made(3).drafts != made(4).drafts
-    shots = [block_pictures.picture_shot(made(3).drafts[0], 0, seed, (96, 72)) for seed in (3, 3, 4)]
+    shots = [block_pictures.picture_spec(made(3).drafts[0], 0, seed, (96, 72)) for seed in (3, 3, 4)]
     assert shots[0] == shots[1] != shots[2]
 
 
 def test_every_name_is_read_back_as_its_own_class() -> None:
-    looks = [draft.look() for draft in recipe.draw_pool(4000, 0)]
+    looks = [draft.appearance() for draft in recipe.draw_pool(4000, 0)]
     for family in FAMILIES:
         classes = [*recipe.classes_of(family, looks)]
         names = [family.name(family.values(values)) for values in classes]
@@ -120,7 +120,7 @@ def test_what_is_required_by_hand() -> None:
 
 def test_pictures_lean_and_look_down_as_told() -> None:
     for number, draft in enumerate(recipe.draw_pool(24, 1)):
-        shot = block_pictures.picture_shot(draft, number, 1, (96, 72))
+        shot = block_pictures.picture_spec(draft, number, 1, (96, 72))
         (foot, head), _ = project(shot.camera, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
         lean = {"level": 0, "left": -1, "right": 1}[draft.tilt]
         assert np.sign(round((head[0] - foot[0]) / abs(head[1] - foot[1]), 1)) == lean
@@ -136,13 +136,13 @@ def test_pictures_lean_and_look_down_as_told() -> None:
 
 def test_sizes_and_colours_of_a_scene_are_those_of_its_draft() -> None:
     for number, draft in enumerate(recipe.draw_pool(12, 2)):
-        shot = block_pictures.picture_shot(draft, number, 2, (96, 72))
+        shot = block_pictures.picture_spec(draft, number, 2, (96, 72))
         first, second, *balls = shot.scene.solids
         assert second.pose.scale / first.pose.scale == pytest.approx(block_pictures.SIZES[draft.size])
         assert {ball.material.colour for ball in balls} == set(draft.balls)
         same = replace(draft, light="bright", tint="neutral")
         lit = [
-            block_pictures.picture_shot(one, number, 2, (96, 72)).scene for one in (same, replace(same, tint="warm"))
+            block_pictures.picture_spec(one, number, 2, (96, 72)).scene for one in (same, replace(same, tint="warm"))
         ]
         red, blue = (
             [light.radiance_linear_rgb[channel] for scene in lit for light in scene.lights[:1]] for channel in (0, 2)

@@ -24,7 +24,7 @@ from snellen.core.runfolder import ArmCard, RunCard
 from snellen.core.seeds import stream
 from snellen.runs.score import score
 from snellen.suites.vfm_bench import SUITE
-from snellen.suites.vfm_bench.items import Episode, Shown, episode_item
+from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 from snellen.suites.vfm_bench.published import REASONING, TABLE_1, TRADITIONAL
 from snellen.suites.vfm_bench.report.by_industry import spread
 from snellen.suites.vfm_bench.report.reasoning import mean_gap, pairs
@@ -43,7 +43,7 @@ def _episode(number: int, ways: int, media: MediaFolder, **told: Any) -> Item:
         colour = tuple(int(x) for x in stream("test", "picture", number, *place).integers(256, size=3))
         return media.add_picture(Image.new("RGB", (12, 8), colour))
 
-    classes = tuple(Shown(f"kind {n}", (picture(n, 0), picture(n, 1))) for n in range(ways))
+    classes = tuple(EpisodeClass(f"kind {n}", (picture(n, 0), picture(n, 1))) for n in range(ways))
     cells: dict[str, Any] = {
         "industry": "Medical", "level": "detail", "scene": "cells", "source": "S", "cluster": f"concept {number}",
         **told,

@@ -38,10 +38,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 def test_an_edit_changes_one_thing(edit: Edit, seed: int) -> None:
     change = rooms.random_change(edit, stream("test", edit, seed))
     before, after = change.before, change.after
-    assert all(rooms.FEWEST <= len(room.things) <= rooms.MOST for room in (before, after))
-    names = [thing.name for thing in {*before.things, *after.things}]
+    assert all(rooms.MIN_OBJECTS <= len(room.objects) <= rooms.MAX_OBJECTS for room in (before, after))
+    names = [thing.name for thing in {*before.objects, *after.objects}]
     assert len(set(names)) == len(names), "a name means one thing in both pictures"
-    gone, come = set(before.things) - set(after.things), set(after.things) - set(before.things)
+    gone, come = set(before.objects) - set(after.objects), set(after.objects) - set(before.objects)
     moved = (len(gone), len(come), before.floor != after.floor, before.light != after.light)
     if edit == "environment":
         assert moved in ((0, 0, True, False), (0, 0, False, True))
@@ -70,8 +70,8 @@ def test_statements_are_right_in_the_actual_world_alone_as_they_say(edit: Edit, 
 def test_a_cue_hangs_on_colour_only_where_nothing_else_tells() -> None:
     # Three things; the red rubber cube goes. "the red rubber cube" might be the blue one to who misses colour; "the
     # glass sphere" cannot be taken for anything that went.
-    def thing(shape: str, material: str, colour: str | None, x: float) -> rooms.Thing:
-        return rooms.Thing(Appearance(shape, material, colour), (x, 0.0), 0.0, 0.6)  # type: ignore[arg-type]
+    def thing(shape: str, material: str, colour: str | None, x: float) -> rooms.SceneObject:
+        return rooms.SceneObject(Appearance(shape, material, colour), (x, 0.0), 0.0, 0.6)  # type: ignore[arg-type]
 
     red, blue = thing("cube", "rubber", "red", 0), thing("cube", "rubber", "blue", 2)
     glass = thing("sphere", "glass", None, 4)
@@ -89,10 +89,10 @@ def test_a_cue_hangs_on_colour_only_where_nothing_else_tells() -> None:
 def test_families_differ_in_one_dimension_each(built: ItemSet) -> None:
     for seed in range(30):
         family = objects.draw_family(stream("family", seed))
-        main = objects.look_of(family.main)
+        main = objects.appearance_of(family.main)
         differing = []
         for other in family.distractors:
-            look = objects.look_of(other)
+            look = objects.appearance_of(other)
             (dimension,) = (d for d in main if main[d] != look[d])
             differing.append(dimension)
         assert len(set(differing)) == objects.DISTRACTORS
@@ -140,13 +140,13 @@ def test_numbers_of_sequences_do_not_tell_patterns(built: ItemSet) -> None:
 
 def test_clips_move_and_leave() -> None:
     pair = clips.draw_pair(0, 0)
-    shots = clips.clip_shots(pair.first, pair, 0)
+    shots = clips.clip_specs(pair.first, pair, 0)
     assert len(shots) == clips.FRAMES
     pixels = [sum(int(s.mask.sum()) for s in truth(shot.scene, shot.camera, detail=1).solids) for shot in shots]
     middle = pixels[len(pixels) // 2]
     assert max(pixels[0], pixels[-1]) < 0.2 * middle, "it comes in and leaves"
     assert middle > 0.02 * 192 * 144
-    look, other = objects.look_of(pair.first), objects.look_of(pair.second)
+    look, other = objects.appearance_of(pair.first), objects.appearance_of(pair.second)
     assert [d for d in look if look[d] != other[d]] == [pair.differs]
 
 

@@ -13,7 +13,7 @@ from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.curation.draws import shuffled
 from snellen.suites.vfm_bench.curated.pictures import ConceptTask, Picture
-from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION, Episode, Shown, episode_item
+from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION, Episode, EpisodeClass, episode_item
 from snellen.suites.vfm_bench.prompts import SCENE_ENDINGS
 
 
@@ -63,7 +63,10 @@ def draw_episode(task: ConceptTask, index: QueryIndex, handle: str, seed: int) -
     return Episode(
         handle,
         query.media,
-        tuple(Shown(concept.label, tuple(picture.media for picture in demos(concept.pictures))) for concept in classes),
+        tuple(
+            EpisodeClass(concept.label, tuple(picture.media for picture in demos(concept.pictures)))
+            for concept in classes
+        ),
         next(n for n, concept in enumerate(classes) if concept is truth),
         task.industry,
         task.level,

@@ -7,7 +7,7 @@ Sizes, lights and patterns are ours.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,9 +25,11 @@ from snellen.stimuli.scenes import (
     RenderSpec,
     Scene,
     Solid,
+    box_around,
     composite_scene,
     move,
     random_camera,
+    relight,
     truth,
     turn,
 )
@@ -109,7 +111,7 @@ class Draft:
     height: str
     floor: str
 
-    def look(self) -> dict[str, str]:
+    def appearance(self) -> dict[str, str]:
         """All dimensions of the picture."""
         return {
             **self.block.dimensions(),
@@ -124,7 +126,7 @@ class Draft:
         }
 
 
-def picture_shot(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -> RenderSpec:
+def picture_spec(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -> RenderSpec:
     """Picture `number` of a set: the draft turned, set beside its pattern and seen so that both solids can be made out.
 
     Raises SnellenError where no turn shows both.
@@ -132,7 +134,7 @@ def picture_shot(draft: Draft, number: int, seed: int, size_px: tuple[int, int])
     rng = stream(SUITE, VERSION, seed, "picture", number)
     for _ in range(_TRIES):
         towards = float(rng.uniform(0, 360))
-        scene = _set(draft, towards, rng)
+        scene = _scene(draft, towards, rng)
         camera = random_camera(
             scene,
             rng,
@@ -148,8 +150,8 @@ def picture_shot(draft: Draft, number: int, seed: int, size_px: tuple[int, int])
     raise SnellenError(f"{SUITE}: no view of {draft} in {_TRIES} draws shows both solids")
 
 
-def _set(draft: Draft, towards_deg: float, rng: np.random.Generator) -> Scene:
-    """The scene for a camera that stands in the direction told (azimuth)."""
+def _scene(draft: Draft, towards_deg: float, rng: np.random.Generator) -> Scene:
+    """The scene for a camera that stands in the given direction (azimuth)."""
     scene = composite_scene(draft.block, rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
     scene = _resized(scene, SIZES[draft.size] / SECONDARY_SCALE)
     # Beside and before the object as the camera sees it, so that the object never hides it.
@@ -179,16 +181,16 @@ def _clear(scene: Scene, camera: Camera) -> bool:
     if abs(axis @ sight) > END_ON * np.linalg.norm(axis) * np.linalg.norm(sight):
         return False
     small = replace(camera, width_px=max(camera.width_px // 4, 1), height_px=max(camera.height_px // 4, 1))
-    seen = truth(replace(scene, solids=scene.solids[:2]), small, detail=1)
-    return all(seen[name].visible_fraction >= least for name, least in MIN_VISIBLE.items())
+    visible = truth(replace(scene, solids=scene.solids[:2]), small, detail=1)
+    return all(visible[name].visible_fraction >= min_fraction for name, min_fraction in MIN_VISIBLE.items())
 
 
 def _resized(scene: Scene, factor: float) -> Scene:
     """The block with its secondary solid grown about the contact point, standing on the floor again."""
     first, second = scene.solids
     (contact,) = (np.array(point.position_m) for point in scene.points)
-    place = contact + factor * (np.array(second.pose.position_m) - contact)
-    pose = replace(second.pose, position_m=tuple_of(place), scale=second.pose.scale * factor)
+    position = contact + factor * (np.array(second.pose.position_m) - contact)
+    pose = replace(second.pose, position_m=tuple_of(position), scale=second.pose.scale * factor)
     solids = (first, replace(second, pose=pose))
     low, high = bounds(solids)
     shift = (-float(low[0] + high[0]) / 2, -float(low[1] + high[1]) / 2, FLOOR_GAP_M - float(low[2]))
@@ -203,45 +205,29 @@ def _balls(draft: Draft, scene: Scene, aside: float, turned: float) -> tuple[Sol
     direction = np.array([math.cos(aside), math.sin(aside), 0.0])
     room = max(math.hypot(x, y) for x, y, _ in pattern) + radius
     away = max(reach(solid, direction) for solid in scene.solids) + room + 0.1
-    made = []
-    for number, (x, y, whose) in enumerate(pattern):
+    balls = []
+    for number, (x, y, turn_index) in enumerate(pattern):
         across = x * math.cos(turned) - y * math.sin(turned)
         along = x * math.sin(turned) + y * math.cos(turned)
-        place = (float(away * direction[0]) + across, float(away * direction[1]) + along, radius + FLOOR_GAP_M)
-        colour = draft.balls[whose % len(draft.balls)]
-        made.append(Solid(f"ball {number}", "sphere", Material("rubber", colour), Pose(place, scale=BALL_SCALE)))
-    return tuple(made)
+        position = (float(away * direction[0]) + across, float(away * direction[1]) + along, radius + FLOOR_GAP_M)
+        colour = draft.balls[turn_index % len(draft.balls)]
+        balls.append(Solid(f"ball {number}", "sphere", Material("rubber", colour), Pose(position, scale=BALL_SCALE)))
+    return tuple(balls)
 
 
 def _lit(scene: Scene, draft: Draft, side_deg: float) -> Scene:
     """The scene under the draft's light, over its floor. Light from one side comes from the azimuth `side_deg`."""
-    factor = DIM if draft.light == "dim" else 1.0
-    around = AROUND if draft.light == "side" else 1.0
-    lights = list(scene.lights)
-    if draft.light == "side":
-        x, y = 11.0 * math.cos(math.radians(side_deg)), 11.0 * math.sin(math.radians(side_deg))
-        lights = [AreaLight((x, y, 4.6), (0.0, 0.0, 0.4), 1.6, (95.0, 95.0, 93.0))]
-    tint = TINTS[draft.tint]
-    dome = replace(
-        scene.dome,
-        horizon_linear_rgb=_times(scene.dome.horizon_linear_rgb, tint, factor * around),
-        zenith_linear_rgb=_times(scene.dome.zenith_linear_rgb, tint, factor * around),
-        softboxes=tuple(replace(box, radiance=box.radiance * factor * around) for box in scene.dome.softboxes),
-    )
-    shining = tuple(
-        replace(light, radiance_linear_rgb=_times(light.radiance_linear_rgb, tint, factor)) for light in lights
-    )
     grey = FLOORS[draft.floor]
-    return replace(scene, lights=shining, dome=dome, floor=Floor((grey, grey, grey)))
-
-
-def _times(colour: Sequence[float], tint: Sequence[float], factor: float) -> tuple[float, float, float]:
-    r, g, b = (factor * value * shade for value, shade in zip(colour, tint, strict=True))
-    return r, g, b
+    scene = replace(scene, floor=Floor((grey, grey, grey)))
+    if draft.light != "side":
+        return relight(scene, DIM if draft.light == "dim" else 1.0, TINTS[draft.tint])
+    x, y = 11.0 * math.cos(math.radians(side_deg)), 11.0 * math.sin(math.radians(side_deg))
+    lamp = AreaLight((x, y, 4.6), (0.0, 0.0, 0.4), 1.6, (95.0, 95.0, 93.0))
+    return relight(replace(scene, lights=(lamp,)), 1.0, TINTS[draft.tint], dome_factor=AROUND)
 
 
 def _tilted(camera: Camera, tilt: str) -> Camera:
-    """The camera rolled so that upright things lean to the side told."""
+    """The camera rolled so that upright things lean to the given side."""
     degrees = {"level": 0.0, "left": TILT_DEG, "right": -TILT_DEG}[tilt]
     ahead = np.subtract(camera.target_m, camera.position_m)
     up = np.array(turn(tuple_of(ahead), degrees)) @ np.array(camera.up)
@@ -256,12 +242,8 @@ _SOLIDS: Mapping[Region, tuple[str, ...]] = {
 }
 
 
-def region_box(shot: RenderSpec, region: Region) -> list[float]:
+def region_box(spec: RenderSpec, region: Region) -> list[float]:
     """The box round what is seen of a region, with a margin, within the picture: [x1, y1, x2, y2] in pixels."""
-    solids = truth(shot.scene, shot.camera).solids
-    seen = [one.visible_box for one in solids if one.visible_box and one.name.split()[0] in _SOLIDS[region]]
-    x1, y1 = min(box[0] for box in seen), min(box[1] for box in seen)
-    x2, y2 = max(box[2] for box in seen), max(box[3] for box in seen)
-    margin = MARGIN * max(x2 - x1, y2 - y1)
-    width, height = shot.camera.width_px, shot.camera.height_px
-    return [max(0.0, x1 - margin), max(0.0, y1 - margin), min(width, x2 + margin), min(height, y2 + margin)]
+    solids = truth(spec.scene, spec.camera).solids
+    boxes = [solid.visible_box for solid in solids if solid.visible_box and solid.name.split()[0] in _SOLIDS[region]]
+    return box_around(boxes, MARGIN, spec.camera)

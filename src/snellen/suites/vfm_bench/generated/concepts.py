@@ -17,7 +17,7 @@ from snellen.suites.vfm_bench.items import Level
 
 Values: TypeAlias = tuple[str, ...]
 """A class of a family: one value for each of its dimensions."""
-Look: TypeAlias = Mapping[str, str]
+Appearance: TypeAlias = Mapping[str, str]
 Region: TypeAlias = Literal["object", "body", "part", "motif"]
 """What decides: both solids, the larger one, the smaller one, the balls beside them."""
 
@@ -62,17 +62,19 @@ class Family:
     scene: str
     dimensions: tuple[str, ...]
     region: Region | None
-    name: Callable[[Look], str]
-    tells: Callable[[Look], str]
+    name: Callable[[Appearance], str]
+    tells: Callable[[Appearance], str]
     within: tuple[tuple[str, str], ...] = ()
     alike: tuple[str, ...] = ()
 
-    def class_of(self, look: Look) -> Values | None:
+    def class_of(self, appearance: Appearance) -> Values | None:
         """The class a picture of this look belongs to, None for one that the family does not divide."""
-        if any(look[dimension] != value for dimension, value in self.within):
+        if any(appearance[dimension] != value for dimension, value in self.within):
             return None
         together = OR.join(self.alike)
-        return tuple(together if look[dimension] in self.alike else look[dimension] for dimension in self.dimensions)
+        return tuple(
+            together if appearance[dimension] in self.alike else appearance[dimension] for dimension in self.dimensions
+        )
 
     def values(self, values: Values) -> dict[str, str]:
         """The class as dimension -> value, with what the family keeps fixed."""
@@ -87,169 +89,187 @@ class Family:
         return f"In every picture of this category {self.tells(self.values(values))}."
 
 
-def required(look: Look, truth: str, claims: Mapping[str, Mapping[str, Iterable[str]]]) -> tuple[str, ...]:
+def required(appearance: Appearance, truth: str, claims: Mapping[str, Mapping[str, Iterable[str]]]) -> tuple[str, ...]:
     """The factors without which another class than `truth` fits the look as well. `claims`: key -> what it allows."""
 
     def fits(key: str, without: str) -> bool:
-        told = claims[key].items()
-        return all(look[d] in allowed for d, allowed in told if d.split("/")[0] != without)
+        allowed_values = claims[key].items()
+        return all(appearance[d] in allowed for d, allowed in allowed_values if d.split("/")[0] != without)
 
-    factors = dict.fromkeys(dimension.split("/")[0] for told in claims.values() for dimension in told)
+    factors = dict.fromkeys(
+        dimension.split("/")[0] for allowed_values in claims.values() for dimension in allowed_values
+    )
     return tuple(factor for factor in factors if any(fits(key, factor) for key in claims if key != truth))
 
 
-def caption(look: Look) -> str:
+def caption(appearance: Appearance) -> str:
     """Everything there is to see in a picture, in one sentence."""
-    place = PLACES[look["contact-point/anchor"]]
+    size, floor = appearance["size/secondary"], appearance["floor"]
+    part = f"{_material(appearance, 'secondary')} {_part_shape(appearance)}"
+    body = f"{_material(appearance, 'primary')} {SHAPE_NAMES[appearance['shape/primary']]}"
+    point = PLACES[appearance["contact-point/anchor"]]
+    motif = f"{ARRANGEMENTS[appearance['arrangement/motif']]} of balls {BEATS[appearance['colour/motif']]}"
+    view = f"view {HEIGHTS[appearance['height']]}, {TILTS[appearance['tilt']]}"
+    light = f"{TINTS[appearance['tint']]} light {LIGHTS[appearance['light']]}"
     return (
-        f"A {look['size/secondary']} {_stuff(look, 'secondary')} {_part_shape(look)} on {place} of a larger "
-        f"{_stuff(look, 'primary')} {SHAPE_NAMES[look['shape/primary']]}, beside "
-        f"a {ARRANGEMENTS[look['arrangement/motif']]} of balls {BEATS[look['colour/motif']]}, on a {look['floor']} "
-        f"floor, in a view {HEIGHTS[look['height']]}, {TILTS[look['tilt']]}, in {TINTS[look['tint']]} light "
-        f"{LIGHTS[look['light']]}."
+        f"A {size} {part} on {point} of a larger {body}, beside a {motif}, on a {floor} floor, in a {view}, in {light}."
     )
 
 
-def _stuff(look: Look, part: str) -> str:
+def _material(appearance: Appearance, part: str) -> str:
     """`red metal`, `glass`, `wooden`; `red` where any coloured material will do."""
-    kind, colour = look[f"material/{part}"], look.get(f"colour/{part}", "none")
+    kind, colour = appearance[f"material/{part}"], appearance.get(f"colour/{part}", "none")
     if colour == "none":
         return "wooden" if kind == "wood" else kind
     return colour if OR in kind else f"{colour} {kind}"
 
 
-def _made(look: Look) -> str:
+def _made_of(appearance: Appearance) -> str:
     """`red`, `of glass`, `of wood`."""
-    stuff = _stuff(look, "secondary")
-    return {"glass": "of glass", "wooden": "of wood"}.get(stuff, stuff)
+    material = _material(appearance, "secondary")
+    return {"glass": "of glass", "wooden": "of wood"}.get(material, material)
 
 
-def _part_shape(look: Look) -> str:
+def _part_shape(appearance: Appearance) -> str:
     """`ball`, `cone set on its tip`: a cone can be joined in two ways."""
-    how = {"base": " set on its base", "apex": " set on its tip"}[look["contact-point/pivot"]] if _cone(look) else ""
-    return SHAPE_NAMES[look["shape/secondary"]] + how
+    shape = SHAPE_NAMES[appearance["shape/secondary"]]
+    if not _cone(appearance):
+        return shape
+    return shape + {"base": " set on its base", "apex": " set on its tip"}[appearance["contact-point/pivot"]]
 
 
-def _cone(look: Look) -> bool:
-    return look["shape/secondary"] == "cone"
+def _cone(appearance: Appearance) -> bool:
+    return appearance["shape/secondary"] == "cone"
 
 
-def _joint(look: Look) -> str:
-    place = PLACES[look["contact-point/anchor"]]
-    return f"{_part_shape(look)} on {place} of a {SHAPE_NAMES[look['shape/primary']]}"
+def _joint(appearance: Appearance) -> str:
+    point = PLACES[appearance["contact-point/anchor"]]
+    return f"{_part_shape(appearance)} on {point} of a {SHAPE_NAMES[appearance['shape/primary']]}"
 
 
 def _contact(shape: str) -> Family:
     """Where on a primary solid of this shape the part is fixed."""
     body = SHAPE_NAMES[shape]
     return Family(
-        "detail",
-        f"contact-{shape}",
-        f"telling by where on the {body} the smaller solid is fixed",
-        ("contact-point/anchor",),
-        "part",
-        lambda look: f"part on {PLACES[look['contact-point/anchor']]}",
-        lambda look: f"the smaller solid is fixed on {PLACES[look['contact-point/anchor']]} of a {body}",
-        (("shape/primary", shape),),
+        level="detail",
+        handle=f"contact-{shape}",
+        scene=f"telling by where on the {body} the smaller solid is fixed",
+        dimensions=("contact-point/anchor",),
+        region="part",
+        name=lambda appearance: f"part on {PLACES[appearance['contact-point/anchor']]}",
+        tells=lambda appearance: (
+            f"the smaller solid is fixed on {PLACES[appearance['contact-point/anchor']]} of a {body}"
+        ),
+        within=(("shape/primary", shape),),
     )
 
 
 FAMILIES: tuple[Family, ...] = (
     Family(
-        "object",
-        "joint",
-        "telling objects apart by the two solids they are made of and how these are joined",
-        ("shape/primary", "contact-point/anchor", "shape/secondary", "contact-point/pivot"),
-        "object",
-        _joint,
-        lambda look: f"the object is a smaller {_joint(look)}",
+        level="object",
+        handle="joint",
+        scene="telling objects apart by the two solids they are made of and how these are joined",
+        dimensions=("shape/primary", "contact-point/anchor", "shape/secondary", "contact-point/pivot"),
+        region="object",
+        name=_joint,
+        tells=lambda appearance: f"the object is a smaller {_joint(appearance)}",
     ),
     Family(
-        "detail",
-        "part",
-        "telling by the size of the smaller solid of the object and by what it is made of",
-        ("colour/secondary", "material/secondary", "size/secondary"),
-        "part",
-        lambda look: f"{look['size/secondary']} {_stuff(look, 'secondary')} part",
-        lambda look: f"the smaller solid of the object is {_made(look)}, and rather {look['size/secondary']}",
+        level="detail",
+        handle="part",
+        scene="telling by the size of the smaller solid of the object and by what it is made of",
+        dimensions=("colour/secondary", "material/secondary", "size/secondary"),
+        region="part",
+        name=lambda appearance: f"{appearance['size/secondary']} {_material(appearance, 'secondary')} part",
+        tells=lambda appearance: (
+            f"the smaller solid of the object is {_made_of(appearance)}, and rather {appearance['size/secondary']}"
+        ),
         alike=COLOURED,
     ),
     Family(
-        "detail",
-        "part-stuff",
-        "telling by what the smaller solid of the object is made of",
-        ("colour/secondary", "material/secondary"),
-        "part",
-        lambda look: f"{_stuff(look, 'secondary')} part",
-        lambda look: f"the smaller solid of the object is {_made(look)}",
+        level="detail",
+        handle="part-stuff",
+        scene="telling by what the smaller solid of the object is made of",
+        dimensions=("colour/secondary", "material/secondary"),
+        region="part",
+        name=lambda appearance: f"{_material(appearance, 'secondary')} part",
+        tells=lambda appearance: f"the smaller solid of the object is {_made_of(appearance)}",
         alike=COLOURED,
     ),
     Family(
-        "detail",
-        "part-shape",
-        "telling by the shape of the smaller solid of the object",
-        ("shape/secondary",),
-        "part",
-        lambda look: f"{SHAPE_NAMES[look['shape/secondary']]}-shaped part",
-        lambda look: f"the smaller solid of the object is a {SHAPE_NAMES[look['shape/secondary']]}",
+        level="detail",
+        handle="part-shape",
+        scene="telling by the shape of the smaller solid of the object",
+        dimensions=("shape/secondary",),
+        region="part",
+        name=lambda appearance: f"{SHAPE_NAMES[appearance['shape/secondary']]}-shaped part",
+        tells=lambda appearance: f"the smaller solid of the object is a {SHAPE_NAMES[appearance['shape/secondary']]}",
     ),
     *(_contact(shape) for shape in SHAPES if len(ANCHORS[shape]) > 1),
     Family(
-        "pattern",
-        "motif",
-        "telling by the pattern of little balls beside the object",
-        ("arrangement/motif", "colour/motif"),
-        "motif",
-        lambda look: f"{ARRANGEMENTS[look['arrangement/motif']]} {BEATS[look['colour/motif']]}",
-        lambda look: (
-            f"the little balls beside the object form a {ARRANGEMENTS[look['arrangement/motif']]} and are "
-            f"{BEATS[look['colour/motif']]}"
+        level="pattern",
+        handle="motif",
+        scene="telling by the pattern of little balls beside the object",
+        dimensions=("arrangement/motif", "colour/motif"),
+        region="motif",
+        name=lambda appearance: f"{ARRANGEMENTS[appearance['arrangement/motif']]} {BEATS[appearance['colour/motif']]}",
+        tells=lambda appearance: (
+            f"the little balls beside the object form a {ARRANGEMENTS[appearance['arrangement/motif']]} and are "
+            f"{BEATS[appearance['colour/motif']]}"
         ),
     ),
     Family(
-        "pattern",
-        "arrangement",
-        "telling by how the little balls beside the object are arranged",
-        ("arrangement/motif",),
-        "motif",
-        lambda look: f"balls in a {ARRANGEMENTS[look['arrangement/motif']]}",
-        lambda look: f"the little balls beside the object form a {ARRANGEMENTS[look['arrangement/motif']]}",
+        level="pattern",
+        handle="arrangement",
+        scene="telling by how the little balls beside the object are arranged",
+        dimensions=("arrangement/motif",),
+        region="motif",
+        name=lambda appearance: f"balls in a {ARRANGEMENTS[appearance['arrangement/motif']]}",
+        tells=lambda appearance: (
+            f"the little balls beside the object form a {ARRANGEMENTS[appearance['arrangement/motif']]}"
+        ),
     ),
     Family(
-        "pattern",
-        "surface",
-        "telling by the surface of the larger solid of the object",
-        ("material/primary",),
-        "body",
-        lambda look: f"{look['material/primary']} surface",
-        lambda look: f"the larger solid of the object has a surface of {look['material/primary']}",
+        level="pattern",
+        handle="surface",
+        scene="telling by the surface of the larger solid of the object",
+        dimensions=("material/primary",),
+        region="body",
+        name=lambda appearance: f"{appearance['material/primary']} surface",
+        tells=lambda appearance: f"the larger solid of the object has a surface of {appearance['material/primary']}",
     ),
     Family(
-        "style",
-        "light",
-        "telling by the light in which the picture is taken",
-        ("light", "tint"),
-        None,
-        lambda look: f"{TINTS[look['tint']]} light {LIGHTS[look['light']]}",
-        lambda look: f"everything stands in {TINTS[look['tint']]} light {LIGHTS[look['light']]}",
+        level="style",
+        handle="light",
+        scene="telling by the light in which the picture is taken",
+        dimensions=("light", "tint"),
+        region=None,
+        name=lambda appearance: f"{TINTS[appearance['tint']]} light {LIGHTS[appearance['light']]}",
+        tells=lambda appearance: (
+            f"everything stands in {TINTS[appearance['tint']]} light {LIGHTS[appearance['light']]}"
+        ),
     ),
     Family(
-        "style",
-        "camera",
-        "telling by how the camera is held",
-        ("tilt", "height"),
-        None,
-        lambda look: f"view {HEIGHTS[look['height']]}, {TILTS[look['tilt']]}",
-        lambda look: f"the view is {HEIGHTS[look['height']]} and upright things stand {_stand(look['tilt'])}",
+        level="style",
+        handle="camera",
+        scene="telling by how the camera is held",
+        dimensions=("tilt", "height"),
+        region=None,
+        name=lambda appearance: f"view {HEIGHTS[appearance['height']]}, {TILTS[appearance['tilt']]}",
+        tells=lambda appearance: (
+            f"the view is {HEIGHTS[appearance['height']]} and upright things stand {_stand(appearance['tilt'])}"
+        ),
     ),
     Family(
-        "style",
-        "floor",
-        "telling by the floor and by how upright things stand in the picture",
-        ("floor", "tilt"),
-        None,
-        lambda look: f"{look['floor']} floor, {TILTS[look['tilt']]}",
-        lambda look: f"the floor is {look['floor']} and upright things stand {_stand(look['tilt'])}",
+        level="style",
+        handle="floor",
+        scene="telling by the floor and by how upright things stand in the picture",
+        dimensions=("floor", "tilt"),
+        region=None,
+        name=lambda appearance: f"{appearance['floor']} floor, {TILTS[appearance['tilt']]}",
+        tells=lambda appearance: (
+            f"the floor is {appearance['floor']} and upright things stand {_stand(appearance['tilt'])}"
+        ),
     ),
 )
 

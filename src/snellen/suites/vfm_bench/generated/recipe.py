@@ -9,7 +9,7 @@ to show and one to ask. No picture is asked about twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -38,8 +38,8 @@ from snellen.suites.vfm_bench.items import (
     TASK,
     VERSION,
     Episode,
+    EpisodeClass,
     Level,
-    Shown,
     episode_item,
     key,
 )
@@ -58,8 +58,8 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Ask:
-    """One episode: a family, its classes in the order of the options, the place of the true one, and its pictures.
+class EpisodePlan:
+    """One episode: a family, its classes in the order of the options, the index of the true one, and its pictures.
 
     Pictures go by number; `demos` are five of each class.
     """
@@ -70,18 +70,23 @@ class Ask:
     query: int
     demos: tuple[tuple[int, ...], ...]
 
+    @property
+    def concept(self) -> tuple[str, Values]:
+        """The true class: the name of its family, and its values."""
+        return self.family.handle, self.classes[self.truth]
+
 
 @dataclass(frozen=True)
 class Design:
     """Which pictures are needed and what is asked about them, decided from the seed alone."""
 
     drafts: tuple[block_pictures.Draft, ...]
-    asks: tuple[Ask, ...]
+    episodes: tuple[EpisodePlan, ...]
 
     @cached_property
-    def looks(self) -> tuple[Mapping[str, str], ...]:
-        """The look of every picture."""
-        return tuple(draft.look() for draft in self.drafts)
+    def appearances(self) -> tuple[Mapping[str, str], ...]:
+        """What every picture shows, by dimension."""
+        return tuple(draft.appearance() for draft in self.drafts)
 
 
 def count_of(options: BuildOptions) -> int:
@@ -91,21 +96,21 @@ def count_of(options: BuildOptions) -> int:
     return FULL_N if options.full else options.test_items(SUITE, CHECKUP_N, QUICK_N)
 
 
-def most_ways(n: int) -> int:
+def max_ways(n: int) -> int:
     """The most classes an episode has in a set of `n` items: fewer in sets too small to spread them."""
     return min(MAX_WAYS, max(4, n + 1))
 
 
 def pool_size(n: int) -> int:
     """How many pictures a set of `n` items takes: at least six a class, some more than are asked about."""
-    return max(PICTURES_A_CLASS * most_ways(n), min(3 * n, MAX_PICTURES), n + n // 4)
+    return max(PICTURES_A_CLASS * max_ways(n), min(3 * n, MAX_PICTURES), n + n // 4)
 
 
 def design(options: BuildOptions) -> Design:
     """Decide every picture and every episode."""
     n, seed = count_of(options), options.seed
     drafts = draw_pool(pool_size(n), seed)
-    return Design(drafts, draw_asks(n, [draft.look() for draft in drafts], seed))
+    return Design(drafts, draw_episodes(n, [draft.appearance() for draft in drafts], seed))
 
 
 def draw_pool(count: int, seed: int) -> tuple[block_pictures.Draft, ...]:
@@ -116,9 +121,9 @@ def draw_pool(count: int, seed: int) -> tuple[block_pictures.Draft, ...]:
     rng = stream(SUITE, VERSION, seed, "pool")
 
     def dealt(values: Sequence[T]) -> list[T]:
-        most = min(len(values), count // PICTURES_A_CLASS)
-        kept = [values[int(k)] for k in rng.permutation(len(values))[:most]]
-        return [kept[int(k) % most] for k in rng.permutation(count)]
+        max_values = min(len(values), count // PICTURES_A_CLASS)
+        chosen = [values[int(k)] for k in rng.permutation(len(values))[:max_values]]
+        return [chosen[int(k) % max_values] for k in rng.permutation(count)]
 
     dimensions = zip(
         dealt(tuple(joints())),
@@ -131,9 +136,9 @@ def draw_pool(count: int, seed: int) -> tuple[block_pictures.Draft, ...]:
         strict=True,
     )
     drafts = []
-    for joint, (stuff, size), kind, (arrangement, beat), (light, tint), (tilt, height), floor in dimensions:
+    for joint, (surface, size), kind, (arrangement, beat), (light, tint), (tilt, height), floor in dimensions:
         first, anchor, second, pivot = joint
-        part = _any([look for look in MATERIAL_VARIANTS if stuff in (look.colour, look.kind)], rng)
+        part = _any([variant for variant in MATERIAL_VARIANTS if surface in (variant.colour, variant.kind)], rng)
         body = _body(kind, part, rng)
         block = Composite(
             Surface(first, body.kind, body.colour), anchor, Surface(second, part.kind, part.colour), pivot
@@ -146,42 +151,49 @@ def draw_pool(count: int, seed: int) -> tuple[block_pictures.Draft, ...]:
 def _body(kind: str, part: Material, rng: np.random.Generator) -> Material:
     """A material for the larger solid that the part stands out from: never glass on glass, nor one colour on itself."""
     kinds = (kind,) if (kind != part.kind or kind in COLOURED) else COLOURED
-    return _any([look for look in MATERIAL_VARIANTS if look.kind in kinds and look.colour != (part.colour or "")], rng)
+    return _any(
+        [variant for variant in MATERIAL_VARIANTS if variant.kind in kinds and variant.colour != (part.colour or "")],
+        rng,
+    )
 
 
 def _any(values: Sequence[T], rng: np.random.Generator) -> T:
     return values[int(rng.integers(len(values)))]
 
 
-def draw_asks(n: int, looks: Sequence[Mapping[str, str]], seed: int) -> tuple[Ask, ...]:
+def draw_episodes(n: int, appearances: Sequence[Mapping[str, str]], seed: int) -> tuple[EpisodePlan, ...]:
     """`n` episodes: levels in turn, ways spread over what there is, no picture asked about twice."""
-    held = {family.handle: classes_of(family, looks) for family in FAMILIES}
-    left, used = set(range(len(looks))), Counter[str]()
-    ways = [int(w) for turn in range(n) for w in _ways(turn, n, seed)][:n]
-    asks = []
+    classes = {family.handle: classes_of(family, appearances) for family in FAMILIES}
+    unasked, used = set(range(len(appearances))), Counter[str]()
+    way_counts = [int(w) for turn in range(n) for w in _way_counts(turn, n, seed)][:n]
+    episode_plans = []
     for k in range(n):
         rng = stream(SUITE, VERSION, seed, "episode", k)
-        family = _family(LEVELS[k % len(LEVELS)], ways[k], held, left, used, rng)
-        ask = _ask(family, ways[k], held[family.handle], left, rng)
-        left.remove(ask.query)
+        family = _family(LEVELS[k % len(LEVELS)], way_counts[k], classes, unasked, used, rng)
+        episode_plan = _draw_episode(family, way_counts[k], classes[family.handle], unasked, rng)
+        unasked.remove(episode_plan.query)
         used[family.handle] += 1
-        asks.append(ask)
-    return tuple(asks)
+        episode_plans.append(episode_plan)
+    return tuple(episode_plans)
 
 
-def _ways(turn: int, n: int, seed: int) -> Sequence[int]:
+def _way_counts(turn: int, n: int, seed: int) -> Sequence[int]:
     """Every number of ways once, in an order drawn anew for every turn."""
-    few, most = MIN_WAYS, most_ways(n)
-    return [few + int(k) for k in stream(SUITE, VERSION, seed, "ways", turn).permutation(most - few + 1)]
+    lowest, highest = MIN_WAYS, max_ways(n)
+    return [lowest + int(k) for k in stream(SUITE, VERSION, seed, "ways", turn).permutation(highest - lowest + 1)]
 
 
-def classes_of(family: Family, looks: Sequence[Mapping[str, str]]) -> dict[Values, tuple[int, ...]]:
+def classes_of(family: Family, appearances: Sequence[Mapping[str, str]]) -> dict[Values, tuple[int, ...]]:
     """The classes of a family that enough pictures belong to, with the numbers of these pictures."""
-    found: dict[Values, list[int]] = {}
-    for number, look in enumerate(looks):
-        if (values := family.class_of(look)) is not None:
-            found.setdefault(values, []).append(number)
-    return {values: tuple(held) for values, held in sorted(found.items()) if len(held) >= PICTURES_A_CLASS}
+    numbers_by_class: dict[Values, list[int]] = {}
+    for number, appearance in enumerate(appearances):
+        if (values := family.class_of(appearance)) is not None:
+            numbers_by_class.setdefault(values, []).append(number)
+    return {
+        values: tuple(numbers)
+        for values, numbers in sorted(numbers_by_class.items())
+        if len(numbers) >= PICTURES_A_CLASS
+    }
 
 
 Classes: TypeAlias = Mapping[Values, tuple[int, ...]]
@@ -189,32 +201,42 @@ Classes: TypeAlias = Mapping[Values, tuple[int, ...]]
 
 
 def _family(
-    level: Level, ways: int, held: Mapping[str, Classes], left: set[int], used: Counter[str], rng: np.random.Generator
+    level: Level,
+    way_count: int,
+    classes: Mapping[str, Classes],
+    unasked: set[int],
+    used: Counter[str],
+    rng: np.random.Generator,
 ) -> Family:
     """Of the families of the level with classes enough and something left to ask, one of those asked about least."""
-    open_ = [one for one in FAMILIES if one.level == level and _askable(held[one.handle], left)]
-    enough = min(ways, max(len(held[one.handle]) for one in open_))
-    able = [one for one in open_ if len(held[one.handle]) >= enough]
-    least = [one for one in able if used[one.handle] == min(used[other.handle] for other in able)]
-    return _any(least, rng)
+    open_families = [
+        family for family in FAMILIES if family.level == level and _with_unasked(classes[family.handle], unasked)
+    ]
+    enough = min(way_count, max(len(classes[family.handle]) for family in open_families))
+    # Where no family has so many classes, those that have most of them serve.
+    able = [family for family in open_families if len(classes[family.handle]) >= enough]
+    least_used = [family for family in able if used[family.handle] == min(used[other.handle] for other in able)]
+    return _any(least_used, rng)
 
 
-def _askable(classes: Classes, left: set[int]) -> list[Values]:
-    return [values for values, numbers in classes.items() if any(number in left for number in numbers)]
+def _with_unasked(classes: Classes, unasked: set[int]) -> list[Values]:
+    return [values for values, numbers in classes.items() if any(number in unasked for number in numbers)]
 
 
-def _ask(family: Family, ways: int, classes: Classes, left: set[int], rng: np.random.Generator) -> Ask:
-    """An episode in `ways` classes, or in as many as the family has, about a picture that is `left`."""
-    truth = _any(_askable(classes, left), rng)
+def _draw_episode(
+    family: Family, way_count: int, classes: Classes, unasked: set[int], rng: np.random.Generator
+) -> EpisodePlan:
+    """An episode in `way_count` classes, or in as many as the family has, about a picture that is `unasked`."""
+    truth = _any(_with_unasked(classes, unasked), rng)
     others = [values for values in classes if values != truth]
-    chosen = [truth, *(others[int(k)] for k in rng.permutation(len(others))[: ways - 1])]
-    shown = tuple(chosen[int(k)] for k in rng.permutation(len(chosen)))
-    query = _any([number for number in classes[truth] if number in left], rng)
+    chosen = [truth, *(others[int(k)] for k in rng.permutation(len(others))[: way_count - 1])]
+    order = tuple(chosen[int(k)] for k in rng.permutation(len(chosen)))
+    query = _any([number for number in classes[truth] if number in unasked], rng)
     demos = tuple(
-        tuple(int(k) for k in rng.permutation([one for one in classes[values] if one != query])[:SHOTS])
-        for values in shown
+        tuple(int(k) for k in rng.permutation([number for number in classes[values] if number != query])[:SHOTS])
+        for values in order
     )
-    return Ask(family, shown, shown.index(truth), query, demos)
+    return EpisodePlan(family, order, order.index(truth), query, demos)
 
 
 @dataclass(frozen=True)
@@ -230,31 +252,33 @@ class Generated:
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, concepts, seconds and bytes."""
-        made = design(options)
+        plan = design(options)
         return {
             "suite": SUITE,
-            "pictures": len(made.drafts),
-            "concepts": len({(ask.family.handle, ask.classes[ask.truth]) for ask in made.asks}),
-            "items": {TASK: len(made.asks)},
-            "seconds": round(len(made.drafts) * SECONDS_A_PICTURE / options.workers),
-            "bytes": len(made.drafts) * BYTES_A_PICTURE,
+            "pictures": len(plan.drafts),
+            "concepts": len({episode_plan.concept for episode_plan in plan.episodes}),
+            "items": {TASK: len(plan.episodes)},
+            "seconds": round(len(plan.drafts) * SECONDS_A_PICTURE / options.workers),
+            "bytes": len(plan.drafts) * BYTES_A_PICTURE,
             "workers": options.workers,
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
         """Render what the home folder lacks, then write the items."""
         refuse_existing(options.out)
-        made = design(options)
+        plan = design(options)
         media = MediaFolder(options.out / "media")
-        shots = [block_pictures.picture_shot(one, k, options.seed, _size(options)) for k, one in enumerate(made.drafts)]
-        paths, drawn_by = render_for_recipe(shots, options)
+        specs = [
+            block_pictures.picture_spec(draft, k, options.seed, _size(options)) for k, draft in enumerate(plan.drafts)
+        ]
+        paths, provenance = render_for_recipe(specs, options)
         pictures = [media.add_file(path) for path in paths]
         return write_itemset(
             options.out,
-            with_mean_regions(list(episodes(made, shots, pictures, options.seed))),
+            with_mean_regions(list(episode_items(plan, specs, pictures, options.seed))),
             source="generated",
             recipe=self.parameters(options),
-            provenance=drawn_by,
+            provenance=provenance,
             notes=["concepts are rules on composite blocks, patterns, lights and views, one pool of pictures for all"],
         )
 
@@ -263,68 +287,72 @@ def _size(options: BuildOptions) -> tuple[int, int]:
     return QUICK_SIZE_PX if options.quick else SIZE_PX
 
 
-def episodes(made: Design, shots: Sequence[RenderSpec], pictures: Sequence[Media], seed: int) -> list[Item]:
+def episode_items(plan: Design, specs: Sequence[RenderSpec], pictures: Sequence[Media], seed: int) -> list[Item]:
     """The items; their numbers, and those of concepts, are in an order drawn from the seed."""
-    numbers = stream(SUITE, VERSION, seed, "numbers").permutation(len(made.asks))
-    concept = _numbered(made, seed)
+    numbers = stream(SUITE, VERSION, seed, "numbers").permutation(len(plan.episodes))
+    concept_number = _concept_numbers(plan, seed)
     items = []
-    for place, ask in enumerate(made.asks):
-        cluster = f"generated/concept-{concept(ask.family.handle, ask.classes[ask.truth]):04d}"
-        items.append(_item(f"{int(numbers[place]):04d}", cluster, ask, made, shots, pictures, seed))
+    for index, episode_plan in enumerate(plan.episodes):
+        cluster = f"generated/concept-{concept_number[episode_plan.concept]:04d}"
+        items.append(_item(f"{int(numbers[index]):04d}", cluster, episode_plan, plan, specs, pictures, seed))
     return sorted(items, key=lambda item: item.item_id)
 
 
-def _numbered(made: Design, seed: int) -> Callable[[str, Values], int]:
+def _concept_numbers(plan: Design, seed: int) -> dict[tuple[str, Values], int]:
     """A number for every concept, which tells nothing of it."""
-    known = sorted({(ask.family.handle, values) for ask in made.asks for values in ask.classes})
-    drawn = stream(SUITE, VERSION, seed, "concepts").permutation(len(known))
-    number = {one: int(drawn[place]) for place, one in enumerate(known)}
-    return lambda handle, values: number[handle, values]
+    known = sorted({(episode.family.handle, values) for episode in plan.episodes for values in episode.classes})
+    numbers = stream(SUITE, VERSION, seed, "concepts").permutation(len(known))
+    return {concept: int(number) for concept, number in zip(known, numbers, strict=True)}
 
 
 def _item(
     handle: str,
     cluster: str,
-    ask: Ask,
-    made: Design,
-    shots: Sequence[RenderSpec],
+    episode_plan: EpisodePlan,
+    plan: Design,
+    specs: Sequence[RenderSpec],
     pictures: Sequence[Media],
     seed: int,
 ) -> Item:
-    family = ask.family
-    claims = {key(place): family.claims(values) for place, values in enumerate(ask.classes)}
-    classes = tuple(_shown(ask, place, made, pictures) for place in range(len(ask.classes)))
-    seen = (ask.query, *(number for demos in ask.demos for number in demos))
+    family = episode_plan.family
+    claims = {key(index): family.claims(values) for index, values in enumerate(episode_plan.classes)}
+    classes = tuple(_class(episode_plan, index, plan, pictures) for index in range(len(episode_plan.classes)))
+    numbers = (episode_plan.query, *(number for demos in episode_plan.demos for number in demos))
     episode = Episode(
         handle,
-        pictures[ask.query],
+        pictures[episode_plan.query],
         classes,
-        ask.truth,
+        episode_plan.truth,
         GENERATED,
         family.level,
         family.scene,
         "generated",
         cluster,
-        box=block_pictures.region_box(shots[ask.query], family.region) if family.region else None,
+        box=block_pictures.region_box(specs[episode_plan.query], family.region) if family.region else None,
         latent={
-            "shows": {pictures[number].sha256: dict(made.looks[number]) for number in seen},
+            "shows": {pictures[number].sha256: dict(plan.appearances[number]) for number in numbers},
             "claims": claims,
             "learned": True,
-            "named": {one.name: told for one, told in zip(classes, claims.values(), strict=True)},
+            "named": {episode_class.name: claim for episode_class, claim in zip(classes, claims.values(), strict=True)},
         },
         factors={"family": family.handle},
-        provenance={"source": "generated", "seed": seed, "picture": ask.query, "rule": claims[key(ask.truth)]},
+        provenance={
+            "source": "generated",
+            "seed": seed,
+            "picture": episode_plan.query,
+            "rule": claims[key(episode_plan.truth)],
+        },
     )
     item = episode_item(episode)
-    return replace(item, requires=concepts.required(made.looks[ask.query], str(item.answer), claims))
+    return replace(item, requires=concepts.required(plan.appearances[episode_plan.query], str(item.answer), claims))
 
 
-def _shown(ask: Ask, place: int, made: Design, pictures: Sequence[Media]) -> Shown:
+def _class(episode_plan: EpisodePlan, index: int, plan: Design, pictures: Sequence[Media]) -> EpisodeClass:
     """The class at a place of an episode."""
-    family, values, demos = ask.family, ask.classes[place], ask.demos[place]
-    return Shown(
+    family, values, demos = episode_plan.family, episode_plan.classes[index], episode_plan.demos[index]
+    return EpisodeClass(
         family.name(family.values(values)),
         tuple(pictures[number] for number in demos),
-        tuple(concepts.caption(made.looks[number]) for number in demos),
+        tuple(concepts.caption(plan.appearances[number]) for number in demos),
         family.definition(values),
     )

@@ -29,8 +29,8 @@ from snellen.suites.vfm_bench.items import (
     TASK,
     VERSION,
     Episode,
+    EpisodeClass,
     Level,
-    Shown,
     episode_item,
 )
 from snellen.suites.vfm_bench.prompts import split_descriptions
@@ -181,9 +181,9 @@ class _ItemMaker:
         head = head_of(record.instructions.get("clean", ""))
         return replace(item, question=head) if head else item
 
-    def _class(self, name: str, demos: Sequence[tuple[Path, str]], description: str) -> Shown:
+    def _class(self, name: str, demos: Sequence[tuple[Path, str]], description: str) -> EpisodeClass:
         pictures = tuple(self.media.add_file(path) for path, _ in demos)
-        return Shown(name, pictures, tuple(caption for _, caption in demos), description)
+        return EpisodeClass(name, pictures, tuple(caption for _, caption in demos), description)
 
     def _demos(self, handle: str, record: Record) -> tuple[dict[str, list[tuple[Path, str]]], int]:
         """(picture and caption of each demo by class, how many were drawn): as many of every class, none of the query.

@@ -9,12 +9,12 @@ round in time, so that its second appearance is no copy of the first.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import (
+    Appearance,
     Camera,
     Composite,
     RenderSpec,
@@ -26,7 +26,7 @@ from snellen.stimuli.scenes import (
     text_name,
     turn,
 )
-from snellen.suites.vlm2_bench.generated.objects import look_of, neighbours
+from snellen.suites.vlm2_bench.generated.objects import neighbours
 from snellen.suites.vlm2_bench.items import SUITE, VERSION
 
 FRAMES, FRAMES_A_SECOND = 48, 12
@@ -43,29 +43,31 @@ VIDEOS_A_PAIR = 4
 class ClipPair:
     """Two objects that differ in one dimension, in the same studio."""
 
-    place: int
+    number: int
     first: int
     second: int
     differs: str
 
 
-def draw_pair(seed: int, place: int) -> ClipPair:
+def draw_pair(seed: int, number: int) -> ClipPair:
     """A composite and one of its neighbours; shape, material and colour of the primary matter most to an eye."""
-    rng = stream(SUITE, VERSION, seed, "clips", place)
+    rng = stream(SUITE, VERSION, seed, "clips", number)
     while True:
         first = int(rng.integers(9504))
         near = neighbours(first)
-        wanted = [d for d in ("colour/primary", "material/primary", "shape/secondary", "colour/secondary") if d in near]
-        if wanted:
-            differs = wanted[int(rng.integers(len(wanted)))]
-            return ClipPair(place, first, near[differs][int(rng.integers(len(near[differs])))], differs)
+        dimensions = [
+            d for d in ("colour/primary", "material/primary", "shape/secondary", "colour/secondary") if d in near
+        ]
+        if dimensions:
+            differs = dimensions[int(rng.integers(len(dimensions)))]
+            return ClipPair(number, first, near[differs][int(rng.integers(len(near[differs])))], differs)
 
 
-def clip_shots(
+def clip_specs(
     index: int, pair: ClipPair, seed: int, frames: int = FRAMES, size_px: tuple[int, int] = SIZE_PX
 ) -> list[RenderSpec]:
     """The frames of one clip: the object comes in from the left of the path, turns a little as it goes, and leaves."""
-    rng = stream(SUITE, VERSION, seed, "clip", pair.place)  # one studio, path and camera for both objects
+    rng = stream(SUITE, VERSION, seed, "clip", pair.number)  # one studio, path and camera for both objects
     azimuth, turned = float(rng.uniform(0, 360)), float(rng.uniform(0, 360))
     speed_deg = float(rng.uniform(60, 120))
     scene, camera = composite_scene(composite(index)), _camera(azimuth, size_px)
@@ -79,7 +81,7 @@ def clip_shots(
         solids = tuple(move(solid, chain(spin), shift) for solid in scene.solids)
         frame_scene = Scene(solids, scene.floor, scene.lights, scene.dome)
         shots.append(
-            RenderSpec(frame_scene, camera, seed_of(SUITE, VERSION, seed, "clip noise", pair.place, index, frame))
+            RenderSpec(frame_scene, camera, seed_of(SUITE, VERSION, seed, "clip noise", pair.number, index, frame))
         )
     return shots
 
@@ -93,25 +95,22 @@ def _camera(azimuth_deg: float, size_px: tuple[int, int]) -> Camera:
 
 def description(index: int, other: int, pattern: Literal["PQ", "PQP"]) -> str:
     """What a full description says: who comes, that another one follows, and that the first returns."""
-    told = (
+    text = (
         f"First {spoken(composite(index))} crosses the floor from one side to the other and leaves. Then a different "
         f"object comes, {spoken(composite(other))}. The first and the second object are two different objects."
     )
     if pattern == "PQP":
-        told += " At the end the first object returns: the last object is the same as the first."
-    return told
+        text += " At the end the first object returns: the last object is the same as the first."
+    return text
 
 
-def spoken(made: Composite) -> str:
+def spoken(block: Composite) -> str:
     """A composite in words: both primitives and where they touch."""
-    first, second = (
-        f"a {look.colour + ' ' if look.colour else ''}{look.material} {text_name('shape', look.shape)}"
-        for look in (made.primary, made.secondary)
-    )
-    place = text_name("contact-point/anchor", made.anchor)
-    return f"{first} with {second} (joined by its {text_name('contact-point/pivot', made.pivot)}) on its {place}"
+    first, second = (_spoken_part(appearance) for appearance in (block.primary, block.secondary))
+    anchor = text_name("contact-point/anchor", block.anchor)
+    return f"{first} with {second} (joined by its {text_name('contact-point/pivot', block.pivot)}) on its {anchor}"
 
 
-def looks(pair: ClipPair) -> dict[str, Mapping[str, str]]:
-    """The looks of both objects, as the card of an item keeps them."""
-    return {"P": look_of(pair.first), "Q": look_of(pair.second)}
+def _spoken_part(appearance: Appearance) -> str:
+    colour = f"{appearance.colour} " if appearance.colour else ""
+    return f"a {colour}{appearance.material} {text_name('shape', appearance.shape)}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from snellen.core.item import Item, Media
 from snellen.suites.vlm2_bench import prompts
-from snellen.suites.vlm2_bench.generated.rooms import Change, Thing, differing, successor, tracked
+from snellen.suites.vlm2_bench.generated.rooms import Change, SceneObject, differing, successor, tracked
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, Statement, cue_items
 
 World = Mapping[str, Any]
@@ -25,7 +25,7 @@ def room_items(
     tasks: Sequence[str],
 ) -> list[Item]:
     """The pairs of Mat and Trk about one edit, whichever are wanted."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "factors": {"cue": CUE_BY_EDIT[change.edit], "edit": change.edit},
         "cluster": f"room-{handle}",
         "provenance": {
@@ -37,9 +37,9 @@ def room_items(
     items: list[Item] = []
     if "gc-mat" in tasks:
         question = prompts.MATCH[change.edit]
-        items += cue_items("gc-mat", handle, pictures, question, *match_statements(change, rng), rng=rng, **told)
+        items += cue_items("gc-mat", handle, pictures, question, *match_statements(change, rng), rng=rng, **fields)
     if "gc-trk" in tasks:
-        items += cue_items("gc-trk", handle, pictures, prompts.TRACK, *track_statements(change), rng=rng, **told)
+        items += cue_items("gc-trk", handle, pictures, prompts.TRACK, *track_statements(change), rng=rng, **fields)
     return items
 
 
@@ -47,12 +47,14 @@ def match_statements(change: Change, rng: np.random.Generator) -> tuple[Statemen
     """The cue that answers the question, and one that was there and stayed as it was (Table 3)."""
     if change.changed is None:
         other = next(part for part in PARTS if part != change.part)
-        looks = {part: {"environment/part": part} for part in (change.part, other)}
+        appearances = {part: {"environment/part": part} for part in (change.part, other)}
         return tuple(  # type: ignore[return-value]
-            _statement(f"the {part}", [(looks[part], part == change.part), (looks[rest], rest == change.part)])
+            _statement(
+                f"the {part}", [(appearances[part], part == change.part), (appearances[rest], rest == change.part)]
+            )
             for part, rest in ((change.part, other), (other, change.part))
         )
-    stayed = [thing for thing in change.named() if thing != change.changed]
+    stayed = [scene_object for scene_object in change.named() if scene_object != change.changed]
     wrong = stayed[int(rng.integers(len(stayed)))]
     return (
         _statement(f"the {change.changed.name}", _cue_worlds(change, change.changed, change.changed)),
@@ -68,8 +70,10 @@ def track_statements(change: Change) -> tuple[Statement, Statement]:
 
 
 def _statement(cue: str, worlds: Sequence[tuple[Mapping[str, str], bool]]) -> Statement:
-    told = tuple({"look": dict(look), "answer": "true" if right else "false"} for look, right in worlds)
-    return Statement(cue, worlds[0][1], told, needed(told))
+    alternatives = tuple(
+        {"look": dict(appearance), "answer": "true" if right else "false"} for appearance, right in worlds
+    )
+    return Statement(cue, worlds[0][1], alternatives, needed(alternatives))
 
 
 def _courses(change: Change) -> tuple[dict[str, str], dict[str, str]]:
@@ -78,8 +82,8 @@ def _courses(change: Change) -> tuple[dict[str, str], dict[str, str]]:
         old, new = getattr(change.before, change.part), getattr(change.after, change.part)
         return {"environment/course": f"{old} to {new}"}, {"environment/course": f"{new} to {old}"}
     if change.edit in ("add", "remove"):
-        told = ("added", "removed") if change.edit == "add" else ("removed", "added")
-        return {"presence/course": told[0]}, {"presence/course": told[1]}
+        courses = ("added", "removed") if change.edit == "add" else ("removed", "added")
+        return {"presence/course": courses[0]}, {"presence/course": courses[1]}
     before, after = change.changed.dimensions(), successor(change).dimensions()
     moved = [dimension for dimension in before if before[dimension] != after[dimension]]
     named = {dimension: dimension.replace("object", "course") for dimension in moved}
@@ -87,23 +91,25 @@ def _courses(change: Change) -> tuple[dict[str, str], dict[str, str]]:
     return forth, {named[dimension]: f"{after[dimension]} to {before[dimension]}" for dimension in moved}
 
 
-def _cue_worlds(change: Change, cue: Thing, changed: Thing) -> list[tuple[Mapping[str, str], bool]]:
-    """Which thing the cue may mean, and which one may have changed; the actual world first.
+def _cue_worlds(change: Change, cue: SceneObject, changed: SceneObject) -> list[tuple[Mapping[str, str], bool]]:
+    """Which object the cue may mean, and which one may have changed; the actual world first.
 
-    The cue means every thing that looks like it to the observer. Which thing changed is seen in the dimensions in which
-    it changed, and by whoever sees none of them, nowhere.
+    The cue means every object that looks like it to the observer. Which object changed is seen in the dimensions in
+    which it changed, and by whoever sees none of them, nowhere.
     """
-    things = change.named()
+    objects = change.named()
     seen_in = _changes_seen_in(change)
 
-    def look(meant: Thing, other: Thing) -> dict[str, str]:
-        place = str(things.index(other))
-        return {**meant.dimensions(), **{f"{factor}/changed": place for factor in seen_in}}
+    def observed(meant: SceneObject, other: SceneObject) -> dict[str, str]:
+        number = str(objects.index(other))
+        return {**meant.dimensions(), **{f"{factor}/changed": number for factor in seen_in}}
 
-    # Of the things that did not change, one stands for all: the answer hangs only on whether it is the one meant.
-    candidates = list(dict.fromkeys([changed, cue, next(thing for thing in things if thing != changed)]))
-    worlds = [(look(meant, other), meant == other) for meant in things for other in candidates]
-    actual = (look(cue, changed), cue == changed)
+    # Of the objects that did not change, one stands for all: the answer hangs only on whether it is the one meant.
+    candidates = list(
+        dict.fromkeys([changed, cue, next(scene_object for scene_object in objects if scene_object != changed)])
+    )
+    worlds = [(observed(meant, other), meant == other) for meant in objects for other in candidates]
+    actual = (observed(cue, changed), cue == changed)
     return [actual, *(world for world in worlds if world != actual)]
 
 
@@ -119,8 +125,8 @@ def needed(worlds: Iterable[World]) -> tuple[str, ...]:
     first, *others = worlds
     factors = dict.fromkeys(dimension.split("/")[0] for dimension in first["look"])
 
-    def without(look: Mapping[str, str], factor: str) -> dict[str, str]:
-        return {dimension: value for dimension, value in look.items() if dimension.split("/")[0] != factor}
+    def without(appearance: Mapping[str, str], factor: str) -> dict[str, str]:
+        return {dimension: value for dimension, value in appearance.items() if dimension.split("/")[0] != factor}
 
     return tuple(
         factor

@@ -23,9 +23,9 @@ from snellen.stimuli.scenes import (
     clear_camera,
     composite,
     composite_scene,
+    relight,
     turn,
 )
-from snellen.suites.vlm2_bench.generated.rooms import lit
 from snellen.suites.vlm2_bench.items import SUITE, VERSION
 
 PICTURES, DISTRACTORS = 4, 4
@@ -43,7 +43,7 @@ FACTORS: tuple[str, ...] = tuple(dict.fromkeys(dimension.split("/")[0] for dimen
 
 @dataclass(frozen=True)
 class Family:
-    """A main object and its distractors, as places in `all_composites`."""
+    """A main object and its distractors, as indices into `all_composites`."""
 
     main: int
     distractors: tuple[int, ...]
@@ -56,23 +56,23 @@ class Family:
 @functools.cache
 def _by_all_but_one() -> Mapping[tuple[int, tuple[str, ...]], tuple[int, ...]]:
     """Objects by the values of all dimensions but one."""
-    held: dict[tuple[int, tuple[str, ...]], list[int]] = {}
-    for index, made in enumerate(all_composites()):
-        values = tuple(made.dimensions().values())
+    indices_by_values: dict[tuple[int, tuple[str, ...]], list[int]] = {}
+    for index, block in enumerate(all_composites()):
+        values = tuple(block.dimensions().values())
         for left_out in range(len(DIMENSIONS)):
-            held.setdefault((left_out, values[:left_out] + values[left_out + 1 :]), []).append(index)
-    return {key: tuple(indices) for key, indices in held.items()}
+            indices_by_values.setdefault((left_out, values[:left_out] + values[left_out + 1 :]), []).append(index)
+    return {key: tuple(indices) for key, indices in indices_by_values.items()}
 
 
 def neighbours(index: int) -> dict[str, tuple[int, ...]]:
     """By dimension, the composites that differ from this one in that dimension alone; at least one each."""
     values = tuple(composite(index).dimensions().values())
-    found = {}
-    for place, dimension in enumerate(DIMENSIONS):
-        alike = _by_all_but_one()[place, values[:place] + values[place + 1 :]]
+    neighbours_by_dimension = {}
+    for column, dimension in enumerate(DIMENSIONS):
+        alike = _by_all_but_one()[column, values[:column] + values[column + 1 :]]
         if others := tuple(other for other in alike if other != index):
-            found[dimension] = others
-    return found
+            neighbours_by_dimension[dimension] = others
+    return neighbours_by_dimension
 
 
 def draw_family(rng: np.random.Generator) -> Family:
@@ -82,46 +82,46 @@ def draw_family(rng: np.random.Generator) -> Family:
         near = neighbours(main)
         order = [list(near)[int(n)] for n in rng.permutation(len(near))]
         by_factor = {dimension.split("/")[0]: dimension for dimension in reversed(order)}
-        wanted = list(dict.fromkeys([*by_factor.values(), *order]))[:DISTRACTORS]
-        if len(wanted) == DISTRACTORS:
-            return Family(main, tuple(near[d][int(rng.integers(len(near[d])))] for d in wanted))
+        dimensions = list(dict.fromkeys([*by_factor.values(), *order]))[:DISTRACTORS]
+        if len(dimensions) == DISTRACTORS:
+            return Family(main, tuple(near[d][int(rng.integers(len(near[d])))] for d in dimensions))
 
 
-def look_of(index: int) -> dict[str, str]:
+def appearance_of(index: int) -> dict[str, str]:
     """All eight dimensions of a composite."""
     return composite(index).dimensions()
 
 
 @functools.lru_cache(maxsize=4096)
-def picture_shot(index: int, seed: int, place: tuple[int, int], size_px: tuple[int, int]) -> RenderSpec:
-    """The composite in a view, light, floor and scale drawn for `place`."""
-    rng = stream(SUITE, VERSION, seed, "object", *place)
+def picture_spec(index: int, seed: int, picture: tuple[int, int], size_px: tuple[int, int]) -> RenderSpec:
+    """The composite in a view, light, floor and scale drawn for `picture`."""
+    rng = stream(SUITE, VERSION, seed, "object", *picture)
     scene = composite_scene(composite(index), rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
     camera = clear_camera(scene, rng, fill=FILL, elevation_deg=(20.0, 60.0), width_px=size_px[0], height_px=size_px[1])
-    return RenderSpec(_dressed(scene, rng), camera, seed_of(SUITE, VERSION, seed, "noise", *place))
+    return RenderSpec(_with_background(scene, rng), camera, seed_of(SUITE, VERSION, seed, "noise", *picture))
 
 
-def _dressed(scene: Scene, rng: np.random.Generator) -> Scene:
+def _with_background(scene: Scene, rng: np.random.Generator) -> Scene:
     """Another floor and light."""
     floor, tint = FLOORS[int(rng.integers(len(FLOORS)))], TINTS[int(rng.integers(len(TINTS)))]
-    return lit(dataclasses.replace(scene, floor=Floor(floor)), float(rng.uniform(*LIGHT)), tint)
+    return relight(dataclasses.replace(scene, floor=Floor(floor)), float(rng.uniform(*LIGHT)), tint)
 
 
-def undecided_without(factor: str, looks: Sequence[Mapping[str, str]], question: str) -> bool:
-    """Whether who misses a factor cannot answer about pictures of these looks.
+def undecided_without(factor: str, appearances: Sequence[Mapping[str, str]], question: str) -> bool:
+    """Whether who misses a factor cannot answer about pictures of these appearances.
 
     Two pictures that look the same to such an observer may be of the same object or not. `same` is answered by any two
     that look different; counts and groups need every two to.
     """
 
-    def seen(look: Mapping[str, str]) -> tuple[str, ...]:
-        return tuple(value for dimension, value in look.items() if dimension.split("/")[0] != factor)
+    def seen_values(appearance: Mapping[str, str]) -> tuple[str, ...]:
+        return tuple(value for dimension, value in appearance.items() if dimension.split("/")[0] != factor)
 
-    told = [seen(look) for look in looks]
-    pairs = [a != b for n, a in enumerate(told) for b in told[:n]]
+    observed = [seen_values(appearance) for appearance in appearances]
+    pairs = [a != b for n, a in enumerate(observed) for b in observed[:n]]
     return not (any(pairs) if question == "same" else all(pairs))
 
 
-def required(looks: Sequence[Mapping[str, str]], question: str) -> tuple[str, ...]:
-    """The factors that a question about these looks cannot be answered without. `question` is `same` or `which`."""
-    return tuple(factor for factor in FACTORS if undecided_without(factor, looks, question))
+def required(appearances: Sequence[Mapping[str, str]], question: str) -> tuple[str, ...]:
+    """The factors without which a question about these appearances cannot be answered: `same` or `which`."""
+    return tuple(factor for factor in FACTORS if undecided_without(factor, appearances, question))

@@ -24,7 +24,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import render_for_recipe
-from snellen.stimuli.scenes import RenderSpec, truth
+from snellen.stimuli.scenes import RenderSpec, box_around, truth
 from snellen.stimuli.video import Pixels, add_video, join_clips
 from snellen.suites.vlm2_bench.generated import clips, objects, rooms
 from snellen.suites.vlm2_bench.generated.general_cues import room_items
@@ -50,7 +50,7 @@ SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
 ITEMS_A_CLIP_PAIR, MAX_CLIP_PAIRS = 20, 3
 SECONDS_A_PICTURE, SECONDS_A_FRAME, BYTES_A_PICTURE = 0.9, 0.25, 115_000
 """CPU time and disk, for plans (`docs/benchmarks.md`)."""
-THING = "object"
+NOUN = "object"
 MARGIN = 0.04
 """What a crop leaves round the object, as a share of its larger side."""
 
@@ -100,25 +100,25 @@ def design(options: BuildOptions) -> Design:
     five = -(-counts["oc-grp"] // len(PATTERNS_GRP))
     tested = max(nine, five)
     families = _families(tested + -(-tested // 2) if tested else 0, seed)
-    wanted = min(MAX_CLIP_PAIRS, -(-counts["oc-vid"] // ITEMS_A_CLIP_PAIR))
+    pair_count = min(MAX_CLIP_PAIRS, -(-counts["oc-vid"] // ITEMS_A_CLIP_PAIR))
     if options.full:
-        wanted = -(-counts["oc-vid"] // clips.VIDEOS_A_PAIR)
-    pairs = tuple(clips.draw_pair(seed, place) for place in range(wanted))
+        pair_count = -(-counts["oc-vid"] // clips.VIDEOS_A_PAIR)
+    pairs = tuple(clips.draw_pair(seed, number) for number in range(pair_count))
     return Design(counts, changes, families[:tested], families[tested:], pairs)
 
 
 def _families(count: int, seed: int) -> tuple[objects.Family, ...]:
     """Families that share no object."""
-    made: list[objects.Family] = []
+    families: list[objects.Family] = []
     taken: set[int] = set()
-    place = 0
-    while len(made) < count:
-        family = objects.draw_family(stream(SUITE, VERSION, seed, "family", place))
-        place += 1
+    number = 0
+    while len(families) < count:
+        family = objects.draw_family(stream(SUITE, VERSION, seed, "family", number))
+        number += 1
         if not taken & set(family.all()):
-            made.append(family)
+            families.append(family)
             taken |= set(family.all())
-    return tuple(made)
+    return tuple(families)
 
 
 @dataclass(frozen=True)
@@ -135,40 +135,40 @@ class Generated:
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, frames, seconds and bytes."""
-        made = design(options)
-        seconds = made.pictures() * SECONDS_A_PICTURE + made.frames(options) * SECONDS_A_FRAME
+        plan = design(options)
+        seconds = plan.pictures() * SECONDS_A_PICTURE + plan.frames(options) * SECONDS_A_FRAME
         return {
             "suite": SUITE,
-            "rooms": len(made.rooms),
-            "objects": len(made.families) + len(made.calibration),
-            "pictures": made.pictures(),
-            "clips": 2 * len(made.clips),
-            "frames": made.frames(options),
-            "items": {**made.counts, "oc-vid": clips.VIDEOS_A_PAIR * len(made.clips)},
+            "rooms": len(plan.rooms),
+            "objects": len(plan.families) + len(plan.calibration),
+            "pictures": plan.pictures(),
+            "clips": 2 * len(plan.clips),
+            "frames": plan.frames(options),
+            "items": {**plan.counts, "oc-vid": clips.VIDEOS_A_PAIR * len(plan.clips)},
             "seconds": round(seconds / options.workers),
-            "bytes": made.pictures() * BYTES_A_PICTURE,
+            "bytes": plan.pictures() * BYTES_A_PICTURE,
             "workers": options.workers,
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
         """Render what the home folder lacks, then write the items."""
         refuse_existing(options.out)
-        made = design(options)
+        plan = design(options)
         media = MediaFolder(options.out / "media")
-        shots = [*_room_shots(made, options), *_object_shots(made, options), *_clip_shots(made, options)]
-        drawn, drawn_by = render_for_recipe(shots, options)
-        paths = iter(drawn)
+        specs = [*_room_specs(plan, options), *_object_specs(plan, options), *_clip_specs(plan, options)]
+        rendered, provenance = render_for_recipe(specs, options)
+        paths = iter(rendered)
         items = [
-            *_rooms(made, options, paths, media),
-            *_sequences(made, options, paths, media),
-            *_videos(made, options, paths, media),
+            *_rooms(plan, options, paths, media),
+            *_sequences(plan, options, paths, media),
+            *_videos(plan, options, paths, media),
         ]
         return write_itemset(
             options.out,
             items,
             source="generated",
             recipe=self.parameters(options),
-            provenance=drawn_by,
+            provenance=provenance,
             notes=["no people are rendered, so that the tasks about persons are absent"],
         )
 
@@ -184,52 +184,52 @@ def _clip(options: BuildOptions) -> tuple[int, int]:
     return clips.FRAMES, clips.FRAMES_A_SECOND
 
 
-def _room_shots(made: Design, options: BuildOptions) -> Iterator[RenderSpec]:
-    for n, change in enumerate(made.rooms):
+def _room_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
+    for n, change in enumerate(plan.rooms):
         camera = rooms.view_of(change, stream(SUITE, VERSION, options.seed, "room view", n), _size(options))
         for which, room in enumerate((change.before, change.after)):
             yield RenderSpec(room.scene(), camera, seed_of(SUITE, VERSION, options.seed, "room noise", n, which))
 
 
-def _object_shots(made: Design, options: BuildOptions) -> Iterator[RenderSpec]:
-    for number, family in enumerate((*made.families, *made.calibration)):
-        for place, index in enumerate(family.all()):
-            yield objects.picture_shot(index, options.seed, (number, place), _size(options))
+def _object_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
+    for number, family in enumerate((*plan.families, *plan.calibration)):
+        for picture, index in enumerate(family.all()):
+            yield objects.picture_spec(index, options.seed, (number, picture), _size(options))
 
 
-def _clip_shots(made: Design, options: BuildOptions) -> Iterator[RenderSpec]:
-    for pair in made.clips:
+def _clip_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
+    for pair in plan.clips:
         for index in (pair.first, pair.second):
-            yield from clips.clip_shots(index, pair, options.seed, _clip(options)[0])
+            yield from clips.clip_specs(index, pair, options.seed, _clip(options)[0])
 
 
-def _rooms(made: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
-    for n, change in enumerate(made.rooms):
+def _rooms(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
+    for n, change in enumerate(plan.rooms):
         pictures = media.add_file(next(paths)), media.add_file(next(paths))
-        tasks = [task for task in ("gc-mat", "gc-trk") if n < made.counts[task]]
+        tasks = [task for task in ("gc-mat", "gc-trk") if n < plan.counts[task]]
         rng = stream(SUITE, VERSION, options.seed, "cues", n)
         yield from room_items(f"{n:04d}", change, pictures, rng, {"seed": options.seed, "room": n}, tasks)
 
 
-def _sequences(made: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
+def _sequences(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
     """Items about sequences, task by task; the calibration families give every pattern once."""
-    shown = [
+    stored = [
         _Family(number, family, media, paths, options)
-        for number, family in enumerate((*made.families, *made.calibration))
+        for number, family in enumerate((*plan.families, *plan.calibration))
     ]
-    test, calibration = shown[: len(made.families)], shown[len(made.families) :]
+    test, calibration = stored[: len(plan.families)], stored[len(plan.families) :]
     for task in ("oc-cpr", "oc-cnt", "oc-grp"):
-        if made.counts[task]:
+        if plan.counts[task]:
             patterns = PATTERNS_GRP if task == "oc-grp" else PATTERNS_OC
             for split, families, count in (
-                ("test", test, made.counts[task]),
+                ("test", test, plan.counts[task]),
                 ("calibration", calibration, len(calibration) * len(patterns)),
             ):
-                for sequence in _chosen(families, patterns, count, split, options.seed):  # type: ignore[arg-type]
-                    yield from _asked(task, sequence, options.seed)
+                for sequence in _draw_sequences(families, patterns, count, split, options.seed):  # type: ignore[arg-type]
+                    yield from _sequence_items(task, sequence, options.seed)
 
 
-def _asked(task: str, sequence: PictureSequence, seed: int) -> tuple[Item, ...]:
+def _sequence_items(task: str, sequence: PictureSequence, seed: int) -> tuple[Item, ...]:
     if task == "oc-cpr":
         return compare_items(sequence, "oc")
     if task == "oc-cnt":
@@ -245,10 +245,12 @@ class _Family:
     ) -> None:
         self.number, self.family = number, family
         self.pictures = [media.add_file(next(paths)) for _ in family.all()]
-        self.looks = dict(zip((one.sha256 for one in self.pictures), map(objects.look_of, family.all()), strict=True))
+        self.appearances = dict(
+            zip((picture.sha256 for picture in self.pictures), map(objects.appearance_of, family.all()), strict=True)
+        )
         self.boxes = {
-            one.sha256: _box(objects.picture_shot(index, options.seed, (number, place), _size(options)))
-            for place, (one, index) in enumerate(zip(self.pictures, family.all(), strict=True))
+            picture.sha256: _box(objects.picture_spec(index, options.seed, (number, picture_number), _size(options)))
+            for picture_number, (picture, index) in enumerate(zip(self.pictures, family.all(), strict=True))
         }
 
     def sequence(self, pattern: str, handle: str, split: Split, seed: int) -> PictureSequence:
@@ -256,37 +258,33 @@ class _Family:
         rng = stream(SUITE, VERSION, seed, "sequence", self.number, pattern)
         main, others = self.pictures[: objects.PICTURES], self.pictures[objects.PICTURES :]
         pictures, order = draw(pattern, main, others, rng)
-        looks = [self.looks[one.sha256] for one in pictures]
+        appearances = [self.appearances[picture.sha256] for picture in pictures]
         return PictureSequence(
             handle,
             pictures,
             order,
             sorted_pattern(order),
-            THING,
+            NOUN,
             f"object-{split}-{self.number:03d}",
-            shows={one.sha256: self.looks[one.sha256] for one in pictures},
-            requires={question: objects.required(looks, question) for question in ("same", "which")},
+            shows={picture.sha256: self.appearances[picture.sha256] for picture in pictures},
+            requires={question: objects.required(appearances, question) for question in ("same", "which")},
             provenance={"seed": seed, "family": self.number, "composites": list(self.family.all())},
-            regions={"boxes": {one.sha256: self.boxes[one.sha256] for one in pictures}},
+            regions={"boxes": {picture.sha256: self.boxes[picture.sha256] for picture in pictures}},
             split=split,
         )
 
 
-def _box(shot: RenderSpec) -> list[float]:
+def _box(spec: RenderSpec) -> list[float]:
     """The box round all solids, with a margin, within the picture: [x1, y1, x2, y2] in pixels.
 
     Measured at half the resolution: one pixel of it is less than the margin.
     """
-    width, height = shot.camera.width_px, shot.camera.height_px
-    camera = dataclasses.replace(shot.camera, width_px=width // 2, height_px=height // 2)
-    seen = [solid.visible_box for solid in truth(shot.scene, camera, detail=1).solids if solid.visible_box]
-    x1, y1 = 2 * min(box[0] for box in seen), 2 * min(box[1] for box in seen)
-    x2, y2 = 2 * max(box[2] for box in seen), 2 * max(box[3] for box in seen)
-    margin = MARGIN * max(x2 - x1, y2 - y1)
-    return [max(0.0, x1 - margin), max(0.0, y1 - margin), min(width, x2 + margin), min(height, y2 + margin)]
+    camera = dataclasses.replace(spec.camera, width_px=spec.camera.width_px // 2, height_px=spec.camera.height_px // 2)
+    boxes = [solid.visible_box for solid in truth(spec.scene, camera, detail=1).solids if solid.visible_box]
+    return box_around([(2 * x1, 2 * y1, 2 * x2, 2 * y2) for x1, y1, x2, y2 in boxes], MARGIN, spec.camera)
 
 
-def _chosen(
+def _draw_sequences(
     families: Sequence[_Family], patterns: Sequence[str], count: int, split: Split, seed: int
 ) -> list[PictureSequence]:
     """`count` different sequences, patterns and families in turn.
@@ -295,28 +293,28 @@ def _chosen(
     """
     total = len(families) * len(PATTERNS_OC)
     numbers = stream(SUITE, VERSION, seed, "numbers", split).permutation(total)
-    made = []
+    sequences = []
     for k in range(count):
         pattern = patterns[k % len(patterns)]
         family = (k // len(patterns) + k % len(patterns)) % len(families)
         number = int(numbers[family * len(PATTERNS_OC) + PATTERNS_OC.index(pattern)])
-        made.append(families[family].sequence(pattern, f"{split}-{number:04d}", split, seed))
-    return made
+        sequences.append(families[family].sequence(pattern, f"{split}-{number:04d}", split, seed))
+    return sequences
 
 
-def _videos(made: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
+def _videos(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
     """Of every pair of clips: either object first, in two parts and in three. Numbered in a random order."""
-    numbers = stream(SUITE, VERSION, options.seed, "videos").permutation(len(made.clips) * clips.VIDEOS_A_PAIR)
-    place = 0
-    for pair in made.clips:
+    numbers = stream(SUITE, VERSION, options.seed, "videos").permutation(len(plan.clips) * clips.VIDEOS_A_PAIR)
+    video_number = 0
+    for pair in plan.clips:
         count, rate = _clip(options)
         frames = {index: [_pixels(next(paths)) for _ in range(count)] for index in (pair.first, pair.second)}
         for first, second in ((pair.first, pair.second), (pair.second, pair.first)):
             for pattern in ("PQ", "PQP"):
                 parts = [frames[first], frames[second], *([frames[first][::-1]] if pattern == "PQP" else [])]
-                video = _joined(parts, rate, media)
-                yield _video(f"{int(numbers[place]):04d}", video, pattern, (first, second), pair, options.seed)
-                place += 1
+                video = _join(parts, rate, media)
+                yield _video(f"{int(numbers[video_number]):04d}", video, pattern, (first, second), pair, options.seed)
+                video_number += 1
 
 
 def _video(
@@ -329,13 +327,13 @@ def _video(
         video,
         pattern,
         answer=clips.description(first, second, pattern),
-        cluster=f"clips-{pair.place:03d}",
-        latent={"parts": [objects.look_of(first), objects.look_of(second)]},
+        cluster=f"clips-{pair.number:03d}",
+        latent={"parts": [objects.appearance_of(first), objects.appearance_of(second)]},
         provenance={"seed": seed, "composites": list(order), "differs": pair.differs},
     )
 
 
-def _joined(parts: Sequence[Sequence[Pixels]], rate: int, media: MediaFolder) -> Media:
+def _join(parts: Sequence[Sequence[Pixels]], rate: int, media: MediaFolder) -> Media:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "video.mp4"
         join_clips(parts, path, fps=rate)

@@ -26,6 +26,7 @@ from snellen.stimuli.scenes import (
     Solid,
     clear_camera,
     move,
+    relight,
     studio,
     text_name,
     truth,
@@ -35,7 +36,7 @@ from snellen.stimuli.scenes.shapes import bounds
 from snellen.suites.vlm2_bench.items import Edit
 
 EDITS: tuple[Edit, ...] = ("add", "swap", "attribute", "remove", "environment")
-FEWEST, MOST = 3, 7
+MIN_OBJECTS, MAX_OBJECTS = 3, 7
 SCALE = (0.55, 0.7)
 SPACING_M = 1.3
 """Least distance of two centres; the largest solid is 1.1 m wide."""
@@ -54,48 +55,48 @@ _TRIES = 60
 
 
 @dataclass(frozen=True)
-class Thing:
-    """One solid of a scene: its look, place on the floor in metres, turn and size factor."""
+class SceneObject:
+    """One solid of a scene: its appearance, position on the floor in metres, turn and size factor."""
 
-    look: Appearance
-    place_m: tuple[float, float]
+    appearance: Appearance
+    position_m: tuple[float, float]
     turn_deg: float
     scale: float
 
     @property
     def name(self) -> str:
-        """`red rubber cube`, `glass sphere`: no two things of a scene share it."""
-        colour = f"{self.look.colour} " if self.look.colour else ""
-        return f"{colour}{self.look.material} {text_name('shape', self.look.shape)}"
+        """`red rubber cube`, `glass sphere`: no two objects of a scene share it."""
+        colour = f"{self.appearance.colour} " if self.appearance.colour else ""
+        return f"{colour}{self.appearance.material} {text_name('shape', self.appearance.shape)}"
 
     def dimensions(self) -> dict[str, str]:
         """What can be seen of it."""
         return {
-            "shape/object": self.look.shape,
-            "material/object": self.look.material,
-            "colour/object": self.look.colour or "none",
+            "shape/object": self.appearance.shape,
+            "material/object": self.appearance.material,
+            "colour/object": self.appearance.colour or "none",
         }
 
 
 @dataclass(frozen=True)
 class Room:
-    """Things on a floor under a light."""
+    """Objects on a floor under a light."""
 
-    things: tuple[Thing, ...]
+    objects: tuple[SceneObject, ...]
     floor: str = "grey"
     light: str = "bright"
 
     def caption(self) -> str:
         """What is there, in one sentence."""
-        names = [f"a {thing.name}" for thing in self.things]
+        names = [f"a {scene_object.name}" for scene_object in self.objects]
         listed = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
         return f"The picture shows {listed} on a {self.floor} floor in {self.light} light."
 
     def scene(self) -> Scene:
         """The room as solids `0`, `1`, …, floor and lights."""
-        made = studio(tuple(_solid(str(n), thing) for n, thing in enumerate(self.things)))
-        lights = tuple(_farther(light) for light in made.lights)
-        return lit(replace(made, floor=Floor(FLOORS[self.floor]), lights=lights), LIGHTS[self.light])
+        studio_scene = studio(tuple(_solid(str(n), scene_object) for n, scene_object in enumerate(self.objects)))
+        lights = tuple(_farther(light) for light in studio_scene.lights)
+        return relight(replace(studio_scene, floor=Floor(FLOORS[self.floor]), lights=lights), LIGHTS[self.light])
 
 
 def _farther(light: AreaLight) -> AreaLight:
@@ -103,35 +104,23 @@ def _farther(light: AreaLight) -> AreaLight:
     return replace(light, position_m=(x * FARTHER, y * FARTHER, z * FARTHER), side_m=light.side_m * FARTHER)
 
 
-def lit(scene: Scene, factor: float, tint: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Scene:
-    """The scene with every light and the dome times `factor` (and `tint`, a factor a channel)."""
-
-    def scaled(colour: tuple[float, float, float]) -> tuple[float, float, float]:
-        r, g, b = (factor * value * shade for value, shade in zip(colour, tint, strict=True))
-        return r, g, b
-
-    lights = tuple(replace(light, radiance_linear_rgb=scaled(light.radiance_linear_rgb)) for light in scene.lights)
-    dome = replace(
-        scene.dome,
-        horizon_linear_rgb=scaled(scene.dome.horizon_linear_rgb),
-        zenith_linear_rgb=scaled(scene.dome.zenith_linear_rgb),
-        softboxes=tuple(replace(box, radiance=box.radiance * factor) for box in scene.dome.softboxes),
+def _solid(name: str, scene_object: SceneObject) -> Solid:
+    solid = Solid(
+        name,
+        scene_object.appearance.shape,
+        Material(scene_object.appearance.material, scene_object.appearance.colour),
+        Pose(scale=scene_object.scale),
     )
-    return replace(scene, lights=lights, dome=dome)
-
-
-def _solid(name: str, thing: Thing) -> Solid:
-    held = Solid(name, thing.look.shape, Material(thing.look.material, thing.look.colour), Pose(scale=thing.scale))
-    held = move(held, turn((0.0, 0.0, 1.0), thing.turn_deg))
-    low, _ = bounds((held,))
-    return move(held, shift_m=(*thing.place_m, 0.002 - float(low[2])))
+    solid = move(solid, turn((0.0, 0.0, 1.0), scene_object.turn_deg))
+    low, _ = bounds((solid,))
+    return move(solid, shift_m=(*scene_object.position_m, 0.002 - float(low[2])))
 
 
 @dataclass(frozen=True)
 class Change:
     """A room before and after one edit.
 
-    `changed` is the thing that was added, removed, replaced or altered, as it looks in the picture that the question
+    `changed` is the object that was added, removed, replaced or altered, as it looks in the picture that the question
     speaks of; None for an edit of the surroundings, whose part is `part`. `differs` are the factors in which before
     and after differ.
     """
@@ -139,13 +128,13 @@ class Change:
     edit: Edit
     before: Room
     after: Room
-    changed: Thing | None
+    changed: SceneObject | None
     differs: tuple[str, ...]
     part: str = ""
 
-    def named(self) -> tuple[Thing, ...]:
-        """The things a question about this edit may name: those of the picture that shows the changed one."""
-        return (self.after if self.edit == "add" else self.before).things
+    def named(self) -> tuple[SceneObject, ...]:
+        """The objects a question about this edit may name: those of the picture that shows the changed one."""
+        return (self.after if self.edit == "add" else self.before).objects
 
     def instruction(self) -> str:
         """The edit as an instruction, as editing data sets give it."""
@@ -161,40 +150,42 @@ _INSTRUCTIONS: Mapping[Edit, Callable[[Change], str]] = {
 }
 
 
-def _name(thing: Thing | None) -> str:
-    if thing is None:
+def _name(scene_object: SceneObject | None) -> str:
+    if scene_object is None:
         raise ValueError("this edit is of the surroundings")
-    return thing.name
+    return scene_object.name
 
 
-def _a(thing: Thing | None) -> str:
-    return f"a {_name(thing)}"
+def _a(scene_object: SceneObject | None) -> str:
+    return f"a {_name(scene_object)}"
 
 
-def successor(change: Change) -> Thing:
-    """The thing of the second picture that stands where the changed one stood in the first."""
+def successor(change: Change) -> SceneObject:
+    """The object of the second picture that stands where the changed one stood in the first."""
     assert change.changed is not None
-    return next(thing for thing in change.after.things if thing.place_m == change.changed.place_m)
+    return next(
+        scene_object for scene_object in change.after.objects if scene_object.position_m == change.changed.position_m
+    )
 
 
 def tracked(change: Change) -> tuple[str, str]:
     """What happened, and its direct reverse: the two answers of Trk (Table 4)."""
     if change.edit in ("add", "remove"):
-        told = f"{_a(change.changed).capitalize()} was"
-        right, wrong = f"{told} added.", f"{told} removed."
+        subject_phrase = f"{_a(change.changed).capitalize()} was"
+        right, wrong = f"{subject_phrase} added.", f"{subject_phrase} removed."
         return (right, wrong) if change.edit == "add" else (wrong, right)
     if change.edit == "environment":
         old, new = getattr(change.before, change.part), getattr(change.after, change.part)
         return tuple(f"The {change.part} changed from {a} to {b}." for a, b in ((old, new), (new, old)))  # type: ignore[return-value]
     verb = "was replaced with" if change.edit == "swap" else "turned into"
-    old_thing, new_thing = _name(change.changed), successor(change).name
-    return f"The {old_thing} {verb} a {new_thing}.", f"The {new_thing} {verb} a {old_thing}."
+    old_name, new_name = _name(change.changed), successor(change).name
+    return f"The {old_name} {verb} a {new_name}.", f"The {new_name} {verb} a {old_name}."
 
 
 def random_change(edit: Edit, rng: np.random.Generator) -> Change:
-    """A room of 3 to 7 things (in the fuller picture) and one edit of it."""
-    count = int(rng.integers(FEWEST + (edit in ("add", "remove")), MOST + 1))
-    room = Room(_things(count, rng), str(rng.choice(list(FLOORS))), str(rng.choice(list(LIGHTS))))
+    """A room of 3 to 7 objects (in the fuller picture) and one edit of it."""
+    count = int(rng.integers(MIN_OBJECTS + (edit in ("add", "remove")), MAX_OBJECTS + 1))
+    room = Room(_draw_objects(count, rng), str(rng.choice(list(FLOORS))), str(rng.choice(list(LIGHTS))))
     if edit == "environment":
         part = ("floor", "light")[int(rng.integers(2))]
         choices = [value for value in (FLOORS if part == "floor" else LIGHTS) if value != getattr(room, part)]
@@ -202,65 +193,66 @@ def random_change(edit: Edit, rng: np.random.Generator) -> Change:
         after = replace(room, floor=new_value) if part == "floor" else replace(room, light=new_value)
         return Change(edit, room, after, None, ("environment",), part)
     if edit in ("add", "remove"):
-        at = int(rng.integers(count))
-        thing = room.things[at]
-        fewer = replace(room, things=room.things[:at] + room.things[at + 1 :])
+        index = int(rng.integers(count))
+        scene_object = room.objects[index]
+        fewer = replace(room, objects=room.objects[:index] + room.objects[index + 1 :])
         before, after = (fewer, room) if edit == "add" else (room, fewer)
-        return Change(edit, before, after, thing, ("presence",))
+        return Change(edit, before, after, scene_object, ("presence",))
     fits = _swapped if edit == "swap" else _altered
-    for at in (int(n) for n in rng.permutation(count)):
-        thing = room.things[at]
-        if looks := _new_looks(room, thing.look, fits):
-            new = replace(thing, look=looks[int(rng.integers(len(looks)))])
-            after = replace(room, things=(*room.things[:at], new, *room.things[at + 1 :]))
-            return Change(edit, room, after, thing, differing(thing, new))
+    for index in (int(n) for n in rng.permutation(count)):
+        scene_object = room.objects[index]
+        if appearances := _new_appearances(room, scene_object.appearance, fits):
+            new = replace(scene_object, appearance=appearances[int(rng.integers(len(appearances)))])
+            after = replace(room, objects=(*room.objects[:index], new, *room.objects[index + 1 :]))
+            return Change(edit, room, after, scene_object, differing(scene_object, new))
     return random_change(edit, rng)  # glass may only turn into wood, which stands there already
 
 
-def differing(one: Thing, other: Thing) -> tuple[str, ...]:
-    """The factors in which two things look different."""
-    mine, theirs = one.dimensions(), other.dimensions()
-    return tuple(dimension.split("/")[0] for dimension in mine if mine[dimension] != theirs[dimension])
+def differing(old: SceneObject, new: SceneObject) -> tuple[str, ...]:
+    """The factors in which two objects look different."""
+    before, after = old.dimensions(), new.dimensions()
+    return tuple(dimension.split("/")[0] for dimension in before if before[dimension] != after[dimension])
 
 
-def _things(count: int, rng: np.random.Generator) -> tuple[Thing, ...]:
-    looks: list[Appearance] = []
-    while len(looks) < count:
-        look = _random_look(rng)
-        if look not in looks:
-            looks.append(look)
+def _draw_objects(count: int, rng: np.random.Generator) -> tuple[SceneObject, ...]:
+    appearances: list[Appearance] = []
+    while len(appearances) < count:
+        appearance = _random_appearance(rng)
+        if appearance not in appearances:
+            appearances.append(appearance)
     return tuple(
-        Thing(look, place, float(rng.uniform(0, 90)), float(rng.uniform(*SCALE)))
-        for look, place in zip(looks, _places(count, rng), strict=True)
+        SceneObject(appearance, position, float(rng.uniform(0, 90)), float(rng.uniform(*SCALE)))
+        for appearance, position in zip(appearances, _draw_positions(count, rng), strict=True)
     )
 
 
-def _random_look(rng: np.random.Generator) -> Appearance:
-    stuff = MATERIAL_VARIANTS[int(rng.integers(len(MATERIAL_VARIANTS)))]
-    return Appearance(SHAPES[int(rng.integers(len(SHAPES)))], stuff.kind, stuff.colour)
+def _random_appearance(rng: np.random.Generator) -> Appearance:
+    variant = MATERIAL_VARIANTS[int(rng.integers(len(MATERIAL_VARIANTS)))]
+    return Appearance(SHAPES[int(rng.integers(len(SHAPES)))], variant.kind, variant.colour)
 
 
-def _places(count: int, rng: np.random.Generator) -> list[tuple[float, float]]:
+def _draw_positions(count: int, rng: np.random.Generator) -> list[tuple[float, float]]:
     """Centres in a disk, at least `SPACING_M` apart; the disk grows with the count, and where none fits."""
-    places: list[tuple[float, float]] = []
+    positions: list[tuple[float, float]] = []
     radius = 0.75 * SPACING_M * math.sqrt(count)
-    while len(places) < count:
+    while len(positions) < count:
         for _ in range(_TRIES):
+            # The root of the share spreads centres evenly over the disk's area.
             angle, r = rng.uniform(0, 2 * math.pi), radius * math.sqrt(rng.uniform())
-            place = float(r * math.cos(angle)), float(r * math.sin(angle))
-            if all(math.dist(place, other) >= SPACING_M for other in places):
-                places.append(place)
+            position = float(r * math.cos(angle)), float(r * math.sin(angle))
+            if all(math.dist(position, other) >= SPACING_M for other in positions):
+                positions.append(position)
                 break
         else:
             radius *= 1.1
-    return places
+    return positions
 
 
-def _new_looks(room: Room, old: Appearance, fits: Callable[[Appearance, Appearance], bool]) -> list[Appearance]:
-    """The looks that nothing in the room has yet and that may follow the old one."""
-    taken = {thing.look for thing in room.things}
-    held = [Appearance(shape, stuff.kind, stuff.colour) for shape in SHAPES for stuff in MATERIAL_VARIANTS]
-    return [look for look in held if look not in taken and fits(old, look)]
+def _new_appearances(room: Room, old: Appearance, fits: Callable[[Appearance, Appearance], bool]) -> list[Appearance]:
+    """The appearances that nothing in the room has yet and that may follow the old one."""
+    taken = {scene_object.appearance for scene_object in room.objects}
+    candidates = [Appearance(shape, variant.kind, variant.colour) for shape in SHAPES for variant in MATERIAL_VARIANTS]
+    return [appearance for appearance in candidates if appearance not in taken and fits(old, appearance)]
 
 
 def _swapped(old: Appearance, new: Appearance) -> bool:
@@ -274,7 +266,7 @@ def _altered(old: Appearance, new: Appearance) -> bool:
 
 
 def view_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) -> Camera:
-    """One camera for both pictures, that sees at least `MIN_VISIBLE` of every thing in either."""
+    """One camera for both pictures, that sees at least `MIN_VISIBLE` of every object in either."""
     scenes = change.before.scene(), change.after.scene()
     fuller = max(scenes, key=lambda scene: len(scene.solids))
     other = scenes[0] if fuller is scenes[1] else scenes[1]
@@ -289,7 +281,7 @@ def view_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) 
             height_px=size_px[1],
         )
         small = dataclasses.replace(camera, width_px=size_px[0] // 4, height_px=size_px[1] // 4)
-        seen = truth(other, small, detail=1)
-        if all(solid.visible_fraction >= MIN_VISIBLE for solid in seen.solids):
+        visible = truth(other, small, detail=1)
+        if all(solid.visible_fraction >= MIN_VISIBLE for solid in visible.solids):
             return camera
     raise SnellenError(f"no camera sees all things of the room: {change.before.caption()}")
