@@ -66,10 +66,10 @@ def check(
 def _describe(card: DatasetCard) -> dict[str, object]:
     """The card, and what the suites that use the dataset say of it."""
     from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
-    from snellen.suites.vfm_bench.curated.datasets import DATASETS as VFM_DATASETS
+    from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
     description = {**asdict(card), "verified": _verified(card)}
-    if row := VFM_DATASETS.get(card.name):
+    if row := ROW_OF_DATASET.get(card.name):
         notes = " ".join(filter(None, (card.notes, row.notes)))
         description |= {"industry": row.industry, "level": row.level, "pictures": row.pictures, "notes": notes}
     if tasks := TASKS_OF_DATASET.get(card.name):
@@ -80,9 +80,9 @@ def _describe(card: DatasetCard) -> dict[str, object]:
 def _use(name: str) -> str:
     """What the suites take the dataset for, as the beginning of a line."""
     from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
-    from snellen.suites.vfm_bench.curated.datasets import DATASETS as VFM_DATASETS
+    from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
-    row = VFM_DATASETS.get(name)
+    row = ROW_OF_DATASET.get(name)
     use = f"{row.industry}, {row.level} level, " if row else ""
     tasks = TASKS_OF_DATASET.get(name)
     return use + (f"scenes for {', '.join(tasks)}, " if tasks else "")
@@ -90,9 +90,9 @@ def _use(name: str) -> str:
 
 def _published_pictures(name: str) -> int:
     """How many pictures VFM Bench counts in the dataset; 0: it does not use it."""
-    from snellen.suites.vfm_bench.curated.datasets import DATASETS as VFM_DATASETS
+    from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
-    return VFM_DATASETS[name].pictures if name in VFM_DATASETS else 0
+    return ROW_OF_DATASET[name].pictures if name in ROW_OF_DATASET else 0
 
 
 def _verified(card: DatasetCard) -> str:

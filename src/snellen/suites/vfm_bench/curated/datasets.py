@@ -28,7 +28,7 @@ class TableRow:
     notes: str = ""
 
 
-DATASETS: Mapping[str, TableRow] = MappingProxyType(
+ROW_OF_DATASET: Mapping[str, TableRow] = MappingProxyType(
     {
         "MVTec-AD": TableRow("Manufacture", "detail", 5354, IN_BOTH),
         "MVTec-AD-2": TableRow("Manufacture", "detail", 5174, IN_BOTH),

@@ -19,8 +19,7 @@ from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.datasets import DATASETS
 from snellen.datasets.declarations.nature import OPEN
 from snellen.datasets.sample import Sample
-from snellen.suites.vfm_bench.curated.datasets import DATASETS as VFM_DATASETS
-from snellen.suites.vfm_bench.curated.datasets import Industry, Level
+from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, Industry, Level
 from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION
 
 MIN_PICTURES, MIN_CLASSES = SHOTS + 1, 2
@@ -175,7 +174,7 @@ def read_tasks(
                 tick(len(draw.samples))
             concepts = unambiguous(f"{source}/{object_name}", pictures, ledger)
             if len(concepts) >= MIN_CLASSES:
-                row = VFM_DATASETS[source]
+                row = ROW_OF_DATASET[source]
                 tasks.append(ConceptTask(source, object_name, row.industry, row.level, concepts))
             else:
                 ledger.drop(UNIT, ANY_SOURCE, NOT_COMPETING, f"{source}/{object_name}")

@@ -32,7 +32,7 @@ from snellen.curation.steps import ITEMS, Stage, copy_media, plan_chain, read_ab
 from snellen.datasets.folders import recipe_folders
 from snellen.suites.vfm_bench.curated import difficulty, diversity, pictures
 from snellen.suites.vfm_bench.curated.counts import count_lines
-from snellen.suites.vfm_bench.curated.datasets import DATASETS
+from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 from snellen.suites.vfm_bench.curated.episodes import episode_items
 from snellen.suites.vfm_bench.curated.steps import (
     CANDIDATES,
@@ -118,7 +118,7 @@ class Curated:
         return self._build_reviewed(options) if ITEMS in options.sources else self._build_chosen(options)
 
     def _draw(self, options: BuildOptions, ledger: Ledger) -> pictures.Draws:
-        folders = recipe_folders(options.sources, DATASETS, SUITE)
+        folders = recipe_folders(options.sources, ROW_OF_DATASET, SUITE)
         records = pictures.read_records(folders)
         draws = pictures.draw_records(records, tuple(folders), self.pictures_a_class, options.seed)
         return pictures.keep_classes(draws, self.classes_a_task, options.seed, ledger)
@@ -143,7 +143,7 @@ class Curated:
             source="curated",
             recipe={
                 **self.parameters(options),
-                "sources": sorted(recipe_folders(options.sources, DATASETS, SUITE)),
+                "sources": sorted(recipe_folders(options.sources, ROW_OF_DATASET, SUITE)),
                 "media": digest(sorted({media.sha256 for item in items for media in item.media()}), 16),
             },
             notes=[
