@@ -32,10 +32,10 @@ from large_annotations import write
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.curation.splitting import assign_sides
-from snellen.suites.ava_bench.curated.candidates import Curating
-from snellen.suites.ava_bench.curated.choices import read_choices
-from snellen.suites.ava_bench.curated.recipe import choose
-from snellen.suites.ava_bench.curated.rules import Rules
+from snellen.suites.ava_bench.candidates.candidates import CurationContext
+from snellen.suites.ava_bench.candidates.choices import read_choices
+from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.recipe import select
 
 PICTURES, THINGS = 100_170, 1_270_141
 MAX_S, MAX_GB = 60, 3
@@ -72,21 +72,21 @@ def make(root: Path, pictures: int, things: int) -> Path:
 def curate(root: Path) -> None:
     """In a process of its own: from the file to train and test, and print what it cost."""
     begun = time.process_time()
-    at = Curating(Rules(), read_choices(), 0)
-    chosen = choose(BuildOptions(root / "out", tasks=TASKS, sources={"LVIS": root}, show_progress=False), at)
+    context = CurationContext(Rules(), read_choices(), 0)
+    selected = select(BuildOptions(root / "out", tasks=TASKS, sources={"LVIS": root}, show_progress=False), context)
     units: dict[str, list[tuple[str, ...]]] = {}
-    for ability, held in chosen:
-        for one in held:
-            units.setdefault(one.origin.record_id, []).append((ability.name, *one.stratum))
-    side = assign_sides(units, at.rules.test_share, at.rng("splits"))
+    for group, candidates in selected:
+        for candidate in candidates:
+            units.setdefault(candidate.origin.record_id, []).append((group.name, *candidate.stratum))
+    side = assign_sides(units, context.rules.test_share, context.rng("splits"))
     seconds = time.process_time() - begun
     told = {
         "seconds": seconds,
         "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
-        "items": {ability.name: len(held) for ability, held in chosen},
+        "items": {group.name: len(candidates) for group, candidates in selected},
         "pictures": len(side),
         "test_share": sum(one == "test" for one in side.values()) / max(1, len(side)),
-        "left_out": sum(at.ledger.dropped.values()),
+        "left_out": sum(context.ledger.dropped.values()),
     }
     print(json.dumps(told))
 

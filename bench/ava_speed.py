@@ -51,9 +51,23 @@ from snellen.core.suite import ViewContext, settle
 from snellen.runs.score import score
 from snellen.scoring.metrics import ciede2000
 from snellen.suites.ava_bench import SUITE
-from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.curated.regions import best_region
-from snellen.suites.ava_bench.items import ORIENTATIONS, TASKS, Shown
+from snellen.suites.ava_bench.abilities import atomic
+from snellen.suites.ava_bench.abilities.absolute_depth import absolute_depth_item
+from snellen.suites.ava_bench.abilities.action import action_item
+from snellen.suites.ava_bench.abilities.colour import colour_item
+from snellen.suites.ava_bench.abilities.counting import counting_item
+from snellen.suites.ava_bench.abilities.emotion import emotion_item
+from snellen.suites.ava_bench.abilities.fine_grained import fine_grained_item
+from snellen.suites.ava_bench.abilities.localization import localization_item
+from snellen.suites.ava_bench.abilities.object import object_item
+from snellen.suites.ava_bench.abilities.ocr import ocr_item
+from snellen.suites.ava_bench.abilities.orientation import orientation_item
+from snellen.suites.ava_bench.abilities.relative_depth import relative_depth_item
+from snellen.suites.ava_bench.abilities.scene import scene_item
+from snellen.suites.ava_bench.abilities.spatial import spatial_item
+from snellen.suites.ava_bench.abilities.texture import texture_item
+from snellen.suites.ava_bench.candidates.regions import best_region
+from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS, ItemSource
 from snellen.suites.ava_bench.transforms import Labelled, UnitFrame, draw_boxes
 
 WIDTH, HEIGHT = 640, 480
@@ -100,7 +114,7 @@ def shown_a_second(jpegs: Sequence[bytes], task: str, root: Path) -> tuple[float
     """
     stored = MediaFolder(root / "set")
     pictures = [stored.add(raw, "picture", "jpg", (WIDTH, HEIGHT)) for raw in jpegs]
-    items = [_boxed(task, Shown(str(n), one, str(n), "made")) for n, one in enumerate(pictures)]
+    items = [_boxed(task, ItemSource(str(n), one, str(n), "made")) for n, one in enumerate(pictures)]
     settled, rng = settle(PLAIN, SUITE, SubjectCard("own:x")), stream("bench.ava")
     sizes: list[int] = []
 
@@ -117,8 +131,8 @@ def shown_a_second(jpegs: Sequence[bytes], task: str, root: Path) -> tuple[float
     ) / 1e3
 
 
-def _boxed(task: str, of: Shown) -> Item:
-    return make.colour_item(of, BOX, (1, 2, 3)) if task == "colour" else make.object_item(of, "a", BOX, ("a", "b"))
+def _boxed(task: str, source: ItemSource) -> Item:
+    return colour_item(source, BOX, (1, 2, 3)) if task == "colour" else object_item(source, "a", BOX, ("a", "b"))
 
 
 def drawn_a_second(pictures: Sequence[np.ndarray[Any, np.dtype[np.uint8]]]) -> float:
@@ -138,51 +152,51 @@ def tested_items(counts: Mapping[str, int], share: int) -> Iterator[Item]:
     names = {task: tuple(f"{word} {n}" for n, word in zip(range(size), cycle(WORDS), strict=False))
              for task, size in pools.items()}  # fmt: skip
     offered = {"object": 70, "scene": 30, "action": 100, "texture": 47, "fine-grained": 50}
-    for task in TASKS:
+    for task in atomic():
         for n in range(counts[task] // share):
-            of = Shown(f"{task}{n}", Media(f"{n:064x}", "picture", "png", WIDTH, WIDTH), str(n), "made")
+            source = ItemSource(f"{task}{n}", Media(f"{n:064x}", "picture", "png", WIDTH, WIDTH), str(n), "made")
             drawn = ()
             if task in pools:
                 drawn = tuple(names[task][k] for k in rng.permutation(pools[task])[: offered[task]])
-            yield _item(task, of, n, drawn)
+            yield _item(task, source, n, drawn)
 
 
 WORDS = ("american robin", "fire hydrant", "vulpes vulpes", "storage tank", "sea lion", "baseball field", "zigzagged")
 
 
-def _item(task: str, of: Shown, n: int, names: tuple[str, ...]) -> Item:
+def _item(task: str, source: ItemSource, n: int, names: tuple[str, ...]) -> Item:
     name = names[n % len(names)] if names else ""
     box = (float(n % 300), float(n % 200), float(n % 300 + 90), float(n % 200 + 140))
     bins = tuple(f"{k}-{k + 1}" for k in range(10))
     match task:
         case "localization":
-            return make.localization_item(of, "bicycle", box)
+            return localization_item(source, "bicycle", box)
         case "counting":
-            return make.counting_item(of, "apples", n % 40 + 1)
+            return counting_item(source, "apples", n % 40 + 1)
         case "spatial":
-            return make.spatial_item(of, "bicycle", "towel", BOX, FAR)
+            return spatial_item(source, "bicycle", "towel", BOX, FAR)
         case "orientation":
-            return make.orientation_item(of, "toy bus", ORIENTATIONS[n % len(ORIENTATIONS)])
+            return orientation_item(source, "toy bus", ORIENTATIONS[n % len(ORIENTATIONS)])
         case "absolute-depth":
-            return make.absolute_depth_item(of, "car", box, n % 10 + 0.5, bins, "indoor")
+            return absolute_depth_item(source, "car", box, depth_m=n % 10 + 0.5, bins=bins, scene_type="indoor")
         case "relative-depth":
-            return make.relative_depth_item(of, ("car", "cyclist"), (BOX, FAR), (9.0, 8.0), "outdoor")
+            return relative_depth_item(source, ("car", "cyclist"), (BOX, FAR), (9.0, 8.0), "outdoor")
         case "object":
-            return make.object_item(of, name, box, names)
+            return object_item(source, name, box, names)
         case "fine-grained":
-            return make.fine_grained_item(of, "fungi", name, names)
+            return fine_grained_item(source, "fungi", name, names)
         case "colour":
-            return make.colour_item(of, box, (n % 256, n * 7 % 256, n * 13 % 256))
+            return colour_item(source, box, (n % 256, n * 7 % 256, n * 13 % 256))
         case "texture":
-            return make.texture_item(of, name, names)
+            return texture_item(source, name, names)
         case "ocr":
-            return make.ocr_item(of, box, f"STOP{n % 50}")
+            return ocr_item(source, box, f"STOP{n % 50}")
         case "action":
-            return make.action_item(of, name, names)
+            return action_item(source, name, names)
         case "emotion":
-            return make.emotion_item(of, make.EMOTIONS[n % len(make.EMOTIONS)], box)
+            return emotion_item(source, EMOTIONS[n % len(EMOTIONS)], box)
         case _:
-            return make.scene_item(of, name, names)
+            return scene_item(source, name, names)
 
 
 def replies(right: str, wrong: str, n: int) -> str:

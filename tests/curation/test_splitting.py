@@ -12,8 +12,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.seeds import stream
 from snellen.curation.splitting import assign_sides, balance, bind_units, check_splits
-from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.items import Shown
+from snellen.suites.ava_bench.abilities.counting import counting_item
+from snellen.suites.ava_bench.items import ItemSource
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_what_must_not_be_divided_is_one_unit_with_all_that_shares_a_picture() -
 
 def test_a_picture_on_both_sides_is_refused() -> None:
     picture = Media("a" * 64, "picture", "png", 100, 80)
-    of = Shown("h", picture, "c", "LVIS", split="train"), Shown("i", picture, "c", "LVIS")
-    items = [make.counting_item(one, "apples", 3) for one in of]
+    of = ItemSource("h", picture, "c", "LVIS", split="train"), ItemSource("i", picture, "c", "LVIS")
+    items = [counting_item(one, "apples", 3) for one in of]
     check_splits(items[:1] * 2)
     with pytest.raises(SnellenError, match="both training and testing"):
         check_splits(items)

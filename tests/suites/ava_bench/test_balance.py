@@ -11,11 +11,12 @@ import pytest
 from snellen.core.item import Item, Split
 from snellen.core.itemset import ItemSet, ItemSetCard
 from snellen.core.media import MediaFolder
-from snellen.suites.ava_bench import items as make
+from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES, counting_item
+from snellen.suites.ava_bench.abilities.ocr import ocr_item
+from snellen.suites.ava_bench.abilities.relative_depth import relative_depth_item
 from snellen.suites.ava_bench.balance import balances, hue, imbalance, level, sections
-from snellen.suites.ava_bench.items import COMPOSITES, COUNT_RANGES
 from tests.helpers.sets import small_set
-from tests.suites.ava_bench.fixtures import shown
+from tests.suites.ava_bench.fixtures import COMPOSITES, shown
 
 BOX, FAR = (10.0, 20.0, 50.0, 60.0), (100.0, 70.0, 120.0, 90.0)
 
@@ -28,7 +29,7 @@ class Told:
 
 
 def counted(split: Split, things: str, counts: list[int]) -> list[Item]:
-    return [make.counting_item(shown(f"{split}-{things}-{n}", split=split), things, n) for n in counts]
+    return [counting_item(shown(f"{split}-{things}-{n}", split=split), things, n) for n in counts]
 
 
 def table(items: list[Item]) -> dict[str, list[str]]:
@@ -62,9 +63,9 @@ def test_one_split_alone_is_told_as_such() -> None:
 
 
 def test_levels_that_no_factor_names() -> None:
-    near = make.relative_depth_item(shown(), ("car", "cyclist"), (BOX, FAR), (9.0, 8.5), "outdoor")
+    near = relative_depth_item(shown(), ("car", "cyclist"), (BOX, FAR), (9.0, 8.5), "outdoor")
     assert (level(near, "nearer"), level(near, "farther"), level(near, "answer")) == ("cyclist", "car", "blue")
-    assert level(make.ocr_item(shown(), BOX, "STOP"), "length") == "4 characters"
+    assert level(ocr_item(shown(), BOX, "STOP"), "length") == "4 characters"
     assert [hue(rgb) for rgb in ((200, 20, 30), (120, 30, 200), (30, 60, 200), (200, 190, 180), (255, 0, 43))] == [
         "red", "purple", "blue", "pale", "red",
     ]  # fmt: skip

@@ -5,16 +5,26 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.suites.ava_bench import items as make
 from snellen.suites.ava_bench import prompts
-from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, one_of_each, shown
+from snellen.suites.ava_bench.abilities import ABILITIES
+from snellen.suites.ava_bench.abilities.absolute_depth import absolute_depth_item
+from snellen.suites.ava_bench.abilities.colour import colour_item
+from snellen.suites.ava_bench.abilities.counting import counting_item
+from snellen.suites.ava_bench.abilities.localization import localization_item
+from snellen.suites.ava_bench.abilities.object import object_item
+from snellen.suites.ava_bench.abilities.ocr import ocr_item
+from snellen.suites.ava_bench.abilities.relative_depth import relative_depth_item
+from snellen.suites.ava_bench.abilities.scene import scene_item
+from snellen.suites.ava_bench.abilities.spatial import position, spatial_item
+from snellen.suites.ava_bench.items import bin_middle, depth_bin
+from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, WIDTH, one_of_each, shown
 
 BOX = (10, 20, 50, 60)
 
 
 def test_every_task_is_one_question_with_its_answer() -> None:
     items = one_of_each()
-    assert tuple(items) == make.TASKS
+    assert tuple(items) == ATOMIC
     assert {task: item.answer for task, item in items.items()} == {
         "localization": (10.0, 20.0, 50.0, 60.0), "counting": 7, "spatial": "Left above", "orientation": "front left",
         "absolute-depth": "4-5", "relative-depth": "blue", "object": "airport", "fine-grained": "Agarica",
@@ -22,9 +32,9 @@ def test_every_task_is_one_question_with_its_answer() -> None:
         "scene": "Lawn",
     }  # fmt: skip
     for task, item in items.items():
-        assert item.answer_kind == make.KINDS[task]
+        assert item.answer_kind == ABILITIES[task].kind
         assert bool(item.options) == (item.answer_kind == "choice")
-        assert tuple(item.regions) == (("box",) if task == "localization" else make.BOXED.get(task, ()))
+        assert tuple(item.regions) == (("box",) if task == "localization" else ABILITIES[task].boxes)
         assert not item.latent
         assert not item.requires
 
@@ -37,10 +47,10 @@ def test_the_bins_of_the_paper() -> None:
     assert told["counting", "count_range"] == "6-10"
     assert told["absolute-depth", "depth_range"] == "0-5 m"
     assert told["ocr", "text_length"] == "1-5"
-    ranges = [make.counting_item(shown(), "cups", n).factors["count_range"] for n in (5, 6, 10, 11, 20, 21, 40)]
+    ranges = [counting_item(shown(), "cups", n).factors["count_range"] for n in (5, 6, 10, 11, 20, 21, 40)]
     assert ranges == ["1-5", "6-10", "6-10", "11-20", "11-20", "21-40", "21-40"]
-    assert [make.depth_bin(m) for m in (0.0, 3.999, 4.0, 30.5)] == ["0-1", "3-4", "4-5", "30-31"]
-    assert [make.bin_middle(name) for name in ("0-1", "4-5", "30-31")] == [0.5, 4.5, 30.5]
+    assert [depth_bin(m) for m in (0.0, 3.999, 4.0, 30.5)] == ["0-1", "3-4", "4-5", "30-31"]
+    assert [bin_middle(name) for name in ("0-1", "4-5", "30-31")] == [0.5, 4.5, 30.5]
 
 
 @pytest.mark.parametrize(
@@ -53,42 +63,42 @@ def test_the_bins_of_the_paper() -> None:
     ],
 )
 def test_the_four_places(red: tuple[float, ...], place: str) -> None:
-    assert make.position(shown(), red, (40, 30, 60, 60)) == place
+    assert position(shown(), red, (40, 30, 60, 60)) == place
 
 
 def test_ideal_observers_are_told_two_answers_or_more() -> None:
     for task, item in one_of_each(known=True).items():
         worlds = item.latent["worlds"]
-        assert item.requires == (make.NEEDS[task],)
+        assert item.requires == (ABILITIES[task].requires[0],)
         assert worlds[0]["answer"] == (list(item.answer) if isinstance(item.answer, tuple) else item.answer)
         assert all(world["answer"] != item.answer for world in worlds[1:])
         assert len(worlds) == max(2, len(item.options))
-        assert {dimension for world in worlds for dimension in world["look"]} == {make.NEEDS[task]}
-        assert len({world["look"][make.NEEDS[task]] for world in worlds}) == len(worlds)
+        assert {dimension for world in worlds for dimension in world["look"]} == {ABILITIES[task].requires[0]}
+        assert len({world["look"][ABILITIES[task].requires[0]] for world in worlds}) == len(worlds)
 
 
 def test_what_the_paper_leaves_out_is_refused() -> None:
     of = shown()
     with pytest.raises(SnellenError, match="lies outside its picture of 200 x 100"):
-        make.localization_item(of, "bicycle", (0, 0, WIDTH + 1, HEIGHT))
+        localization_item(of, "bicycle", (0, 0, WIDTH + 1, HEIGHT))
     with pytest.raises(SnellenError, match="has no area"):
-        make.object_item(of, "cup", (10, 10, 10, 20), ("cup",))
+        object_item(of, "cup", (10, 10, 10, 20), ("cup",))
     with pytest.raises(SnellenError, match="not 1 to 40"):
-        make.counting_item(of, "apples", 41)
+        counting_item(of, "apples", 41)
     with pytest.raises(SnellenError, match="overlap across or along"):
-        make.spatial_item(of, "cup", "mug", BOX, (40, 80, 60, 90))
+        spatial_item(of, "cup", "mug", BOX, (40, 80, 60, 90))
     with pytest.raises(SnellenError, match=r"nearer than 0\.5 m"):
-        make.relative_depth_item(of, ("car", "van"), (BOX, BOX), (8.0, 8.4), "outdoor")
+        relative_depth_item(of, ("car", "van"), (BOX, BOX), (8.0, 8.4), "outdoor")
     with pytest.raises(SnellenError, match="must be among its options"):
-        make.absolute_depth_item(of, "car", BOX, 7.0, ("3-4",), "indoor")
+        absolute_depth_item(of, "car", BOX, depth_m=7.0, bins=("3-4",), scene_type="indoor")
     with pytest.raises(SnellenError, match="no option twice"):
-        make.scene_item(of, "Lawn", ("Lawn", "Lawn"))
+        scene_item(of, "Lawn", ("Lawn", "Lawn"))
     with pytest.raises(SnellenError, match="no sRGB colour"):
-        make.colour_item(of, BOX, (0, 256, 0))
+        colour_item(of, BOX, (0, 256, 0))
     with pytest.raises(SnellenError, match="nothing is written"):
-        make.ocr_item(of, BOX, " ")
+        ocr_item(of, BOX, " ")
     with pytest.raises(SnellenError, match="no bin of depths"):
-        make.bin_middle("far")
+        bin_middle("far")
 
 
 def test_questions_are_those_of_table_1() -> None:
@@ -112,7 +122,7 @@ def test_questions_are_those_of_table_1() -> None:
         "colour": "What color is shown within the bounding box?",
         "emotion": "What emotion is being shown in the image?",
     }
-    assert not any(map(prompts.lists_choices, asked.values()))
+    assert not any(map(prompts.lists_options, asked.values()))
     assert prompts.without_marks(asked["spatial"]).endswith("where is the bicycle located with respect to the towel?")
 
 
@@ -128,5 +138,5 @@ def test_questions_are_those_of_table_1() -> None:
     ],
 )
 def test_options_are_listed_as_in_the_appendix(task: str, names: tuple[str, ...], printed: str) -> None:
-    assert prompts.choices(task, names) == printed
-    assert prompts.lists_choices(f"What? {printed}")
+    assert prompts.list_options(ABILITIES[task].options_wording, names) == printed
+    assert prompts.lists_options(f"What? {printed}")

@@ -14,11 +14,15 @@ from snellen.core.item import Item, Media, Split
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.items import CHOICES, POSITIONS
+from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
+from snellen.suites.ava_bench.abilities.absolute_depth import absolute_depth_item
+from snellen.suites.ava_bench.abilities.colour import colour_item
+from snellen.suites.ava_bench.abilities.counting import counting_item
+from snellen.suites.ava_bench.abilities.localization import localization_item
+from snellen.suites.ava_bench.abilities.scene import scene_item
+from snellen.suites.ava_bench.abilities.spatial import POSITIONS, spatial_item
 from snellen.suites.ava_bench.no_image_baselines import DRAWN_A_QUESTION, ENOUGH, blind, with_chance
 from snellen.suites.ava_bench.released.recipe import RELEASED
-from snellen.suites.ava_bench.scoring import protocols
 from tests.helpers.sets import small_set
 from tests.suites.ava_bench.curated.test_curated import build, lvis, whole
 from tests.suites.ava_bench.fixtures import shown
@@ -30,9 +34,7 @@ N = 12
 
 
 def counted(split: Split, things: str, counts: Sequence[int]) -> list[Item]:
-    return [
-        make.counting_item(shown(f"{split}-{things}-{n}", split=split), things, count) for n, count in enumerate(counts)
-    ]
+    return [counting_item(shown(f"{split}-{things}-{n}", split=split), things, count) for n, count in enumerate(counts)]
 
 
 def placed(split: Split, pairs: Sequence[tuple[str, str, str]]) -> list[Item]:
@@ -41,15 +43,13 @@ def placed(split: Split, pairs: Sequence[tuple[str, str, str]]) -> list[Item]:
     for n, (red, blue, where) in enumerate(pairs):
         x, y = 5.0 if "Left" in where else 60.0, 5.0 if "above" in where else 70.0
         of = shown(f"{split}-{n}", split=split)
-        found.append(make.spatial_item(of, red, blue, (x, y, x + 4, y + 4), BOX))
+        found.append(spatial_item(of, red, blue, (x, y, x + 4, y + 4), BOX))
         assert found[-1].answer == where
     return found
 
 
 def scenes(split: Split, told: Sequence[tuple[str, Sequence[str]]]) -> list[Item]:
-    return [
-        make.scene_item(shown(f"{split}-{n}", split=split), name, offered) for n, (name, offered) in enumerate(told)
-    ]
+    return [scene_item(shown(f"{split}-{n}", split=split), name, offered) for n, (name, offered) in enumerate(told)]
 
 
 def test_names_that_tell_the_answer_give_all_of_it() -> None:
@@ -98,10 +98,12 @@ def test_depths_are_scored_and_not_counted() -> None:
         """What the best answer, learnt on three things at 1.5 m and some at 4.5 m, misses by of one at 1.5 m."""
         depths = [1.5] * 3 + [4.5] * far
         train = [
-            make.absolute_depth_item(shown(f"{n}", split="train"), "car", BOX, depth, ("1-2", "4-5"), "indoor")
+            absolute_depth_item(
+                shown(f"{n}", split="train"), "car", BOX, depth_m=depth, bins=("1-2", "4-5"), scene_type="indoor"
+            )
             for n, depth in enumerate(depths)
         ]
-        test = make.absolute_depth_item(shown("test"), "car", BOX, 1.5, ("1-2", "4-5"), "indoor")
+        test = absolute_depth_item(shown("test"), "car", BOX, depth_m=1.5, bins=("1-2", "4-5"), scene_type="indoor")
         return blind([*train, test])["absolute-depth"]["best_single"]
 
     assert near(4) == 0.0  # 1-2 misses by 4 x 2/3 = 2.67, 4-5 by 3 x 1
@@ -123,7 +125,7 @@ def test_one_box_is_the_same_share_of_every_padded_square() -> None:
         picture = Media("0" * 64, "picture", "png", width, height)
         of = replace(shown(f"{width}", split=split), picture=picture)
         side, x, y = max(width, height) / 10, width / 2, height / 2
-        return make.localization_item(of, "cup", (x - side, y - side, x + side, y + side))
+        return localization_item(of, "cup", (x - side, y - side, x + side, y + side))
 
     told = blind([middle("train", 200, 100), middle("test", 300, 600)])
     assert told["localization"] == {"best_single": 1.0, "words_alone": 1.0}
@@ -133,10 +135,10 @@ def test_colours_all_at_once_miss_as_one_by_one() -> None:
     """Of three blues from dark to light the middle one is worth most, and misses as the suite's own metric says."""
     told: list[tuple[Split, int]] = [("train", 40), ("train", 62), ("train", 50), ("test", 200)]
     items = [
-        make.colour_item(shown(f"{n}", split=split), BOX, (level, level, level + 50))
+        colour_item(shown(f"{n}", split=split), BOX, (level, level, level + 50))
         for n, (split, level) in enumerate(told)
     ]
-    metric = protocols("colour")["strict"].metrics[0]
+    metric = ability_named("colour").protocols["strict"].metrics[0]
     assert blind(items)["colour"]["best_single"] == pytest.approx(metric.score(items[-1], (50, 50, 100)), abs=1e-4)
 
 
@@ -182,7 +184,7 @@ def test_words_tell_next_to_nothing_of_generated_items(built: ItemSet) -> None:
     """Each task of choices lies within three standard errors of chance, all of them together within two."""
     told = built.card.provenance["blind"]
     assert set(told) == set(built.card.counts)
-    choices = [task for task in told if task in CHOICES and task != "absolute-depth"]
+    choices = [task for task in told if ABILITIES[task].has_options and task != "absolute-depth"]
     assert len(choices) == 6
     chances = np.array([told[task]["chance"] for task in choices])
     above = np.array([told[task]["words_alone"] for task in choices]) - chances

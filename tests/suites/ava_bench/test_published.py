@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from snellen.core.suite import SuiteCard
-from snellen.suites.ava_bench.items import KINDS, TASKS
+from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.published import (
     AVERAGES_THAT_DO_NOT_FOLLOW,
     COLUMNS,
@@ -26,8 +26,7 @@ from snellen.suites.ava_bench.published import (
     ranks,
     recomputed_ranks,
 )
-from snellen.suites.ava_bench.scoring import protocols
-from snellen.suites.ava_bench.tasks import SPLIT_BY
+from tests.suites.ava_bench.fixtures import ATOMIC, COMPOSITES, TASK_BY_NAME
 
 
 def told(name: str) -> dict[str, object]:
@@ -76,7 +75,7 @@ def test_six_of_nine_average_ranks_do_not_follow() -> None:
 
 
 def test_counts_of_the_paper() -> None:
-    assert set(TABLE_2) == set(SECTION_COUNTS) == set(COLUMNS) == set(TASKS)
+    assert set(TABLE_2) == set(SECTION_COUNTS) == set(COLUMNS) == set(ATOMIC)
     assert tuple(sum(column) for column in zip(*TABLE_2.values(), strict=True)) == TABLE_2_TOTAL
     assert (sum(TABLE_2_TOTAL), sum(SECTION_COUNTS.values())) == (226_700, 226_800)
     assert HEADLINE_COUNT not in (226_700, 226_800)
@@ -100,7 +99,7 @@ def test_published_rows_are_the_first_metric_of_each_task() -> None:
     rows = list(published())
     assert len(rows) == 9 * 14
     for row in rows:
-        first = protocols(row["task"])["published"].metrics[0]
+        first = ability_named(row["task"]).protocols["published"].metrics[0]
         assert row["metric"] == first.name == METRIC_OF[row["task"]]
         assert not first.share or 0 <= row["value"] <= 1
     held = {(row["subject"], row["task"]): row["value"] for row in rows}
@@ -111,12 +110,13 @@ def test_published_rows_are_the_first_metric_of_each_task() -> None:
 
 def test_the_card_and_the_run_settings_name_tasks_there_are() -> None:
     assert set(CARD.needs_real) == {"emotion", "action", "scene"}
-    assert set(SPLIT_BY) == set(KINDS)
+    assert all(task.split_by for task in TASK_BY_NAME.values())
+    assert set(TASK_BY_NAME) == {*ATOMIC, *COMPOSITES}
     groups = {group: held for group, held in told("paper.yaml").items() if group != "not_said"}
     entries = [entry for held in groups.values() for entry in held]  # type: ignore[attr-defined]
     assert {entry["name"] for entry in entries if "name" in entry} == set(TABLE_5)
     scored = [task for entry in groups["scoring"] for task in entry["tasks"]]  # type: ignore[attr-defined]
-    assert sorted(scored) == sorted(TASKS)
+    assert sorted(scored) == sorted(ATOMIC)
     for entry in entries:
         assert entry["source"]
-        assert set(entry.get("tasks", [])) <= set(TASKS)
+        assert set(entry.get("tasks", [])) <= set(ATOMIC)

@@ -17,14 +17,16 @@ from snellen.core.itemset import write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.response import Response
 from snellen.runs.score import score, score_one
-from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.items import CHOICES, FREE, KINDS, TASKS
+from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
+from snellen.suites.ava_bench.abilities.colour import colour_item
+from snellen.suites.ava_bench.abilities.counting import counting_item
+from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.no_image_baselines import with_chance
-from snellen.suites.ava_bench.released_scorers import NO_SCORER, as_action, as_vqa
-from snellen.suites.ava_bench.scoring import WORST, protocols
+from snellen.suites.ava_bench.released_scorers import as_action, as_vqa
+from snellen.suites.ava_bench.scoring import WORST
 from snellen.suites.ava_bench.transforms import Labelled
 from tests.helpers.journey import suite_of, task
-from tests.suites.ava_bench.fixtures import one_of_each, shown
+from tests.suites.ava_bench.fixtures import ATOMIC, one_of_each, shown
 
 SQUARE = Affine(1 / 200, 0, 0, 0, 1 / 200, 0.25)
 """200 x 100 pixels in the middle of a square, in shares of it."""
@@ -107,29 +109,35 @@ LINES: dict[str, list[tuple[str, float, float]]] = {
     **{
         name: [(item.view().reply.name(str(item.answer)), 1, 1), ("none of them", 0, 0)]
         for name, item in one_of_each().items()
-        if name in NO_SCORER
+        if name in ("orientation", "object", "scene", "texture", "emotion")
     },
 }
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", ATOMIC)
 def test_first_metrics_of_every_reply(name: str) -> None:
     item = one_of_each()[name]
     for text, *worth in LINES[name]:
-        found = [score_one(item, replied(item, text), how)[2] for how in protocols(name).values()]
-        values = [first[how.metrics[0].name] for first, how in zip(found, protocols(name).values(), strict=True)]
+        found = [score_one(item, replied(item, text), how)[2] for how in ability_named(name).protocols.values()]
+        values = [
+            first[how.metrics[0].name] for first, how in zip(found, ability_named(name).protocols.values(), strict=True)
+        ]
         assert values == pytest.approx(worth, nan_ok=True, abs=1e-9), text
 
 
 def test_colours_farther_apart_than_black_and_white_count_as_those() -> None:
-    item = make.colour_item(shown(), (10, 20, 50, 60), (0, 255, 0))
+    item = colour_item(shown(), (10, 20, 50, 60), (0, 255, 0))
     worth = [
-        score_one(item, replied(item, "[255, 0, 255]"), how)[2]["ciede2000"] for how in protocols("colour").values()
+        score_one(item, replied(item, "[255, 0, 255]"), how)[2]["ciede2000"]
+        for how in ability_named("colour").protocols.values()
     ]
     assert worth[0] == WORST["ciede2000"] == 100
     assert worth[1] == pytest.approx(111.41, abs=0.02)
-    red = make.colour_item(shown(), (10, 20, 50, 60), (255, 0, 0))
-    near = [score_one(red, replied(red, "[200, 30, 20]"), how)[2]["ciede2000"] for how in protocols("colour").values()]
+    red = colour_item(shown(), (10, 20, 50, 60), (255, 0, 0))
+    near = [
+        score_one(red, replied(red, "[200, 30, 20]"), how)[2]["ciede2000"]
+        for how in ability_named("colour").protocols.values()
+    ]
     assert near == pytest.approx([11.1, 11.1], abs=0.05)
     # What the printed recipe would give, which takes RGB for XYZ: 122.8.
 
@@ -137,9 +145,9 @@ def test_colours_farther_apart_than_black_and_white_count_as_those() -> None:
 def table(root: Path, name: str, texts: list[str]) -> pd.DataFrame:
     items = [one_of_each(str(n))[name] for n in range(len(texts))]
     built = write_itemset(root, items, source="released", recipe={})
-    suite = suite_of(tasks=[task(id=name, kind=items[0].answer_kind, protocols=protocols(name))])
+    suite = suite_of(tasks=[task(id=name, kind=items[0].answer_kind, protocols=ability_named(name).protocols)])
     told = [replied(item, text) for item, text in zip(items, texts, strict=True)]
-    held = [results(score(told, built, suite, one), built, suite, []) for one in protocols(name)]
+    held = [results(score(told, built, suite, one), built, suite, []) for one in ability_named(name).protocols]
     return pd.concat(held).set_index(["protocol", "metric"])
 
 
@@ -179,18 +187,18 @@ def test_texts_have_both_similarities(tmp_path: Path) -> None:
 
 
 def test_without_training_items_the_chance_of_a_free_answer_is_that_of_other_truths() -> None:
-    told = with_chance([make.counting_item(shown(str(n)), "cups", count) for n, count in enumerate((2, 3, 10))])
+    told = with_chance([counting_item(shown(str(n)), "cups", count) for n, count in enumerate((2, 3, 10))])
     # strict: for 2 said 3 and 10 -> 1/2 and 4, held to 1; for 3 said 2 and 10 -> 1/3 and 7/3; for 10 -> .8 and .7.
     strict = [item.measures["chance_strict_mae_over_gt"] for item in told]
     assert strict == pytest.approx([0.75, (1 / 3 + 1) / 2, 0.75])
     published = [item.measures["chance_published_mae_over_gt"] for item in told]
     assert published == pytest.approx([2.25, (1 / 3 + 7 / 3) / 2, 0.75])
-    assert [protocols("counting")["strict"].metrics[0].chance(item) for item in told] == strict
+    assert [ability_named("counting").protocols["strict"].metrics[0].chance(item) for item in told] == strict
 
 
 def test_the_chance_of_a_free_answer_is_what_the_best_single_one_gets() -> None:
-    counts = [make.counting_item(shown(str(n)), "cups", count) for n, count in enumerate((4, 12))]
-    lessons = [make.counting_item(shown(f"9{n}", split="train"), "cups", c) for n, c in enumerate((1, 1, 9, 9, 9, 10))]
+    counts = [counting_item(shown(str(n)), "cups", count) for n, count in enumerate((4, 12))]
+    lessons = [counting_item(shown(f"9{n}", split="train"), "cups", c) for n, c in enumerate((1, 1, 9, 9, 9, 10))]
     *told, kept = with_chance([*counts, *lessons])[:3]
     # Nine misses the lessons least: by 8 of 1, twice, held to 1, and by 0.1 of 10. It misses 4 by 5/4 and 12 by 3/12.
     assert [item.measures["chance_strict_mae_over_gt"] for item in told] == [1, 0.25]
@@ -202,8 +210,8 @@ def test_the_chance_of_a_free_answer_is_what_the_best_single_one_gets() -> None:
 def test_the_chance_of_boxes_goes_by_shares_of_the_padded_square() -> None:
     """A thing in the middle quarter of a small picture is there in a large one too, whatever its pixels are."""
     small, large = (Media(name * 64, "picture", "png", side, side) for name, side in (("a", 100), ("b", 400)))
-    lesson = make.localization_item(replace(shown("1", split="train"), picture=small), "cup", (25.0, 25.0, 75.0, 75.0))
-    test = make.localization_item(replace(shown("2"), picture=large), "cup", (100.0, 100.0, 300.0, 300.0))
+    lesson = localization_item(replace(shown("1", split="train"), picture=small), "cup", (25.0, 25.0, 75.0, 75.0))
+    test = localization_item(replace(shown("2"), picture=large), "cup", (100.0, 100.0, 300.0, 300.0))
     told, _ = with_chance([test, lesson])
     assert told.measures["chance_strict_giou"] == 1
 
@@ -211,15 +219,15 @@ def test_the_chance_of_boxes_goes_by_shares_of_the_padded_square() -> None:
 def test_every_test_item_has_a_chance_under_every_protocol() -> None:
     many = [item for n in range(30) for item in one_of_each(str(n)).values()]
     for item in with_chance(many):
-        for protocol in protocols(item.task).values():
+        for protocol in ability_named(item.task).protocols.values():
             assert not any(math.isnan(metric.chance(item)) for metric in protocol.metrics)
 
 
 def test_scales_and_worst_scores() -> None:
     metrics = {
         (name, metric.name): metric
-        for name in TASKS
-        for metric in protocols(name)["strict"].metrics
+        for name in ATOMIC
+        for metric in ability_named(name).protocols["strict"].metrics
     }  # fmt: skip
     assert {metric.worst for (_, name), metric in metrics.items() if name in ("accuracy", "anls", "anls_05")} == {0}
     assert {name for (_, name) in metrics} == set(WORST)
@@ -228,9 +236,9 @@ def test_scales_and_worst_scores() -> None:
     assert {name for (_, name), metric in metrics.items() if not metric.higher_is_better} == {
         "mae_over_gt", "ciede2000",
     }  # fmt: skip
-    assert set(CHOICES) | set(FREE) == set(KINDS)
+    assert {name for name in ATOMIC if not ABILITIES[name].has_options} == {"localization", "counting", "colour", "ocr"}
     with pytest.raises(SnellenError, match="no task 'depth'"):
-        protocols("depth")
+        ability_named("depth")
 
 
 @pytest.mark.parametrize(

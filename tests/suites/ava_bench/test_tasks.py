@@ -20,12 +20,15 @@ from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.runs.ask import Plan, ask
 from snellen.runs.score import score
 from snellen.subjects.fakes import make_fake
-from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.items import FREE, NEEDS, TASKS
+from snellen.suites.ava_bench.abilities import ABILITIES
+from snellen.suites.ava_bench.abilities.colour import colour_item
+from snellen.suites.ava_bench.abilities.counting import counting_item
+from snellen.suites.ava_bench.abilities.localization import localization_item
+from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.no_image_baselines import with_chance
-from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, presented, resolve
+from snellen.suites.ava_bench.tasks import AXES, presented, resolve
 from tests.helpers.journey import arm
-from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, one_of_each, shown
+from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, TASK_BY_NAME, WIDTH, one_of_each, shown
 
 CARD = SuiteCard(name="ava-bench", title="", measures="", paper="", version="1", counts={})
 SUITE = Suite(CARD, AXES, TASK_BY_NAME, {}, resolve)
@@ -44,7 +47,7 @@ def said(item: Item, media: MediaFolder, condition: str, name: str = "own:x") ->
     view = item.view()
     for transform in TASK_BY_NAME[item.task].transforms(item, ViewContext(point, [item])):
         view = transform(view, media, np.random.default_rng(0))
-    shown, words = presented(point)(view)
+    shown, words = presented(ABILITIES[view.task], point)(view)
     assert isinstance(shown, Media)
     assert isinstance(words, str)
     return words
@@ -122,13 +125,13 @@ def varied(root: Path, n: int = 12) -> ItemSet:
     media, held = MediaFolder(root / "media"), list[Item]()
     for k in range(n):
         told = {"picture": picture(media, k), "known": True}
-        held += [item for name, item in one_of_each(f"{k:02}", **told).items() if name not in FREE]
+        held += [item for name, item in one_of_each(f"{k:02}", **told).items() if ABILITIES[name].has_options]
         of, box = shown(f"{k:02}", **told), (10.0 * k, 5.0 * k, 10.0 * k + 40, 5.0 * k + 30)
         held += [
-            make.localization_item(of, "bicycle", box),
-            make.counting_item(of, "apples", k + 1),
-            make.colour_item(of, box, (20 * k, 9, 255 - 20 * k)),
-            make.ocr_item(of, box, "ABCDEFGHIJKL"[k] * 4),
+            localization_item(of, "bicycle", box),
+            counting_item(of, "apples", k + 1),
+            colour_item(of, box, (20 * k, 9, 255 - 20 * k)),
+            ocr_item(of, box, "ABCDEFGHIJKL"[k] * 4),
         ]
     return write_itemset(root, with_chance(held), source="generated", recipe={"seed": 0})
 
@@ -167,12 +170,12 @@ def test_a_blind_observer_fails_exactly_where_the_dimension_decides(
     found = examined(built, tmp_path, f"blind-to={dimension}", "vanilla").loc["vanilla"]
     places = [(cast(tuple[str, str], place), value) for place, value in found["value"].items()]
     failed = {task for (task, metric), value in places if abs(value - PERFECT[metric]) > 1e-4}
-    assert failed == {task for task in TASKS if NEEDS[task] == dimension}
+    assert failed == {task for task in ATOMIC if ABILITIES[task].requires[0] == dimension}
 
 
 def test_shuffled_options_lead_back_to_the_same_answer(built: ItemSet, tmp_path: Path) -> None:
     found = examined(built, tmp_path, "oracle", "order=shuffled")
-    assert set(found.index.get_level_values("task")) == set(TASKS) - set(FREE)
+    assert set(found.index.get_level_values("task")) == {task for task in ATOMIC if ABILITIES[task].has_options}
     assert (found.loc[(slice(None), slice(None), "accuracy"), "value"] == 1).all()
 
 

@@ -14,6 +14,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media, ReplySpec, View
 from snellen.core.media import MediaFolder
 from snellen.scoring.answers import read_answer
+from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.prompts import target
 from snellen.suites.ava_bench.transforms import (
     PADDING_RGB,
@@ -131,12 +132,12 @@ def test_two_boxes_and_one_at_the_edge(tmp_path: Path) -> None:
 
 def test_only_what_is_not_drawn_yet_is_drawn() -> None:
     items = one_of_each()
-    drawn = {task: tuple(boxes_of(task, item.regions)) for task, item in items.items()}
+    drawn = {task: tuple(boxes_of(ABILITIES[task].boxes, item.regions)) for task, item in items.items()}
     assert {task: names for task, names in drawn.items() if names} == {
         "spatial": ("red", "blue"), "absolute-depth": ("red",), "relative-depth": ("red", "blue"), "object": ("red",),
         "colour": ("red",), "ocr": ("red",), "emotion": ("red",),
     }  # fmt: skip
-    assert boxes_of("spatial", {}) == {}
+    assert boxes_of(("red", "blue"), {}) == {}
     with pytest.raises(SnellenError, match="ava-bench asks about one"):
         UnitFrame()(view_of(), MediaFolder(Path()), RNG)
 

@@ -1,27 +1,42 @@
 """AVA-Bench: fourteen atomic visual abilities, one asked at a time."""
 
+from collections.abc import Iterator
 from importlib.resources import files
 
 import yaml
 
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.suite import Suite, SuiteCard
-from snellen.suites.ava_bench.advice.encoder_advice import REPORT_INPUTS
+from snellen.suites.ava_bench.advice import encoder_advice
 from snellen.suites.ava_bench.advice.recipe import Questions
 from snellen.suites.ava_bench.curated.recipe import Curated
 from snellen.suites.ava_bench.generated.recipe import Generated
 from snellen.suites.ava_bench.published import published
 from snellen.suites.ava_bench.released.recipe import RELEASED
 from snellen.suites.ava_bench.report.sections import sections
-from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, resolve
+from snellen.suites.ava_bench.tasks import AXES, make_tasks, resolve
 
 CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))
-SUITE = Suite(
-    CARD,
-    AXES,
-    TASK_BY_NAME,
-    {"generated": Generated(), "curated": Curated(), "released": RELEASED, "questions": Questions()},
-    resolve,
-    published,
-    sections,
-    REPORT_INPUTS,
-)
+
+
+def report_sections(run: Run) -> Iterator[ReportSection]:
+    """A ranking for somebody's own questions, where a report is given tags of them, then what the paper shows."""
+    yield from encoder_advice.sections(run)
+    yield from sections(run)
+
+
+def make_suite() -> Suite:
+    """The suite of all abilities in the registry (`abilities.ABILITIES`)."""
+    return Suite(
+        card=CARD,
+        axes=AXES,
+        tasks=make_tasks(),
+        recipes={"generated": Generated(), "curated": Curated(), "released": RELEASED, "questions": Questions()},
+        resolve=resolve,
+        published=published,
+        sections=report_sections,
+        report_inputs=encoder_advice.REPORT_INPUTS,
+    )
+
+
+SUITE = make_suite()

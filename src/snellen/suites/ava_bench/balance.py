@@ -13,7 +13,7 @@ import pandas as pd
 from snellen.analysis.cells import DASH
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item
-from snellen.suites.ava_bench.items import KINDS
+from snellen.suites.ava_bench.abilities import ABILITIES
 
 MAX_SHARE_DIFFERENCE = 0.1
 """Above this difference of a level's shares of training and testing an item set says so on its card."""
@@ -25,27 +25,6 @@ HUES: tuple[tuple[float, str], ...] = (
     (20, "red"), (75, "yellow"), (160, "green"), (195, "cyan"), (255, "blue"), (345, "purple"), (360, "red"),
 )  # fmt: skip
 """Families of colours by the degrees (HSV) up to which they reach; ours, for counting alone."""
-FACTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "localization": ("thing", "box_size"),
-        "counting": ("thing", "count_range"),
-        "spatial": ("thing", "reference", "answer"),
-        "orientation": ("thing", "answer"),
-        "absolute-depth": ("thing", "answer"),
-        "relative-depth": ("answer", "nearer", "farther"),
-        "object": ("answer", "box_size"),
-        "fine-grained": ("group", "answer"),
-        "colour": ("hue",),
-        "texture": ("answer",),
-        "ocr": ("length",),
-        "action": ("answer",),
-        "emotion": ("answer",),
-        "scene": ("answer",),
-        "counting-by-colour": ("thing", "count_range"),
-        "nearer-localization": ("thing", "box_size", "named"),
-    }
-)
-"""What is balanced in a task beside its source: factors of its items, answers, and what `level` knows of them."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +89,8 @@ def balances(items: Iterable[Item]) -> list[Balance]:
     for item in items:
         by_task.setdefault(item.task, []).append(item)
     found = []
-    for task in (one for one in KINDS if one in by_task):
-        for factor in ("source", *FACTORS[task]):
+    for task in (one for one in ABILITIES if one in by_task):
+        for factor in ("source", *ABILITIES[task].balanced_by):
             counts = {
                 split: Counter(told for one in by_task[task] if one.split == split and (told := level(one, factor)))
                 for split in ("train", "test")

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from snellen.core.item import Affine, Item
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
-from snellen.suites.ava_bench.items import FREE, KINDS, SUITE
-from snellen.suites.ava_bench.scoring import measured, protocols
+from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
+from snellen.suites.ava_bench.items import SUITE
+from snellen.suites.ava_bench.scoring import measured
 from snellen.suites.ava_bench.transforms import padding
 
 DRAWN, DRAWN_A_QUESTION = 200, 40
@@ -50,12 +51,12 @@ def blind(items: Iterable[Item]) -> dict[str, dict[str, float]]:
     held: dict[tuple[str, str], list[Item]] = {}
     for item in items:
         held.setdefault((item.task, item.split), []).append(item)
-    tasks = [task for task in KINDS if (task, "train") in held and (task, "test") in held]
+    tasks = [task for task in ABILITIES if (task, "train") in held and (task, "test") in held]
     return {task: _told(task, held[task, "train"], held[task, "test"]) for task in tasks}
 
 
 def _told(task: str, train: Sequence[Item], test: Sequence[Item]) -> dict[str, float]:
-    metric = protocols(task)["strict"].metrics[0]
+    metric = ability_named(task).protocols["strict"].metrics[0]
     learnt = _Learnt(task, metric, [_as_answered(item) for item in train])
     asked = [_as_answered(item) for item in test]
     one = learnt.overall[0]
@@ -91,14 +92,14 @@ def with_chance(items: Sequence[Item]) -> list[Item]:
     """
     held: dict[tuple[str, str], list[Item]] = {}
     for item in items:
-        if item.task in FREE:
+        if not ability_named(item.task).has_options:
             held.setdefault((item.task, item.split), []).append(item)
     told: dict[str, Item] = {}
     for (task, split), alike in held.items():
         if split != "test":
             continue
         train = [_as_answered(item) for item in held.get((task, "train"), ())]
-        single = _Learnt(task, protocols(task)["strict"].metrics[0], train).overall[:1] if train else ()
+        single = _Learnt(task, ability_named(task).protocols["strict"].metrics[0], train).overall[:1] if train else ()
         truths = [_as_answered(item).answer for item in alike]
         for place, item in enumerate(alike):
             answers = single or [truths[n] for n in _others(place, len(alike))]
@@ -120,7 +121,7 @@ def _chances(item: Item, answers: Sequence[Any]) -> dict[str, float]:
         back = _to_shares(item).inverse()
         answers = [back.box(answer) for answer in answers]
     found: dict[str, float] = {}
-    for name, protocol in protocols(item.task).items():
+    for name, protocol in ability_named(item.task).protocols.items():
         said = [protocol.read(spec.write(answer), spec) for answer in answers]
         for metric in protocol.metrics:
             each = [metric.worst if one is None else metric.score(item, one) for one in said]

@@ -1,6 +1,6 @@
 """Every wording of AVA-Bench, letter for letter as printed where it is printed.
 
-Questions are those of Table 1 (appendix A.1), with slots in place of the things they name. The lists of options, and
+Questions are those of Table 1 (appendix A.1), with slots in place of what they name. The lists of options, and
 the words that lead to them, are those of appendix A.2. What stands under `OURS` and `FORMS` is ours: the paper words no
 composite task, and its subjects were tuned on the form of the answer, which others must be told.
 """
@@ -16,8 +16,8 @@ from snellen.core.item import AnswerKind, ReplySpec
 
 TABLE_1: Mapping[str, str] = MappingProxyType(
     {
-        "counting": "How many {thing} are in the image?",
-        "localization": "Provide bounding box coordinate for {thing}.",
+        "counting": "How many {category} are in the image?",
+        "localization": "Provide bounding box coordinate for {category}.",
         "fine-grained": "What species of {group} is in the image?",
         "ocr": "What is written in the red bounding box in the image?",
         "absolute-depth": (
@@ -27,7 +27,7 @@ TABLE_1: Mapping[str, str] = MappingProxyType(
         "relative-depth": (
             "Which object is closer to the camera, the {red} (red box) or the {blue} (blue box) to the camera?"
         ),
-        "orientation": "What is the orientation of the {thing} in the image?",
+        "orientation": "What is the orientation of the {category} in the image?",
         "spatial": (
             "Considering the relative positions of two objects in the image, where is the {red} (red box) located with "
             "respect to the {blue} (blue box)?"
@@ -40,12 +40,12 @@ TABLE_1: Mapping[str, str] = MappingProxyType(
         "emotion": "What emotion is being shown in the image?",
     }
 )
-"""The example questions of Table 1 by task; slots: `thing` (plural for counting), `group`, `red` and `blue`."""
+"""The example questions of Table 1 by task; slots: `category` (plural for counting), `group`, `red` and `blue`."""
 OURS: Mapping[str, str] = MappingProxyType(
     {
-        "counting-by-colour": "How many {colour} {thing} are in the image?",
+        "counting-by-colour": "How many {colour} {category} are in the image?",
         "nearer-localization": (
-            "Provide bounding box coordinate for whichever is closer to the camera, the {one} or the {other}."
+            "Provide bounding box coordinate for whichever is closer to the camera, the {first} or the {second}."
         ),
     }
 )
@@ -53,7 +53,7 @@ OURS: Mapping[str, str] = MappingProxyType(
 MARKS = " (red box)", " (blue box)"
 """What a question says of boxes that are drawn; left out where none are."""
 
-CHOOSE: Mapping[str, tuple[str, str]] = MappingProxyType(
+OPTION_LISTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "spatial": ("Choose from ", "."),
         "fine-grained": ("Choose one from below: ", ""),
@@ -98,21 +98,16 @@ SHORT_FORMS: Mapping[AnswerKind, str] = MappingProxyType(
 """The same at `prompt=short`."""
 
 
-def question(task: str, **things: str) -> str:
-    """The question of a task about these things. Raises KeyError for a task there is not, or a slot left empty."""
-    return {**TABLE_1, **OURS}[task].format(**things)
-
-
-def choices(task: str, names: Sequence[str]) -> str:
+def list_options(wording: tuple[str, str], names: Sequence[str]) -> str:
     """The options as appendix A.2 lists them: `Choose from A. Left above, B. Left below.` if there were two.
 
-    `names` are the options as they are written, letter or number included. Raises KeyError for a task without options.
+    `wording` stands before and behind them, `names` are the options as they are written, letter or number included.
     """
-    lead, end = CHOOSE[task]
+    lead, end = wording
     return f"{lead}{', '.join(names)}{end}"
 
 
-def lists_choices(question: str) -> bool:
+def lists_options(question: str) -> bool:
     """Whether a question, as released ones may, lists its options itself."""
     return LISTED.search(question) is not None
 

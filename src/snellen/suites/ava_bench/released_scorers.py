@@ -15,9 +15,6 @@ from functools import lru_cache
 from snellen.core.item import Box, ReplySpec
 from snellen.scoring.answers.numbers import ONES
 
-NO_SCORER = ("orientation", "object", "scene", "texture", "emotion")
-"""The release only has scripts that generate replies to these; the paper says "standard accuracy" (section 5)."""
-
 _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 _ARTICLES = frozenset(("a", "an", "the"))
 _WORDS = {word: str(number) for number, word in enumerate(ONES.split()[:11])} | {"none": "0"}

@@ -2,7 +2,7 @@
 
 `strict` reads with the one parser and gives what it cannot read the worst score of `WORST`; where the scale has no end,
 answers are held to that score too, so that silence never pays. `published` leaves out what the scripts skip, and cuts
-nothing off. Of five abilities no script was released (`released_scorers.NO_SCORER`): there `published` is accuracy as
+nothing off. Of five abilities no script was released (`without_script`): there `published` is accuracy as
 the paper's text says, read by the one parser, and is the same as `strict`. So it is of composite tasks, which are ours
 and have the metrics of that part which says how to answer.
 """
@@ -15,13 +15,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from snellen.core.errors import SnellenError
 from snellen.core.item import Item, ReplySpec
 from snellen.core.score import Metric, Protocol
 from snellen.scoring.metrics import anls, anls_05, ciede2000, giou, mae_over_gt
 from snellen.scoring.protocols import ACCURACY, by_item, correct, guess, strict
 from snellen.suites.ava_bench import released_scorers as released
-from snellen.suites.ava_bench.items import KINDS, bin_middle
+from snellen.suites.ava_bench.items import bin_middle
 
 WORST: Mapping[str, float] = MappingProxyType(
     {
@@ -139,65 +138,46 @@ def _both(told: Protocol, published: Mapping[str, Protocol]) -> Mapping[str, Pro
     return MappingProxyType({"strict": told, **published})
 
 
-def _no_script(told: Protocol) -> Mapping[str, Protocol]:
+def without_script(told: Protocol) -> Mapping[str, Protocol]:
+    """`published` is the same as `strict`: no script was released."""
     return _both(told, {"published": replace(told, name="published")})
 
 
-def _chosen(read: Callable[[str, ReplySpec], Any]) -> Mapping[str, Protocol]:
+def choice_protocols(read: Callable[[str, ReplySpec], Any]) -> Mapping[str, Protocol]:
+    """Accuracy; under `published` by what the released script takes for right."""
     return _both(strict(), _published(read, NAMED, unreadable="worst"))
 
 
-PROTOCOLS: Mapping[str, Mapping[str, Protocol]] = MappingProxyType(
-    {
-        "localization": _both(
-            LOCATED,
-            _published(released.read_first_box, _free("giou", _overlap, "published")),
-        ),
-        "counting": _both(
-            COUNTED,
-            _published(
-                released.read_count,
-                _free("mae_over_gt", _released_count_apart, "published"),
-                _free("accuracy", _same_digits, "published", worst=0.0),
-                unreadable="worst",
-            ),
-        ),
-        "colour": _both(
-            strict(_free("ciede2000", _colour_apart, "strict")),
-            _published(released.read_first_colour, _free("ciede2000", _colour_apart, "published")),
-        ),
-        "absolute-depth": _both(
-            strict(_free("mae_over_gt", _bin_apart, "strict", chance=_guessed(_metres_apart, DEPTH)), ACCURACY),
-            _published(
-                released.read_depth,
-                _free("mae_over_gt", _metres_apart, "published", chance=_guessed(_metres_apart)),
-                Metric("accuracy", _same_rounded, chance=_guessed(_same_rounded)),
-            ),
-        ),
-        "ocr": _both(
-            strict(_free("anls", _same_text, "strict"), _free("anls_05", _same_text_05, "strict")),
-            _published(
-                released.read_whole_text,
-                _free("anls_05", _same_text_05, "published", worst=0.0),
-                _free("anls", _same_text, "published", worst=0.0),
-                unreadable="worst",
-            ),
-        ),
-        "relative-depth": _chosen(released.read_equal),
-        "action": _chosen(released.read_number_or_equal),
-        "fine-grained": _chosen(released.read_any_token),
-        "spatial": _chosen(released.read_first_token),
-        **{task: _no_script(strict()) for task in released.NO_SCORER},
-        "counting-by-colour": _no_script(COUNTED),
-        "nearer-localization": _no_script(LOCATED),
-    }
+BOX_PROTOCOLS = _both(LOCATED, _published(released.read_first_box, _free("giou", _overlap, "published")))
+COUNT_PROTOCOLS = _both(
+    COUNTED,
+    _published(
+        released.read_count,
+        _free("mae_over_gt", _released_count_apart, "published"),
+        _free("accuracy", _same_digits, "published", worst=0.0),
+        unreadable="worst",
+    ),
 )
-"""By task. The first metric under `published` is that of Table 5; OCR's there has the threshold of the script, which
-Eq. 3 lacks, so `strict` puts `anls` first and gives both."""
-
-
-def protocols(task: str) -> Mapping[str, Protocol]:
-    """The protocols of a task by name. Raises SnellenError for a task there is not."""
-    if task not in PROTOCOLS:
-        raise SnellenError(f"ava-bench has no task {task!r}; there are {', '.join(KINDS)}")
-    return PROTOCOLS[task]
+COLOUR_PROTOCOLS = _both(
+    strict(_free("ciede2000", _colour_apart, "strict")),
+    _published(released.read_first_colour, _free("ciede2000", _colour_apart, "published")),
+)
+DEPTH_BIN_PROTOCOLS = _both(
+    strict(_free("mae_over_gt", _bin_apart, "strict", chance=_guessed(_metres_apart, DEPTH)), ACCURACY),
+    _published(
+        released.read_depth,
+        _free("mae_over_gt", _metres_apart, "published", chance=_guessed(_metres_apart)),
+        Metric("accuracy", _same_rounded, chance=_guessed(_same_rounded)),
+    ),
+)
+TEXT_PROTOCOLS = _both(
+    strict(_free("anls", _same_text, "strict"), _free("anls_05", _same_text_05, "strict")),
+    _published(
+        released.read_whole_text,
+        _free("anls_05", _same_text_05, "published", worst=0.0),
+        _free("anls", _same_text, "published", worst=0.0),
+        unreadable="worst",
+    ),
+)
+"""The first metric under `published` is that of Table 5; OCR's there has the threshold of the script, which Eq. 3
+lacks, so `strict` puts `anls` first and gives both."""

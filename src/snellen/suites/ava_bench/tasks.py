@@ -1,9 +1,9 @@
-"""The fourteen tasks of AVA-Bench, and those composed of them: axes, transforms, methods."""
+"""Tasks made of abilities: axes, transforms, methods."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from functools import partial
 
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Item, Part, View
@@ -12,9 +12,9 @@ from snellen.core.suite import Method, Task, Transform, ViewContext
 from snellen.presentation.controls import ORDER, PICTURES, PROMPT, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.suites.ava_bench import prompts
+from snellen.suites.ava_bench.abilities import ABILITIES
+from snellen.suites.ava_bench.abilities.ability import Ability
 from snellen.suites.ava_bench.crops import Cut
-from snellen.suites.ava_bench.items import CHOICES, KINDS
-from snellen.suites.ava_bench.scoring import protocols
 from snellen.suites.ava_bench.transforms import Boxed, Labelled, Padded, UnitFrame, boxes_of
 
 FORMAT = Axis(
@@ -29,34 +29,6 @@ LOOK = Axis(
     "the whole picture with its red box, or the inside of the box alone, for encoders",
 )
 AXES = (FORMAT, BOXES, LOOK, ORDER, PROMPT, PICTURES)
-
-PADDED = ("localization", "object", "absolute-depth", "relative-depth", "nearer-localization")
-"""Tasks whose pictures are padded to a square (appendix A.2, and what is composed of them); others are shown as is."""
-LOOKED_INTO = ("object", "colour", "ocr", "emotion")
-"""Tasks about what is inside the red box, and about nothing else: it may be shown alone."""
-LETTERED = ("spatial", "absolute-depth")
-"""Options as A., B., C.; those of all other choices are numbered (appendix A.2)."""
-SPLIT_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "localization": ("source", "box_size"),
-        "counting": ("source", "count_range"),
-        "spatial": ("source", "position"),
-        "orientation": ("source", "orientation"),
-        "absolute-depth": ("scene_type", "depth_range"),
-        "relative-depth": ("scene_type",),
-        "object": ("source", "box_size"),
-        "fine-grained": ("group",),
-        "colour": ("source",),
-        "texture": ("source",),
-        "ocr": ("source", "text_length"),
-        "action": ("source",),
-        "emotion": ("source", "emotion"),
-        "scene": ("source",),
-        "counting-by-colour": ("source", "count_range"),
-        "nearer-localization": ("source", "box_size"),
-    }
-)
-"""Subgroups: those of Figures 8(b) and 21 to 28, elsewhere the data set; of composite tasks those of a part."""
 
 
 def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
@@ -74,87 +46,85 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
     return told
 
 
-def wording(view: View, condition: Condition) -> str:
+def wording(ability: Ability, view: View, condition: Condition) -> str:
     """Everything that is said beside the picture: the question, its options in one line, the form of the answer."""
     question = view.question
-    if view.task == "spatial" and condition["boxes"] == "none":
+    if ability.boxes_optional and condition["boxes"] == "none":
         question = prompts.without_marks(question)
-    if view.options and not prompts.lists_choices(question):
+    if view.options and not prompts.lists_options(question):
         names = [view.reply.name(option.key) for option in view.options]
-        question = f"{question} {prompts.choices(view.task, names)}"
+        question = f"{question} {prompts.list_options(ability.options_wording, names)}"
     if condition["format"] == "paper" or condition["prompt"] == "minimal":
         return question
     forms = prompts.FORMS if condition["prompt"] == "full" else prompts.SHORT_FORMS
     return f"{question}\n{forms[view.reply.kind]}"
 
 
-def presented(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
+def presented(ability: Ability, condition: Condition) -> Callable[[View], tuple[Part, ...]]:
     """The picture, then the words, as in the authors' data."""
 
     def parts(view: View) -> tuple[Part, ...]:
-        return (*view.query, wording(view, condition))
+        return (*view.query, wording(ability, view, condition))
 
     return parts
 
 
-def _method(condition: Condition) -> Method:
-    return OneByOne(presented(condition))
+def _method(ability: Ability, condition: Condition) -> Method:
+    return OneByOne(presented(ability, condition))
 
 
-def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+def _transforms(ability: Ability, item: Item, context: ViewContext) -> tuple[Transform, ...]:
     condition = context.condition
-    boxes = boxes_of(item.task, item.regions) if condition["boxes"] == "drawn" else {}
-    cut = (Cut(boxes.pop("red")),) if _looks_into(item.task, condition) and boxes else ()
-    labels = Labelled("letters" if item.task in LETTERED else "numbers")
-    padded = item.task in PADDED
+    boxes = boxes_of(ability.boxes, item.regions) if condition["boxes"] == "drawn" else {}
+    # Where the box is in the stored pixels already there is none to cut out, and the whole picture is shown.
+    inside = ability.asks_inside_box and condition["look"] == "box" and bool(boxes)
+    crop = (Cut(boxes.pop("red")),) if inside else ()
     return (
         *order_transforms(condition["order"]),
-        *((labels,) if item.options else ()),
-        *cut,
-        *((Boxed(boxes, padded),) if boxes else (Padded(),) if padded else ()),
+        *((Labelled(ability.option_labels),) if item.options else ()),
+        *crop,
+        *((Boxed(boxes, ability.padded),) if boxes else (Padded(),) if ability.padded else ()),
         *((UnitFrame(),) if item.answer_kind == "box" else ()),
         *control(condition["pictures"], context),
     )
 
 
-def _looks_into(task: str, condition: Condition) -> bool:
-    """Whether the inside of the box is shown alone; where the box is in the stored pixels already, the whole is."""
-    return task in LOOKED_INTO and condition["look"] == "box"
-
-
-def _asks(item: Item, condition: Condition) -> bool:
+def _asks(ability: Ability, item: Item, condition: Condition) -> bool:
     """Options that a released question lists itself cannot be reordered; boxes drawn into a picture cannot be left out.
 
-    Nothing but spatial is asked without boxes, and nothing but a choice with its options shuffled.
+    Nothing is asked without boxes that needs them, and nothing but a choice with its options shuffled.
     """
-    if condition["order"] == "shuffled" and (not item.options or prompts.lists_choices(item.question)):
+    if condition["order"] == "shuffled" and (not item.options or prompts.lists_options(item.question)):
         return False
-    return condition["boxes"] == "drawn" or bool(boxes_of(item.task, item.regions))
+    return condition["boxes"] == "drawn" or bool(boxes_of(ability.boxes, item.regions))
 
 
-def _axes(task: str) -> tuple[Axis, ...]:
+def _axes(ability: Ability) -> tuple[Axis, ...]:
     return (
         FORMAT,
-        *((BOXES,) if task == "spatial" else ()),
-        *((LOOK,) if task in LOOKED_INTO else ()),
-        *((ORDER,) if task in CHOICES else ()),
+        *((BOXES,) if ability.boxes_optional else ()),
+        *((LOOK,) if ability.asks_inside_box else ()),
+        *((ORDER,) if ability.has_options else ()),
         PROMPT,
         PICTURES,
     )
 
 
-def _task(name: str) -> Task:
+def make_task(ability: Ability) -> Task:
+    """The task that asks about an ability."""
     return Task(
-        name,
-        KINDS[name],
-        tuple(axis.name for axis in _axes(name)),
-        _shown,
-        _method,
-        protocols(name),
+        id=ability.name,
+        kind=ability.kind,
+        axes=tuple(axis.name for axis in _axes(ability)),
+        transforms=partial(_transforms, ability),
+        method=partial(_method, ability),
+        protocols=ability.protocols,
         train_split="train",
-        asks=_asks,
-        split_by=SPLIT_BY[name],
+        asks=partial(_asks, ability),
+        split_by=tuple(ability.subgroups),
     )
 
 
-TASK_BY_NAME = {name: _task(name) for name in KINDS}
+def make_tasks() -> dict[str, Task]:
+    """The tasks of all abilities that there are, by name."""
+    return {name: make_task(ability) for name, ability in ABILITIES.items()}

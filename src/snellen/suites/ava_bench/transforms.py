@@ -6,7 +6,7 @@ through `Media.from_stored`, so that regions and answers stay in pixels of the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
 from types import MappingProxyType
@@ -18,7 +18,6 @@ from PIL import Image, ImageDraw
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box, Media, View
 from snellen.core.media import MediaFolder
-from snellen.suites.ava_bench.items import BOXED
 
 PADDING_RGB = (124, 120, 111)
 """Mean over the picture processors of nine models (appendix A.2, localization and recognition)."""
@@ -142,15 +141,15 @@ class Labelled:
         return replace(view, reply=replace(view.reply, keys=tuple(keys)))
 
 
-def boxes_of(task: str, regions: Mapping[str, object]) -> dict[str, Box]:
-    """The regions of an item that are drawn, by colour; none for released pictures, whose boxes are drawn already."""
-    found: dict[str, Box] = {}
-    for name in BOXED.get(task, ()):
-        box = regions.get(name)
+def boxes_of(colours: Sequence[str], regions: Mapping[str, object]) -> dict[str, Box]:
+    """The regions of an item that are drawn in these colours; none of released pictures, whose boxes are drawn."""
+    boxes: dict[str, Box] = {}
+    for colour in colours:
+        box = regions.get(colour)
         if isinstance(box, list | tuple):
             x1, y1, x2, y2 = map(float, box)
-            found[name] = (x1, y1, x2, y2)
-    return found
+            boxes[colour] = (x1, y1, x2, y2)
+    return boxes
 
 
 def _only(view: View) -> Media:

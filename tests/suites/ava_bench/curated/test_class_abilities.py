@@ -21,8 +21,8 @@ from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.video import write_video
+from snellen.suites.ava_bench.candidates.rules import Caps, Rules
 from snellen.suites.ava_bench.curated.recipe import Curated
-from snellen.suites.ava_bench.curated.rules import Caps, Rules
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
 
 WIDTH, HEIGHT = 64, 48

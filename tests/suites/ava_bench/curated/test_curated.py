@@ -18,10 +18,10 @@ from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.suites.ava_bench.curated import localization_object
+from snellen.suites.ava_bench.abilities import localization
+from snellen.suites.ava_bench.candidates.rules import Caps, Rules
 from snellen.suites.ava_bench.curated.pictures import OTHER_SIZE, UNREADABLE
 from snellen.suites.ava_bench.curated.recipe import ONE_SIDE, Curated
-from snellen.suites.ava_bench.curated.rules import Caps, Rules
 
 FEW = Curated(Rules(counted_open=Caps(2, 6, 1)))
 KINDS = {1: "giraffe", 2: "elephant", 3: "cup"}
@@ -94,12 +94,12 @@ def test_the_set_can_be_read_and_says_what_was_kept_and_left_out(tmp_path: Path)
     build(tmp_path, tasks=("localization", "object"))
     held = read_itemset(tmp_path / "set")
     curation = held.card.provenance["curation"]
-    assert curation[localization_object.NAME]["LVIS"]["kept"] == 30
-    assert curation[localization_object.NAME]["LVIS"]["dropped"][localization_object.AREA] == {
+    assert curation[localization.NAME]["LVIS"]["kept"] == 30
+    assert curation[localization.NAME]["LVIS"]["dropped"][localization.AREA] == {
         "count": 1,
         "examples": ["train2017/000000000099.jpg: giraffe, 0.0013 of the picture"],
     }
-    assert held.card.provenance["balance"][localization_object.NAME] == {
+    assert held.card.provenance["balance"][localization.NAME] == {
         "classes_and_bins": 2,
         "train": 24,
         "test": 6,
@@ -210,7 +210,7 @@ def test_classes_of_too_few_pictures_are_reported(tmp_path: Path) -> None:
     lvis(tmp_path, {n: [(1, [8.0, 8.0, 20.0, 16.0])] for n in range(5)} | {9: [(2, [8.0, 8.0, 20.0, 16.0])]})
     items = build(tmp_path, tasks=("localization",))
     assert set(kept(items)) == {("localization", "giraffe", "train"), ("localization", "giraffe", "test")}
-    dropped = items.card.provenance["curation"][localization_object.NAME]["LVIS"]["dropped"]
+    dropped = items.card.provenance["curation"][localization.NAME]["LVIS"]["dropped"]
     assert dropped["fewer than 5 in a bin of a class"] == {"count": 1, "examples": ["elephant"]}
 
 

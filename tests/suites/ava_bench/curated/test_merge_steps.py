@@ -12,7 +12,7 @@ from snellen.core.item import Item, Media
 from snellen.core.itemset import write_itemset
 from snellen.core.response import Response
 from snellen.curation.results import StepResult
-from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.candidates.choices import read_choices
 from snellen.suites.ava_bench.curated.merge_steps import (
     TexturePicture,
     choices_text,

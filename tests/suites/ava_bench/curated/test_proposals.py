@@ -16,9 +16,9 @@ from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.exam import run
-from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.candidates.choices import read_choices
+from snellen.suites.ava_bench.candidates.rules import Caps, Rules
 from snellen.suites.ava_bench.curated.recipe import Curated
-from snellen.suites.ava_bench.curated.rules import Caps, Rules
 
 FEW = Curated(Rules(texture=Caps(5, 9)))
 

@@ -16,12 +16,14 @@ from snellen.core.suite import BuildOptions
 from snellen.exam import run
 from snellen.stimuli.scenes import COLOURS
 from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
-from snellen.suites.ava_bench.generated import composite_questions, recipe, tabletop_scenes
-from snellen.suites.ava_bench.generated.materials import group_stuffs
+from snellen.suites.ava_bench.abilities import ABILITIES, counting_by_colour
+from snellen.suites.ava_bench.generated import recipe
 from snellen.suites.ava_bench.generated.recipe import Generated
-from snellen.suites.ava_bench.generated.scenes import seen_box
-from snellen.suites.ava_bench.generated.tabletop_scenes import Table
-from snellen.suites.ava_bench.items import COMPOSITES, needs
+from snellen.suites.ava_bench.scenes import tabletop_scenes
+from snellen.suites.ava_bench.scenes.materials import group_stuffs
+from snellen.suites.ava_bench.scenes.scenes import SLOTS, seen_box
+from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
+from tests.suites.ava_bench.fixtures import COMPOSITES
 
 N = 9
 QUICK = BuildOptions(Path("unused"), n=N, tasks=COMPOSITES, quick=True, renderer="toy", show_progress=False)
@@ -63,7 +65,11 @@ def test_most_of_a_group_have_one_colour(count: int, first: set[int], second: se
 def test_they_need_no_picture_more() -> None:
     for n in (1, 4, 12, 200):
         everything = Generated().plan(BuildOptions(Path("unused"), n=n))
-        atomic = Generated().plan(BuildOptions(Path("unused"), n=n, tasks=(*recipe.ON_TABLES, *recipe.ON_DISPLAYS)))
+        atomic = Generated().plan(
+            BuildOptions(
+                Path("unused"), n=n, tasks=tuple(task for task in recipe.generated_tasks() if task not in COMPOSITES)
+            )
+        )
         assert everything["pictures"] == atomic["pictures"]
         assert [everything["items"][task] for task in COMPOSITES] == [n, n]
     assert recipe.design(QUICK).displays == {"test": 0, "train": 0}
@@ -78,7 +84,7 @@ def test_there_are_as_many_as_wanted_each_asked_once(built: ItemSet) -> None:
     for task in COMPOSITES:
         held = of(built, task)
         assert Counter(item.split for item in held) == {"test": N, "train": 3 * 6}
-        assert all(item.requires == needs(task) for item in held)
+        assert all(item.requires == ABILITIES[task].requires for item in held)
         # Two things are asked about once, whichever is named first.
         asked = {(item.stimulus_id, "".join(sorted(item.question)), str(dict(item.regions))) for item in held}
         assert len(asked) == len(held)
@@ -128,14 +134,14 @@ def test_the_nearer_of_two_that_are_alone_in_their_kind(built: ItemSet, drawn: l
 
 def test_observers(built: ItemSet, tmp_path: Path) -> None:
     """Who sees everything is right; who misses any dimension falls to chance where it is needed, and nowhere else."""
-    blind = {f"fake:blind-to={name}": name for task in COMPOSITES for name in needs(task)}
+    blind = {f"fake:blind-to={name}": name for task in COMPOSITES for name in ABILITIES[task].requires}
     rows = run(built, ["fake:oracle", *blind], tmp_path / "run", show_progress=False).results()
     rows = rows[(rows.factor == "") & rows.metric.isin(["giou", "mae_over_gt"])].set_index(["subject", "task"])
     assert len(rows) == 5 * len(COMPOSITES)
     for place, row in rows.iterrows():
         subject, task = cast(tuple[str, str], place)
         best = 1.0 if task == "nearer-localization" else 0.0
-        if blind.get(subject) in needs(task):
+        if blind.get(subject) in ABILITIES[task].requires:
             assert abs(row["value"] - best) > 0.25
             # Nine items in three pictures: an interval over so few clusters would be no test.
             assert abs(row["value"] - row["chance"]) < abs(row["value"] - best)
@@ -144,6 +150,6 @@ def test_observers(built: ItemSet, tmp_path: Path) -> None:
 
 
 def test_a_table_serves_what_it_has(drawn: list[Table]) -> None:
-    held = composite_questions.coloured(drawn[0])
+    held = counting_by_colour.coloured_groups(drawn[0])
     assert all(0 < n < drawn[0].count(kind) for kind, _, n in held)
-    assert len(held) >= recipe.SLOTS
+    assert len(held) >= SLOTS

@@ -21,12 +21,17 @@ from snellen.exam import run
 from snellen.stimuli.render.toy import toy_picture
 from snellen.stimuli.scenes import COLOURS, RenderSpec, truth
 from snellen.stimuli.scenes.raster import project
-from snellen.suites.ava_bench.generated import display_scenes, pseudo_words, recipe, tabletop_questions, tabletop_scenes
-from snellen.suites.ava_bench.generated.display_scenes import DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS
-from snellen.suites.ava_bench.generated.recipe import SLOTS, TASKS, Design
-from snellen.suites.ava_bench.generated.scenes import apart, dealt, levelled, seen_box
-from snellen.suites.ava_bench.generated.tabletop_scenes import Table
-from snellen.suites.ava_bench.items import COMPOSITES, COUNT_RANGES, NEEDS, POSITIONS, depth_bin, needs
+from snellen.suites.ava_bench.abilities import ABILITIES
+from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES
+from snellen.suites.ava_bench.abilities.spatial import POSITIONS
+from snellen.suites.ava_bench.generated import recipe
+from snellen.suites.ava_bench.generated.recipe import Design, generated_tasks
+from snellen.suites.ava_bench.items import depth_bin
+from snellen.suites.ava_bench.scenes import display_scenes, pseudo_words, tabletop_scenes, tabletop_truth
+from snellen.suites.ava_bench.scenes.display_scenes import DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS
+from snellen.suites.ava_bench.scenes.scenes import SLOTS, apart, dealt, levelled, seen_box
+from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
+from tests.suites.ava_bench.fixtures import COMPOSITES
 
 NOWHERE = Path("unused")
 N = 6
@@ -87,7 +92,7 @@ def test_what_tables_hold_is_level() -> None:
 
 
 def test_items_and_splits(built: ItemSet, made: Design) -> None:
-    for task in TASKS:
+    for task in generated_tasks():
         assert Counter(item.split for item in of(built, task)) == {"test": N, "train": SLOTS * made.tables["train"]}
     clusters = {split: {i.cluster_id for i in built.items if i.split == split} for split in ("test", "train")}
     assert not clusters["test"] & clusters["train"]
@@ -164,9 +169,9 @@ def test_truth_of_some_is_truth_of_each_among_all(drawn_tables: list[Table]) -> 
     table = drawn_tables[1]
     shot = table.shot
     whole = truth(shot.scene, shot.camera)
-    asked = tabletop_questions.look_at(table, toy_picture(shot.scene, shot.camera))
+    asked = tabletop_truth.tabletop_truth(table, toy_picture(shot.scene, shot.camera))
     assert all(one.visible_fraction == 1 for one in whole.solids)
-    for seen in asked.seen:
+    for seen in asked.solids:
         told = whole[str(seen.number)]
         assert (told.visible_box, told.nearest_m) == (seen.box, seen.nearest_m)
         assert (told.mask == seen.mask).all()
@@ -305,8 +310,8 @@ def test_every_item_says_what_it_needs(built: ItemSet) -> None:
         worlds = item.latent["worlds"]
         assert str(worlds[0]["answer"]).strip("[]") == str(item.answer).strip("()")
         assert {dimension for world in worlds for dimension in world["look"]} == set(item.requires)
-        assert item.requires == needs(item.task)
-    assert {item.task for item in built.items} == set(TASKS)
+        assert item.requires == ABILITIES[item.task].requires
+    assert {item.task for item in built.items} == set(generated_tasks())
 
 
 def test_same_seed_same_items(built: ItemSet, tmp_path: Path) -> None:
@@ -329,7 +334,7 @@ def test_observers(built: ItemSet, tmp_path: Path) -> None:
         perfect = abs(row["value"] - best.get(row["metric"], 1.0)) < 1e-4
         if row["task"] in COMPOSITES:
             continue
-        if str(row["subject"]).partition("=")[2] == NEEDS[str(row["task"])]:
+        if str(row["subject"]).partition("=")[2] == ABILITIES[str(row["task"])].requires[0]:
             blind_rows.append({str(name): value for name, value in row.items()})
         else:
             assert perfect, row

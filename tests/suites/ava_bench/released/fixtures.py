@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from snellen.suites.ava_bench.items import TASKS
-from snellen.suites.ava_bench.released.files import ABILITIES
+from snellen.suites.ava_bench.released.files import released_form
+from tests.suites.ava_bench.fixtures import ATOMIC
 
 SIZE = (32, 32)
 SPATIAL = "Considering the relative positions, where is the cup (annotated by the red box)?"
@@ -106,7 +106,7 @@ def shard(path: Path, rows: Sequence[Mapping[str, Any]], group: int = 3) -> None
 def hub(root: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Path:
     """Rows by task in the layout of the hub, in two files where there are several rows."""
     for task, held in rows.items():
-        folder, half = root / "train" / ABILITIES[task], len(held) // 2
+        folder, half = root / "train" / released_form(task).folder, len(held) // 2
         parts = [held[:half], held[half:]] if half else [held]
         for n, part in enumerate(parts):
             shard(folder / f"train-{n:05d}-of-{len(parts):05d}.parquet", part)
@@ -116,15 +116,17 @@ def hub(root: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Path:
 def tree(root: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]], split: str = "train") -> Path:
     """The same unpacked: a JSON file a task, and pictures."""
     for task, held in rows.items():
-        folder, told = root / "AVA-Bench" / split / ABILITIES[task], []
+        folder, told = root / "AVA-Bench" / split / released_form(task).folder, []
         (folder / "images").mkdir(parents=True, exist_ok=True)
         for row in held:
             name = f"{str(row['id']).replace('/', '_')}.png"
             (folder / "images" / name).write_bytes(row["image"])
-            told.append({**row, "id": name.removesuffix(".png"), "image": f"{ABILITIES[task]}/images/{name}"})
+            told.append(
+                {**row, "id": name.removesuffix(".png"), "image": f"{released_form(task).folder}/images/{name}"}
+            )
         (folder / f"{split}.json").write_text(json.dumps(told))
     return root
 
 
 def one_each() -> dict[str, list[dict[str, Any]]]:
-    return {task: [record(task, 100 + n)] for n, task in enumerate(TASKS)}
+    return {task: [record(task, 100 + n)] for n, task in enumerate(ATOMIC)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.suites.ava_bench import prompts
+from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.released.answers import LeftOut, listed, read_record, stored_box
 from tests.suites.ava_bench.released.fixtures import CUT, SAID
 
@@ -14,7 +15,7 @@ def test_options_are_listed_again_as_they_stood_or_not_cut() -> None:
         asked = read_record(task, *SAID[task])
         labels = "ABCD" if task in ("spatial", "absolute-depth") else "1234567"
         names = [f"{label}. {text}" for label, text in zip(labels, asked.options, strict=False)]
-        assert f"{asked.question} {prompts.choices(task, names)}" == SAID[task][0]
+        assert f"{asked.question} {prompts.list_options(ABILITIES[task].options_wording, names)}" == SAID[task][0]
         assert not asked.inline
     kept = read_record("relative-depth", *SAID["relative-depth"])
     assert kept.inline
@@ -89,7 +90,7 @@ def test_answers_may_be_written_in_several_ways() -> None:
 
 
 def test_lists_may_hold_commas_dots_and_numbers() -> None:
-    assert listed("scene", "Which? 1. St. Bernard, the 2nd, 2. No. 3.5\n3. c") == (
+    assert listed(ABILITIES["scene"], "Which? 1. St. Bernard, the 2nd, 2. No. 3.5\n3. c") == (
         "St. Bernard, the 2nd",
         "No. 3.5",
         "c",
@@ -98,9 +99,12 @@ def test_lists_may_hold_commas_dots_and_numbers() -> None:
 
 def test_of_several_lists_the_longest_and_then_the_last_counts() -> None:
     asked = "In figure 1. and 2. there is a place. Choose one from below: 1. Hall, 2. Lawn, 3. Snow"
-    assert listed("scene", asked) == ("Hall", "Lawn", "Snow")
-    assert listed("scene", "In figure 1. Which place? Choose one from below: 1. Hall, 2. Lawn") == ("Hall", "Lawn")
-    assert listed("scene", "Which place? Choose one: 1. a, 2. see 1. for more") == ("a", "see 1. for more")
+    assert listed(ABILITIES["scene"], asked) == ("Hall", "Lawn", "Snow")
+    assert listed(ABILITIES["scene"], "In figure 1. Which place? Choose one from below: 1. Hall, 2. Lawn") == (
+        "Hall",
+        "Lawn",
+    )
+    assert listed(ABILITIES["scene"], "Which place? Choose one: 1. a, 2. see 1. for more") == ("a", "see 1. for more")
 
 
 def test_a_question_that_would_seem_to_list_options_without_its_list_keeps_it() -> None:

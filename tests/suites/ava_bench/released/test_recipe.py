@@ -24,10 +24,11 @@ from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions, ViewContext
 from snellen.suites.ava_bench import prompts
-from snellen.suites.ava_bench.items import TASKS
+from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.released.recipe import HELD_OUT, RELEASED
-from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, presented
+from snellen.suites.ava_bench.tasks import AXES, presented
 from snellen.suites.ava_bench.transforms import Padded, UnitFrame
+from tests.suites.ava_bench.fixtures import ATOMIC, TASK_BY_NAME
 from tests.suites.ava_bench.released.fixtures import ANSWERS, CUT, SAID, hub, one_each, picture, record, shard, tree
 
 
@@ -48,7 +49,7 @@ def test_every_ability_is_read_from_both_layouts(layout: Any, tmp_path: Path) ->
     items = built(layout(tmp_path / "in", rows), tmp_path / "out")
     held = {item.task: item for item in items.items}
     assert {task: item.answer for task, item in held.items()} == ANSWERS
-    assert {task: item.question for task, item in held.items()} == {task: SAID[task][0] for task in TASKS} | CUT
+    assert {task: item.question for task, item in held.items()} == {task: SAID[task][0] for task in ATOMIC} | CUT
     for task, item in held.items():
         assert items.media.read(item.query[0]) == rows[task][0]["image"]
         assert item.query[0].sha256 == sha256(rows[task][0]["image"])
@@ -64,7 +65,7 @@ def test_heads_are_shown_the_released_words_and_released_answers_are_right(tmp_p
         for transform in task.transforms(item, ViewContext(point, [item])):
             view = transform(view, media, np.random.default_rng(0))
         question, answer = SAID[item.task]
-        assert presented(point)(view) == (*item.query, question)  # no padding, no boxes
+        assert presented(ABILITIES[view.task], point)(view) == (*item.query, question)  # no padding, no boxes
         for protocol in task.protocols.values():
             first = protocol.metrics[0]
             best = 1 if first.higher_is_better else 0

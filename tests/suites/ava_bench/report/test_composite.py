@@ -20,15 +20,17 @@ from snellen.core.suite import ViewContext
 from snellen.runs.ask import Plan, ask
 from snellen.runs.score import score, score_one
 from snellen.subjects.fakes import make_fake
-from snellen.suites.ava_bench import items as make
-from snellen.suites.ava_bench.advice.ability_profile import MEANINGS
-from snellen.suites.ava_bench.items import COMPOSITES, NEEDS, PARTS, TASKS
+from snellen.suites.ava_bench.abilities import ABILITIES, ability_named, names
+from snellen.suites.ava_bench.abilities.colour import colour_item
+from snellen.suites.ava_bench.abilities.counting import counting_item
+from snellen.suites.ava_bench.abilities.counting_by_colour import counting_by_colour_item
+from snellen.suites.ava_bench.abilities.localization import localization_item
+from snellen.suites.ava_bench.abilities.nearer_localization import nearer_localization_item
 from snellen.suites.ava_bench.no_image_baselines import with_chance
 from snellen.suites.ava_bench.published import COLUMNS, TABLE_2, published
-from snellen.suites.ava_bench.scoring import protocols
-from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME
+from snellen.suites.ava_bench.tasks import AXES
 from tests.helpers.journey import arm
-from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, shown
+from tests.suites.ava_bench.fixtures import ATOMIC, COMPOSITES, HEIGHT, TASK_BY_NAME, WIDTH, shown
 from tests.suites.ava_bench.report.test_sections import ALL, Says, found, line, run, start
 from tests.suites.ava_bench.test_scoring import replied
 from tests.suites.ava_bench.test_tasks import PERFECT, SUITE, picture, said
@@ -38,11 +40,11 @@ LEFT, RIGHT = (10.0, 20.0, 50.0, 60.0), (100.0, 10.0, 180.0, 90.0)
 
 
 def counted(handle: str = "7", count: int = 3, of_kind: int = 8, **told: object) -> Item:
-    return make.counting_by_colour_item(shown(handle, **told), "red", "cubes", count, of_kind)
+    return counting_by_colour_item(shown(handle, **told), "red", "cubes", count, of_kind)
 
 
 def nearer(handle: str = "7", depths_m: tuple[float, float] = (3.0, 2.5), **told: object) -> Item:
-    return make.nearer_localization_item(shown(handle, **told), ("egg", "cone"), (LEFT, RIGHT), depths_m, "indoor")
+    return nearer_localization_item(shown(handle, **told), ("egg", "cone"), (LEFT, RIGHT), depths_m, "indoor")
 
 
 def test_what_is_asked() -> None:
@@ -71,7 +73,7 @@ def test_what_one_ability_would_solve_is_refused() -> None:
     with pytest.raises(SnellenError, match=r"nearer than 0\.5 m"):
         nearer(depths_m=(3.0, 3.4))
     with pytest.raises(SnellenError, match="both things are called 'Egg'"):
-        make.nearer_localization_item(shown(), ("Egg", "egg"), (LEFT, RIGHT), (1.0, 2.0), "indoor")
+        nearer_localization_item(shown(), ("Egg", "egg"), (LEFT, RIGHT), (1.0, 2.0), "indoor")
 
 
 def test_ideal_observers_are_told_a_world_for_each_dimension() -> None:
@@ -119,25 +121,29 @@ def test_how_they_are_shown(tmp_path: Path) -> None:
     ],
 )
 def test_both_protocols_are_the_strict_one_of_the_part(item: Item, text: str, worth: float) -> None:
-    first = protocols(PARTS[item.task][0])["strict"].metrics[0].name
-    for protocol in protocols(item.task).values():
+    first = ABILITIES[item.task].parts[0].protocols["strict"].metrics[0].name
+    for protocol in ability_named(item.task).protocols.values():
         assert protocol.metrics[0].name == first
         assert score_one(item, replied(item, text), protocol)[2][first] == pytest.approx(worth)
 
 
 def test_chance_is_that_of_other_truths() -> None:
     items = with_chance([counted(str(n), count, 12) for n, count in enumerate((2, 3, 10))])
-    for protocol in protocols("counting-by-colour").values():
+    for protocol in ability_named("counting-by-colour").protocols.values():
         chances = [protocol.metrics[0].chance(item) for item in items]
         assert chances == pytest.approx([0.75, (1 / 3 + 1) / 2, 0.75])  # errors 1/2 and 4; 1/3 and 7/3; 0.8 and 0.7
 
 
 def test_the_fourteen_stay_pure() -> None:
-    assert len(TASKS) == 14
-    for names in (TASKS, NEEDS, COLUMNS, TABLE_2, MEANINGS):
-        assert not set(COMPOSITES) & set(names)
-    assert all(set(parts) < set(TASKS) for parts in PARTS.values())
-    assert {row["task"] for row in published()} == set(TASKS)
+    assert len(ATOMIC) == 14
+    for tasks in (ATOMIC, COLUMNS, TABLE_2):
+        assert not set(COMPOSITES) & set(tasks)
+    assert [names(ABILITIES[task].parts) for task in COMPOSITES] == [
+        ("counting", "colour"),
+        ("localization", "relative-depth"),
+    ]
+    assert not any(ABILITIES[task].meaning for task in COMPOSITES)
+    assert {row["task"] for row in published()} == set(ATOMIC)
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +154,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     for n in range(30):
         of = shown(f"{n:02}", picture=picture(media, n), known=True)
         box, far = (5.0 * n, 2.0 * n, 5.0 * n + 40, 2.0 * n + 30), (0.0, 60.0 - 2 * n, 10.0, 99.0)
-        held.append(make.counting_by_colour_item(of, "red", "cubes", n + 1, 2 * n + 3))
-        held.append(make.nearer_localization_item(of, ("egg", "cone"), (box, far), (2.0, 3.0), "indoor"))
+        held.append(counting_by_colour_item(of, "red", "cubes", n + 1, 2 * n + 3))
+        held.append(nearer_localization_item(of, ("egg", "cone"), (box, far), (2.0, 3.0), "indoor"))
     return write_itemset(root, with_chance(held), source="generated", recipe={"seed": 0})
 
 
@@ -188,11 +194,11 @@ def composed_items() -> list[Item]:
     for n in range(4):
         of = shown(str(n))
         held += [
-            make.counting_item(of, "apples", 10),
-            make.localization_item(of, "cup", RIGHT),
-            make.colour_item(of, LEFT, (10 * n, 0, 0)),
-            make.counting_by_colour_item(of, "red", "cubes", 10, (11, 14, 25, 40)[n]),
-            make.nearer_localization_item(of, ("egg", "cone"), (LEFT, RIGHT), (3.0, 2.0), "indoor"),
+            counting_item(of, "apples", 10),
+            localization_item(of, "cup", RIGHT),
+            colour_item(of, LEFT, (10 * n, 0, 0)),
+            counting_by_colour_item(of, "red", "cubes", 10, (11, 14, 25, 40)[n]),
+            nearer_localization_item(of, ("egg", "cone"), (LEFT, RIGHT), (3.0, 2.0), "indoor"),
         ]
     return with_chance(held)
 
@@ -251,7 +257,7 @@ def test_whose_order_a_composite_follows(three: dict[str, ReportSection]) -> Non
 
 
 def test_no_rank_or_fingerprint_counts_a_composite(three: dict[str, ReportSection]) -> None:
-    atomic = [item for item in composed_items() if item.task in TASKS]
+    atomic = [item for item in composed_items() if item.task in ATOMIC]
     fewer = found(run(composed(), made=atomic))
     assert set(three) - set(fewer) == {"composites", *(f"{task}-order" for task in COMPOSITES)}
     for name, section in fewer.items():

@@ -16,14 +16,17 @@ from snellen.core.media import MediaFolder
 from snellen.core.response import Response
 from snellen.core.runfolder import ArmCard, RunCard
 from snellen.runs.score import score
-from snellen.suites.ava_bench import items as make
+from snellen.suites.ava_bench import report_sections
+from snellen.suites.ava_bench.abilities.counting import counting_item
+from snellen.suites.ava_bench.abilities.localization import localization_item
+from snellen.suites.ava_bench.abilities.ocr import ocr_item
+from snellen.suites.ava_bench.abilities.spatial import spatial_item
 from snellen.suites.ava_bench.no_image_baselines import with_chance
 from snellen.suites.ava_bench.report.run_view import main_arms, tower_of
-from snellen.suites.ava_bench.report.sections import sections
-from snellen.suites.ava_bench.tasks import AXES, TASK_BY_NAME, resolve
+from snellen.suites.ava_bench.tasks import AXES, resolve
 from tests.helpers.journey import suite_of
 from tests.helpers.sections import UNHASHED, MadeRun, by_name
-from tests.suites.ava_bench.fixtures import shown
+from tests.suites.ava_bench.fixtures import TASK_BY_NAME, shown
 
 SUITE = suite_of(*AXES, tasks=tuple(TASK_BY_NAME.values()), resolve=resolve)
 Says = Callable[[Item], str | None]
@@ -41,10 +44,10 @@ def made_items() -> list[Item]:
     for n in range(4):
         of = shown(str(n))
         found += [
-            make.localization_item(of, "cup", BIG if n > 1 else SIZES[n]),
-            make.counting_item(of, "apples", COUNTS[n]),
-            make.spatial_item(of, "cup", "towel", RED, ABOVE),
-            make.ocr_item(of, RED, WORDS[n]),
+            localization_item(of, "cup", BIG if n > 1 else SIZES[n]),
+            counting_item(of, "apples", COUNTS[n]),
+            spatial_item(of, "cup", "towel", RED, ABOVE),
+            ocr_item(of, RED, WORDS[n]),
         ]
     return with_chance(found)
 
@@ -100,7 +103,7 @@ def run(
 
 
 def found(made: MadeRun) -> dict[str, ReportSection]:
-    return by_name(sections(made))
+    return by_name(report_sections(made))
 
 
 def line(section: ReportSection, name: str, column: str = "subject") -> dict[str, str]:

@@ -21,25 +21,8 @@ from snellen.curation.results import StepResult
 from snellen.curation.steps import step_item
 from snellen.scoring.answers import read_answer, read_json_objects
 from snellen.scoring.uncertainty import wilson
-from snellen.suites.ava_bench.items import TASKS
+from snellen.suites.ava_bench.abilities import ability_named, atomic
 
-MEANINGS: Mapping[str, str] = {
-    "localization": "where something is in the picture",
-    "counting": "how many of something there are",
-    "spatial": "how two things lie to each other in the picture (left, right, above, below)",
-    "orientation": "which way a thing faces",
-    "absolute-depth": "how far something is from the camera",
-    "relative-depth": "which of two things is closer to the camera",
-    "object": "what kind of thing something is",
-    "fine-grained": "which species, model or other narrow kind something is",
-    "colour": "which colour something has",
-    "texture": "what a surface looks like or is made of",
-    "ocr": "which text can be read",
-    "action": "what is being done",
-    "emotion": "which emotion a face shows",
-    "scene": "what kind of place the picture shows",
-}
-"""The fourteen abilities as the request explains them: ours, by section 3.2."""
 TAGGING_REQUEST = (
     "Somebody asks this about a picture:\n{question}\n\n"
     "Which of these visual abilities are needed to answer it? Name only those without which it cannot be answered; "
@@ -115,11 +98,11 @@ def tagging_items(questions: Iterable[Asked]) -> list[Item]:
 
 
 def _explained() -> str:
-    return "\n".join(f"- {name}: {meaning}" for name, meaning in MEANINGS.items())
+    return "\n".join(f"- {name}: {ability_named(name).meaning}" for name in atomic())
 
 
 def read_tags(text: str) -> tuple[str, ...] | None:
-    """The abilities that a reply names, in the order of `TASKS`, each once; None where it cannot be read.
+    """The abilities that a reply names, in the order of `abilities.atomic`, each once; None where it cannot be read.
 
     A reply that names something else is not read in part: nobody knows what was meant by it. Reasoning is not read.
     """
@@ -128,7 +111,7 @@ def read_tags(text: str) -> tuple[str, ...] | None:
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
         return None
     clean = {name.strip().casefold() for name in named}
-    return tuple(task for task in TASKS if task in clean) if clean <= set(TASKS) else None
+    return tuple(task for task in atomic() if task in clean) if clean <= set(atomic()) else None
 
 
 def tags(answered: StepResult) -> Tagged:
@@ -198,13 +181,13 @@ def weights_of(abilities: Mapping[str, Collection[str]]) -> dict[str, float]:
 
 
 def _votes(abilities: Mapping[str, Collection[str]]) -> tuple[Floats, list[str]]:
-    """(questions that need something x abilities, names in the order of `TASKS`)."""
+    """(questions that need something x abilities, names in the order of `abilities.atomic`)."""
     needed = {name: set(told) for name, told in abilities.items() if told}
-    if unknown := sorted({one for told in needed.values() for one in told} - set(TASKS)):
-        raise SnellenError(f"ava-bench has no ability {unknown[0]!r}; there are {', '.join(TASKS)}")
+    if unknown := sorted({one for told in needed.values() for one in told} - set(atomic())):
+        raise SnellenError(f"ava-bench has no ability {unknown[0]!r}; there are {', '.join(atomic())}")
     if not needed:
         raise SnellenError("no question needs any of the fourteen abilities; there is nothing to weight by")
-    names = [task for task in TASKS if any(task in told for told in needed.values())]
+    names = [task for task in atomic() if any(task in told for told in needed.values())]
     votes = np.array([[(name in told) / len(told) for name in names] for told in needed.values()])
     return votes, names
 

@@ -13,7 +13,6 @@ import pandas as pd
 from snellen.analysis.cells import DASH, listed
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.errors import SnellenError
-from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
 from snellen.suites.ava_bench.advice.ability_profile import (
     Checked,
@@ -31,7 +30,7 @@ from snellen.suites.ava_bench.advice.recipe import (
     read_decisions,
     read_tagged,
 )
-from snellen.suites.ava_bench.report.run_view import ability_of, complete, span, tasks_of
+from snellen.suites.ava_bench.report.run_view import ability_of, complete, examined, main_arms, span, tasks_of
 
 REPORT_INPUTS = (TAGS, TAG_CHECK)
 TITLE = "Which encoder for my task"
@@ -50,8 +49,8 @@ class Given:
         return weights_of(self.tagged.abilities)
 
 
-def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
-    """A ranking of the arms for the task, and the weights behind it; nothing where a report is given no tags.
+def sections(run: Run) -> Iterator[ReportSection]:
+    """A ranking of the examined subjects for the task, and the weights behind it; nothing without tags.
 
     Raises SnellenError where tags or check cannot be read, and where no question needs any ability.
     """
@@ -61,7 +60,7 @@ def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
                 f"--input {TAG_CHECK}: a check of which tags? Give --input {TAGS}=TAGS too; {TAG_COMMANDS}"
             )
         return
-    given = read_given(run)
+    given, arms = read_given(run), examined(main_arms(run))
     tasks = [task for task in tasks_of(run, arms) if task in given.weights]
     compared = complete(run, arms, tasks) if tasks else []
     if len(compared) < 2:

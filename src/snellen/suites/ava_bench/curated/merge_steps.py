@@ -18,7 +18,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.curation.results import StepResult
 from snellen.curation.steps import step_item
-from snellen.suites.ava_bench.curated.choices import Choices
+from snellen.suites.ava_bench.candidates.choices import Choices
 
 LabelKind: TypeAlias = Literal["scene", "action"]
 NAME_REQUEST = (

@@ -15,7 +15,7 @@ from snellen.core.item import Box, Media
 from snellen.core.media import MediaFolder
 from snellen.datasets.picture_files import VideoFrame
 from snellen.stimuli.video import frame_at_share
-from snellen.suites.ava_bench.curated.candidates import Candidate, Origin, Pixels
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Origin, Pixels
 
 UNREADABLE = "picture that cannot be read"
 OTHER_SIZE = "picture that is not of the size its annotations tell"

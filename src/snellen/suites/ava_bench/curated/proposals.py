@@ -27,8 +27,9 @@ from snellen.curation.results import StepResult
 from snellen.curation.steps import Argument, Stage, Step, step_item
 from snellen.datasets import DATASETS
 from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.curated import action, merge_steps, scene, texture
-from snellen.suites.ava_bench.curated.candidates import Curating
+from snellen.suites.ava_bench.abilities import action, scene, texture
+from snellen.suites.ava_bench.candidates.candidates import CurationContext
+from snellen.suites.ava_bench.curated import merge_steps
 from snellen.suites.ava_bench.curated.pictures import Pictures, Unusable
 from snellen.suites.ava_bench.items import SUITE
 
@@ -42,7 +43,7 @@ class StepSource(NamedTuple):
 
     folders: Mapping[str, Path]
     options: BuildOptions
-    context: Curating
+    context: CurationContext
 
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -86,7 +87,7 @@ def _action_items(source: StepSource) -> list[Item]:
 
 def _clutter_items(source: StepSource) -> list[Item]:
     options, context = source.options, source.context
-    candidates = [candidate for sample in _samples(source) for candidate in texture.look(sample, context)]
+    candidates = [candidate for sample in _samples(source) for candidate in texture.find(sample, context)]
     pictures = Pictures(MediaFolder(options.out / "media"))
     pictures.load((candidate.origin for candidate in candidates), options.workers)
     texture_pictures = []
@@ -135,12 +136,12 @@ def _proposal(
 
 
 PROPOSALS: tuple[Proposal, ...] = (
-    _proposal("scene-names", "scene-merges", scene.SOURCES, "scenes.yaml", "names", _scene_items, _read_merges),
-    _proposal("action-names", "action-merges", action.SOURCES, "actions.yaml", "names", _action_items, _read_merges),
+    _proposal("scene-names", "scene-merges", scene.DATASETS, "scenes.yaml", "names", _scene_items, _read_merges),
+    _proposal("action-names", "action-merges", action.DATASETS, "actions.yaml", "names", _action_items, _read_merges),
     _proposal(
         "texture-clutter",
         "texture-discards",
-        texture.SOURCES,
+        texture.DATASETS,
         "textures.yaml",
         "discarded",
         _clutter_items,
@@ -168,7 +169,7 @@ def find_proposal(options: BuildOptions) -> Proposal | None:
 
 
 def build_proposal(
-    proposal: Proposal, options: BuildOptions, folders: Callable[[], Mapping[str, Path]], context: Curating
+    proposal: Proposal, options: BuildOptions, folders: Callable[[], Mapping[str, Path]], context: CurationContext
 ) -> ItemSet:
     """The items of the step; or, of its answers, what is proposed."""
     step, merges = proposal.step, proposal.merges
@@ -203,7 +204,7 @@ def _row_items(name: str, rows: Rows) -> list[Item]:
 
 
 def _write(
-    options: BuildOptions, items: Sequence[Item], recipe: Mapping[str, Any], task: str, context: Curating
+    options: BuildOptions, items: Sequence[Item], recipe: Mapping[str, Any], task: str, context: CurationContext
 ) -> ItemSet:
     notes = [f"work: {task}"]
     if dropped := sum(context.ledger.dropped.values()):

@@ -30,47 +30,17 @@ from snellen.curation.steps import plan_chain
 from snellen.datasets import DATASETS
 from snellen.datasets.folders import ALL, recipe_folders
 from snellen.datasets.inventory import Note
-from snellen.suites.ava_bench.curated import (
-    absolute_depth,
-    action,
-    colour,
-    counting,
-    emotion,
-    fine_grained,
-    localization_object,
-    nearer_localization,
-    ocr,
-    orientation,
-    proposals,
-    relative_depth,
-    scene,
-    spatial,
-    texture,
-)
-from snellen.suites.ava_bench.curated.candidates import Ability, Candidate, Curating, thinned
-from snellen.suites.ava_bench.curated.choices import read_choices
-from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
+from snellen.suites.ava_bench.abilities import ABILITIES, atomic, composites
+from snellen.suites.ava_bench.abilities.ability import Ability
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, thinned
+from snellen.suites.ava_bench.candidates.choices import read_choices
+from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
+from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated import proposals
 from snellen.suites.ava_bench.curated.pictures import Pictures, Unusable
-from snellen.suites.ava_bench.curated.rules import Rules
-from snellen.suites.ava_bench.items import COMPOSITES, SUITE, TASKS, Shown
+from snellen.suites.ava_bench.items import SUITE, ItemSource
 from snellen.suites.ava_bench.no_image_baselines import blind, with_chance
 
-ABILITIES: tuple[Ability, ...] = (
-    localization_object.ABILITY,
-    counting.ABILITY,
-    spatial.ABILITY,
-    orientation.ABILITY,
-    absolute_depth.ABILITY,
-    relative_depth.ABILITY,
-    fine_grained.ABILITY,
-    colour.ABILITY,
-    texture.ABILITY,
-    ocr.ABILITY,
-    action.ABILITY,
-    emotion.ABILITY,
-    scene.ABILITY,
-    nearer_localization.ABILITY,
-)
 CHOICES = "choices"
 """What a source of the user's own reviewed files is called."""
 TRAIN = 4
@@ -95,10 +65,37 @@ DOMAINS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Chosen:
+class CuratedGroup:
+    """Abilities that ask about the same candidates, and how these come about."""
+
+    curation: Curation
+    abilities: tuple[Ability, ...]
+
+    @property
+    def name(self) -> str:
+        """Under which the ledger keeps what is left out."""
+        return self.curation.name
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks that are built."""
+        return tuple(ability.name for ability in self.abilities)
+
+
+def curated_groups() -> list[CuratedGroup]:
+    """All abilities that are made of real datasets, in the order of the registry."""
+    groups: dict[str, list[Ability]] = {}
+    for ability in ABILITIES.values():
+        if ability.curation is not None:
+            groups.setdefault(ability.curation.name, []).append(ability)
+    return [CuratedGroup(curation, tuple(group)) for group in groups.values() if (curation := group[0].curation)]
+
+
+@dataclass(frozen=True)
+class SelectedCandidate:
     """A candidate with its stored picture, ready to be asked about. `unit` names the pixels of the whole picture."""
 
-    ability: Ability
+    group: CuratedGroup
     candidate: Candidate
     picture: Media
     unit: str
@@ -114,7 +111,7 @@ class Curated:
         """Tasks, seed, bound on the number of items, and every rule. What the datasets held stands in the card."""
         if proposal := proposals.find_proposal(options):
             return {"step": proposal.step.name, "seed": options.seed}
-        tasks = [task for ability in wanted(options, None) for task in ability.tasks]
+        tasks = [task for group in wanted(options, None) for task in group.tasks]
         return {"tasks": tasks, "seed": options.seed, "n": options.n, **asdict(self.rules)}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
@@ -130,33 +127,34 @@ class Curated:
         steps = plan_chain(proposals.chain(), options)
         if not options.sources:
             return {"suite": SUITE, "needs": f"--source {ALL}=ROOT, or --source NAME=DIR", "items": {}, "steps": steps}
-        at = self._begin(options)
-        chosen = choose(options, at)
+        context = self._begin(options)
+        chosen = select(options, context)
         return {
             "suite": SUITE,
-            "items": {task: len(held) for ability, held in chosen for task in ability.tasks},
-            "left_out": int(sum(at.ledger.dropped.values())),
+            "items": {task: len(held) for group, held in chosen for task in group.tasks},
+            "left_out": int(sum(context.ledger.dropped.values())),
             "steps": steps,
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
         """Look through all annotations, choose, open what was chosen, split, and write the items; or a step of work."""
         refuse_existing(options.out)
-        at = self._begin(options)
+        context = self._begin(options)
         if proposal := proposals.find_proposal(options):
-            return proposals.build_proposal(proposal, options, lambda: _folders(options), at)
-        chosen = choose(options, at)
+            return proposals.build_proposal(proposal, options, lambda: _folders(options), context)
+        chosen = select(options, context)
         pictures = Pictures(MediaFolder(options.out / "media"))
-        ready = split_up(list(opened(chosen, pictures, options, at)), at)
-        items = with_chance(list(made(ready, at)))
+        ready = split_up(list(complete(chosen, pictures, options, context)), context)
+        items = with_chance(list(make_items(ready, context)))
         if not items:
             raise SnellenError(
-                f"{SUITE} --from curated: nothing is left to ask about\n{at.ledger.table().to_string(index=False)}\n"
+                f"{SUITE} --from curated: nothing is left to ask about\n"
+                f"{context.ledger.table().to_string(index=False)}\n"
                 "look at the folders with `snellen sources check`"
             )
         check_splits(items)
         prune_media(pictures.media, items)
-        files.write_text(options.out / "curation.csv", at.ledger.table().to_csv(index=False))
+        files.write_text(options.out / "curation.csv", context.ledger.table().to_csv(index=False))
         return write_itemset(
             options.out,
             items,
@@ -164,104 +162,112 @@ class Curated:
             recipe={
                 **self.parameters(options),
                 "sources": sorted({one.candidate.origin.source for one, _ in ready}),
-                "choices": at.choices.hash,
+                "choices": context.choices.hash,
                 "media": digest(sorted({one.picture.sha256 for one, _ in ready}), 16),
             },
-            provenance={"curation": at.ledger.as_card(), "balance": balances(ready), "blind": blind(items)},
-            notes=_notes(options, at, items),
+            provenance={"curation": context.ledger.as_card(), "balance": balances(ready), "blind": blind(items)},
+            notes=_notes(options, context, items),
         )
 
-    def _begin(self, options: BuildOptions) -> Curating:
+    def _begin(self, options: BuildOptions) -> CurationContext:
         options.need_items(SUITE)
         refuse_unknown(options.inputs, proposals.INPUTS, f"{SUITE} --from curated: no --input")
-        return Curating(self.rules, read_choices(options.sources.get(CHOICES)), options.seed)
+        return CurationContext(self.rules, read_choices(options.sources.get(CHOICES)), options.seed)
 
 
 def _folders(options: BuildOptions) -> dict[str, Path]:
     return recipe_folders(options.sources, TASKS_OF_DATASET, SUITE, (CHOICES,))
 
 
-def wanted(options: BuildOptions, folders: Iterable[str] | None) -> list[Ability]:
-    """The abilities to build; without any named, all of which a dataset is given (`folders`; None: whichever).
+def wanted(options: BuildOptions, folders: Iterable[str] | None) -> list[CuratedGroup]:
+    """What is to be built; without any task named, all of which a dataset is given (`folders`; None: whichever).
 
     Raises SnellenError for unknown tasks, and for named ones without a dataset.
     """
-    known = [*(task for ability in ABILITIES for task in ability.tasks), *proposals.TASKS]
+    groups = curated_groups()
+    known = [*(task for group in groups for task in group.tasks), *proposals.TASKS]
     refuse_unknown(options.tasks, known, f"{SUITE} --from curated: no task")
-    found = []
-    for ability in ABILITIES:
-        named = [task for task in ability.tasks if task in options.tasks]
-        there = folders is None or any(name in folders for name in ability.sources)
-        if named and not there:
+    wanted_groups = []
+    for group in groups:
+        named = tuple(ability for ability in group.abilities if ability.name in options.tasks)
+        datasets = group.curation.datasets
+        available = folders is None or any(name in folders for name in datasets)
+        if named and not available:
             raise SnellenError(
-                f"{SUITE}/{named[0]}: made of {', '.join(ability.sources)}, and none of them is given; add "
+                f"{SUITE}/{named[0].name}: made of {', '.join(datasets)}, and none of them is given; add "
                 f"--source NAME=DIR"
             )
-        if there and (named or not options.tasks):
-            found.append(replace(ability, tasks=tuple(named) or ability.tasks, known_as=ability.name))
-    return found
+        if available and (named or not options.tasks):
+            wanted_groups.append(replace(group, abilities=named or group.abilities))
+    return wanted_groups
 
 
-def choose(options: BuildOptions, at: Curating) -> list[tuple[Ability, list[Candidate]]]:
-    """What every ability chooses of all scenes of its datasets. No picture is opened."""
+def select(options: BuildOptions, context: CurationContext) -> list[tuple[CuratedGroup, list[Candidate]]]:
+    """What every ability selects of all scenes of its datasets. No picture is opened."""
     folders = _folders(options)
-    abilities = wanted(options, folders)
-    found = look_through(folders, abilities, at, options.show_progress)
-    chosen = []
-    for ability, held in zip(abilities, found, strict=True):
-        kept = ability.choose(held, at)
+    groups = wanted(options, folders)
+    selected = []
+    for group, candidates in zip(groups, find_candidates(folders, groups, context, options.show_progress), strict=True):
+        kept = group.curation.select(candidates, context)
         if options.n is not None:
-            kept = thinned(kept, (1 + TRAIN) * options.n, ability.name, at)
-        chosen.append((ability, kept))
-    return chosen
+            kept = thinned(kept, (1 + TRAIN) * options.n, group.name, context)
+        selected.append((group, kept))
+    return selected
 
 
-def look_through(
-    folders: Mapping[str, Path], abilities: Sequence[Ability], at: Curating, show_progress: bool
+def find_candidates(
+    folders: Mapping[str, Path], groups: Sequence[CuratedGroup], context: CurationContext, show_progress: bool
 ) -> list[list[Candidate]]:
-    """The candidates of every ability. Each dataset is read once, scene by scene, for all abilities that use it."""
-    found: list[list[Candidate]] = [[] for _ in abilities]
+    """The candidates of every group. Each dataset is read once, scene by scene, for all abilities that use it."""
+    candidates: list[list[Candidate]] = [[] for _ in groups]
     for source, folder in folders.items():
-        mine = [(held, ability) for held, ability in zip(found, abilities, strict=True) if source in ability.sources]
-        if not mine:
+        users = [
+            (into, group.curation)
+            for into, group in zip(candidates, groups, strict=True)
+            if source in group.curation.datasets
+        ]
+        if not users:
             continue
-        seen = set[str]()
+        record_ids = set[str]()
         with Progress(f"reading {source}", unit="pictures", shown=show_progress) as progress:
-            for scene in DATASETS.get(source).samples_and_notes(folder):
-                if isinstance(scene, Note):
-                    at.ledger.drop(ANY_TASK, source, f"{scene.kind}: {scene.message}", scene.location)
-                elif scene.record_id in seen:
-                    at.ledger.drop(ANY_TASK, source, TWICE, scene.record_id)
+            for sample in DATASETS.get(source).samples_and_notes(folder):
+                if isinstance(sample, Note):
+                    context.ledger.drop(ANY_TASK, source, f"{sample.kind}: {sample.message}", sample.location)
+                elif sample.record_id in record_ids:
+                    context.ledger.drop(ANY_TASK, source, TWICE, sample.record_id)
                 else:
-                    seen.add(scene.record_id)
-                    for held, ability in mine:
-                        held.extend(ability.look(scene, at))
+                    record_ids.add(sample.record_id)
+                    for into, curation in users:
+                        into.extend(curation.find(sample, context))
                     progress.advance()
-    return found
+    return candidates
 
 
-def opened(
-    chosen: Sequence[tuple[Ability, Sequence[Candidate]]], pictures: Pictures, options: BuildOptions, at: Curating
-) -> Iterator[Chosen]:
-    """Candidates whose pictures can be read, completed by what is seen in them."""
-    origins = {one.origin: None for _, held in chosen for one in held}
+def complete(
+    selected: Sequence[tuple[CuratedGroup, Sequence[Candidate]]],
+    pictures: Pictures,
+    options: BuildOptions,
+    context: CurationContext,
+) -> Iterator[SelectedCandidate]:
+    """Candidates whose pictures can be read, completed by what these show."""
+    origins = {candidate.origin: None for _, candidates in selected for candidate in candidates}
     with Progress("opening", unit="pictures", shown=options.show_progress) as progress:
         progress.expect(len(origins))
         pictures.load(origins, options.workers, progress.advance)
-    for ability, held in chosen:
-        for one in held:
-            whole = pictures.of(one.origin)
-            if isinstance(whole, Unusable):
-                at.ledger.drop(ability.name, one.origin.source, whole.rule, whole.where)
+    for group, candidates in selected:
+        for candidate in candidates:
+            source, picture = candidate.origin.source, pictures.of(candidate.origin)
+            if isinstance(picture, Unusable):
+                context.ledger.drop(group.name, source, picture.rule, picture.where)
                 continue
-            complete = ability.see(one, pictures.pixels(whole), at)
-            if isinstance(complete, str):
-                at.ledger.drop(ability.name, one.origin.source, complete, one.origin.record_id)
+            completed = group.curation.complete(candidate, pictures.pixels(picture), context)
+            if isinstance(completed, str):
+                context.ledger.drop(group.name, source, completed, candidate.origin.record_id)
             else:
-                yield Chosen(ability, complete, pictures.shown(complete, whole), whole.sha256)
+                yield SelectedCandidate(group, completed, pictures.shown(completed, picture), picture.sha256)
 
 
-def split_up(ready: Sequence[Chosen], at: Curating) -> list[tuple[Chosen, Split]]:
+def split_up(ready: Sequence[SelectedCandidate], context: CurationContext) -> list[tuple[SelectedCandidate, Split]]:
     """The side of every item; a picture is on one side whatever is asked about it, in whatever dataset it stands.
 
     So is a video of which frames are asked about (`Origin.one_side`). Classes and bins that would be on one side alone
@@ -271,7 +277,7 @@ def split_up(ready: Sequence[Chosen], at: Curating) -> list[tuple[Chosen, Split]
     units: dict[Any, list[Any]] = {}
     for one in ready:
         units.setdefault(unit[one.unit], []).append(_stratum(one))
-    side = assign_sides(units, at.rules.test_share, at.rng("splits"))
+    side = assign_sides(units, context.rules.test_share, context.rng("splits"))
     sides: dict[Any, set[Split]] = {}
     for one in ready:
         sides.setdefault(_stratum(one), set()).add(side[unit[one.unit]])
@@ -279,41 +285,40 @@ def split_up(ready: Sequence[Chosen], at: Curating) -> list[tuple[Chosen, Split]
     for one in ready:
         if len(sides[_stratum(one)]) == 2:
             kept.append((one, side[unit[one.unit]]))
-            at.ledger.keep(one.ability.name, one.candidate.origin.source)
+            context.ledger.keep(one.group.name, one.candidate.origin.source)
         else:
             where = " ".join(one.candidate.stratum[1:]).strip()
-            at.ledger.drop(one.ability.name, one.candidate.origin.source, ONE_SIDE, where)
+            context.ledger.drop(one.group.name, one.candidate.origin.source, ONE_SIDE, where)
     return kept
 
 
-def _stratum(one: Chosen) -> tuple[str, ...]:
-    return one.ability.name, *one.candidate.stratum
+def _stratum(one: SelectedCandidate) -> tuple[str, ...]:
+    return one.group.name, *one.candidate.stratum
 
 
-def made(ready: Sequence[tuple[Chosen, Split]], at: Curating) -> Iterator[Item]:
+def make_items(ready: Sequence[tuple[SelectedCandidate, Split]], context: CurationContext) -> Iterator[Item]:
     """The items, task by task in the paper's order, in an order that tells nothing of their answers."""
-    for task in (*TASKS, *COMPOSITES):
-        mine = sorted(
-            ((_handle(one), one, side) for one, side in ready if task in one.ability.tasks), key=lambda held: held[0]
-        )
-        if not mine:
+    for task in (*atomic(), *composites()):
+        curation = ABILITIES[task].curation
+        if curation is None:
             continue
-        ask = mine[0][1].ability.make_item_maker(task, [one.candidate for _, one, _ in mine], at)
-        for handle, one, side in mine:
-            yield ask(one.candidate, _shown(handle, one, side), at.rng("asked", task, handle))
+        rows = [(_handle(one), one, side) for one, side in ready if task in one.group.tasks]
+        for handle, one, side in sorted(rows, key=lambda row: row[0]):
+            rng = context.rng("asked", task, handle)
+            yield curation.make_item(one.candidate, _source(handle, one, side), rng)
 
 
-def _handle(one: Chosen) -> str:
+def _handle(one: SelectedCandidate) -> str:
     return digest([one.candidate.origin.handle, one.candidate.label, dict(one.candidate.truth)], 12)
 
 
-def _shown(handle: str, one: Chosen, side: Split) -> Shown:
+def _source(handle: str, one: SelectedCandidate, side: Split) -> ItemSource:
     origin = one.candidate.origin
-    return Shown(
+    return ItemSource(
         handle=handle,
         picture=one.picture,
         cluster=f"{origin.source}/{origin.cluster or one.unit[:12]}",
-        source=origin.source,
+        dataset=origin.source,
         domain=one.candidate.truth.get("domain") or DOMAINS.get(origin.source, "Open"),
         split=side,
         stimulus=one.picture.sha256[:12],
@@ -326,28 +331,28 @@ def _shown(handle: str, one: Chosen, side: Split) -> Shown:
     )
 
 
-def balances(ready: Sequence[tuple[Chosen, Split]]) -> Mapping[str, Any]:
+def balances(ready: Sequence[tuple[SelectedCandidate, Split]]) -> Mapping[str, Any]:
     """For the card: how near every ability came to its share of test items."""
-    names = dict.fromkeys(one.ability.name for one, _ in ready)
+    names = dict.fromkeys(one.group.name for one, _ in ready)
     return {
         name: balance(
-            [one.candidate.stratum for one, _ in ready if one.ability.name == name],
-            [side for one, side in ready if one.ability.name == name],
+            [one.candidate.stratum for one, _ in ready if one.group.name == name],
+            [side for one, side in ready if one.group.name == name],
         ).as_card()
         for name in names
     }
 
 
-def _notes(options: BuildOptions, at: Curating, items: Sequence[Item]) -> list[str]:
+def _notes(options: BuildOptions, context: CurationContext, items: Sequence[Item]) -> list[str]:
     there = {(item.task, item.factors["source"]) for item in items}
-    absent = [task for task in TASKS if task not in {task for task, _ in there} and not options.tasks]
-    dropped = int(sum(at.ledger.dropped.values()))
+    absent = [task for task in atomic() if task not in {task for task, _ in there} and not options.tasks]
+    dropped = int(sum(context.ledger.dropped.values()))
     missing = [
         f"{task} without {', '.join(gone)}"
-        for ability in ABILITIES
-        for task in ability.tasks
+        for group in curated_groups()
+        for task in group.tasks
         if any(one == task for one, _ in there)
-        and (gone := [source for source in ability.sources if (task, source) not in there])
+        and (gone := [source for source in group.curation.datasets if (task, source) not in there])
     ]
     return [
         f"{dropped} things, pairs, questions or pictures were left out: curation.csv says by which rules",

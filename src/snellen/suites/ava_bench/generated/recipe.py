@@ -22,29 +22,43 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import render_for_recipe
+from snellen.suites.ava_bench.abilities import ABILITIES
+from snellen.suites.ava_bench.abilities.ability import Ability
 from snellen.suites.ava_bench.balance import imbalance
-from snellen.suites.ava_bench.generated import (
-    composite_questions,
-    display_questions,
-    display_scenes,
-    tabletop_questions,
-    tabletop_scenes,
-)
-from snellen.suites.ava_bench.generated.display_scenes import Display, draw_display
-from snellen.suites.ava_bench.generated.tabletop_scenes import Table, draw_table
-from snellen.suites.ava_bench.items import COMPOSITES, SUITE, VERSION, Shown
+from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
 from snellen.suites.ava_bench.no_image_baselines import blind, with_chance
+from snellen.suites.ava_bench.scenes import display_scenes, tabletop_scenes
+from snellen.suites.ava_bench.scenes.display_scenes import Display, draw_display
+from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, display_truth
+from snellen.suites.ava_bench.scenes.scenes import SLOTS
+from snellen.suites.ava_bench.scenes.tabletop_scenes import Table, draw_table
+from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions, Turn, tabletop_truth
 
-ON_TABLES = ("localization", "counting", "spatial", "absolute-depth", "relative-depth", "object", "colour")
-ON_DISPLAYS = ("orientation", "fine-grained", "texture", "ocr")
-TASKS = (*ON_TABLES, *ON_DISPLAYS, *COMPOSITES)
 CHECKUP_N, QUICK_N, FULL_N = 12, 4, 1600
 """Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
 SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
-SLOTS = 3
-"""Items of a task that a picture serves."""
 SECONDS_A_PICTURE, BYTES_A_PICTURE = 2.4, 110_000
 """CPU time and disk of one picture, for plans."""
+
+
+def about_tabletops() -> dict[str, TabletopQuestions]:
+    """How abilities ask about tables, by name: atomic ones first."""
+    return {ability.name: ability.tabletop for ability in _atomic_first() if ability.tabletop is not None}
+
+
+def about_displays() -> dict[str, DisplayQuestions]:
+    """How abilities ask about displays, by name: atomic ones first."""
+    return {ability.name: ability.display for ability in _atomic_first() if ability.display is not None}
+
+
+def generated_tasks() -> tuple[str, ...]:
+    """The tasks whose items can be generated: those about tables, about displays, then composite ones."""
+    tasks = (*about_tabletops(), *about_displays())
+    return tuple(sorted(tasks, key=lambda task: bool(ABILITIES[task].parts)))
+
+
+def _atomic_first() -> list[Ability]:
+    return sorted(ABILITIES.values(), key=lambda ability: bool(ability.parts))
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,7 @@ class Design:
 
     def items(self, task: str, split: Split) -> int:
         """How many items of a task a split has: to train on, all that its pictures serve."""
-        pictures = self.displays if task in ON_DISPLAYS else self.tables
+        pictures = self.tables if ABILITIES[task].display is None else self.displays
         return self.counts[task] if split == "test" or not self.counts[task] else SLOTS * pictures[split]
 
     def pictures(self) -> int:
@@ -68,18 +82,19 @@ class Design:
 def counts_of(options: BuildOptions) -> dict[str, int]:
     """Test items a task. Raises SnellenError for tasks that need real pictures, or none at all."""
     n = FULL_N if options.full else options.test_items(SUITE, CHECKUP_N, QUICK_N)
-    if unknown := [task for task in options.tasks if task not in TASKS]:
+    tasks = generated_tasks()
+    if unknown := [task for task in options.tasks if task not in tasks]:
         raise SnellenError(
-            f"{SUITE}: {unknown[0]!r} cannot be generated; there are {', '.join(TASKS)}, and --from curated or "
+            f"{SUITE}: {unknown[0]!r} cannot be generated; there are {', '.join(tasks)}, and --from curated or "
             f"released for real pictures"
         )
-    return {task: n if task in (options.tasks or TASKS) else 0 for task in TASKS}
+    return {task: n if task in (options.tasks or tasks) else 0 for task in tasks}
 
 
 def design(options: BuildOptions) -> Design:
     """Decide how many pictures are needed."""
     counts = counts_of(options)
-    both = (*ON_TABLES, *COMPOSITES), ON_DISPLAYS
+    both = about_tabletops(), about_displays()
     return Design(counts, *(_pictures(max(counts[task] for task in tasks)) for tasks in both))
 
 
@@ -96,7 +111,7 @@ class Generated:
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Counts, seed, size, renderer."""
         made = design(options)
-        train = {task: made.items(task, "train") for task in TASKS}
+        train = {task: made.items(task, "train") for task in generated_tasks()}
         return {"counts": dict(made.counts), "train_counts": train, **options.rendering(_size(options))}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
@@ -108,7 +123,7 @@ class Generated:
             "displays": sum(made.displays.values()),
             "pictures": made.pictures(),
             "items": dict(made.counts),
-            "train_items": {task: made.items(task, "train") for task in TASKS},
+            "train_items": {task: made.items(task, "train") for task in generated_tasks()},
             "seconds": round(made.pictures() * SECONDS_A_PICTURE / options.workers),
             "bytes": made.pictures() * BYTES_A_PICTURE,
             "workers": options.workers,
@@ -176,49 +191,46 @@ def _turns(capacities: Sequence[int], count: int) -> list[tuple[int, int]]:
 def _table_items(
     made: Design, options: BuildOptions, held: Tables, pictures: Sequence[Media], media: MediaFolder
 ) -> Iterator[Item]:
-    seen = [
-        tabletop_questions.look_at(table, _pixels(media, picture))
-        for (_, table), picture in zip(held, pictures, strict=True)
+    truths = [
+        tabletop_truth(table, _pixels(media, picture)) for (_, table), picture in zip(held, pictures, strict=True)
     ]
     for split in made.tables:
-        mine = [n for n, (one, _) in enumerate(held) if one == split]
-        for task in (*ON_TABLES, *COMPOSITES):
-            own = task in COMPOSITES
-            capacities = [composite_questions.capacity(task, seen[number]) if own else SLOTS for number in mine]
+        numbers = [n for n, (one, _) in enumerate(held) if one == split]
+        for task, questions in about_tabletops().items():
             turns = []
+            capacities = [questions.capacity(truths[number]) for number in numbers]
             for place, slot in _turns(capacities, made.items(task, split)):
-                number = mine[place]
-                turns.append((seen[number], slot, _of("table", number, pictures[number], split, options.seed, slot)))
-            items = composite_questions.composite_items if own else tabletop_questions.table_items
-            yield from items(task, turns, stream(SUITE, VERSION, options.seed, "asked", split, task))
+                number = numbers[place]
+                source = _source("table", number, pictures[number], split, options.seed, slot)
+                turns.append(Turn(truths[number], slot, source))
+            yield from questions.make_items(turns, stream(SUITE, VERSION, options.seed, "asked", split, task))
 
 
 def _display_items(
     made: Design, options: BuildOptions, held: Displays, pictures: Sequence[Media], media: MediaFolder
 ) -> Iterator[Item]:
-    cut = any(made.counts[task] for task in display_questions.ON_CUTS)
-    seen = [
-        display_questions.look_at(display, media.open(picture), media, cut)
+    with_crops = any(made.counts[task] for task, questions in about_displays().items() if questions.on_crops)
+    truths = [
+        display_truth(display, media.open(picture), media, with_crops)
         for (_, display), picture in zip(held, pictures, strict=True)
     ]
     for split in made.displays:
-        mine = [n for n, (one, _) in enumerate(held) if one == split]
-        for task in ON_DISPLAYS:
+        numbers = [n for n, (one, _) in enumerate(held) if one == split]
+        for task, questions in about_displays().items():
             rng = stream(SUITE, VERSION, options.seed, "asked", split, task)
-            for place, turn in _turns([SLOTS] * len(mine), made.items(task, split)):
-                number, slot = mine[place], (turn + place) % SLOTS
-                of = _of("display", number, pictures[number], split, options.seed, slot)
-                if task in display_questions.ON_CUTS:
-                    of = replace(of, stimulus=f"{of.stimulus}-cut-{slot:02d}")
-                yield display_questions.display_item(task, seen[number], slot, of, rng)
+            for place, turn in _turns([SLOTS] * len(numbers), made.items(task, split)):
+                # Not every item of a turn is about the same slot: else few items would all be about one thing.
+                number, slot = numbers[place], (turn + place) % SLOTS
+                source = _source("display", number, pictures[number], split, options.seed, slot)
+                yield questions.make_item(truths[number], slot, source, rng)
 
 
-def _of(sort: str, number: int, picture: Media, split: Split, seed: int, slot: int) -> Shown:
-    return Shown(
+def _source(sort: str, number: int, picture: Media, split: Split, seed: int, slot: int) -> ItemSource:
+    return ItemSource(
         handle=f"{sort}-{number}-{slot}",
         picture=picture,
         cluster=f"generated/{sort}-{number:04d}",
-        source="generated",
+        dataset="generated",
         split=split,
         stimulus=f"{sort}-{number:04d}",
         known=True,
@@ -229,13 +241,14 @@ def _of(sort: str, number: int, picture: Media, split: Split, seed: int, slot: i
 def _numbered(items: Sequence[Item], seed: int) -> list[Item]:
     """Items in the order of ids whose numbers are drawn: a number that told the slot would tell the answer."""
     found = []
-    for task in TASKS:
+    tasks = generated_tasks()
+    for task in tasks:
         mine = [item for item in items if item.task == task]
         numbers = stream(SUITE, VERSION, seed, "numbers", task).permutation(len(mine))
         for item, number in zip(mine, numbers, strict=True):
             name = f"{task}-{int(number):04d}"
             found.append(replace(item, item_id=name, group_id=name))
-    return sorted(found, key=lambda item: (TASKS.index(item.task), item.item_id))
+    return sorted(found, key=lambda item: (tasks.index(item.task), item.item_id))
 
 
 def _pixels(media: MediaFolder, picture: Media) -> np.ndarray[Any, np.dtype[np.uint8]]:

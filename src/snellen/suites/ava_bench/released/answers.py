@@ -8,19 +8,20 @@ was at hand when this was written.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
 from sys import intern
+from types import MappingProxyType
 from typing import Any
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Affine, Box
+from snellen.core.item import Affine, AnswerKind, Box
 from snellen.suites.ava_bench import prompts
-from snellen.suites.ava_bench.items import CHOICES, COUNT_RANGES, DEPTH_RANGES, MAX_COUNT, TEXT_LENGTHS, bin_middle
+from snellen.suites.ava_bench.abilities import ability_named
+from snellen.suites.ava_bench.abilities.ability import Ability
+from snellen.suites.ava_bench.released.files import released_form
 
-LETTERED = ("spatial", "absolute-depth")
-"""Options that are shown as A., B., C.; those of all other choices as 1., 2., 3. (appendix A.2)."""
 IMAGE_TOKEN = "<image>"
 OVERHANG = 0.01
 """How far a box may reach over the edge of its picture, as a share of the square: boxes have two decimals."""
@@ -29,7 +30,6 @@ _NUMBER = r"\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*"
 _BOX = re.compile(rf"[\[(]?{','.join([_NUMBER] * 4)}[\])]?\.?")
 _COLOUR = re.compile(r"[\[(]?\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*[\])]?\.?")
 _COUNT = re.compile(r"(\d{1,6})\.?")
-_GROUP = re.compile(r"What species of (.+?) is in the image")
 _END = " \t\r\n,;."
 
 
@@ -61,25 +61,12 @@ def read_record(task: str, asked: str, said: str) -> Asked:
     question, said = asked.replace(IMAGE_TOKEN, "", 1).strip(), said.strip()
     if not question:
         raise LeftOut("there is no question", asked)
-    if task in CHOICES:
-        return _choice(task, question, said)
-    if task == "localization":
-        return Asked(question, _unit_box(said))
-    if task == "counting":
-        count = _count(said)
-        told = f"{MAX_COUNT + 1} and more" if count > MAX_COUNT else _range(count, COUNT_RANGES)
-        return Asked(question, count, factors={"count_range": told}, measures={"count": float(count)})
-    if task == "colour":
-        return Asked(question, _colour(said))
-    if not said:
-        raise LeftOut("the answer is empty", said)
-    length = len(said)
-    factors = {"text_length": _range(length, TEXT_LENGTHS)}
-    return Asked(question, said, factors=factors, measures={"text_length": float(length)})
-
-
-def _range(value: float, ranges: Sequence[tuple[float, str]]) -> str:
-    return next((name for most, name in ranges if value <= most), ranges[-1][1])
+    ability = ability_named(task)
+    if ability.has_options:
+        return _choice(ability, question, said)
+    answer = _READERS[ability.kind](said)
+    levels = released_form(task).levels(question, answer, ())
+    return Asked(question, answer, factors=levels.factors, measures=levels.measures)
 
 
 def _unit_box(said: str) -> list[float]:
@@ -113,42 +100,56 @@ def _colour(said: str) -> list[int]:
     return levels
 
 
-def _choice(task: str, question: str, said: str) -> Asked:
-    texts = listed(task, question)
-    answer = _chosen(task, texts, said)
-    cut = _cut(task, question, texts)
-    if not cut and not prompts.lists_choices(question):
+def _text(said: str) -> str:
+    if not said:
+        raise LeftOut("the answer is empty", said)
+    return said
+
+
+_READERS: Mapping[AnswerKind, Callable[[str], Any]] = MappingProxyType(
+    {"box": _unit_box, "integer": _count, "colour": _colour, "text": _text}
+)
+
+
+def _choice(ability: Ability, question: str, said: str) -> Asked:
+    texts = listed(ability, question)
+    answer = _chosen(ability, texts, said)
+    cut = _cut(ability, question, texts)
+    if not cut and not prompts.lists_options(question):
         raise LeftOut("the options are listed in a way that would list them twice", question)
-    factors, measures = _told(task, question, answer, texts)
+    try:
+        factors, measures = released_form(ability.name).levels(question, answer, texts)
+    except SnellenError:
+        raise LeftOut("an option is no bin of depths like 4-5", question) from None
     return Asked(cut or question, answer, texts, not cut, factors, measures)
 
 
-def labels_of(task: str, count: int) -> list[str]:
+def labels_of(ability: Ability, count: int) -> list[str]:
     """`A`, `B` … or `1`, `2` …: what stands before the dot of so many options of a task."""
-    return list(ascii_uppercase[:count]) if task in LETTERED else [str(n + 1) for n in range(count)]
+    return list(ascii_uppercase[:count]) if ability.option_labels == "letters" else [str(n + 1) for n in range(count)]
 
 
-def listed(task: str, question: str) -> tuple[str, ...]:
+def listed(ability: Ability, question: str) -> tuple[str, ...]:
     """The options that a question lists, in order, without labels. Raises LeftOut for fewer than two, or one twice.
 
     Labels count up from the first one; of several readings the longest list is taken, of equal ones the last.
     """
-    first = re.compile(rf"(?<![\w.-]){labels_of(task, 1)[0]}\.(?!\d)\s*")
-    lists = [_from(task, question, found) for found in first.finditer(question)]
+    first = re.compile(rf"(?<![\w.-]){labels_of(ability, 1)[0]}\.(?!\d)\s*")
+    lists = [_from(ability, question, found) for found in first.finditer(question)]
     texts = max(reversed(lists), key=len, default=())
     if len(texts) < 2:
-        kind = "A., B." if task in LETTERED else "1., 2."
+        kind = "A., B." if ability.option_labels == "letters" else "1., 2."
         raise LeftOut(f"the question does not list its options as {kind}", question)
     if not all(texts) or len({text.casefold() for text in texts}) < len(texts):
         raise LeftOut("two options are the same, or one is empty", question)
     return texts
 
 
-def _from(task: str, question: str, first: re.Match[str]) -> tuple[str, ...]:
-    most = len(ascii_uppercase) if task in LETTERED else len(question)
+def _from(ability: Ability, question: str, first: re.Match[str]) -> tuple[str, ...]:
+    most = len(ascii_uppercase) if ability.option_labels == "letters" else len(question)
     texts, start = list[str](), first.end()
     for place in range(1, most):
-        label = ascii_uppercase[place] if task in LETTERED else str(place + 1)
+        label = ascii_uppercase[place] if ability.option_labels == "letters" else str(place + 1)
         found = re.compile(rf"(?:[,;]\s*|\s+){label}\.(?!\d)\s*").search(question, start)
         if found is None:
             break
@@ -157,41 +158,26 @@ def _from(task: str, question: str, first: re.Match[str]) -> tuple[str, ...]:
     return (*texts, intern(question[start:].strip(_END)))
 
 
-def _chosen(task: str, texts: Sequence[str], said: str) -> str:
+def _chosen(ability: Ability, texts: Sequence[str], said: str) -> str:
     """The text of the option that the answer names by label, by text, or by both alike."""
     plain = said.rstrip(_END)
     folded = [text.casefold() for text in texts]
     if plain.casefold() in folded:  # first: a text may look like a label
         return texts[folded.index(plain.casefold())]
-    for label, text in zip(labels_of(task, len(texts)), texts, strict=False):
+    for label, text in zip(labels_of(ability, len(texts)), texts, strict=False):
         found = re.fullmatch(rf"{label}(?:\.\s*(.*))?", plain, re.DOTALL)
         if found and (found[1] or text).casefold() == text.casefold():
             return text
     raise LeftOut("the answer is none of the options of the question", said)
 
 
-def _cut(task: str, question: str, texts: Sequence[str]) -> str:
+def _cut(ability: Ability, question: str, texts: Sequence[str]) -> str:
     """The question without its list, if presenters write the same text again letter for letter; else nothing."""
-    names = [f"{label}. {text}" for label, text in zip(labels_of(task, len(texts)), texts, strict=True)]
-    tail = f" {prompts.choices(task, names)}"
+    names = [f"{label}. {text}" for label, text in zip(labels_of(ability, len(texts)), texts, strict=True)]
+    tail = f" {prompts.list_options(ability.options_wording, names)}"
     head = question.removesuffix(tail)
-    same = head != question and head == head.rstrip() and not prompts.lists_choices(head)
+    same = head != question and head == head.rstrip() and not prompts.lists_options(head)
     return head if same else ""
-
-
-def _told(task: str, question: str, answer: str, texts: Sequence[str]) -> tuple[dict[str, str], dict[str, float]]:
-    """Factors and measures of a choice."""
-    if task == "absolute-depth":
-        try:
-            middle = {text: bin_middle(text) for text in texts}[answer]
-        except SnellenError:
-            raise LeftOut("an option is no bin of depths like 4-5", question) from None
-        return {"depth_range": _range(middle, DEPTH_RANGES)}, {}
-    if task == "fine-grained":
-        found = _GROUP.search(question)
-        return ({"group": found[1]} if found else {}), {}
-    names = {"spatial": "position", "orientation": "orientation", "emotion": "emotion", "texture": "texture"}
-    return ({names[task]: answer} if task in names else {}), {}
 
 
 def stored_box(unit: Sequence[float], width: int, height: int) -> Box:

@@ -15,34 +15,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from snellen.core.errors import SnellenError
 from snellen.core.item import Split
+from snellen.suites.ava_bench.abilities import ability_named
+from snellen.suites.ava_bench.abilities.ability import ReleasedForm
 
-ABILITIES: Mapping[str, str] = MappingProxyType(
-    {
-        "localization": "Localization",
-        "counting": "Counting",
-        "spatial": "Spatial",
-        "orientation": "Orientation",
-        "absolute-depth": "Absolute_depth",
-        "relative-depth": "Relative_depth",
-        "object": "Recognition",
-        "fine-grained": "Fine-grained",
-        "colour": "Color",
-        "texture": "Texture",
-        "ocr": "OCR",
-        "action": "Action",
-        "emotion": "Emotion",
-        "scene": "Scene_Classification",
-    }
-)
-"""What the release calls each task."""
 COLUMNS = ("id", "image", "conversations")
 SOURCES = ("dataset_type", "dataset", "source")
 """Fields that name the dataset of a record, where there are any."""
@@ -99,6 +82,14 @@ class Record:
     wrong: str = ""
 
 
+def released_form(task: str) -> ReleasedForm:
+    """What the release holds of a task. Raises SnellenError for one that was not released."""
+    form = ability_named(task).released
+    if form is None:
+        raise SnellenError(f"ava-bench/{task}: was not released; build it --from generated or curated")
+    return form
+
+
 def base_of(root: Path) -> Path | None:
     """The folder that holds `train/`: the one given, or `AVA-Bench` in it."""
     return next((base for base in (root, root / "AVA-Bench") if (base / "train").is_dir()), None)
@@ -109,7 +100,7 @@ def find_shelves(base: Path, tasks: Sequence[str], problems: list[str]) -> list[
     shelves = []
     for task in tasks:
         for split in SPLITS:
-            folder = base / split / ABILITIES[task]
+            folder = base / split / released_form(task).folder
             told = folder / f"{split}.json"
             paths = (told,) if told.is_file() else tuple(sorted(folder.glob(f"{split}*.parquet")))
             if paths:
@@ -197,7 +188,7 @@ def _read_parquet(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]
 
 def _record(shelf: Shelf, where: str, number: int, fields: Mapping[str, Any], file: Path, row: int = -1) -> Record:
     name = fields.get("id")
-    told = f"{ABILITIES[shelf.task]}_{number:08d}" if name in (None, "") else str(name)
+    told = f"{released_form(shelf.task).folder}_{number:08d}" if name in (None, "") else str(name)
     source = next((str(fields[key]) for key in SOURCES if fields.get(key)), "AVA-Bench")
     try:
         asked, said = _turns(fields.get("conversations"))

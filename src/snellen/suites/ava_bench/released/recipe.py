@@ -26,11 +26,11 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.curation.released import ReleasedItems, ReleasedRecipe
-from snellen.suites.ava_bench.items import BOX_SIZES, KINDS, SUITE, TASKS, VERSION, area_share
+from snellen.suites.ava_bench.abilities import ABILITIES, ability_named, names
+from snellen.suites.ava_bench.items import BOX_SIZES, SUITE, VERSION, area_share, range_name
 from snellen.suites.ava_bench.no_image_baselines import blind, with_chance
 from snellen.suites.ava_bench.released.answers import Asked, LeftOut, read_record, stored_box
 from snellen.suites.ava_bench.released.files import (
-    ABILITIES,
     Record,
     Shelf,
     base_of,
@@ -39,6 +39,7 @@ from snellen.suites.ava_bench.released.files import (
     footer,
     pictures,
     read_shelf,
+    released_form,
     used_twice,
 )
 
@@ -56,16 +57,21 @@ Left = dict[tuple[str, str], list[str]]
 """Where records of a (task, reason) lie that were left out, and what they say."""
 
 
+def released_tasks() -> tuple[str, ...]:
+    """The tasks of which the release has files."""
+    return names(ability for ability in ABILITIES.values() if ability.released is not None)
+
+
 def _check_names(options: BuildOptions) -> None:
-    if unknown := [task for task in options.tasks if task not in TASKS]:
-        raise SnellenError(f"{SUITE} --from released: no task {unknown[0]!r}; there are {', '.join(TASKS)}")
+    if unknown := [task for task in options.tasks if task not in released_tasks()]:
+        raise SnellenError(f"{SUITE} --from released: no task {unknown[0]!r}; there are {', '.join(released_tasks())}")
 
 
 def _choose_tasks(options: BuildOptions, base: Path | None) -> tuple[str, ...]:
     """The tasks that have files; without a base the tasks wanted."""
     _check_names(options)
     if base is None:
-        return options.tasks or TASKS
+        return options.tasks or released_tasks()
     return tuple(dict.fromkeys(shelf.task for shelf in _shelves(options, base)))
 
 
@@ -131,20 +137,20 @@ RELEASED = ReleasedRecipe(
 def _shelves(options: BuildOptions, base: Path) -> list[Shelf]:
     """The files below the folder that holds `train/`. Raises SnellenError for missing ones."""
     problems = list[str]()
-    shelves = find_shelves(base, options.tasks or TASKS, problems)
+    shelves = find_shelves(base, options.tasks or released_tasks(), problems)
     present = {shelf.task for shelf in shelves}
-    problems += [f"train/{ABILITIES[task]}: missing" for task in options.tasks if task not in present]
+    problems += [f"train/{released_form(task).folder}: missing" for task in options.tasks if task not in present]
     RELEASED.refuse(base, problems)
     if not shelves:
         raise SnellenError(f"{base}: no files of any ability; {RELEASED.instructions}")
-    return sorted(shelves, key=lambda shelf: TASKS.index(shelf.task))
+    return sorted(shelves, key=lambda shelf: released_tasks().index(shelf.task))
 
 
 def _none_in(shelves: Sequence[Shelf], records: Sequence[Record], problems: Sequence[str]) -> Iterator[str]:
     """Files without a single record, unless they are among the problems already."""
     held = {(record.task, record.split) for record in records}
     for shelf in shelves:
-        told = f"{shelf.split}/{ABILITIES[shelf.task]}"
+        told = f"{shelf.split}/{released_form(shelf.task).folder}"
         if (shelf.task, shelf.split) not in held and not any(one.startswith(told) for one in problems):
             yield f"{told}: no records"
 
@@ -207,7 +213,8 @@ def _drawn(base: Path, kept: Sequence[Kept], split_of: _Splits, n: int, seed: in
     for place, raw, _, _ in pictures([record for _, record, _ in kept], problems):
         splits[place] = split_of.of(kept[place][1], sha256(raw))
     RELEASED.refuse(base, problems)
-    room = {(task, split): n if split == "test" else TRAIN * n for task in TASKS for split in ("train", "test")}
+    tasks = released_tasks()
+    room = {(task, split): n if split == "test" else TRAIN * n for task in tasks for split in ("train", "test")}
     chosen = list[int]()
     for number in stream(SUITE, VERSION, seed, "released", "drawn").permutation(len(kept)):
         place = int(number)
@@ -246,11 +253,11 @@ def _option(text: str) -> Option:
 def _item(name: str, record: Record, asked: Asked, picture: Media, split_of: _Splits) -> Item:
     answer, factors, measures = asked.answer, dict(asked.factors), dict(asked.measures)
     regions: dict[str, Any] = {}
-    if record.task == "localization":
+    if ability_named(record.task).kind == "box":
         box = stored_box(answer, picture.width, picture.height)
         answer, regions, share = list(box), {"box": list(box)}, area_share(box, picture)
         measures["area_share"] = share
-        factors["box_size"] = next((told for most, told in BOX_SIZES if share <= most), BOX_SIZES[-1][1])
+        factors["box_size"] = range_name(share, BOX_SIZES)
     shown = f"picture-{picture.sha256[:24]}"
     return Item(
         item_id=name,
@@ -259,7 +266,7 @@ def _item(name: str, record: Record, asked: Asked, picture: Media, split_of: _Sp
         question=asked.question,
         query=(picture,),
         answer=answer,
-        answer_kind=KINDS[record.task],
+        answer_kind=ability_named(record.task).kind,
         stimulus_id=shown,
         group_id=name,
         cluster_id=shown,
@@ -298,9 +305,9 @@ def _notes(items: Sequence[Item], split_of: _Splits, options: BuildOptions) -> l
             f"Table 5. One photo with other boxes drawn into it is another picture here"
         )
     notes += [told for task in held if task in split_of.tested and (told := _shared(task, items))]
-    if missing := [task for task in options.tasks or TASKS if task not in held]:
+    if missing := [task for task in options.tasks or released_tasks() if task not in held]:
         notes.append(f"no items of {', '.join(missing)}")
-    if "localization" in held:
+    if any("box_size" in item.factors for item in items):
         notes.append("box_size and area_share are shares of the stored picture, padding included where it is drawn in")
     inline = {task: sum(item.task == task and "choices" in item.provenance for item in items) for task in held}
     if told := ", ".join(f"{count} of {task}" for task, count in inline.items() if count):

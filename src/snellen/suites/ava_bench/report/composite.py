@@ -1,11 +1,11 @@
 """Composite tasks against every ability (Figure 8a): what is lost in them, and whose order of subjects they follow.
 
-Spatial without boxes, which needs localization too, and the two of our own (`items.COMPOSITES`).
+Spatial without boxes, which needs localization too, and the two of our own (`abilities.composites`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from statistics import fmean
 
@@ -15,12 +15,12 @@ import pandas as pd
 from snellen.analysis.cells import DASH, listed
 from snellen.analysis.rankings import agreement
 from snellen.analysis.section import ReportSection, Run, protocol_of
-from snellen.core.item import Item
+from snellen.core.errors import SnellenError
 from snellen.core.runfolder import ArmCard
-from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
-from snellen.suites.ava_bench.items import COMPOSITES, PARTS
+from snellen.suites.ava_bench.abilities import ability_named, composites, names
+from snellen.suites.ava_bench.abilities.ability import FirstPartAlone
 from snellen.suites.ava_bench.report import figures
 from snellen.suites.ava_bench.report.run_view import (
     ability_of,
@@ -40,28 +40,30 @@ from snellen.suites.ava_bench.report.run_view import (
 MIN_SUBJECTS = 3
 Pair = tuple[ArmCard, ArmCard]
 """One subject as it was asked about the atomic abilities, and about the composite task."""
-ONE_PART: Mapping[str, tuple[str, Callable[[Item, Metric], float]]] = {
-    "counting-by-colour": (
-        "counts things of all colours",
-        lambda item, metric: metric.score(item, int(item.measures["of_kind"])),
-    ),
-    "nearer-localization": (
-        "boxes either of the two",
-        lambda item, metric: (metric.score(item, item.answer) + metric.score(item, item.regions["farther"])) / 2,
-    ),
-}
-"""What somebody does who masters the first part alone, and what the first metric gives for it."""
+
+
+def parts_of(task: str) -> tuple[str, ...]:
+    """The abilities that a composite task hangs on."""
+    return names(ability_named(task).parts)
+
+
+def first_part_alone(task: str) -> FirstPartAlone:
+    """What is known of who masters the first part alone. Raises SnellenError for tasks that are not composite."""
+    alone = ability_named(task).first_part_alone
+    if alone is None:
+        raise SnellenError(f"ava-bench/{task}: is no composite task")
+    return alone
 
 
 def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """Scores in the composite tasks, spatial without boxes beside spatial, and whose order of subjects each follows."""
-    asked = tasks_of(run, arms, COMPOSITES)
+    asked = tasks_of(run, arms, composites())
     if asked:
         yield scores(run, arms, asked)
     people = examined(arms)
     for task in asked:
         both = [(arm, arm) for arm in complete(run, people, [task])]
-        yield from order_followed(run, both, task, task, PARTS[task])
+        yield from order_followed(run, both, task, task, parts_of(task))
     pairs = [
         (arm, bare)
         for arm in complete(run, people, ["spatial"])
@@ -80,9 +82,9 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSec
     chances = [number(chance_of(rows[task]), metric_of(run, task), 200) for task in tasks]
     lines.append(["(chance)", *chances])
     for task in tasks:
-        told, worth = f"({ONE_PART[task][0]})", with_one_part(run, task)
+        told, worth = f"({first_part_alone(task).description})", with_one_part(run, task)
         lines.append([told, *(number(worth, metric_of(run, one), 200) if one == task else DASH for one in tasks)])
-    parts = "; ".join(f"{task} hangs on {listed(PARTS[task])}" for task in tasks)
+    parts = "; ".join(f"{task} hangs on {listed(parts_of(task))}" for task in tasks)
     note = (
         f"Scores with 95 % interval in tasks that need two abilities at once: {parts}. Below are chance, and what is "
         "had by somebody who masters the first of the two alone: who does no better may lack the second. These tasks "
@@ -93,11 +95,11 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSec
 
 
 def with_one_part(run: Run, task: str) -> float:
-    """The mean over the items asked of what `ONE_PART` gives."""
+    """The mean over the items asked of what somebody gets who masters the first part alone."""
     told = run.scores[protocol_of(run)]
     asked = set(told.loc[told["task"] == task, "item_id"])
-    _, worth = ONE_PART[task]
-    return fmean(worth(item, metric_of(run, task)) for item in run.items.items if item.item_id in asked)
+    alone = first_part_alone(task)
+    return fmean(alone.score(item, metric_of(run, task)) for item in run.items.items if item.item_id in asked)
 
 
 def _without(run: Run, arm: ArmCard) -> ArmCard | None:

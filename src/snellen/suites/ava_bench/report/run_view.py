@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,28 +16,9 @@ from snellen.analysis.rankings import Ability, Ranked
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric
-from snellen.suites.ava_bench.items import (
-    BOX_SIZES,
-    COUNT_RANGES,
-    DEPTH_RANGES,
-    EMOTIONS,
-    ORIENTATIONS,
-    POSITIONS,
-    TEXT_LENGTHS,
-)
+from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
 from snellen.suites.ava_bench.published import COLUMNS
-from snellen.suites.ava_bench.scoring import protocols
 
-LEVELS: Mapping[str, tuple[str, ...]] = {
-    "box_size": tuple(name for _, name in BOX_SIZES),
-    "count_range": tuple(name for _, name in COUNT_RANGES),
-    "depth_range": tuple(name for _, name in DEPTH_RANGES),
-    "text_length": tuple(name for _, name in TEXT_LENGTHS),
-    "emotion": EMOTIONS,
-    "orientation": ORIENTATIONS,
-    "position": POSITIONS,
-}
-"""Levels of factors in their order; those of other factors stand by name."""
 TOWERS: tuple[tuple[str, str], ...] = (
     ("SigLIP-2", r"siglip[-_ ]?(?:v)?2"),
     ("SigLIP-1", r"siglip"),
@@ -92,7 +73,7 @@ def tower_of(arm: ArmCard) -> str:
 
 def metric_of(run: Run, task: str) -> Metric:
     """The first metric of a task."""
-    return protocols(task)[protocol_of(run)].metrics[0]
+    return ability_named(task).protocols[protocol_of(run)].metrics[0]
 
 
 def result_rows(run: Run, task: str, factor: str = "") -> pd.DataFrame:
@@ -135,7 +116,7 @@ def ability_of(run: Run, task: str, arms: Sequence[ArmCard], name: str = "") -> 
 def levels_of(run: Run, task: str, factor: str) -> list[str]:
     """The levels of a factor that have a value, known ones first in their order."""
     found = {str(level) for level in result_rows(run, task, factor)["level"]}
-    known = LEVELS.get(factor, ())
+    known = next((ability.subgroups[factor] for ability in ABILITIES.values() if factor in ability.subgroups), ())
     return [*(level for level in known if level in found), *sorted(found - set(known))]
 
 

@@ -6,7 +6,7 @@ Printed numbers stand beside ours where a report is asked to compare (`published
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations
 
@@ -18,8 +18,7 @@ from snellen.analysis.section import ReportSection, Run, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
 from snellen.suites.ava_bench import balance
-from snellen.suites.ava_bench.advice import encoder_advice
-from snellen.suites.ava_bench.items import COMPOSITES
+from snellen.suites.ava_bench.abilities import ability_named, composites
 from snellen.suites.ava_bench.no_image_baselines import blind
 from snellen.suites.ava_bench.report import composite, figures
 from snellen.suites.ava_bench.report.run_view import (
@@ -40,34 +39,18 @@ from snellen.suites.ava_bench.report.run_view import (
     tasks_of,
     tower_of,
 )
-from snellen.suites.ava_bench.tasks import SPLIT_BY
 
 LANGUAGE_SUPERVISED = ("SigLIP-2", "AIMv2", "SigLIP-1", "CLIP", "InternVL-2.5")
 """Towers left in Figure 5, with DINOv2 as reference; the others stand right, with SigLIP-2 as theirs."""
 REFERENCES = ("DINOv2", "SigLIP-2")
-FIGURE_OF: Mapping[str, str] = {
-    "localization": "Figure 8b",
-    "counting": "Figure 21",
-    "emotion": "Figure 22",
-    "orientation": "Figure 23",
-    "absolute-depth": "Figure 24",
-    "relative-depth": "Figure 25",
-    "fine-grained": "Figure 26",
-    "scene": "Figure 27",
-    "ocr": "Figure 28",
-}
 MIN_ENCODERS = 3
 """Of fewer encoders an order says next to nothing: two agree or disagree by a coin's toss."""
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
-    """Whatever the run has numbers for: scores, ranks (Table 5), Figures 5 to 8, subgroups (Figures 21 to 28).
-
-    A report that is given tags of questions has a ranking for their task first.
-    """
+    """Whatever the run has numbers for: scores, ranks (Table 5), Figures 5 to 8, subgroups (Figures 21 to 28)."""
     arms = main_arms(run)
-    yield from encoder_advice.sections(run, examined(arms))
-    tasks, composites = tasks_of(run, arms), tasks_of(run, arms, COMPOSITES)
+    tasks, composed = tasks_of(run, arms), tasks_of(run, arms, composites())
     if tasks:
         yield scores(run, arms, tasks)
     ranks_over = tasks_of(run, examined(arms))
@@ -79,9 +62,9 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from fingerprint(run, arms)
     yield from evaluators(run, examined(arms))
     yield from composite.sections(run, arms)
-    for task in (*tasks, *composites):
+    for task in (*tasks, *composed):
         yield from subgroup(run, task, arms)
-    if tasks or composites:
+    if tasks or composed:
         yield from balance.sections(run)
 
 
@@ -267,7 +250,7 @@ def _on_average(
 
 def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """One ability by the factors that the paper splits it by, each with more than one level."""
-    levels = {factor: held for factor in SPLIT_BY[task] if len(held := levels_of(run, task, factor)) > 1}
+    levels = {factor: held for factor in ability_named(task).subgroups if len(held := levels_of(run, task, factor)) > 1}
     if not levels:
         return
     metric, whole = metric_of(run, task), result_rows(run, task)
@@ -281,7 +264,7 @@ def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[ReportSec
     chances = [chance_of(whole), *(chance for one in found for chance in one.chances)]
     lines.append(["(chance)", *(number(chance, metric, 200) for chance in chances)])
     heads = [f"{one.factor.replace('_', ' ')} {level}" for one in found for level in one.levels]
-    where = FIGURE_OF.get(task, "")
+    where = ability_named(task).figure
     factors = listed(one.factor.replace("_", " ") for one in found)
     note = f"{headed(run, task)} with 95 % interval, in all and by {factors}."
     shown = {arm.subject for arm in examined(heard)}

@@ -1,0 +1,205 @@
+"""Absolute depth: how far the closest point of a thing is, in bins of a metre (appendix A.2).
+
+Things of one class may be asked about several times in a picture: a box shows which is meant. All questions of a place
+offer the same bins, those that are left of it when classes and bins have been levelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from snellen.core.item import Box, Item
+from snellen.curation.draws import grouped
+from snellen.datasets.sample import Annotation, Sample
+from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import (
+    Candidate,
+    Curation,
+    CurationContext,
+    capped_by_source,
+    origin_of,
+)
+from snellen.suites.ava_bench.candidates.depths import (
+    NO_CROP,
+    ROADS,
+    ROOMS,
+    SCENE_TYPES,
+    Measured,
+    SceneType,
+    crop_around,
+    measured,
+    name_of,
+    recording,
+    within,
+)
+from snellen.suites.ava_bench.candidates.depths import (
+    SOURCES as DATASETS,
+)
+from snellen.suites.ava_bench.items import (
+    ItemSource,
+    bin_middle,
+    checked_box,
+    depth_bin,
+    range_name,
+    range_names,
+)
+from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
+from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    TabletopQuestions,
+    TabletopTruth,
+    Turn,
+    VisibleSolid,
+    evenly_chosen,
+)
+from snellen.suites.ava_bench.scoring import (
+    DEPTH_BIN_PROTOCOLS,
+)
+
+NAME = "absolute-depth"
+SMALL = "box too small once the picture is resized"
+NEAR = "thing that is too near"
+ONE_BIN = "the only bin of its place, so that nothing would be left to choose"
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Things of known distance whose boxes are large enough (indoors), or far and inside a crop (outdoors)."""
+    origin = None
+    for thing in scene.annotations:
+        held = _placed(thing, scene, context)
+        if isinstance(held, str):
+            context.ledger.drop(NAME, scene.source, held, f"{scene.record_id}: {thing.label}")
+            continue
+        origin = origin or origin_of(scene, recording(scene))
+        one, box, crop, area = held
+        truth = {"name": name_of(scene.source, one.kind, context), "box": box, "depth_m": one.nearest_m}
+        yield Candidate(origin, one.kind, depth_bin(one.nearest_m), truth, area, crop)
+
+
+def _placed(
+    thing: Annotation, scene: Sample, context: CurationContext
+) -> tuple[Measured, Box, Box | None, float] | str:
+    """The thing, its box in what is shown, the crop that is shown, and the area that is compared; or a rule."""
+    one, rules = measured(thing, scene, context), context.rules
+    if isinstance(one, str):
+        return one
+    area = (one.box[2] - one.box[0]) * (one.box[3] - one.box[1])
+    if scene.source == ROOMS:
+        area *= (rules.depth_side_px / max(one.size)) ** 2
+        return SMALL if area < rules.depth_least_box_px else (one, one.box, None, area)
+    if one.nearest_m < rules.depth_nearest_outdoor_m:
+        return NEAR
+    crop = crop_around(one.box, one.size, rules.crop_widths)
+    return (one, within(one.box, crop), crop, area) if crop else NO_CROP
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """So many pictures a bin, the largest boxes first, and so many bins a class; with the bins of each place."""
+    caps = {ROOMS: context.rules.depth_indoor, ROADS: context.rules.depth_outdoor}
+    kept: list[Candidate] = []
+    levelled = capped_by_source(found, caps, NAME, context, largest=True)
+    for source, held in grouped(levelled, lambda one: one.origin.source).items():
+        bins = tuple(sorted({one.bin for one in held}, key=bin_middle))
+        if len(bins) == 1:
+            context.ledger.drop(NAME, source, ONE_BIN, bins[0], len(held))
+        else:
+            kept += [replace(one, truth={**one.truth, "bins": bins}) for one in held]
+    return kept
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """In which bin of a metre the closest point is."""
+    truth, scene_type = candidate.truth, SCENE_TYPES[candidate.origin.source]
+    return absolute_depth_item(
+        source, truth["name"], truth["box"], depth_m=truth["depth_m"], bins=truth["bins"], scene_type=scene_type
+    )
+
+
+CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
+
+
+# Generated scenes
+
+TABLE_BINS = tuple(f"{low}-{low + 1}" for low in range(2, 10))
+"""What comes up at the distances at which tables have things."""
+BIN_EDGE_M = 0.1
+"""How far a depth that is asked about stays from the ends of its bin, where there is a choice."""
+
+
+def _tabletop_candidates(table: TabletopTruth) -> list[tuple[VisibleSolid, Mapping[str, Hashable]]]:
+    """Things whose depth is far from the ends of its bin."""
+    return [
+        (solid, {"bin": name, "kind": solid.kind, "bin of kind": (solid.kind, name)})
+        for solid in table.framed
+        if (name := depth_bin(solid.nearest_m)) in TABLE_BINS and BIN_EDGE_M <= solid.nearest_m % 1 <= 1 - BIN_EDGE_M
+    ]
+
+
+def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:
+    sizes = {"bin": len(TABLE_BINS), "kind": len(KINDS), "bin of kind": len(TABLE_BINS) * len(KINDS)}
+    solids = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
+    for turn, solid in zip(turns, solids, strict=True):
+        yield absolute_depth_item(
+            turn.source, solid.kind, solid.box, depth_m=solid.nearest_m, bins=TABLE_BINS, scene_type="indoor"
+        )
+
+
+# Items
+
+DEPTH_RANGES = ((5, "0-5 m"), (10, "5-10 m"), (20, "10-20 m"), (float("inf"), "20 m and more"))
+"""Upper ends, included, as the released scorer has them; depths go by the middle of their bin."""
+
+
+def absolute_depth_item(
+    source: ItemSource,
+    category: str,
+    box: Sequence[float],
+    *,
+    depth_m: float,
+    bins: Sequence[str],
+    scene_type: SceneType,
+) -> Item:
+    """How far the closest point of a thing is: one of `bins`, in order, as `items.depth_bin` writes them."""
+    answer = depth_bin(depth_m)
+    return ABSOLUTE_DEPTH.item(
+        source,
+        ABSOLUTE_DEPTH.question.format(red=category),
+        answer,
+        bins,
+        regions={"red": list(checked_box(source, box))},
+        factors={
+            "thing": category,
+            "scene_type": scene_type,
+            "depth_range": range_name(bin_middle(answer), DEPTH_RANGES),
+        },
+        measures={"depth_m": depth_m},
+    )
+
+
+def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
+    middles = {option: bin_middle(option) for option in options}
+    return Levels({"depth_range": range_name(middles[answer], DEPTH_RANGES)})
+
+
+ABSOLUTE_DEPTH = Ability(
+    name=NAME,
+    kind="choice",
+    question=TABLE_1["absolute-depth"],
+    options_wording=OPTION_LISTS["absolute-depth"],
+    option_labels="letters",
+    requires=("depth",),
+    protocols=DEPTH_BIN_PROTOCOLS,
+    subgroups={"scene_type": (), "depth_range": range_names(DEPTH_RANGES)},
+    balanced_by=("thing", "answer"),
+    boxes=("red",),
+    padded=True,
+    meaning="how far something is from the camera",
+    figure="Figure 24",
+    curation=CURATION,
+    tabletop=TabletopQuestions(make_items=_tabletop_items),
+    released=ReleasedForm(folder="Absolute_depth", levels=_released_levels),
+)

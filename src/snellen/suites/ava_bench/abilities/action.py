@@ -1,0 +1,78 @@
+"""Action: middle frames of clips of Moments in Time (appendix A.2).
+
+Similar labels are merged (`choices`). The paper's "up to 500 training videos and 100 validation videos" of 302 classes
+would be 181K pictures, not its 15K: `rules.action_pictures` has the number that follows from the total. Clips of the
+dataset's two splits are one heap here, since every set is split anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from snellen.core.item import Item
+from snellen.datasets.sample import Sample
+from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
+from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, source_of, with_names
+from snellen.suites.ava_bench.candidates.rules import Caps
+from snellen.suites.ava_bench.items import (
+    ItemSource,
+)
+from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.released_scorers import (
+    read_number_or_equal,
+)
+from snellen.suites.ava_bench.scoring import (
+    choice_protocols,
+)
+
+OPTIONS = 100
+"""Offered in an item, the true one among them."""
+NAME = "action"
+DATASETS = ("Moments-in-Time",)
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Clips of one action that has a name."""
+    name = only_class(scene, context.choices.action, NAME, context)
+    if name is not None:
+        yield Candidate(origin_of(scene), name, "", NOTHING)
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """At most so many clips an action."""
+    caps = Caps(context.rules.fewest, context.rules.action_pictures)
+    return with_names(capped(found, caps, NAME, context), source_of, NAME, context)
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """`Which action or activity is shown in the image?`, with a hundred options."""
+    return action_item(source, *offered_names(candidate, rng, OPTIONS))
+
+
+CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
+
+
+# Items
+
+
+def action_item(source: ItemSource, action: str, actions: Sequence[str]) -> Item:
+    """What is being done in the middle frame of a clip: one of `actions`, a hundred drawn for this item."""
+    return ACTION.item(source, ACTION.question, action, actions)
+
+
+ACTION = Ability(
+    name=NAME,
+    kind="choice",
+    question=TABLE_1["action"],
+    options_wording=OPTION_LISTS["action"],
+    requires=("action",),
+    protocols=choice_protocols(read_number_or_equal),
+    subgroups={"source": ()},
+    balanced_by=("answer",),
+    meaning="what is being done",
+    curation=CURATION,
+    released=ReleasedForm(folder="Action"),
+)

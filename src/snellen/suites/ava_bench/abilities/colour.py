@@ -1,0 +1,210 @@
+"""Colour: the most frequent RGB value of the region whose colour varies least (appendix A.2; `regions` finds it).
+
+What is in the picture does not matter, so that every picture of the two datasets may serve. The paper has no classes
+here: bins of lightness and hue, ours, are split alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Item
+from snellen.curation.draws import grouped
+from snellen.datasets.sample import Sample
+from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, Pixels, origin_of
+from snellen.suites.ava_bench.candidates.regions import best_region
+from snellen.suites.ava_bench.items import (
+    ItemSource,
+    checked_box,
+)
+from snellen.suites.ava_bench.prompts import TABLE_1
+from snellen.suites.ava_bench.scenes.scenes import Rect, apart, seen_box
+from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    TabletopTruth,
+    asked_by_slot,
+)
+from snellen.suites.ava_bench.scoring import (
+    COLOUR_PROTOCOLS,
+)
+
+NAME = "colour"
+DATASETS = ("Objects365", "LVIS")
+GREYS = ((40.0, "dark"), (70.0, "grey"), (100.0, "light"))
+HUES = ("red", "orange", "green", "cyan", "blue", "purple")
+DIGITS = 12
+MIN_CHROMA = 12.0
+"""In Lab: below it a colour counts as grey, and goes by its lightness; above it by its hue, in six parts of 60°."""
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Pictures that may be among those drawn: datasets have millions, and memory must not.
+
+    Every picture has a number of its own from 0 to 1, and those with the least are drawn. The n-th one met comes into
+    question where its number is below twice the wanted share of n pictures: none of those with the least is above.
+    """
+    context.met[NAME, scene.source] += 1
+    number = int(digest([context.seed, NAME, scene.source, scene.record_id], DIGITS), 16) / 16**DIGITS
+    if number * context.met[NAME, scene.source] < 2 * context.rules.coloured_pictures:
+        yield Candidate(origin_of(scene), "", "", {}, number)
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """So many pictures of each dataset, all equally likely."""
+    kept: list[Candidate] = []
+    for source, held in grouped(found, lambda one: one.origin.source).items():
+        mine = sorted(held, key=lambda one: one.size)[: context.rules.coloured_pictures]
+        if gone := context.met[NAME, source] - len(mine):
+            context.ledger.drop(NAME, source, f"more than {context.rules.coloured_pictures} drawn", source, gone)
+        kept += mine
+    return kept
+
+
+def complete(candidate: Candidate, pixels: Callable[[], Pixels], context: CurationContext) -> Candidate | str:
+    """With its region; or why there is none."""
+    region = best_region(pixels())
+    if isinstance(region, str):
+        return region
+    return replace(candidate, bin=colour_bin(region.rgb), truth={"box": region.box, "rgb": region.rgb})
+
+
+def colour_bin(rgb: Sequence[int]) -> str:
+    """`dark`, `grey`, `light`, or one of six hues."""
+    from skimage.color import rgb2lab
+
+    lightness, a, b = (float(value) for value in rgb2lab(np.array([[rgb]], np.uint8))[0, 0])
+    if math.hypot(a, b) < MIN_CHROMA:
+        return next(name for most, name in GREYS if lightness <= most + 1e-6)
+    return HUES[int(math.degrees(math.atan2(b, a)) % 360 // 60)]
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """Which color is shown within the box."""
+    return colour_item(source, candidate.truth["box"], candidate.truth["rgb"])
+
+
+CURATION = Curation(
+    name=NAME, datasets=DATASETS, find=find, select=select, complete=complete, make_item=make_curated_item
+)
+
+
+# Generated scenes
+
+PATCH_SHARE, MIN_PATCH_PX, PATCHES = 0.38, 4, 80
+"""Side of a patch of colour as a share of the thing's; how many places are tried for one of little variance."""
+FLOOR_PATCH_SHARE = 0.06
+MIN_COLOURED_SIDE = 0.04
+"""Of a thing whose colour is asked about, as a share of the picture's width."""
+
+
+def _ask_tabletop(table: TabletopTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+    colour = table.table.wanted.colours[slot]
+    solids = [
+        solid
+        for solid in table.larger_than(MIN_COLOURED_SIDE)
+        if solid.material.kind == "rubber"
+        and solid.material.colour == colour
+        and (NAME, solid.number) not in table.used
+    ]
+    box = None
+    while solids and box is None:
+        solid = solids.pop(int(rng.integers(len(solids))))
+        table.used.add((NAME, solid.number))
+        box = _patch(table.pixels, solid.mask, solid.box, PATCH_SHARE, rng)
+    box = _floor_patch(table, rng) if box is None else box
+    return colour_item(source, box, patch_colour(table.pixels, box))
+
+
+def patch_colour(pixels: NDArray[np.uint8], box: Rect) -> list[int]:
+    """The median of each channel in a box of whole pixels, sRGB 0..255.
+
+    The paper takes the most frequent value; under soft light hardly two pixels are alike, and none is frequent.
+    """
+    x1, y1, x2, y2 = (int(side) for side in box)
+    return [int(level) for level in np.median(pixels[y1:y2, x1:x2].reshape(-1, 3), axis=0).round()]
+
+
+def _patch(
+    pixels: NDArray[np.uint8], mask: NDArray[np.bool_], box: Rect, share: float, rng: np.random.Generator
+) -> Rect | None:
+    """Of some square patches within the mask that with the least variance."""
+    x1, y1, x2, y2 = (int(side) for side in box)
+    side = max(MIN_PATCH_PX, round(share * min(x2 - x1, y2 - y1)))
+    best: tuple[float, Rect] | None = None
+    for x, y in _offsets(x2 - x1 - side, y2 - y1 - side, rng):
+        left, top = x1 + x, y1 + y
+        if not mask[top : top + side, left : left + side].all():
+            continue
+        spread = float(pixels[top : top + side, left : left + side].reshape(-1, 3).std(axis=0).max())
+        if best is None or spread < best[0]:
+            best = spread, (float(left), float(top), float(left + side), float(top + side))
+    return None if best is None else best[1]
+
+
+def _offsets(across: int, along: int, rng: np.random.Generator) -> Iterator[tuple[int, int]]:
+    if across >= 0 and along >= 0:
+        for _ in range(PATCHES):
+            yield int(rng.integers(across + 1)), int(rng.integers(along + 1))
+
+
+def _floor_patch(table: TabletopTruth, rng: np.random.Generator) -> Rect:
+    """A patch of the floor clear of everything."""
+    shot = table.table.shot
+    free = np.ones(table.pixels.shape[:2], bool)
+    for solid in shot.scene.solids:
+        x1, y1, x2, y2 = (int(side) for side in seen_box(solid, shot.camera))
+        free[max(0, y1 - 2) : y2 + 3, max(0, x1 - 2) : x2 + 3] = False
+    side = FLOOR_PATCH_SHARE * shot.camera.width_px
+    picture = (0.0, 0.0, float(shot.camera.width_px), float(shot.camera.height_px))
+    for _ in range(PATCHES):
+        share = side / min(picture[2:])
+        if (patch := _patch(table.pixels, free, picture, share, rng)) is not None:
+            key = (NAME, patch)
+            if key not in table.used and all(
+                apart(patch, old[1]) for old in table.used if old[0] == NAME and isinstance(old[1], tuple)
+            ):
+                table.used.add(key)
+                return patch
+        side *= 0.97
+    raise SnellenError("ava-bench: a table without a free patch of floor; give another --seed")
+
+
+# Items
+
+
+def colour_item(source: ItemSource, box: Sequence[float], rgb: Sequence[int]) -> Item:
+    """The colour in the red box: the most frequent sRGB value of the region, three whole numbers 0..255."""
+    if len(rgb) != 3 or not all(0 <= level <= 255 for level in rgb):
+        raise SnellenError(f"ava-bench item {source.handle}: {list(rgb)} is no sRGB colour; give three numbers 0..255")
+    answer = tuple(int(level) for level in rgb)
+    return COLOUR.item(
+        source,
+        COLOUR.question,
+        answer,
+        wrong_answers=([(level + 128) % 256 for level in answer],),
+        regions={"red": list(checked_box(source, box))},
+    )
+
+
+COLOUR = Ability(
+    name=NAME,
+    kind="colour",
+    question=TABLE_1["colour"],
+    requires=("colour",),
+    protocols=COLOUR_PROTOCOLS,
+    subgroups={"source": ()},
+    balanced_by=("hue",),
+    boxes=("red",),
+    asks_inside_box=True,
+    meaning="which colour something has",
+    curation=CURATION,
+    tabletop=asked_by_slot(_ask_tabletop),
+    released=ReleasedForm(folder="Color"),
+)

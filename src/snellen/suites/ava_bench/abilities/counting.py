@@ -1,0 +1,214 @@
+"""Counting: how many things of a category, 1 to 40, several counts of each (appendix A.2).
+
+Crowds are those of CrowdHuman, which the appendix names, and of VSCrowd, which the paper cites. The latter is made of
+videos: frames that follow each other are nearly the same picture. So one frame of a video is taken for a number of
+people, and all frames of a video are on one side of the split.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.curation.draws import grouped, shuffled
+from snellen.datasets.sample import Sample
+from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import (
+    Candidate,
+    Curation,
+    CurationContext,
+    capped_by_source,
+    origin_of,
+)
+from snellen.suites.ava_bench.items import (
+    MAX_COUNT,
+    ItemSource,
+    range_name,
+    range_names,
+)
+from snellen.suites.ava_bench.prompts import TABLE_1
+from snellen.suites.ava_bench.scenes.tabletop_scenes import plural
+from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    TabletopTruth,
+    asked_by_slot,
+)
+from snellen.suites.ava_bench.scoring import (
+    COUNT_PROTOCOLS,
+)
+
+NAME = "counting"
+DATASETS = ("VQAv2", "FSC-147", "CARPK", "CrowdHuman", "VSCrowd", "LVIS")
+LOST = "annotations of the picture were of no use, so that its things cannot be counted"
+NOT_ALL = "category of which not all things are marked"
+UNCOUNTED = "category that is not counted by the piece"
+IGNORED = "people in the picture that are not told apart"
+RANGE = "count of 0 or above the greatest"
+OTHER_QUESTION = "question that is more than how many there are"
+ASKED_TWICE = "second question about the same things in a picture"
+NO_NUMBER = "answer that is no number"
+SAME_VIDEO = "more than {} of a video with as many people"
+UNEXHAUSTED = "not_exhaustive_category_ids"
+TOLD_APART = (
+    *("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray", "grey"),
+    *("big", "large", "little", "small", "old", "young", "different", "more", "other", "total", "types", "kinds"),
+)
+"""Words before a thing that ask for more than counting."""
+PLAIN_QUESTION = re.compile(
+    rf"how many (?!(?:{'|'.join(TOLD_APART)}) )(?P<things>[a-z]+(?: [a-z]+)?)"
+    r"(?: (?:are(?: there| shown| visible| pictured| seen)?|can be seen|do you see|can you see))?"
+    r"(?: (?:in|on) (?:the|this) (?:image|picture|photo|photograph|scene))?"
+)
+"""Questions of VQAv2 that only count: no colour, place or part of another thing. Ours; the paper names no rule."""
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Every category of a picture with its count, where the count is sure."""
+    if scene.source == "VQAv2":
+        yield from _asked(scene, context)
+    elif scene.lost:
+        context.ledger.drop(NAME, scene.source, LOST, scene.record_id)
+    else:
+        yield from _marked(scene, context)
+
+
+def _marked(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Things that are marked one by one."""
+    if scene.source == "CrowdHuman" and any(thing.extra.get("ignore") for thing in scene.annotations):
+        context.ledger.drop(NAME, scene.source, IGNORED, scene.record_id)
+        return
+    unsure = scene.attributes.get(UNEXHAUSTED, ())
+    origin = None
+    for label, count in Counter(thing.label for thing in scene.annotations).items():
+        where = f"{scene.record_id}: {count} {label}"
+        if isinstance(unsure, tuple) and label in unsure:
+            context.ledger.drop(NAME, scene.source, NOT_ALL, where)
+        elif not context.choices.counted(scene.source, label):
+            context.ledger.drop(NAME, scene.source, UNCOUNTED, where)
+        elif count > context.rules.most_counted:
+            context.ledger.drop(NAME, scene.source, RANGE, where)
+        else:
+            video = scene.attributes.get("video", "")
+            origin = origin or origin_of(scene, str(video), one_side=bool(video))
+            truth = {"things": context.choices.plural(scene.source, label), "count": count}
+            yield Candidate(origin, label, f"{count:02}", truth)
+
+
+def _asked(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Questions of people, answered by people; of two that ask the same of a picture the first."""
+    asked = set[str]()
+    for one in scene.questions:
+        where = f"{scene.record_id}: {one.question}"
+        plain = PLAIN_QUESTION.fullmatch(" ".join(one.question.casefold().strip(" ?").split()))
+        if plain is None:
+            context.ledger.drop(NAME, scene.source, OTHER_QUESTION, where)
+            continue
+        count = _number(one.answers[0]) if one.answers else None
+        if count is None:
+            context.ledger.drop(NAME, scene.source, NO_NUMBER, f"{where} {' '.join(one.answers[:1])}")
+        elif not 1 <= count <= context.rules.most_counted:
+            context.ledger.drop(NAME, scene.source, RANGE, f"{where} {count}")
+        elif plain["things"] in asked:
+            context.ledger.drop(NAME, scene.source, ASKED_TWICE, where)
+        else:
+            asked.add(plain["things"])
+            truth = {"things": plain["things"], "count": count, "question": one.question}
+            yield Candidate(origin_of(scene), plain["things"], f"{count:02}", truth)
+
+
+def _number(answer: str) -> int | None:
+    told = answer.strip().casefold()
+    if told in WORDS:
+        return WORDS.index(told)
+    return int(told) if told.isascii() and told.isdigit() else None
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """So many pictures a count, and so many counts a category, by the rules of each dataset."""
+    rules = context.rules
+    caps = {
+        "VQAv2": rules.counted_open,
+        "LVIS": rules.counted_open,
+        "FSC-147": rules.counted_fsc,
+        "CARPK": rules.counted_cars,
+        "CrowdHuman": rules.counted_crowds,
+        "VSCrowd": rules.counted_crowds,
+    }
+    return capped_by_source(_frames_apart(found, context), caps, NAME, context)
+
+
+def _frames_apart(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """Of frames of a video with as many people `crowd_frames` at most, drawn by the seed."""
+    most = context.rules.crowd_frames
+    kept = [one for one in found if not one.origin.one_side]
+    frames = [one for one in found if one.origin.one_side]
+    for place, held in grouped(frames, lambda one: (*one.stratum, one.origin.cluster)).items():
+        kept += shuffled(held, context.rng(NAME, "frames", *place))[:most]
+        if len(held) > most:
+            where = f"{held[0].origin.cluster}: {held[0].truth['count']}"
+            context.ledger.drop(NAME, held[0].origin.source, SAME_VIDEO.format(most), where, len(held) - most)
+    return kept
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """`How many … are in the image?`; questions of VQAv2 keep their own words."""
+    truth = candidate.truth
+    return counting_item(source, truth["things"], truth["count"], truth.get("question", ""))
+
+
+CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
+
+
+# Generated scenes
+
+
+def _ask_tabletop(table: TabletopTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+    kind = table.table.counted[slot]
+    return counting_item(source, plural(kind), table.table.count(kind))
+
+
+# Items
+
+COUNT_RANGES = ((5, "1-5"), (10, "6-10"), (20, "11-20"), (MAX_COUNT, "21-40"))
+"""Upper ends, included, as the released scorer has them."""
+
+
+def counting_item(source: ItemSource, category: str, count: int, question: str = "") -> Item:
+    """How many of a category (in the plural) there are, 1 to 40. Pairs of VQAv2 keep their own `question`."""
+    if not 1 <= count <= MAX_COUNT:
+        raise SnellenError(f"ava-bench item {source.handle}: {count} things to count; leave out what is not 1 to 40")
+    return COUNTING.item(
+        source,
+        question or COUNTING.question.format(category=category),
+        count,
+        wrong_answers=(count + 1,),
+        factors={"thing": category, "count_range": range_name(count, COUNT_RANGES)},
+        measures={"count": float(count)},
+    )
+
+
+def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
+    count_range = f"{MAX_COUNT + 1} and more" if answer > MAX_COUNT else range_name(answer, COUNT_RANGES)
+    return Levels({"count_range": count_range}, {"count": float(answer)})
+
+
+COUNTING = Ability(
+    name=NAME,
+    kind="integer",
+    question=TABLE_1["counting"],
+    requires=("number",),
+    protocols=COUNT_PROTOCOLS,
+    subgroups={"source": (), "count_range": range_names(COUNT_RANGES)},
+    balanced_by=("thing", "count_range"),
+    meaning="how many of something there are",
+    figure="Figure 21",
+    curation=CURATION,
+    tabletop=asked_by_slot(_ask_tabletop),
+    released=ReleasedForm(folder="Counting", levels=_released_levels),
+)

@@ -1,0 +1,113 @@
+"""Counting by colour: how many things of a kind have a colour, where others of the kind have not.
+
+A composite task of ours, of counting and colour, made of rendered pictures alone: no dataset tells the colours of what
+it counts. No picture is made for it: it asks about those of the other abilities.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.score import Metric
+from snellen.stimuli.scenes import COLOURS
+from snellen.suites.ava_bench.abilities.ability import Ability, FirstPartAlone
+from snellen.suites.ava_bench.abilities.colour import COLOUR
+from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES, COUNTING
+from snellen.suites.ava_bench.items import MAX_COUNT, ItemSource, range_name, range_names
+from snellen.suites.ava_bench.prompts import OURS
+from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS, Table, plural
+from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions, TabletopTruth, Turn, evenly_chosen
+from snellen.suites.ava_bench.scoring import COUNTED, without_script
+
+NAME = "counting-by-colour"
+
+# Generated scenes
+
+COUNTS = 20
+"""About how many different counts of things of one colour come up."""
+ColouredGroup = tuple[str, str, int]
+"""A kind, a colour, and how many things of that kind have it."""
+
+
+def coloured_groups(table: Table) -> list[ColouredGroup]:
+    """How many things of each counted kind have each colour, where others of the kind have not.
+
+    Things of other kinds in the colour are there too: without them the kind would not matter.
+    """
+    colours = [solid.material.colour for solid in table.shot.scene.solids]
+    counts, of_colour = Counter(zip(table.kinds, colours, strict=True)), Counter(colours)
+    return [
+        (kind, colour, counts[kind, colour])
+        for kind in table.counted
+        for colour in COLOURS
+        if 0 < counts[kind, colour] < min(table.count(kind), of_colour[colour])
+    ]
+
+
+def _tabletop_candidates(table: TabletopTruth) -> list[tuple[ColouredGroup, Mapping[str, Hashable]]]:
+    return [
+        (
+            (kind, colour, count),
+            {"range": range_name(count, COUNT_RANGES), "count": count, "kind": kind, "colour": colour},
+        )
+        for kind, colour, count in coloured_groups(table.table)
+    ]
+
+
+def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:
+    # Ranges weigh as much as kinds: else a table's only large group would be left for the sake of its kind.
+    sizes = {"range": len(KINDS), "count": COUNTS, "kind": len(KINDS), "colour": len(COLOURS)}
+    groups = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
+    for turn, (kind, colour, count) in zip(turns, groups, strict=True):
+        yield counting_by_colour_item(turn.source, colour, plural(kind), count, turn.table.table.count(kind))
+
+
+def tabletop_capacity(table: TabletopTruth) -> int:
+    """How many items a table can serve."""
+    return len(coloured_groups(table.table))
+
+
+# Items
+
+
+def counting_by_colour_item(source: ItemSource, colour: str, category: str, count: int, of_kind: int) -> Item:
+    """How many of a category (in the plural) have a colour, 1 to 40, among `of_kind` of any colour.
+
+    Raises SnellenError where all of them have the colour, for then it need not be seen.
+    """
+    if not 1 <= count <= min(MAX_COUNT, of_kind - 1):
+        raise SnellenError(
+            f"ava-bench item {source.handle}: {count} {colour} things among {of_kind} {category}; 1 to {MAX_COUNT} "
+            "must have the colour, and others must not; leave it out"
+        )
+    return COUNTING_BY_COLOUR.item(
+        source,
+        COUNTING_BY_COLOUR.question.format(colour=colour, category=category),
+        count,
+        wrong_answers=(count + 1, of_kind),
+        factors={"thing": category, "colour": colour, "count_range": range_name(count, COUNT_RANGES)},
+        measures={"count": float(count), "of_kind": float(of_kind)},
+    )
+
+
+def _counts_all_colours(item: Item, metric: Metric) -> float:
+    return metric.score(item, int(item.measures["of_kind"]))
+
+
+COUNTING_BY_COLOUR = Ability(
+    name=NAME,
+    kind="integer",
+    question=OURS["counting-by-colour"],
+    requires=(*COUNTING.requires, *COLOUR.requires),
+    protocols=without_script(COUNTED),
+    subgroups={"source": (), "count_range": range_names(COUNT_RANGES)},
+    balanced_by=("thing", "count_range"),
+    parts=(COUNTING, COLOUR),
+    first_part_alone=FirstPartAlone(description="counts things of all colours", score=_counts_all_colours),
+    tabletop=TabletopQuestions(make_items=_tabletop_items, capacity=tabletop_capacity),
+)

@@ -1,0 +1,124 @@
+"""Emotion: faces of RAF-DB and ExpW, one of seven emotions (appendix A.2).
+
+The box of a face is drawn where the dataset has one and the picture shows more than the face. ExpW has boxes, and each
+of several faces in a picture is an item of its own; of RAF-DB no boxes are read, and its pictures show one person each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from snellen.core.item import Box, Item
+from snellen.datasets.sample import Annotation, Sample
+from snellen.scoring.protocols import strict
+from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
+from snellen.suites.ava_bench.candidates.classification import OUTSIDE, lies_in
+from snellen.suites.ava_bench.candidates.rules import Caps
+from snellen.suites.ava_bench.items import (
+    EMOTIONS,
+    ItemSource,
+    box_area,
+    checked_box,
+)
+from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.scoring import (
+    without_script,
+)
+
+NAME = "emotion"
+DATASETS = ("RAF-DB", "ExpW")
+NO_FACE = "picture without a face"
+UNKNOWN = "emotion that is none of the seven"
+UNPLACED = "one of several faces, and no box tells which"
+TWO_EMOTIONS = "face that is said to show two emotions"
+TWICE = "second mention of a face"
+Said = Mapping[Box | None, set[str | None]]
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Faces that show one of the seven, each told from the others by its box."""
+    if not scene.annotations:
+        context.ledger.drop(NAME, scene.source, NO_FACE, scene.record_id)
+        return
+    said: dict[Box | None, set[str | None]] = {}
+    for face in scene.annotations:
+        said.setdefault(face.box, set()).add(context.choices.emotion(scene.source, face.label))
+    origin, seen = origin_of(scene), set[Box | None]()
+    for face in scene.annotations:
+        if rule := _rule(scene, face, said, seen):
+            context.ledger.drop(NAME, scene.source, rule, f"{scene.record_id}: {face.label}")
+            continue
+        seen.add(face.box)
+        (emotion,) = said[face.box]
+        yield Candidate(origin, str(emotion), "", {"emotion": emotion, "box": _drawn(scene, face, context)})
+
+
+def _rule(scene: Sample, face: Annotation, said: Said, seen: set[Box | None]) -> str | None:
+    """Why a face is left out; None where it is not."""
+    alone = len(scene.annotations) == 1 and not scene.lost
+    if said[face.box].isdisjoint(EMOTIONS):
+        return UNKNOWN
+    if face.box is None and not alone:
+        return UNPLACED
+    if face.box is not None and not lies_in(face.box, scene.size):
+        return OUTSIDE
+    if len(said[face.box]) > 1:
+        return TWO_EMOTIONS
+    return TWICE if face.box in seen else None
+
+
+def _drawn(scene: Sample, face: Annotation, context: CurationContext) -> Box | None:
+    """The box, unless it is the picture itself."""
+    if face.box is None or scene.size is None:
+        return None
+    share = box_area(face.box) / (scene.size[0] * scene.size[1])
+    alone = len(scene.annotations) == 1 and not scene.lost
+    return None if alone and share >= context.rules.face_share else face.box
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """At most so many faces of an emotion and dataset."""
+    return capped(found, Caps(context.rules.fewest, context.rules.emotion_pictures), NAME, context)
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """`What emotion is being shown in the image?`, with the seven in the paper's order."""
+    return emotion_item(source, candidate.truth["emotion"], candidate.truth["box"])
+
+
+CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
+
+
+# Items
+
+
+def emotion_item(source: ItemSource, emotion: str, box: Sequence[float] | None = None) -> Item:
+    """What a face shows, one of the seven; `box` is drawn round the face where there is one."""
+    regions = {} if box is None else {"red": list(checked_box(source, box))}
+    return EMOTION.item(source, EMOTION.question, emotion, EMOTIONS, regions=regions, factors={"emotion": emotion})
+
+
+def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
+    return Levels({"emotion": answer})
+
+
+EMOTION = Ability(
+    name=NAME,
+    kind="choice",
+    question=TABLE_1["emotion"],
+    options_wording=OPTION_LISTS["emotion"],
+    requires=("emotion",),
+    protocols=without_script(strict()),
+    subgroups={"source": (), "emotion": EMOTIONS},
+    balanced_by=("answer",),
+    boxes=("red",),  # only where the picture shows more than the face (appendix A.2)
+    asks_inside_box=True,
+    meaning="which emotion a face shows",
+    figure="Figure 22",
+    curation=CURATION,
+    released=ReleasedForm(folder="Emotion", levels=_released_levels),
+)

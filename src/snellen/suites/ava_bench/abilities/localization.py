@@ -1,0 +1,140 @@
+"""Localization and object: pictures with one thing of a chosen category (appendix A.2).
+
+Both ask about the same pictures and things: where the thing is, and what is in the red box.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from snellen.core.item import Item
+from snellen.datasets.sample import Sample
+from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import (
+    Candidate,
+    Curation,
+    CurationContext,
+    capped,
+    origin_of,
+)
+from snellen.suites.ava_bench.candidates.rules import Caps
+from snellen.suites.ava_bench.items import (
+    BOX_SIZES,
+    ItemSource,
+    area_share,
+    box_area,
+    checked_box,
+    range_name,
+    range_names,
+)
+from snellen.suites.ava_bench.prompts import TABLE_1
+from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    TabletopTruth,
+    asked_by_slot,
+)
+from snellen.suites.ava_bench.scoring import (
+    BOX_PROTOCOLS,
+)
+
+DATASETS = ("Objects365", "LVIS", "iNaturalist-2021", "DIOR")
+NAME = "localization, object"
+LOST = "annotations of the picture were of no use, so that its things are not all known"
+NOT_CHOSEN = "thing of a category that is not among the chosen ones"
+SEVERAL = "several things of the category in the picture"
+GROUP = "a group of things in one box"
+NO_BOX = "thing without a box"
+AREA = "box of the wrong size"
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Things of chosen categories that are alone in their picture and neither too small nor too large."""
+    chosen, drop = context.choices.chosen(scene.source), context.ledger.drop
+    mine = [thing for thing in scene.annotations if thing.label in chosen]
+    if others := len(scene.annotations) - len(mine):
+        drop(NAME, scene.source, NOT_CHOSEN, scene.record_id, others)
+    if not mine:
+        return
+    if scene.lost:
+        drop(NAME, scene.source, LOST, scene.record_id, len(mine))
+        return
+    counts, origin = Counter(thing.label for thing in mine), None
+    least, most = context.rules.thing_area
+    for thing in mine:
+        where = f"{scene.record_id}: {thing.label}"
+        if counts[thing.label] > 1:
+            drop(NAME, scene.source, SEVERAL, where)
+        elif thing.extra.get("iscrowd"):
+            drop(NAME, scene.source, GROUP, where)
+        elif thing.box is None or scene.size is None:
+            drop(NAME, scene.source, NO_BOX, where)
+        elif not least < (share := box_area(thing.box) / (scene.size[0] * scene.size[1])) < most:
+            drop(NAME, scene.source, AREA, f"{where}, {share:.4f} of the picture")
+        else:
+            origin = origin or origin_of(scene)
+            told = chosen[thing.label]
+            truth = {"name": told.name, "box": thing.box, "domain": told.domain}
+            yield Candidate(origin, thing.label, "", truth, share)
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """At most so many pictures a category. All know the names of the whole set, which a small set offers, too."""
+    kept = capped(found, Caps(context.rules.fewest, context.rules.a_thing), NAME, context)
+    names = tuple(sorted({one.truth["name"] for one in kept}))
+    return [replace(one, truth={**one.truth, "among": names}) for one in kept]
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """`Provide bounding box coordinate for …`."""
+    return localization_item(source, candidate.truth["name"], candidate.truth["box"])
+
+
+CURATION = Curation(
+    name="localization, object", datasets=DATASETS, find=find, select=select, make_item=make_curated_item
+)
+
+
+# Generated scenes
+
+
+def _ask_tabletop(table: TabletopTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+    solid = table.solids[slot]
+    return localization_item(source, solid.kind, solid.box)
+
+
+# Items
+
+
+def localization_item(source: ItemSource, category: str, box: Sequence[float]) -> Item:
+    """Where the only thing of a category is. `box` is [x1, y1, x2, y2] in pixels of the stored picture."""
+    target = checked_box(source, box)
+    share = area_share(target, source.picture)
+    return LOCALIZATION.item(
+        source,
+        LOCALIZATION.question.format(category=category),
+        target,
+        wrong_answers=([0.0, 0.0, float(source.picture.width), float(source.picture.height)],),
+        regions={"box": list(target)},
+        factors={"thing": category, "box_size": range_name(share, BOX_SIZES)},
+        measures={"area_share": share},
+    )
+
+
+LOCALIZATION = Ability(
+    name="localization",
+    kind="box",
+    question=TABLE_1["localization"],
+    requires=("location",),
+    protocols=BOX_PROTOCOLS,
+    subgroups={"source": (), "box_size": range_names(BOX_SIZES)},
+    balanced_by=("thing", "box_size"),
+    padded=True,
+    meaning="where something is in the picture",
+    figure="Figure 8b",
+    curation=CURATION,
+    tabletop=asked_by_slot(_ask_tabletop),
+    released=ReleasedForm(folder="Localization"),
+)

@@ -1,0 +1,87 @@
+"""Object: what is in the red box, among all names of the set (appendix A.2).
+
+The pictures and things are those of localization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from snellen.core.item import Item
+from snellen.curation.draws import draw_options
+from snellen.scoring.protocols import strict
+from snellen.suites.ava_bench.abilities import localization
+from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import Candidate
+from snellen.suites.ava_bench.candidates.classification import offered_names
+from snellen.suites.ava_bench.items import (
+    BOX_SIZES,
+    ItemSource,
+    area_share,
+    checked_box,
+    range_name,
+    range_names,
+)
+from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
+from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
+from snellen.suites.ava_bench.scoring import without_script
+
+# Real datasets
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """`What is in the red bounding box in the image?`, with the names of the whole set."""
+    name, names = offered_names(candidate, rng)
+    return object_item(source, name, candidate.truth["box"], names)
+
+
+CURATION = replace(localization.CURATION, make_item=make_curated_item)
+
+
+# Generated scenes
+
+
+def _ask_tabletop(table: TabletopTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+    solid = table.solids[slot]  # as in localization: the paper has the same pictures for both
+    return object_item(source, solid.kind, solid.box, draw_options(solid.kind, KINDS, len(KINDS), rng))
+
+
+# Items
+
+
+def object_item(source: ItemSource, name: str, box: Sequence[float], names: Sequence[str]) -> Item:
+    """What is in the red box: one of `names`, all of the set, in an order drawn for this item."""
+    framed = checked_box(source, box)
+    share = area_share(framed, source.picture)
+    return OBJECT.item(
+        source,
+        OBJECT.question,
+        name,
+        names,
+        regions={"red": list(framed)},
+        factors={"thing": name, "box_size": range_name(share, BOX_SIZES)},
+        measures={"area_share": share},
+    )
+
+
+OBJECT = Ability(
+    name="object",
+    kind="choice",
+    question=TABLE_1["object"],
+    options_wording=OPTION_LISTS["object"],
+    requires=("object",),
+    protocols=without_script(strict()),
+    subgroups={"source": (), "box_size": range_names(BOX_SIZES)},
+    balanced_by=("answer", "box_size"),
+    boxes=("red",),
+    padded=True,
+    asks_inside_box=True,
+    meaning="what kind of thing something is",
+    curation=CURATION,
+    tabletop=asked_by_slot(_ask_tabletop),
+    released=ReleasedForm(folder="Recognition"),
+)

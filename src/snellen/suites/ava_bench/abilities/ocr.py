@@ -1,0 +1,186 @@
+"""OCR: words in pictures of COCO-Text, IIIT5K and TextVQA (appendix A.2).
+
+Boxes of COCO-Text and TextVQA must be large enough; A.2 asks for nothing else, so that handwriting, other languages and
+marks stay where the datasets have a text for them. Of IIIT5K so many pictures are drawn, whatever their size: a picture
+is the cropped word, its box is the whole picture, and since lines run outside of boxes none is seen there. TextVQA's
+words were read by a program; those that are turned have no upright box and are left out.
+
+Words are drawn by dataset, and split within the ranges of their length. Which words of a picture, and how many, is
+chance: A.2 asks about "the target word" of each image and does not say how it was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Box, Item
+from snellen.curation.draws import grouped
+from snellen.datasets.sample import Annotation, Sample
+from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import (
+    Candidate,
+    Curation,
+    CurationContext,
+    Pixels,
+    drawn,
+    origin_of,
+)
+from snellen.suites.ava_bench.candidates.classification import OUTSIDE, lies_in
+from snellen.suites.ava_bench.items import (
+    ItemSource,
+    box_area,
+    checked_box,
+    range_name,
+    range_names,
+)
+from snellen.suites.ava_bench.prompts import TABLE_1
+from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth
+from snellen.suites.ava_bench.scoring import (
+    TEXT_PROTOCOLS,
+)
+
+NAME = "ocr"
+COCO_TEXT, CROPPED, TEXT_VQA = "COCO-Text", "IIIT5K", "TextVQA"
+DATASETS = (COCO_TEXT, CROPPED, TEXT_VQA)
+LABEL = "word"
+TEXT_LENGTHS = ((5, "1-5"), (10, "6-10"), (20, "11-20"), (float("inf"), "21 and more"))
+"""Characters; upper ends, included, as the released scorer has them."""
+NO_WORD = "picture without a word"
+BLANK = "word without a text"
+SEVERAL = "cropped word that is said to be several words"
+NO_BOX = "word without a box"
+TURNED = "word that is turned, so that its box is not upright"
+SMALL = "word whose box is too small"
+TWO_TEXTS = "box that is said to hold two texts"
+TWICE = "second mention of a word"
+Said = Mapping[Box | None, set[str]]
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Words with a text and a large enough, upright box."""
+    if not scene.annotations:
+        context.ledger.drop(NAME, scene.source, NO_WORD, scene.record_id)
+        return
+    said: dict[Box | None, set[str]] = {}
+    for word in scene.annotations:
+        said.setdefault(word.box, set()).add(word.label.strip())
+    origin, seen = origin_of(scene), set[Box | None]()
+    for word in scene.annotations:
+        text = word.label.strip()
+        if rule := _no_text(scene, word) or _no_box(scene, word, context) or _told_before(word, said, seen):
+            context.ledger.drop(NAME, scene.source, rule, f"{scene.record_id}: {text}")
+            continue
+        seen.add(word.box)
+        yield Candidate(origin, LABEL, length_range(text), {"text": text, "box": word.box})
+
+
+def _no_text(scene: Sample, word: Annotation) -> str | None:
+    if not word.label.strip():
+        return BLANK
+    return SEVERAL if scene.source == CROPPED and len(scene.annotations) > 1 else None
+
+
+def _no_box(scene: Sample, word: Annotation, context: CurationContext) -> str | None:
+    """Why the box of a word is of no use; a cropped word needs none."""
+    if word.box is None:
+        return None if scene.source == CROPPED else NO_BOX
+    if not lies_in(word.box, scene.size):
+        return OUTSIDE
+    turned = word.extra.get("rotation", 0.0)
+    if not (isinstance(turned, int | float) and abs((turned + 180) % 360 - 180) <= context.rules.word_turn):
+        return TURNED
+    least = {COCO_TEXT: context.rules.word_area_coco_text, TEXT_VQA: context.rules.word_area_text_vqa}.get(scene.source)
+    return SMALL if least is not None and box_area(word.box) <= least else None
+
+
+def _told_before(word: Annotation, said: Said, seen: set[Box | None]) -> str | None:
+    if len(said[word.box]) > 1:
+        return TWO_TEXTS
+    return TWICE if word.box in seen else None
+
+
+def length_range(text: str) -> str:
+    """The range that the number of characters belongs to, of `items.TEXT_LENGTHS`."""
+    return next(name for most, name in TEXT_LENGTHS if len(text) <= most)
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """At most so many words of each dataset, all equally likely."""
+    return [
+        one
+        for source, held in grouped(found, lambda one: one.origin.source).items()
+        for one in drawn(
+            held, context.rules.words_iiit5k if source == CROPPED else context.rules.words_others, NAME, context, source
+        )
+    ]
+
+
+def complete(candidate: Candidate, pixels: Callable[[], Pixels], context: CurationContext) -> Candidate | str:
+    """With the rectangle of the whole picture where the word has no box."""
+    if candidate.truth["box"] is not None:
+        return candidate
+    height, width = pixels().shape[:2]
+    return replace(candidate, truth={**candidate.truth, "box": (0.0, 0.0, float(width), float(height))})
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """`What is written in the red bounding box in the image?`, with no options."""
+    return ocr_item(source, candidate.truth["box"], candidate.truth["text"])
+
+
+CURATION = Curation(
+    name=NAME, datasets=DATASETS, find=find, select=select, complete=complete, make_item=make_curated_item
+)
+
+
+# Generated scenes
+
+
+def _ask_display(display: DisplayTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+    plan = display.display.wanted
+    return ocr_item(replace(source, factors={"face": plan.faces[slot]}), display.plates[slot], plan.words[slot])
+
+
+# Items
+
+
+def ocr_item(source: ItemSource, box: Sequence[float], text: str) -> Item:
+    """What is written in the red box."""
+    if not text.strip():
+        raise SnellenError(f"ava-bench item {source.handle}: nothing is written in its box; leave it out")
+    return OCR.item(
+        source,
+        OCR.question,
+        text,
+        wrong_answers=("",),
+        regions={"red": list(checked_box(source, box))},
+        factors={"text_length": range_name(len(text), TEXT_LENGTHS)},
+        measures={"text_length": float(len(text))},
+    )
+
+
+def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
+    return Levels({"text_length": range_name(len(answer), TEXT_LENGTHS)}, {"text_length": float(len(answer))})
+
+
+OCR = Ability(
+    name=NAME,
+    kind="text",
+    question=TABLE_1["ocr"],
+    requires=("text",),
+    protocols=TEXT_PROTOCOLS,
+    subgroups={"source": (), "text_length": range_names(TEXT_LENGTHS)},
+    balanced_by=("length",),
+    boxes=("red",),
+    asks_inside_box=True,
+    meaning="which text can be read",
+    figure="Figure 28",
+    curation=CURATION,
+    display=DisplayQuestions(make_item=_ask_display),
+    released=ReleasedForm(folder="OCR", levels=_released_levels),
+)

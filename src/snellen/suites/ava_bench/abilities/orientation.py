@@ -1,0 +1,139 @@
+"""Orientation: which way a thing faces, of EgoOrientBench and CURE-OR (appendix A.2).
+
+EgoOrientBench names the thing of a picture; it has eight of the nine orientations, CURE-OR five, `top` among them. No
+page has the names of CURE-OR's hundred things as text: its numbers are the classes, and its questions ask of "the
+object" unless the user's own `choices` name it. Its pictures are those without a challenge, on two backgrounds by three
+devices (`choices` has which), so that an orientation of a thing has six at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from snellen.core.item import Item
+from snellen.datasets.sample import Sample
+from snellen.scoring.protocols import strict
+from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import (
+    Candidate,
+    Curation,
+    CurationContext,
+    capped_by_source,
+    origin_of,
+)
+from snellen.suites.ava_bench.items import (
+    ORIENTATIONS,
+    ItemSource,
+)
+from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.scenes.display_scenes import DIRECTIONS, TOYS
+from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth
+from snellen.suites.ava_bench.scoring import (
+    without_script,
+)
+
+NAME = "orientation"
+NAMED, NUMBERED = "EgoOrientBench", "CURE-OR"
+DATASETS = (NAMED, NUMBERED)
+OBJECT = "object"
+"""What a thing without a name is called."""
+NOTHING_THERE = "picture without a thing"
+NOT_TAKEN = "picture whose background, device or challenge is not among the chosen ones"
+NAMELESS = "thing without a label"
+UNKNOWN = "orientation that is none of the nine, or not told"
+TWO_WAYS = "thing that is said to face two ways"
+TWICE = "second mention of a thing"
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Things of which one orientation is told. A picture may have several of different names."""
+    if not scene.annotations or not context.choices.takes(scene.source, scene.attributes):
+        rule = NOT_TAKEN if scene.annotations else NOTHING_THERE
+        context.ledger.drop(NAME, scene.source, rule, scene.record_id, max(1, len(scene.annotations)))
+        return
+    told = [(_tidy(thing.label), _way(scene, thing.extra.get("orientation"), context)) for thing in scene.annotations]
+    ways: dict[str, set[str | None]] = {}
+    for name, way in told:
+        ways.setdefault(name, set()).add(way)
+    origin, seen = origin_of(scene), set[str]()
+    for name, way in told:
+        if way is None or not name:
+            context.ledger.drop(NAME, scene.source, NAMELESS if way else UNKNOWN, f"{scene.record_id}: {name}")
+        elif len(ways[name]) > 1 or name in seen:
+            rule = TWICE if len(ways[name]) == 1 else TWO_WAYS
+            context.ledger.drop(NAME, scene.source, rule, f"{scene.record_id}: {name}")
+        else:
+            seen.add(name)
+            asked = context.choices.oriented_thing(scene.source, name) or OBJECT
+            yield Candidate(origin, name, way, {"thing": asked, "orientation": way})
+
+
+def _way(scene: Sample, word: object, context: CurationContext) -> str | None:
+    """One of the nine; None for what is none of them."""
+    return context.choices.orientation(scene.source, word) if isinstance(word, str) else None
+
+
+def _tidy(label: str) -> str:
+    """A name as a question writes it: blanks for underscores."""
+    return " ".join(label.replace("_", " ").split())
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """So many pictures of an orientation of a thing, and so many orientations of the thing, by dataset."""
+    caps = {NAMED: context.rules.orientation, NUMBERED: context.rules.orientation_cure_or}
+    return capped_by_source(found, caps, NAME, context)
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """`What is the orientation of the toy plane in the image?`, with the nine in the paper's order."""
+    return orientation_item(source, candidate.truth["thing"], candidate.truth["orientation"])
+
+
+CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
+
+
+# Generated scenes
+
+
+def _ask_display(display: DisplayTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+    return orientation_item(source, TOYS[slot], display.display.wanted.directions[slot], DIRECTIONS)
+
+
+# Items
+
+
+def orientation_item(
+    source: ItemSource, category: str, orientation: str, orientations: Sequence[str] = ORIENTATIONS
+) -> Item:
+    """Which way something faces, one of the nine, or of those that the set has."""
+    return ORIENTATION.item(
+        source,
+        ORIENTATION.question.format(category=category),
+        orientation,
+        orientations,
+        factors={"thing": category, "orientation": orientation},
+    )
+
+
+def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
+    return Levels({"orientation": answer})
+
+
+ORIENTATION = Ability(
+    name=NAME,
+    kind="choice",
+    question=TABLE_1["orientation"],
+    options_wording=OPTION_LISTS["orientation"],
+    requires=("orientation",),
+    protocols=without_script(strict()),
+    subgroups={"source": (), "orientation": ORIENTATIONS},
+    balanced_by=("thing", "answer"),
+    meaning="which way a thing faces",
+    figure="Figure 23",
+    curation=CURATION,
+    display=DisplayQuestions(make_item=_ask_display),
+    released=ReleasedForm(folder="Orientation", levels=_released_levels),
+)

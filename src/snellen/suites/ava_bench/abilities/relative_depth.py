@@ -1,0 +1,322 @@
+"""Relative depth: which of two things is closer (section 3.2.5, appendix A.2).
+
+Of two classes one is nearer as often as the other, in all and, as far as there are enough, by a small gap as by a
+large one: classes alone tell nothing. Which thing is red is dealt by turns, so that neither colour is right more often.
+
+Indoors the paper has 131 pairs of classes and 5.7K questions, 43 a pair, and allows "10 to 30 pairings per label". Both
+hold only if a label is a pair of classes in one order: 10 to 30 with the one nearer, and as many with the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import combinations, permutations
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.curation.draws import grouped, least_used, level_shares, shuffled
+from snellen.datasets.sample import Sample
+from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
+from snellen.suites.ava_bench.candidates.depths import (
+    NO_CROP,
+    ROADS,
+    ROOMS,
+    Measured,
+    SceneType,
+    crop_round_both,
+    measured,
+    meet,
+    pair_item_maker,
+    pair_truth,
+    recording,
+)
+from snellen.suites.ava_bench.candidates.depths import (
+    SOURCES as DATASETS,
+)
+from snellen.suites.ava_bench.items import (
+    MIN_DEPTH_GAP_M,
+    ItemSource,
+    checked_box,
+)
+from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.released_scorers import (
+    read_equal,
+)
+from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
+from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    TabletopQuestions,
+    TabletopTruth,
+    Turn,
+    VisibleSolid,
+    evenly_chosen,
+)
+from snellen.suites.ava_bench.scoring import (
+    choice_protocols,
+)
+
+NAME = "relative-depth"
+OCCLUDED = "thing that something else hides in part"
+ALONE = "thing that no other one can be compared with"
+OVERLAP = "pair whose boxes overlap"
+SAME_CLASS = "pair of one class, indoors"
+GAP = "pair of too little difference in depth"
+UNEVEN = "pair for which there is none with the other class nearer"
+TOO_FEW = "fewer than {} pairs of two classes with either nearer"
+BEYOND = "pair beyond as many as are taken of two classes"
+
+
+class Pair(NamedTuple):
+    """Two things of a picture, the nearer one first."""
+
+    picture: Candidate
+    near: Measured
+    far: Measured
+
+    @property
+    def classes(self) -> tuple[str, str]:
+        """Both classes in the order of the alphabet."""
+        return min(self.near.kind, self.far.kind), max(self.near.kind, self.far.kind)
+
+    @property
+    def gap_m(self) -> float:
+        """By how much one is nearer, in metres."""
+        return self.far.nearest_m - self.near.nearest_m
+
+
+Bins: TypeAlias = Mapping[str, Sequence[Sequence[Pair]]]
+"""By range of gaps: pairs with the first class nearer, and those with the second; of one class alone all of them."""
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """All things of a picture that pairs may be made of, as one candidate: pairs are too many to be kept one by one."""
+    things: list[Measured] = []
+    for thing in scene.annotations:
+        one = measured(thing, scene, context)
+        if scene.source == ROADS and isinstance(one, Measured) and thing.extra.get("occluded") != 0:
+            one = OCCLUDED
+        if isinstance(one, str):
+            context.ledger.drop(NAME, scene.source, one, f"{scene.record_id}: {thing.label}")
+        else:
+            things.append(one)
+    if len(things) > 1:
+        yield Candidate(origin_of(scene, recording(scene)), "", "", {"things": things})
+    elif things:
+        context.ledger.drop(NAME, scene.source, ALONE, f"{scene.record_id}: {things[0].kind}")
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """As many pairs with one class nearer as with the other, level over classes and gaps."""
+    kept: list[Candidate] = []
+    for source, pictures in grouped(found, lambda one: one.origin.source).items():
+        pairs = [pair for picture in pictures for pair in pairs_of(picture, context)]
+        bins = levelled(pairs, source, context)
+        most = _most_indoors(bins, source, context) if source == ROOMS else _most_outdoors(bins, context)
+        used = Counter[Hashable]()
+        for classes, count in most.items():
+            kept += _drawn(bins[classes], count, source, classes, used, context)
+    return kept
+
+
+def pairs_of(picture: Candidate, context: CurationContext) -> Iterator[Pair]:
+    """The pairs of a picture that can be asked about; the ledger is told of the others."""
+    gone = Counter[str]()
+    source = picture.origin.source
+    for one, other in combinations(picture.truth["things"], 2):
+        near, far = (one, other) if one.nearest_m <= other.nearest_m else (other, one)
+        if source == ROOMS and near.kind == far.kind:
+            gone[SAME_CLASS] += 1
+        elif meet(near.box, far.box):
+            gone[OVERLAP] += 1
+        elif far.nearest_m - near.nearest_m < context.rules.depth_gap_m:
+            gone[GAP] += 1
+        elif source == ROADS and not crop_round_both(near, far, context):
+            gone[NO_CROP] += 1
+        else:
+            yield Pair(picture, near, far)
+    for rule, count in gone.items():
+        context.ledger.drop(NAME, source, rule, picture.origin.record_id, count)
+
+
+def levelled(pairs: Sequence[Pair], source: str, context: CurationContext) -> dict[tuple[str, str], Bins]:
+    """By classes: pairs in ranges of gaps. The ledger is told of those that outnumber the other class nearer."""
+    rules, kept = context.rules, dict[tuple[str, str], Bins]()
+    edges = rules.gap_edges_indoor if source == ROOMS else rules.gap_edges_outdoor
+    for classes, held in grouped(pairs, lambda pair: pair.classes).items():
+        bins, where = binned(held, (rules.depth_gap_m, *edges), rules.fewest), " / ".join(classes)
+        if not bins:
+            context.ledger.drop(NAME, source, TOO_FEW.format(rules.fewest), where, len(held))
+            continue
+        kept[classes] = bins
+        if uneven := len(held) - sum(len(orders) * min(map(len, orders)) for orders in bins.values()):
+            context.ledger.drop(NAME, source, UNEVEN, where, uneven)
+    return kept
+
+
+def binned(pairs: Sequence[Pair], edges: Sequence[float], fewest: int) -> Bins:
+    """Pairs of two classes by range of gaps, with either class nearer; empty where there are no `fewest` of each.
+
+    Ranges begin at `edges`, in metres. One with fewer pairs is joined with the next, the last one with that before, so
+    that a split can leave some of every range on either side.
+    """
+    first, second = pairs[0].classes
+    nearer = [first] if first == second else [first, second]
+    orders = [[one for one in pairs if one.near.kind == kind] for kind in nearer]
+    if min(map(len, orders)) < fewest:
+        return {}
+    ranges: list[tuple[float, list[list[Pair]]]] = []
+    for low, high in zip(edges, (*edges[1:], float("inf")), strict=True):
+        held = [[one for one in order if low <= one.gap_m < high] for order in orders]
+        if ranges and min(map(len, ranges[-1][1])) < fewest:
+            low, before = ranges.pop()
+            held = [old + new for old, new in zip(before, held, strict=True)]
+        ranges.append((low, held))
+    if len(ranges) > 1 and min(map(len, ranges[-1][1])) < fewest:
+        (low, before), (_, held) = ranges[-2:]
+        ranges[-2:] = [(low, [old + new for old, new in zip(before, held, strict=True)])]
+    highs = [f"-{low:g} m" for low, _ in ranges[1:]] + [" m and more"]
+    return {f"{low:g}{high}": held for (low, held), high in zip(ranges, highs, strict=True)}
+
+
+def _there(bins: Bins) -> dict[str, int]:
+    """Of each range, how many pairs there are with either class nearer."""
+    return {name: min(map(len, held)) for name, held in bins.items()}
+
+
+def _most_indoors(
+    bins: Mapping[tuple[str, str], Bins], source: str, context: CurationContext
+) -> dict[tuple[str, str], int]:
+    """Pairs of two classes to take, with either nearer: between `pairs_indoor.least` and `.most`, or none.
+
+    Of more than `pairs_indoor_classes` it is drawn which are taken.
+    """
+    (least, most, _), classes_most = context.rules.pairs_indoor, context.rules.pairs_indoor_classes
+    taken: dict[tuple[str, str], int] = {}
+    for classes in shuffled(list(bins), context.rng(NAME, "classes", source)):
+        there = sum(_there(bins[classes]).values())
+        if there >= least and len(taken) < classes_most:
+            taken[classes] = min(there, most)
+            continue
+        rule = TOO_FEW.format(least) if there < least else f"more than {classes_most} pairs of classes"
+        context.ledger.drop(NAME, source, rule, " / ".join(classes), 2 * there)
+    return dict(sorted(taken.items()))
+
+
+def _most_outdoors(bins: Mapping[tuple[str, str], Bins], context: CurationContext) -> dict[tuple[str, str], int]:
+    """As many pairs of every two classes as there are, level, `pairs_outdoor` in all."""
+    orders = {classes: 2 - (classes[0] == classes[1]) for classes in bins}
+    there = {classes: orders[classes] * sum(_there(held).values()) for classes, held in bins.items()}
+    return {
+        classes: count // orders[classes] for classes, count in level_shares(there, context.rules.pairs_outdoor).items()
+    }
+
+
+def _drawn(
+    bins: Bins, most: int, source: str, classes: tuple[str, str], used: Counter[Hashable], context: CurationContext
+) -> Iterator[Candidate]:
+    """So many pairs with either class nearer, level over gaps, red and blue dealt by turns."""
+    there = _there(bins)
+    if (more := sum(there.values()) - most) > 0:
+        context.ledger.drop(NAME, source, BEYOND, " / ".join(classes), more * len(next(iter(bins.values()))))
+    for place, (name, count) in enumerate(level_shares(there, most).items()):
+        for order, held in enumerate(bins[name]):
+            rng = context.rng(NAME, "drawn", source, *classes, name, order)
+            taken = least_used(held, count, lambda pair: pair.picture.origin.record_id, used, rng)
+            # Where one order begins with red the other begins with blue: of an odd number both are right as often.
+            for turn, pair in enumerate(taken, place + order):
+                yield _asked(pair, name, turn % 2 == 0, context)
+
+
+def _asked(pair: Pair, gap: str, near_is_red: bool, context: CurationContext) -> Candidate:
+    origin = pair.picture.origin
+    crop = crop_round_both(pair.near, pair.far, context) if origin.source == ROADS else None
+    truth = pair_truth((pair.near, pair.far) if near_is_red else (pair.far, pair.near), origin.source, crop, context)
+    nearer = "" if pair.near.kind == pair.far.kind else f", {pair.near.kind} nearer"
+    return Candidate(origin, " / ".join(pair.classes), f"{gap}{nearer}", truth, crop=crop)
+
+
+# Generated scenes
+
+SolidPair = tuple[VisibleSolid, VisibleSolid]
+
+
+def _tabletop_candidates(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[str, Hashable]]]:
+    """Two things of different kinds, half a metre or more apart."""
+    candidates = list[tuple[SolidPair, Mapping[str, Hashable]]]()
+    for red, blue in permutations(table.framed, 2):
+        near, far = sorted((red, blue), key=lambda solid: solid.nearest_m)
+        if red.kind != blue.kind and far.nearest_m - near.nearest_m >= MIN_DEPTH_GAP_M:
+            levels = {"answer": NEARER[near is blue], "nearer": near.kind, "farther": far.kind, "red": red.kind}
+            candidates.append(((red, blue), levels))
+    return candidates
+
+
+def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:
+    sizes = {"answer": len(NEARER), "nearer": len(KINDS), "farther": len(KINDS), "red": len(KINDS)}
+    pairs = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
+    for turn, (red, blue) in zip(turns, pairs, strict=True):
+        yield relative_depth_item(
+            turn.source, (red.kind, blue.kind), (red.box, blue.box), (red.nearest_m, blue.nearest_m), "indoor"
+        )
+
+
+# Items
+
+NEARER = ("red", "blue")
+
+
+def relative_depth_item(
+    source: ItemSource,
+    categories: tuple[str, str],
+    boxes: tuple[Sequence[float], Sequence[float]],
+    depths_m: tuple[float, float],
+    scene_type: SceneType,
+) -> Item:
+    """Which of two things is closer. All pairs are red first, blue second; depths differ by half a metre or more."""
+    gap = depth_gap(source, depths_m)
+    return RELATIVE_DEPTH.item(
+        source,
+        RELATIVE_DEPTH.question.format(red=categories[0], blue=categories[1]),
+        NEARER[gap < 0],
+        NEARER,
+        regions={name: list(checked_box(source, box)) for name, box in zip(NEARER, boxes, strict=True)},
+        factors={"scene_type": scene_type, "thing": categories[0], "reference": categories[1]},
+        measures={"depth_gap_m": abs(gap)},
+    )
+
+
+def depth_gap(source: ItemSource, depths_m: tuple[float, float]) -> float:
+    """By how many metres the second is farther than the first, if they are half a metre or more apart."""
+    gap = depths_m[1] - depths_m[0]
+    if abs(gap) < MIN_DEPTH_GAP_M:
+        raise SnellenError(
+            f"ava-bench item {source.handle}: depths of {depths_m[0]:g} m and {depths_m[1]:g} m are too much alike; "
+            f"leave out pairs nearer than {MIN_DEPTH_GAP_M} m to each other"
+        )
+    return gap
+
+
+CURATION = Curation(
+    name=NAME, datasets=DATASETS, find=find, select=select, make_item=pair_item_maker(relative_depth_item)
+)
+RELATIVE_DEPTH = Ability(
+    name=NAME,
+    kind="choice",
+    question=TABLE_1["relative-depth"],
+    options_wording=OPTION_LISTS["relative-depth"],
+    requires=("depth",),
+    protocols=choice_protocols(read_equal),
+    subgroups={"scene_type": ()},
+    balanced_by=("answer", "nearer", "farther"),
+    boxes=("red", "blue"),
+    padded=True,
+    meaning="which of two things is closer to the camera",
+    figure="Figure 25",
+    curation=CURATION,
+    tabletop=TabletopQuestions(make_items=_tabletop_items),
+    released=ReleasedForm(folder="Relative_depth"),
+)

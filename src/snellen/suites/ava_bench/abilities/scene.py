@@ -1,0 +1,76 @@
+"""Scene: pictures of Places and AID, exactly thirty of every class (appendix A.2).
+
+Options are drawn from the classes of the picture's own dataset, of all that were chosen and not only of those that a
+small set (`--n`) asks about. Labels that are merged (`choices`) are one class, with thirty pictures in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from snellen.core.item import Item
+from snellen.datasets.sample import Sample
+from snellen.scoring.protocols import strict
+from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
+from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, source_of, with_names
+from snellen.suites.ava_bench.candidates.rules import Caps
+from snellen.suites.ava_bench.items import (
+    ItemSource,
+)
+from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.scoring import (
+    without_script,
+)
+
+OPTIONS = 30
+"""Offered in an item, the true one among them."""
+NAME = "scene"
+DATASETS = ("Places434", "AID")
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Pictures of one class that has a name."""
+    name = only_class(scene, lambda label: context.choices.scene(scene.source, label), NAME, context)
+    if name is not None:
+        yield Candidate(origin_of(scene), name, "", NOTHING)
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """As many pictures of every class; none of classes with fewer."""
+    each = context.rules.scene_pictures
+    return with_names(capped(found, Caps(each, each), NAME, context), source_of, NAME, context)
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """`What is the scene class of the image?`, with thirty options."""
+    return scene_item(source, *offered_names(candidate, rng, OPTIONS))
+
+
+CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
+
+
+# Items
+
+
+def scene_item(source: ItemSource, scene: str, scenes: Sequence[str]) -> Item:
+    """Which scene the picture shows: one of `scenes`, thirty drawn for this item."""
+    return SCENE.item(source, SCENE.question, scene, scenes)
+
+
+SCENE = Ability(
+    name=NAME,
+    kind="choice",
+    question=TABLE_1["scene"],
+    options_wording=OPTION_LISTS["scene"],
+    requires=("scene",),
+    protocols=without_script(strict()),
+    subgroups={"source": ()},
+    balanced_by=("answer",),
+    meaning="what kind of place the picture shows",
+    figure="Figure 27",
+    curation=CURATION,
+    released=ReleasedForm(folder="Scene_Classification"),
+)

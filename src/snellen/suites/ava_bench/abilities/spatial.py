@@ -1,0 +1,348 @@
+"""Spatial reasoning: where one thing lies as seen from another (appendix A.2).
+
+Pictures of LVIS and Objects365 have millions of such pairs. `find` keeps the things of a picture, and `select` works
+out all pairs at once; only what is chosen becomes a candidate of its own.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Box, Item
+from snellen.curation.draws import grouped, least_used, shuffled
+from snellen.datasets.sample import Sample
+from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
+from snellen.suites.ava_bench.candidates.depths import EXCLUDED, ROOMS, excluded, name_of, recording
+from snellen.suites.ava_bench.items import (
+    ItemSource,
+    box_area,
+    checked_box,
+)
+from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.released_scorers import (
+    read_first_token,
+)
+from snellen.suites.ava_bench.scenes.scenes import clear
+from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
+from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    TabletopQuestions,
+    TabletopTruth,
+    Turn,
+    VisibleSolid,
+    evenly_chosen,
+)
+from snellen.suites.ava_bench.scoring import (
+    choice_protocols,
+)
+
+NAME = "spatial"
+POSITIONS = ("Left above", "Left below", "Right above", "Right below")
+"""Section A.2; section 3.2.3 writes top-left, top-right, bottom-left, bottom-right."""
+DATASETS = (ROOMS, "LVIS", "Objects365")
+LOST = "annotations of the picture were of no use, so that its things are not all known"
+NOT_ALL = "thing of a category of which not all things are marked"
+SEVERAL = "several things of the category in the picture"
+GROUP = "a group of things in one box"
+NO_BOX = "thing without a box in a picture of known size"
+SMALL = "box too small a part of the picture"
+ALONE = "thing that no other one can be compared with"
+OVERLAP = "target and reference that share columns or rows of the picture"
+UNEXHAUSTED = "not_exhaustive_category_ids"
+CHUNK = 2_000_000
+"""Pairs that are worked out at once, so that memory stays small."""
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """All things of a picture that pairs may be made of, as one candidate: the only ones of their class, large enough.
+
+    `boxes` holds four numbers a thing, in the order of `labels`.
+    """
+    if scene.lost:
+        context.ledger.drop(NAME, scene.source, LOST, scene.record_id, max(1, len(scene.annotations)))
+        return
+    left_out, told = excluded(scene, context), scene.attributes.get(UNEXHAUSTED, ())
+    unsure = told if isinstance(told, tuple) else ()
+    share = context.rules.spatial_indoor_area if scene.source == ROOMS else context.rules.spatial_open_area
+    least = share * scene.size[0] * scene.size[1] if scene.size else 0.0
+    counts = Counter([thing.label for thing in scene.annotations])
+    gone: dict[str, int] = {}
+    labels, boxes = [], array("d")
+    for thing in scene.annotations:
+        label, box = thing.label, thing.box
+        if label in left_out:
+            rule = EXCLUDED
+        elif label in unsure:
+            rule = NOT_ALL
+        elif counts[label] > 1:
+            rule = SEVERAL
+        elif thing.extra.get("iscrowd"):
+            rule = GROUP
+        elif box is None or scene.size is None:
+            rule = NO_BOX
+        elif box_area(box) < least:
+            rule = SMALL
+        else:
+            labels.append(label)
+            boxes.extend(box)
+            continue
+        gone[rule] = gone.get(rule, 0) + 1
+    if len(labels) == 1:
+        gone[ALONE] = 1
+    for rule, count in gone.items():
+        context.ledger.drop(NAME, scene.source, rule, scene.record_id, count)
+    if len(labels) > 1:
+        yield Candidate(origin_of(scene, recording(scene)), "", "", {"labels": tuple(labels), "boxes": boxes})
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs of a dataset that can be asked about: what a pair is, and in which picture, sorted by the former.
+
+    `codes` are cell x labels + reference, a cell being target x 4 + position: numbers into `labels` and `POSITIONS`.
+    Classes name the boxes, because each is once in a picture.
+    """
+
+    labels: tuple[str, ...]
+    codes: NDArray[np.int64]
+    pictures: NDArray[np.int32]
+
+    def in_cell(self, cell: int) -> dict[int, list[int]]:
+        """Of a target class in a position: reference -> pictures."""
+        begin, end = np.searchsorted(self.codes, (cell * len(self.labels), (cell + 1) * len(self.labels)))
+        references, starts = np.unique(self.codes[begin:end] - cell * len(self.labels), return_index=True)
+        held = np.split(self.pictures[begin:end], starts[1:])
+        return {int(one): pictures.tolist() for one, pictures in zip(references, held, strict=True)}
+
+    def name(self, cell: int) -> tuple[str, str]:
+        """Target class and position of a cell."""
+        target, position = divmod(cell, len(POSITIONS))
+        return self.labels[target], POSITIONS[position]
+
+
+def pairs_of(pictures: Sequence[Candidate], context: CurationContext) -> Pairs:
+    """Pairs that share no column and no row; the ledger is told how many others there were, of target and reference.
+
+    Pictures of equally many things are worked out together.
+    """
+    labels = tuple(sorted({label for one in pictures for label in one.truth["labels"]}))
+    numbers = {label: number for number, label in enumerate(labels)}
+    codes, owners, apart = [np.empty(0, np.int64)], [np.empty(0, np.int32)], np.zeros(len(pictures), np.int64)
+    for count, held in grouped(range(len(pictures)), lambda n: len(pictures[n].truth["labels"])).items():
+        step = max(1, CHUNK // count**2)
+        for chunk in (held[n : n + step] for n in range(0, len(held), step)):
+            kinds = np.array([[numbers[label] for label in pictures[n].truth["labels"]] for n in chunk], np.int64)
+            boxes = np.array([pictures[n].truth["boxes"] for n in chunk], np.float64).reshape(len(chunk), count, 4)
+            place, target, reference, position = positions(boxes)
+            cells = kinds[place, target] * len(POSITIONS) + position
+            codes.append(cells * len(labels) + kinds[place, reference])
+            owners.append(np.array(chunk, np.int32)[place])
+            apart += np.bincount(owners[-1], minlength=len(pictures))
+    for one, found in zip(pictures, apart.tolist(), strict=True):
+        if overlapping := len(one.truth["labels"]) * (len(one.truth["labels"]) - 1) - found:
+            context.ledger.drop(NAME, one.origin.source, OVERLAP, one.origin.record_id, overlapping)
+    coded = np.concatenate(codes)
+    order = np.argsort(coded, kind="stable")
+    return Pairs(labels, coded[order], np.concatenate(owners)[order])
+
+
+def positions(boxes: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
+    """Of boxes [pictures, things, 4] the pairs that share no column and no row: picture, target, reference, position.
+
+    Positions are numbers into `POSITIONS`, and are what `items.position` says of a pair.
+    """
+    x1, y1, x2, y2 = (boxes[..., side] for side in range(4))
+    left, above = x2[:, :, None] <= x1[:, None, :], y2[:, :, None] <= y1[:, None, :]
+    right, below = left.swapaxes(1, 2), above.swapaxes(1, 2)
+    found = np.nonzero((left | right) & (above | below))
+    return *found, 2 * right[found] + below[found]
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """Of every target class in a position as many reference classes and pictures as the rules say, or none."""
+    kept: list[Candidate] = []
+    for source, pictures in grouped(found, lambda one: one.origin.source).items():
+        pairs = pairs_of(pictures, context)
+        used = Counter[Hashable]()
+        for target, cells in grouped(cells_of(pairs, source, context), lambda cell: cell // len(POSITIONS)).items():
+            there = {cell: _enough(pairs.in_cell(cell), context) for cell in cells}
+            order = _references(list(there.values()), context.rng(NAME, "references", source, pairs.labels[target]))
+            for cell, held in there.items():
+                references = {one: held[one] for one in order if one in held}
+                kept += _drawn(cell, references, pairs, pictures, used, context)
+    return kept
+
+
+def _enough(held: Mapping[int, list[int]], context: CurationContext) -> dict[int, list[int]]:
+    """The reference classes with as many pictures as are drawn."""
+    return {one: pictures for one, pictures in held.items() if len(pictures) >= context.rules.spatial_rows}
+
+
+def _references(there: Sequence[Mapping[int, list[int]]], rng: np.random.Generator) -> list[int]:
+    """Reference classes of a target, those in most of its positions first, else in a random order.
+
+    The paper's eight a position may be any. Were they drawn position by position, most pairs of classes would be in one
+    position alone, and their names would tell the answer.
+    """
+    positions = Counter(one for held in there for one in held)
+    return sorted(shuffled(sorted(positions), rng), key=lambda one: -positions[one])
+
+
+def cells_of(pairs: Pairs, source: str, context: CurationContext) -> list[int]:
+    """The target classes in positions that have enough, of classes that have enough positions.
+
+    Where there are more classes than wanted, those in more positions come first, then it is drawn. A cell that could
+    be filled by other numbers of references and pictures is left out, so that all are alike.
+    """
+    rules, four = context.rules, len(POSITIONS)
+    wanted = f"{rules.spatial_references} references of {rules.spatial_rows} pictures"
+    codes, counts = np.unique(pairs.codes, return_counts=True)
+    cells = codes // max(1, len(pairs.labels))
+    there = np.bincount(cells, counts, four * len(pairs.labels)).astype(np.int64)
+    references = np.bincount(cells[counts >= rules.spatial_rows], minlength=four * len(pairs.labels))
+    full = (references >= rules.spatial_references).reshape(-1, four)
+    ranked = shuffled(range(len(full)), context.rng(NAME, "classes", source))
+    ranked = sorted((n for n in ranked if full[n].sum() >= rules.spatial_positions), key=lambda n: -full[n].sum())
+    chosen = set(ranked[: rules.spatial_classes])
+    alike = rules.spatial_references * rules.spatial_rows
+    for cell in np.flatnonzero(there).tolist():
+        target, count = cell // four, int(there[cell])
+        if not full[target, cell % four]:
+            rule = f"target class in a position without {wanted}"
+        elif full[target].sum() < rules.spatial_positions:
+            rule = f"target class in fewer than {rules.spatial_positions} positions"
+        elif target not in chosen:
+            rule = f"more than {rules.spatial_classes} target classes of a dataset"
+        else:
+            rule, count = f"more than {alike} pictures of a target class in a position", count - alike
+        if count:
+            context.ledger.drop(NAME, source, rule, ", ".join(pairs.name(cell)), count)
+    return [target * four + n for target in sorted(chosen) for n in range(four) if full[target, n]]
+
+
+def _drawn(
+    cell: int,
+    there: Mapping[int, list[int]],
+    pairs: Pairs,
+    pictures: Sequence[Candidate],
+    used: Counter[Hashable],
+    context: CurationContext,
+) -> Iterator[Candidate]:
+    """Pictures of a target class in a position, with the first of the reference classes in `there`."""
+    rules, (target, position) = context.rules, pairs.name(cell)
+    rng = context.rng(NAME, "drawn", pictures[0].origin.source, target, position)
+    for number in list(there)[: rules.spatial_references]:
+        reference = pairs.labels[number]
+        for picture in least_used(there[number], rules.spatial_rows, lambda n: n, used, rng):
+            one = pictures[picture]
+            truth = {
+                "red": name_of(one.origin.source, target, context),
+                "blue": name_of(one.origin.source, reference, context),
+                "red_box": _box(one, target),
+                "blue_box": _box(one, reference),
+            }
+            yield Candidate(one.origin, f"{target} / {reference}", position, truth)
+
+
+def _box(picture: Candidate, label: str) -> Box:
+    begin = 4 * picture.truth["labels"].index(label)
+    x1, y1, x2, y2 = picture.truth["boxes"][begin : begin + 4]
+    return x1, y1, x2, y2
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """Where the red box lies as seen from the blue one."""
+    truth = candidate.truth
+    return spatial_item(source, truth["red"], truth["blue"], truth["red_box"], truth["blue_box"])
+
+
+CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
+
+
+# Generated scenes
+
+SolidPair = tuple[VisibleSolid, VisibleSolid]
+
+
+def _tabletop_candidates(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[str, Hashable]]]:
+    """Single things alone (appendix A.2), so that the question can be asked without boxes too."""
+    return [
+        ((red, blue), {"position": relative_position(red.box, blue.box), "red": red.kind, "blue": blue.kind})
+        for red, blue in permutations(table.singles, 2)
+        if clear(red.box, blue.box)
+    ]
+
+
+def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:
+    sizes = {"position": len(POSITIONS), "red": len(KINDS), "blue": len(KINDS)}
+    pairs = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
+    for turn, (red, blue) in zip(turns, pairs, strict=True):
+        yield spatial_item(turn.source, red.kind, blue.kind, red.box, blue.box)
+
+
+# Items
+
+
+def spatial_item(source: ItemSource, red: str, blue: str, red_box: Sequence[float], blue_box: Sequence[float]) -> Item:
+    """Where the red box (the target) lies as seen from the blue one (the reference)."""
+    boxes = {"red": list(checked_box(source, red_box)), "blue": list(checked_box(source, blue_box))}
+    answer = position(source, red_box, blue_box)
+    return SPATIAL.item(
+        source,
+        SPATIAL.question.format(red=red, blue=blue),
+        answer,
+        POSITIONS,
+        regions=boxes,
+        factors={"thing": red, "reference": blue, "position": answer},
+    )
+
+
+def position(source: ItemSource, red: Sequence[float], blue: Sequence[float]) -> str:
+    """Where the red box lies as seen from the blue one, one of `POSITIONS`.
+
+    Raises SnellenError for boxes that share a column or a row of pixels, which the paper leaves out (appendix A.2).
+    """
+    (rx1, ry1, rx2, ry2), (bx1, by1, bx2, by2) = red, blue
+    if (rx1 < bx2 and bx1 < rx2) or (ry1 < by2 and by1 < ry2):
+        raise SnellenError(
+            f"ava-bench item {source.handle}: boxes {list(red)} and {list(blue)} overlap across or along, so that none "
+            f"of the four places is right; leave the pair out"
+        )
+    return relative_position(red, blue)
+
+
+def relative_position(red: Sequence[float], blue: Sequence[float]) -> str:
+    """The position of a red box that shares neither rows nor columns of pixels with the blue one."""
+    return f"{'Left' if red[2] <= blue[0] else 'Right'} {'above' if red[3] <= blue[1] else 'below'}"
+
+
+def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
+    return Levels({"position": answer})
+
+
+SPATIAL = Ability(
+    name=NAME,
+    kind="choice",
+    question=TABLE_1["spatial"],
+    options_wording=OPTION_LISTS["spatial"],
+    option_labels="letters",
+    requires=("layout",),
+    protocols=choice_protocols(read_first_token),
+    subgroups={"source": (), "position": POSITIONS},
+    balanced_by=("thing", "reference", "answer"),
+    boxes=("red", "blue"),
+    boxes_optional=True,
+    meaning="how two things lie to each other in the picture (left, right, above, below)",
+    curation=CURATION,
+    tabletop=TabletopQuestions(make_items=_tabletop_items),
+    released=ReleasedForm(folder="Spatial", levels=_released_levels),
+)

@@ -1,0 +1,113 @@
+"""Texture: close views of surfaces, 120 to 480 pictures of a texture (appendix A.2).
+
+KTH-TIPS has 81 pictures of a material, too few for that rule. KTH-TIPS2-b goes on with its materials, so that `choices`
+makes the two one pool: their pictures of one name are counted together, and their options are the names of both. DTD
+has exactly 120 pictures of a texture, so that one picture discarded by hand takes its whole texture along, if the least
+number stays as printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from snellen.core.item import Item
+from snellen.curation.draws import draw_options, grouped, shuffled
+from snellen.datasets.sample import Sample
+from snellen.scoring.protocols import strict
+from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
+from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, with_names
+from snellen.suites.ava_bench.items import (
+    ItemSource,
+)
+from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.scenes.display_scenes import TEXTURES
+from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth, crop_source
+from snellen.suites.ava_bench.scoring import (
+    without_script,
+)
+
+NAME = "texture"
+DATASETS = ("DTD", "Kylberg", "KTH-TIPS", "KTH-TIPS2-b")
+DISCARDED = "picture that was discarded by hand"
+
+
+def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+    """Pictures of one texture that has a name, but for those that somebody looked at and discarded."""
+    if scene.record_id in context.choices.discarded(scene.source):
+        context.ledger.drop(NAME, scene.source, DISCARDED, scene.record_id)
+        return
+    name = only_class(scene, lambda label: context.choices.texture(scene.source, label), NAME, context)
+    if name is not None:
+        yield Candidate(origin_of(scene), name, "", NOTHING)
+
+
+def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+    """Between so many pictures of a texture, of all datasets of its pool together; which stay is drawn by the seed."""
+    least, most, _ = context.rules.texture
+
+    def pool_of(one: Candidate) -> str:
+        return context.choices.texture_pool(one.origin.source)
+
+    kept: list[Candidate] = []
+    for (pool, name), held in grouped(found, lambda one: (pool_of(one), one.label)).items():
+        if len(held) < least:
+            _drop(held, f"fewer than {least} of a texture", context)
+            continue
+        order = shuffled(held, context.rng(NAME, "capped", pool, name))
+        _drop(order[most:], f"more than {most} of a texture", context)
+        kept += order[:most]
+    return with_names(kept, pool_of, NAME, context)
+
+
+def _drop(held: Sequence[Candidate], rule: str, context: CurationContext) -> None:
+    for source, mine in grouped(held, lambda one: one.origin.source).items():
+        context.ledger.drop(NAME, source, rule, mine[0].label, len(mine))
+
+
+def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    """`What is the texture attribute of image?`, with all textures of the pool in an order drawn for the item."""
+    return texture_item(source, *offered_names(candidate, rng))
+
+
+CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
+
+
+# Generated scenes
+
+
+def _ask_display(display: DisplayTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+    texture = display.display.wanted.textures[slot]
+    textures = draw_options(texture, TEXTURES, len(TEXTURES), rng)
+    return texture_item(crop_source(display, slot, source), texture, textures)
+
+
+# Items
+
+
+def texture_item(source: ItemSource, texture: str, textures: Sequence[str]) -> Item:
+    """Which texture fills the picture: one of `textures`, the whole pool of the source, shuffled."""
+    return TEXTURE.item(source, TEXTURE.question, texture, textures, factors={"texture": texture})
+
+
+def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
+    return Levels({"texture": answer})
+
+
+TEXTURE = Ability(
+    name=NAME,
+    kind="choice",
+    question=TABLE_1["texture"],
+    options_wording=OPTION_LISTS["texture"],
+    requires=("texture",),
+    protocols=without_script(strict()),
+    subgroups={"source": ()},
+    balanced_by=("answer",),
+    meaning="what a surface looks like or is made of",
+    curation=CURATION,
+    display=DisplayQuestions(make_item=_ask_display, on_crops=True),
+    released=ReleasedForm(folder="Texture", levels=_released_levels),
+)

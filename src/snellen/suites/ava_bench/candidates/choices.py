@@ -1,0 +1,241 @@
+"""What people chose for the `curated` recipe: categories, names, merges, what is left out (`choices/*.yaml`).
+
+The paper prints few of its choices; `from`, comments and reasons in the files say which are the paper's. Files of the
+user's own replace or extend those of the package (`choice_files.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import cast
+
+from snellen.core.hashing import digest
+from snellen.suites.ava_bench.candidates.choice_files import (
+    ChoiceFile,
+    Chosen,
+    Excluded,
+    FineGrained,
+    Group,
+    Names,
+    Orientations,
+    Plurals,
+    Textures,
+    Things,
+    read_files,
+)
+
+PLURAL_ALREADY = ("FSC-147",)
+"""Datasets whose labels are plurals."""
+NUMBERED = ("Kylberg",)
+"""Datasets whose labels have the number of a sample behind them."""
+EMPTY: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Choices:
+    """All choices. Labels are written as the datasets write them; sources are names of `snellen.datasets.DATASETS`."""
+
+    files: Mapping[str, ChoiceFile]
+
+    @cached_property
+    def hash(self) -> str:
+        """Digest of all rows."""
+        rows = {name: held.model_dump(mode="json", exclude={"extends"}) for name, held in self.files.items()}
+        return digest(rows, 16)
+
+    def chosen(self, source: str) -> Mapping[str, Chosen]:
+        """Categories of localization and object by label, with domain, origin and reason; none of other datasets."""
+        return self._chosen.get(source, {})
+
+    def things(self, source: str) -> Mapping[str, str]:
+        """Categories of localization and object: label -> name that is asked; none of other datasets."""
+        return self._things.get(source, EMPTY)
+
+    def plural(self, source: str, label: str) -> str:
+        """What "How many …" asks for (`plural_of`). Of uncounted labels too: ask `counted` first."""
+        held = self._plurals_made.get((source, label))
+        if held is None:
+            held = self._plurals_made[source, label] = plural_of(label, self, source)
+        return held
+
+    def counted(self, source: str, label: str) -> bool:
+        """Whether things of the label are counted: no drinks, stuffs or food without pieces."""
+        return label not in self._uncounted.get(source, frozenset())
+
+    @cached_property
+    def nyu_excluded(self) -> Mapping[str, str]:
+        """Labels of NYU-Depth V2 that spatial and both depths leave out, with reasons."""
+        rows = cast(Excluded, self.files["nyu_excluded.yaml"]).left_out
+        return {label: row.reason for row in rows for label in row.labels}
+
+    def emotion(self, source: str, label: str) -> str | None:
+        """One of `items.EMOTIONS`; None for another label."""
+        return self._named("emotions.yaml", source).get(label)
+
+    def scene(self, source: str, label: str) -> str:
+        """The name of a scene: the reviewed one, else by rule (`scene_rule`)."""
+        return self._named("scenes.yaml", source).get(label) or scene_rule(label)
+
+    def action(self, label: str, source: str = "Moments-in-Time") -> str:
+        """The name of an action: the reviewed one, else the label with `+` and `_` read as blanks."""
+        return self._named("actions.yaml", source).get(label) or re.sub("[+_]", " ", label)
+
+    def texture(self, source: str, label: str) -> str | None:
+        """The name of a texture: the reviewed one, else by rule (`texture_rule`); None: left out."""
+        if (source, label) in self._textures_left_out:
+            return None
+        return self._named("textures.yaml", source).get(label) or texture_rule(source, label)
+
+    def texture_pool(self, source: str) -> str:
+        """The pool that textures of a dataset and their options belong to: its own name, or that of a shared one."""
+        pools = cast(Textures, self.files["textures.yaml"]).pools
+        return next((row.pool for row in pools if row.source == source), source)
+
+    def discarded(self, source: str) -> frozenset[str]:
+        """Texture pictures, by record_id, that show a texture on part of a thing in a scene."""
+        return self._discarded.get(source, frozenset())
+
+    def orientation(self, source: str, word: str) -> str | None:
+        """One of `items.ORIENTATIONS` for a dataset's word; None for another word."""
+        return self._named("orientations.yaml", source).get(word)
+
+    def oriented_thing(self, source: str, label: str) -> str | None:
+        """What the question calls a thing: its label, of CURE-OR the name someone gave its number; None: no name."""
+        rows = cast(Orientations, self.files["orientations.yaml"]).things
+        held = next((row.name for row in rows if row.source == source and label in row.labels), None)
+        return held or (None if source == "CURE-OR" else label.replace("_", " "))
+
+    def takes(self, source: str, attributes: Mapping[str, object]) -> bool:
+        """Whether a picture is among the backgrounds, devices … that are taken of its dataset."""
+        rows = (row for row in cast(Orientations, self.files["orientations.yaml"]).taken if row.source == source)
+        return all(attributes.get(row.attribute) in row.values for row in rows)
+
+    def groups(self) -> tuple[Group, ...]:
+        """Groups of fine-grained classes."""
+        return cast(FineGrained, self.files["fine_grained.yaml"]).groups
+
+    def group(self, source: str, kingdom: str = "") -> Group | None:
+        """The group of a dataset, of iNaturalist-2021 that of a kingdom; None: there is none."""
+        return self._groups.get((source, "")) or self._groups.get((source, kingdom))
+
+    def _named(self, name: str, source: str) -> Mapping[str, str]:
+        held = self._names.get((name, source))
+        if held is None:
+            rows = cast(Names, self.files[name]).names
+            held = self._names[name, source] = {row.labels[0]: row.name for row in rows if row.source == source}
+        return held
+
+    @cached_property
+    def _names(self) -> dict[tuple[str, str], Mapping[str, str]]:
+        return {}
+
+    @cached_property
+    def _plurals_made(self) -> dict[tuple[str, str], str]:
+        return {}
+
+    @cached_property
+    def _chosen(self) -> Mapping[str, Mapping[str, Chosen]]:
+        held: dict[str, dict[str, Chosen]] = {}
+        for one in cast(Things, self.files["things.yaml"]).things:
+            held.setdefault(one.source, {})[one.label] = one
+        return held
+
+    @cached_property
+    def _things(self) -> Mapping[str, Mapping[str, str]]:
+        return {source: {label: one.name for label, one in held.items()} for source, held in self._chosen.items()}
+
+    @cached_property
+    def _textures_left_out(self) -> frozenset[tuple[str, str]]:
+        rows = cast(Textures, self.files["textures.yaml"]).left_out
+        return frozenset((row.source, label) for row in rows for label in row.labels)
+
+    @cached_property
+    def _discarded(self) -> Mapping[str, frozenset[str]]:
+        rows = cast(Textures, self.files["textures.yaml"]).discarded
+        return {source: frozenset(r.picture for r in rows if r.source == source) for source in {r.source for r in rows}}
+
+    @cached_property
+    def _groups(self) -> Mapping[tuple[str, str], Group]:
+        return {(one.source, one.kingdom): one for one in self.groups()}
+
+    @cached_property
+    def _irregular(self) -> Mapping[str, str]:
+        return {row.label: row.plural for row in cast(Plurals, self.files["plurals.yaml"]).plurals}
+
+    @cached_property
+    def _uncounted(self) -> Mapping[str, frozenset[str]]:
+        rows = cast(Plurals, self.files["plurals.yaml"]).uncounted
+        held: dict[str, frozenset[str]] = {}
+        for row in rows:
+            held[row.source] = held.get(row.source, frozenset()) | {*row.labels}
+        return held
+
+
+def read_choices(folder: Path | None = None) -> Choices:
+    """The choices of the package, with those of a folder of the user's in place of them or on top.
+
+    Raises SnellenError, naming file and row, where a file of the folder is none (`choice_files.read_files`).
+    """
+    return Choices(read_files(folder))
+
+
+def bare_name(label: str) -> str:
+    """A label of LVIS as a name: `bat_(animal)` is bat, `aerosol_can` aerosol can."""
+    return label.split("_(")[0].replace("_", " ").strip()
+
+
+def plural_of(label: str, choices: Choices | None = None, source: str = "") -> str:
+    """The plural of a label, as "How many …" asks for it; of FSC-147 the label, which is a plural.
+
+    The table of exceptions is asked for the label, for its name without what stands in parentheses, and for the last
+    word of that; then come the rules of spelling.
+    """
+    if source in PLURAL_ALREADY:
+        return label
+    irregular = (choices or read_choices())._irregular
+    name = bare_name(label)
+    whole = irregular.get(label) or irregular.get(name.casefold())
+    if whole:
+        return whole
+    head, blank, last = name.rpartition(" ")
+    word = irregular.get(last.casefold())
+    if word and head and word.startswith("pairs of "):
+        return f"pairs of {head} {last}"
+    return f"{head}{blank}{word or _spelled(last)}"
+
+
+def _spelled(word: str) -> str:
+    """The regular plural of a word: bus, buses; cherry, cherries; kite, kites."""
+    if re.search(r"(s|x|z|ch|sh)$", word):
+        return f"{word}es"
+    return f"{word[:-1]}ies" if re.search(r"[^aeiou]y$", word) else f"{word}s"
+
+
+@cache
+def scene_rule(label: str) -> str:
+    """A label of a scene as a name: `arena/hockey` is Hockey arena, `BareLand` is Bare land."""
+    name, *behind = label.split("/")
+    words = " ".join([*behind, name]).replace("_", " ")
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", words).capitalize()
+
+
+@cache
+def texture_rule(source: str, label: str) -> str:
+    """A label of a texture as a name: `brown_bread` is brown bread, Kylberg's `oatmeal1` oatmeal."""
+    return (label.rstrip("0123456789") if source in NUMBERED else label).replace("_", " ")
+
+
+def species_name(source: str, label: str) -> str:
+    """How a class of fine-grained is asked (appendix A.2).
+
+    Of CUB-200-2011 without the number (`Cerulean_Warbler`, as printed), of iNaturalist the last two words, of aircraft
+    as it stands.
+    """
+    if source == "CUB-200-2011":
+        return re.sub(r"^\d+\.", "", label)
+    return " ".join(label.split()[-2:]) if source == "iNaturalist-2021" else label

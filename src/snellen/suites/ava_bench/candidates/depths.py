@@ -1,0 +1,164 @@
+"""What tasks of depth share: which things, how far they are, the part of a wide picture kept, the truth of a pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from snellen.core.item import Box, Item
+from snellen.datasets.sample import Annotation, Sample
+from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, ItemMaker
+from snellen.suites.ava_bench.candidates.choices import bare_name
+from snellen.suites.ava_bench.items import ItemSource
+
+ROOMS, ROADS = "NYU-Depth-V2", "KITTI"
+SOURCES = (ROOMS, ROADS)
+SceneType: TypeAlias = Literal["indoor", "outdoor"]
+SCENE_TYPES: Mapping[str, SceneType] = MappingProxyType({ROOMS: "indoor", ROADS: "outdoor"})
+ROAD_CLASSES: Mapping[str, str] = MappingProxyType(
+    {"Car": "Car", "Van": "Van", "Pedestrian": "Pedestrian", "Person_sitting": "Pedestrian", "Cyclist": "Cyclist"}
+)
+"""Label of KITTI -> class, as appendix A.2 merges them for relative depth; absolute depth has the same ones."""
+FARTHEST_M = 10_000.0
+"""No bin has a name beyond (`items.depth_bin`)."""
+PairWriter: TypeAlias = Callable[
+    [ItemSource, tuple[str, str], tuple[Sequence[float], Sequence[float]], tuple[float, float], SceneType], Item
+]
+"""Makes a question of the picture shown, two names, their boxes and depths, and the kind of place."""
+
+EXCLUDED = "class that is left out by hand"
+NOT_CHOSEN = "thing of a class that is not asked about"
+NO_BOX = "thing without a box in a picture of known size"
+NO_DEPTH = "thing whose nearest distance is not known"
+EDGE = "box that touches an edge of the picture"
+NO_CROP = "no crop between one and two heights wide holds it"
+
+
+def excluded(scene: Sample, context: CurationContext) -> Mapping[str, str]:
+    """Labels that are left out by hand, with reasons; only NYU-Depth V2 has any."""
+    return context.choices.nyu_excluded if scene.source == ROOMS else {}
+
+
+def recording(scene: Sample) -> str:
+    """What was recorded together: a scene of NYU-Depth V2, a drive of KITTI; "" where that is not known."""
+    told = scene.attributes.get({ROOMS: "scene", ROADS: "drive"}.get(scene.source, ""), "")
+    return told if isinstance(told, str) else ""
+
+
+def name_of(source: str, label: str, context: CurationContext) -> str:
+    """What a question calls a class: the reviewed name if there is one, else its label in words."""
+    chosen = context.choices.chosen(source).get(label)
+    return chosen.name if chosen else bare_name(label).lower()
+
+
+class Measured(NamedTuple):
+    """A thing of a class that is asked about, its box, the metres to its closest point, and its picture's size."""
+
+    kind: str
+    box: Box
+    nearest_m: float
+    size: tuple[int, int]
+
+
+def measured(thing: Annotation, scene: Sample, context: CurationContext) -> Measured | str:
+    """The thing, or the rule that leaves it out of both tasks.
+
+    Indoors its class may be left out by hand; outdoors it is one of four classes, and its box touches no edge.
+    """
+    kind, far = ROAD_CLASSES.get(thing.label) if scene.source == ROADS else thing.label, nearest_m(thing)
+    if thing.label in excluded(scene, context):
+        return EXCLUDED
+    if kind is None:
+        return NOT_CHOSEN
+    if thing.box is None or scene.size is None:
+        return NO_BOX
+    if far is None:
+        return NO_DEPTH
+    if scene.source == ROADS and touches_edge(thing.box, scene.size, context.rules.edge_px):
+        return EDGE
+    return Measured(kind, thing.box, far, scene.size)
+
+
+def nearest_m(thing: Annotation) -> float | None:
+    """Metres to the closest point of a thing; None where the dataset tells none, or none in front of the camera."""
+    told = thing.extra.get("nearest_m")
+    if not isinstance(told, (int, float)) or not 0 < told < FARTHEST_M:  # NaN fails too
+        return None
+    return float(told)
+
+
+def touches_edge(box: Box, size: tuple[int, int], edge_px: float) -> bool:
+    """Whether a box comes so near to an edge of the picture, or nearer.
+
+    KITTI counts pixels from 0 and cuts boxes at the last one: a box that the right edge cuts ends at width - 1.
+    """
+    x1, y1, x2, y2 = box
+    return min(x1, y1, size[0] - x2, size[1] - y2) <= edge_px
+
+
+def crop_around(box: Box, size: tuple[int, int], widths: tuple[float, float]) -> Box | None:
+    """The part of a picture of that size, in whole pixels, that is kept round a box; None: no crop can hold it.
+
+    It has the picture's full height, and is as wide as `widths` (least and most, in heights) and the picture allow, so
+    that little is lost. Its middle is as near to that of the box as the picture's sides allow.
+    """
+    width, height = size
+    wide = min(width, math.floor(widths[1] * height))
+    if wide < widths[0] * height:
+        return None
+    # In whole numbers, so that no rounding lets a side of the box stand out.
+    leftmost, rightmost = max(0, math.ceil(box[2]) - wide), min(width - wide, math.floor(box[0]))
+    if leftmost > rightmost:
+        return None
+    left = min(max(round((box[0] + box[2] - wide) / 2), leftmost), rightmost)
+    return float(left), 0.0, float(left + wide), float(height)
+
+
+def crop_round_both(one: Measured, other: Measured, context: CurationContext) -> Box | None:
+    """The part of their picture that is kept round two things, see `crop_around`."""
+    return crop_around(hull((one.box, other.box)), one.size, context.rules.crop_widths)
+
+
+def pair_truth(
+    things: tuple[Measured, Measured], source: str, crop: Box | None, context: CurationContext
+) -> dict[str, Any]:
+    """What a question on two things is made of: their names, boxes (of the crop if there is one) and depths in metres.
+
+    All in the order of `things`.
+    """
+    return {
+        "names": tuple(name_of(source, one.kind, context) for one in things),
+        "boxes": tuple(within(one.box, crop) if crop else one.box for one in things),
+        "depths_m": tuple(one.nearest_m for one in things),
+    }
+
+
+def pair_item_maker(write: PairWriter) -> ItemMaker:
+    """Questions on two things, by names, boxes and depths as in `pair_truth`."""
+
+    def make_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+        truth = candidate.truth
+        return write(source, truth["names"], truth["boxes"], truth["depths_m"], SCENE_TYPES[candidate.origin.source])
+
+    return make_item
+
+
+def within(box: Box, crop: Box) -> Box:
+    """A box of the picture in pixels of the crop."""
+    left, top = crop[:2]
+    return box[0] - left, box[1] - top, box[2] - left, box[3] - top
+
+
+def hull(boxes: Sequence[Box]) -> Box:
+    """The smallest box round all."""
+    x1, y1, x2, y2 = zip(*boxes, strict=True)
+    return min(x1), min(y1), max(x2), max(y2)
+
+
+def meet(one: Box, other: Box) -> bool:
+    """Whether two boxes have a pixel in common."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -1,0 +1,198 @@
+"""What both kinds of generated picture share: floor, light, cards to deal from, and where things are seen.
+
+Sizes, lights and cameras are ours; the paper takes photographs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from snellen.stimuli.scenes import AreaLight, Camera, Floor, Material, Pose, Scene, Solid, studio
+from snellen.stimuli.scenes.model import IDENTITY, Matrix3, Shape, Vec3
+from snellen.stimuli.scenes.raster import project
+from snellen.stimuli.scenes.shapes import UNIT, Ball, place_mesh, unit_mesh
+from snellen.stimuli.scenes.shapes import Box as Cube
+from snellen.suites.ava_bench.items import box_area
+
+T = TypeVar("T")
+Rect = tuple[float, float, float, float]
+"""[x1, y1, x2, y2] in pixels."""
+SLOTS = 3
+"""Items of an ability that a picture serves."""
+ROUNDS = 4
+"""How often `levelled` makes every choice again; beyond, hardly one changes."""
+FARTHER = 3.0
+"""Factor on distance and size of the panels, so that light falls evenly on a wide floor."""
+FLOOR_RGB = (0.34, 0.62)
+"""Linear reflectance from which each channel of a floor is drawn: pale, so that every solid stands out from it."""
+LIGHT = (0.7, 1.1)
+"""Factor on all light."""
+
+
+def dealt(values: Sequence[T], count: int, rng: np.random.Generator) -> list[T]:
+    """`count` values, every one as often as any other, or once more: shuffled packs one after the other."""
+    found: list[T] = []
+    while len(found) < count:
+        found += [values[int(n)] for n in rng.permutation(len(values))]
+    return found[:count]
+
+
+Tally = Counter[tuple[str, Hashable]]
+"""How often each level of each factor came up so far: counts by (factor, level)."""
+
+
+def evenly(
+    able: Sequence[T],
+    levels: Callable[[T], Mapping[str, Hashable]],
+    sizes: Mapping[str, int],
+    tally: Tally,
+    rng: np.random.Generator,
+) -> T:
+    """The one of what is able that leaves its factors most level, entered into `tally`; of equal ones any.
+
+    `levels` tells a candidate's level of each factor, `sizes` how many levels a factor has: a level that should come up
+    once in nine weighs nine times one. Raises ValueError for nothing to choose from.
+    """
+    told = [levels(one) for one in able]
+    chosen = _least(told, range(len(able)), sizes, tally, rng)
+    tally.update(told[chosen].items())
+    return able[chosen]
+
+
+def _least(
+    told: Sequence[Mapping[str, Hashable]],
+    among: Sequence[int],
+    sizes: Mapping[str, int],
+    tally: Tally,
+    rng: np.random.Generator,
+) -> int:
+    costs = [sum(sizes[factor] * tally[factor, level] for factor, level in told[n].items()) for n in among]
+    least = [n for n, cost in zip(among, costs, strict=True) if cost == min(costs)]
+    return least[int(rng.integers(len(least)))]
+
+
+def levelled(
+    able: Sequence[Sequence[Mapping[str, Hashable]]],
+    pictures: Sequence[int],
+    sizes: Mapping[str, int],
+    rng: np.random.Generator,
+) -> list[int]:
+    """For each item the number of one of its candidates, such that their levels come up as evenly as can be had.
+
+    Chosen as by `evenly`, then each choice is `ROUNDS` times taken back and made again, now that all others are known.
+    Items about one picture (`pictures`: one number an item) have the same candidates and never choose the same one.
+    Raises ValueError where a picture has fewer candidates than items.
+    """
+    tally, chosen, taken = Tally(), dict[int, int](), set[tuple[int, int]]()
+    for _ in range(1 + ROUNDS):
+        for item, (told, picture) in enumerate(zip(able, pictures, strict=True)):
+            if item in chosen:
+                tally.subtract(told[chosen[item]].items())
+                taken.remove((picture, chosen[item]))
+            free = [n for n in range(len(told)) if (picture, n) not in taken]
+            chosen[item] = _least(told, free, sizes, tally, rng)
+            tally.update(told[chosen[item]].items())
+            taken.add((picture, chosen[item]))
+    return [chosen[item] for item in range(len(able))]
+
+
+def extent(shape: Shape) -> Vec3:
+    """Width, depth and height of a unit primitive in metres."""
+    unit = UNIT[shape]
+    if isinstance(unit, Cube):
+        return unit.side_m, unit.side_m, unit.side_m
+    if isinstance(unit, Ball):
+        return 2 * unit.radius_m, 2 * unit.radius_m, 2 * unit.radius_m
+    across = 2 * max(unit.bottom_radius_m, unit.top_radius_m)
+    return across, across, unit.height_m
+
+
+def piece(
+    name: str, shape: Shape, material: Material, centre_m: Vec3, size_m: Vec3, rotation: Matrix3 = IDENTITY
+) -> Solid:
+    """A primitive stretched to `size_m` along its own axes, then turned."""
+    x, y, z = (size / unit for size, unit in zip(size_m, extent(shape), strict=True))
+    return Solid(name, shape, material, Pose(centre_m, rotation, stretch=(x, y, z)))
+
+
+def lit(solids: tuple[Solid, ...], rng: np.random.Generator) -> Scene:
+    """Solids on a pale floor under a light of some strength."""
+    made, factor = studio(solids), float(rng.uniform(*LIGHT))
+    red, green, blue = (float(level) for level in rng.uniform(*FLOOR_RGB, 3))
+    dome = replace(
+        made.dome,
+        horizon_linear_rgb=_times(made.dome.horizon_linear_rgb, factor),
+        zenith_linear_rgb=_times(made.dome.zenith_linear_rgb, factor),
+        softboxes=tuple(replace(box, radiance=box.radiance * factor) for box in made.dome.softboxes),
+    )
+    lights = tuple(_farther(light, factor) for light in made.lights)
+    return replace(made, floor=Floor((red, green, blue)), dome=dome, lights=lights)
+
+
+def _times(colour: Vec3, factor: float) -> Vec3:
+    return colour[0] * factor, colour[1] * factor, colour[2] * factor
+
+
+def _farther(light: AreaLight, factor: float) -> AreaLight:
+    x, y, z = light.position_m
+    return replace(
+        light,
+        position_m=(x * FARTHER, y * FARTHER, z * FARTHER),
+        side_m=light.side_m * FARTHER,
+        radiance_linear_rgb=_times(light.radiance_linear_rgb, factor),
+    )
+
+
+def seen_box(solid: Solid, camera: Camera) -> Rect:
+    """The box round a whole solid in the picture, hidden or not."""
+    pixels, _ = project(camera, place_mesh(unit_mesh(solid.shape, 1), solid.pose).vertices)
+    (x1, y1), (x2, y2) = pixels.min(axis=0), pixels.max(axis=0)
+    return float(x1), float(y1), float(x2), float(y2)
+
+
+def round_all(boxes: Sequence[Rect]) -> Rect:
+    """The box round some boxes."""
+    x1, y1, x2, y2 = zip(*boxes, strict=True)
+    return min(x1), min(y1), max(x2), max(y2)
+
+
+def apart(one: Rect, other: Rect, gap_px: float = 0.0) -> bool:
+    """Whether two boxes have at least that gap between them, across or along."""
+    return (
+        one[2] + gap_px <= other[0]
+        or other[2] + gap_px <= one[0]
+        or one[3] + gap_px <= other[1]
+        or other[3] + gap_px <= one[1]
+    )
+
+
+def clear(one: Rect, other: Rect, gap_px: float = 0.0) -> bool:
+    """Whether two boxes share neither rows nor columns of pixels, with at least that gap both ways."""
+    across = one[2] + gap_px <= other[0] or other[2] + gap_px <= one[0]
+    along = one[3] + gap_px <= other[1] or other[3] + gap_px <= one[1]
+    return across and along
+
+
+def share_of(box: Rect, camera: Camera) -> float:
+    """The area of a box as a share of the picture's."""
+    return box_area(box) / (camera.width_px * camera.height_px)
+
+
+def inside(box: Rect, camera: Camera, border_px: float) -> bool:
+    """Whether a box lies in the picture, its border left free."""
+    return (
+        min(box[0], box[1]) >= border_px
+        and box[2] <= camera.width_px - border_px
+        and box[3] <= camera.height_px - border_px
+    )
+
+
+def towards(camera: Camera, x_m: float, y_m: float) -> float:
+    """The direction, in degrees on the floor, in which the camera stands as seen from a place on the floor."""
+    return math.degrees(math.atan2(camera.position_m[1] - y_m, camera.position_m[0] - x_m))

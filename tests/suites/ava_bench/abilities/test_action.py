@@ -1,0 +1,45 @@
+"""Action: middle frames, merged labels, a hundred options."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from snellen.datasets.picture_files import VideoFrame
+from snellen.suites.ava_bench.abilities.action import CURATION
+from tests.suites.ava_bench.candidates.class_fixtures import asked, choices, chosen, merging, of_class, texts
+from tests.suites.ava_bench.candidates.fixtures import curating
+
+MOMENTS = "Moments-in-Time"
+
+
+def test_at_most_fifty_clips_of_a_merged_label_and_none_of_fewer_than_five() -> None:
+    at = curating(choices=merging())
+    counts = {"first": 30, "second": 22, "boxing": 5, "buying": 4}
+    scenes = [one for label, count in counts.items() for one in of_class(MOMENTS, label, count)]
+    kept = chosen(CURATION, scenes, at)
+    assert Counter(one.label for one in kept) == {"both": 50, "boxing": 5}
+    assert at.ledger.dropped == {
+        ("action", MOMENTS, "more than 50 in a bin of a class"): 2,
+        ("action", MOMENTS, "fewer than 5 in a bin of a class"): 4,
+    }
+
+
+def test_a_hundred_options_and_the_frame_of_the_clip() -> None:
+    at = curating(choices=merging())
+    frame = VideoFrame(Path("a.mp4"), 0.5)
+    scenes = [replace(one, picture=frame) for n in range(120) for one in of_class(MOMENTS, f"act {n:03}", 5)]
+    kept = chosen(CURATION, scenes, at)
+    assert kept[0].origin.picture == frame
+    for item in asked(CURATION, kept[:3], at):
+        assert item.answer in texts(item)
+        assert len(set(texts(item))) == 100
+
+
+def test_the_names_are_those_of_the_reviewed_choices() -> None:
+    at = curating(choices=choices())
+    found = [one.label for label in ("adult+male+speaking", "playing+videogames") for one in CURATION.find(
+        of_class(MOMENTS, label, 1)[0], at
+    )]  # fmt: skip
+    assert found == ["speaking", "playing video games"]

@@ -1,0 +1,68 @@
+"""Scenes and candidates made in memory, and choices that stand in for the reviewed files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.sample import Annotation, Question, Sample
+from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, Origin
+from snellen.suites.ava_bench.candidates.choices import Choices
+from snellen.suites.ava_bench.candidates.rules import Rules
+
+
+@dataclass(frozen=True)
+class FewChoices:
+    """As `Choices`, with the few that a test needs."""
+
+    named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def chosen(self, source: str) -> Mapping[str, Any]:
+        held = self.named.get(source, {})
+        return {label: SimpleNamespace(name=name, domain="Open") for label, name in held.items()}
+
+    def counted(self, source: str, label: str) -> bool:
+        return label != "water"
+
+    def plural(self, source: str, label: str) -> str:
+        return f"{label}s"
+
+
+def curating(rules: Rules | None = None, choices: Any = None, seed: int = 0) -> CurationContext:
+    return CurationContext(rules or Rules(), cast(Choices, choices or FewChoices()), seed)
+
+
+def scene(
+    *annotations: Annotation,
+    source: str = "LVIS",
+    record: str = "a.jpg",
+    size: tuple[int, int] | None = (100, 100),
+    lost: int = 0,
+    questions: tuple[Question, ...] = (),
+    attributes: Mapping[str, Any] | None = None,
+) -> Sample:
+    return Sample(
+        record_id=record,
+        picture=PictureFile(Path(record)),
+        annotations=annotations,
+        questions=questions,
+        size=size,
+        lost=lost,
+        attributes=attributes or {},
+        source=source,
+        licence="made",
+    )
+
+
+def candidates(count: int, label: str = "cat", bin: str = "", source: str = "LVIS") -> list[Candidate]:
+    """Of one stratum, each of a picture of its own; sizes rise."""
+    found = []
+    for n in range(count):
+        record = f"{label}-{bin}-{n}"
+        origin = Origin(source, record, PictureFile(Path(record)), "made")
+        found.append(Candidate(origin, label, bin, {"n": n}, float(n)))
+    return found

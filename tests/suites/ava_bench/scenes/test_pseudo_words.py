@@ -1,0 +1,72 @@
+"""Letters as bars: what they cover is what the face's outlines cover."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from snellen.core.seeds import stream
+from snellen.suites.ava_bench.scenes import pseudo_words
+from snellen.suites.ava_bench.scenes.pseudo_words import CONSONANTS, FACES, ROWS, VOWELS, bars, made_up, word_bars
+
+LETTERS = CONSONANTS + VOWELS
+Pixels = NDArray[np.bool_]
+
+
+def drawn(letter: str, face: str) -> Pixels:
+    """The letter as a font library draws it, large, cut to its ink and to the height of a capital."""
+    from matplotlib import get_data_path
+
+    font = ImageFont.truetype(f"{get_data_path()}/fonts/ttf/{FACES[face]}", 400)
+    capital = -round(font.getbbox("H", anchor="ls")[1])
+    picture = Image.new("L", (3 * capital, capital))
+    ImageDraw.Draw(picture).text((capital, capital), letter, 255, font=font, anchor="ls")
+    held = np.asarray(picture) > 127
+    columns = np.flatnonzero(held.any(axis=0))
+    return np.asarray(held[:, columns[0] : columns[-1] + 1])
+
+
+def filled(letter: str, face: str, shape: tuple[int, ...]) -> Pixels:
+    held = np.zeros(shape, bool)
+    for left, low, right, high in bars(letter, face):
+        unit = shape[0]
+        held[round(unit * (1 - high)) : round(unit * (1 - low)), round(unit * left) : round(unit * right)] = True
+    return held
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("letter", LETTERS)
+def test_bars_cover_what_the_face_does(letter: str, face: str) -> None:
+    told = drawn(letter, face)
+    made = filled(letter, face, told.shape)
+    # Slanted and round edges are off by half a row at most: a fourteenth of the height, twice a stroke.
+    assert (told & made).sum() / (told | made).sum() > 0.85
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_no_two_letters_look_alike(face: str) -> None:
+    shapes = {letter: filled(letter, face, (ROWS * 8, ROWS * 12)) for letter in LETTERS}
+    for one, two in combinations(LETTERS, 2):
+        differ = (shapes[one] ^ shapes[two]).sum() / (shapes[one] | shapes[two]).sum()
+        assert differ > 0.08, (one, two)
+
+
+def test_bars_of_a_word_stand_side_by_side() -> None:
+    found, width = word_bars("LIT", "sans")
+    assert min(left for left, *_ in found) == 0
+    assert max(right for _, _, right, _ in found) == pytest.approx(width)
+    alone = [max(right for _, _, right, _ in bars(letter, "sans")) for letter in "LIT"]
+    assert width == pytest.approx(sum(alone) + 2 * pseudo_words.GAP)
+    assert all(0 <= low < high <= 1 and left < right for left, low, right, high in found)
+
+
+def test_words_have_their_length_and_known_letters() -> None:
+    rng = stream("t")
+    for length in range(pseudo_words.SHORTEST, pseudo_words.LONGEST + 1):
+        word = made_up(length, rng)
+        assert len(word) == length
+        assert set(word) <= set(LETTERS)
