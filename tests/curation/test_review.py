@@ -29,7 +29,7 @@ def test_a_review_is_a_csv_with_four_columns(tmp_path: Path, built: ItemSet) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("item_id,decision,author\n000,keep,Ann\n", "line 2: no reason"),
         ("item_id,decision,author,reason\n000,keep,Ann,\n001,keep\n", "line 3: no author"),
@@ -37,13 +37,13 @@ def test_a_review_is_a_csv_with_four_columns(tmp_path: Path, built: ItemSet) -> 
         ("item_id,decision,author,reason\n9,keep,Ann,\n", "item '9' is not in"),
     ],
 )
-def test_a_bad_review_is_named_by_file_and_line(tmp_path: Path, built: ItemSet, text: str, told: str) -> None:
+def test_a_bad_review_is_named_by_file_and_line(tmp_path: Path, built: ItemSet, text: str, message: str) -> None:
     path = tmp_path / "review.csv"
     path.write_text(text)
     with pytest.raises(SnellenError) as caught:
         read_review(path, built)
     assert str(caught.value).startswith(f"{path}")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_review_that_is_no_text_is_refused(tmp_path: Path, built: ItemSet) -> None:

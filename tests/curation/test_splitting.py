@@ -30,7 +30,7 @@ def test_pictures_of_one_item_each_are_split_to_the_nearest_whole(count: int, te
 def test_every_class_and_bin_gets_its_own_share() -> None:
     strata = [(kind, n % 3) for kind in "abc" for n in range(30)]
     side = assign_sides({n: [stratum] for n, stratum in enumerate(strata)}, 0.2, stream("t"))
-    tested = Counter(strata[n] for n, one in side.items() if one == "test")
+    tested = Counter(strata[n] for n, name in side.items() if name == "test")
     assert tested == {(kind, n): 2 for kind in "abc" for n in range(3)}
 
 
@@ -38,7 +38,9 @@ def test_every_class_and_bin_gets_its_own_share() -> None:
 def test_pictures_of_several_items_stay_near_the_share(units: list[list[int]], seed: int) -> None:
     side = assign_sides(dict(enumerate(units)), 0.2, stream("t", seed))
     assert set(side) == set(range(len(units)))
-    counts: Counter[tuple[int, str]] = Counter((stratum, side[n]) for n, held in enumerate(units) for stratum in held)
+    counts: Counter[tuple[int, str]] = Counter(
+        (stratum, side[n]) for n, strata in enumerate(units) for stratum in strata
+    )
     for stratum in range(5):
         total = counts[stratum, "train"] + counts[stratum, "test"]
         if total >= 40:
@@ -53,7 +55,7 @@ def test_where_every_picture_serves_many_strata_all_are_on_both_sides_and_near_t
         for _ in range(10):
             units.setdefault(int(rng.integers(100)), []).append(stratum)
     side = assign_sides(units, 0.2, stream("t"))
-    tests = Counter(stratum for n, held in units.items() if side[n] == "test" for stratum in held)
+    tests = Counter(stratum for n, strata in units.items() if side[n] == "test" for stratum in strata)
     assert {tests[stratum] for stratum in range(80)} <= {1, 2, 3, 4}  # dealt and not moved, 0 to 5 are tests
     assert tests.total() == pytest.approx(160, abs=10)  # dealt and not moved, some 205 are
 
@@ -65,8 +67,8 @@ def test_the_draw_hangs_on_the_seed_alone() -> None:
 
 
 def test_balance_tells_the_shares_of_the_worst_classes() -> None:
-    told = balance(["a"] * 5 + ["b"] * 4, [*["train"] * 4, "test", *["train"] * 2, *["test"] * 2])  # type: ignore[list-item]
-    assert (told.strata, told.train, told.test, told.lowest, told.highest) == (2, 6, 3, 0.2, 0.5)
+    card = balance(["a"] * 5 + ["b"] * 4, [*["train"] * 4, "test", *["train"] * 2, *["test"] * 2])  # type: ignore[list-item]
+    assert (card.strata, card.train, card.test, card.lowest, card.highest) == (2, 6, 3, 0.2, 0.5)
 
 
 def test_what_must_not_be_divided_is_one_unit_with_all_that_shares_a_picture() -> None:
@@ -80,8 +82,8 @@ def test_what_must_not_be_divided_is_one_unit_with_all_that_shares_a_picture() -
 
 def test_a_picture_on_both_sides_is_refused() -> None:
     picture = Media("a" * 64, "picture", "png", 100, 80)
-    of = ItemSource("h", picture, "c", "LVIS", split="train"), ItemSource("i", picture, "c", "LVIS")
-    items = [counting_item(one, "apples", 3) for one in of]
+    sources = ItemSource("h", picture, "c", "LVIS", split="train"), ItemSource("i", picture, "c", "LVIS")
+    items = [counting_item(source, "apples", 3) for source in sources]
     check_splits(items[:1] * 2)
     with pytest.raises(SnellenError, match="both training and testing"):
         check_splits(items)

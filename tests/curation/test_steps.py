@@ -60,12 +60,16 @@ def test_a_chain_is_planned_from_its_end() -> None:
     assert nothing[2]["commands"] == [
         "snellen build s --from curated --source data=ROOT --input captions=captions-run --out items --n 3 --seed 7"
     ]
-    given = BuildOptions(Path(), sources={"data": Path("d")}, inputs={"captions": Path("r")})
-    rows = plan_chain((STEP, MERGES, FINAL), given)
+    options = BuildOptions(Path(), sources={"data": Path("d")}, inputs={"captions": Path("r")})
+    rows = plan_chain((STEP, MERGES, FINAL), options)
     assert [row["state"] for row in rows] == ["done", "optional", "to do"]
     assert rows[2]["commands"] == ["snellen build s --from curated --source data=d --input captions=r --out items"]
-    chosen = replace(given, sources={"data": Path("d"), "choices": Path("c")})
+    chosen = replace(options, sources={"data": Path("d"), "choices": Path("c")})
     assert [row["state"] for row in plan_chain((STEP, MERGES, FINAL), chosen)] == ["done", "done", "to do"]
+    apart = plan_chain((STEP, MERGES, FINAL), BuildOptions(Path(), sources={"AID": Path("a"), "DTD": Path("b")}))
+    assert apart[0]["commands"][0] == (
+        "snellen build s/captions --from curated --source AID=a --source DTD=b --out captions"
+    )
     assert json.loads(json.dumps(nothing)) == nothing
     assert chain_lines(rows)[:3] == [
         "step 1: s/captions, done",

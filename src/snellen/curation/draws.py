@@ -50,10 +50,10 @@ def level_shares(available: Mapping[K, int], total: int) -> dict[K, int]:
 
     6 of {a: 1, b: 9, c: 9} are 1, 2 and 3: whoever has least is served first, what is left over goes to the last.
     """
-    left, shares = total, dict.fromkeys(available, 0)
+    remaining, shares = total, dict.fromkeys(available, 0)
     for n, name in enumerate(sorted(available, key=lambda name: available[name])):
-        shares[name] = min(available[name], left // (len(available) - n))
-        left -= shares[name]
+        shares[name] = min(available[name], remaining // (len(available) - n))
+        remaining -= shares[name]
     return shares
 
 

@@ -91,13 +91,13 @@ class Verdicts:
 
     def apply(self, items: Sequence[Item], ledger: Ledger, unit: str) -> list[Item]:
         """The items that stay, with the reviewer among those who helped. An item without a verdict goes."""
-        kept = []
+        remaining = []
         for item in items:
             if reason := self.reasons.get(item.item_id, UNDECIDED):
                 ledger.drop(unit, ANY_SOURCE, reason, item.item_id)
             else:
-                kept.append(with_construction_subject(item, self.author))
-        return kept
+                remaining.append(with_construction_subject(item, self.author))
+        return remaining
 
 
 def verdicts_of(review: Review) -> Verdicts:

@@ -118,8 +118,8 @@ class Step(Stage, Generic[S, R]):
     def check(self, items: Iterable[Item], result: StepResult) -> None:
         """Raise SnellenError unless exactly these items were asked, wording, pictures and all."""
         expected = {item.item_id: _without_provenance(item) for item in items}
-        asked = {item.item_id: _without_provenance(item) for item in result.items.items}
-        if odd := next((key for key in {**expected, **asked} if expected.get(key) != asked.get(key)), None):
+        in_result = {item.item_id: _without_provenance(item) for item in result.items.items}
+        if odd := next((key for key in {**expected, **in_result} if expected.get(key) != in_result.get(key)), None):
             raise SnellenError(
                 f"{result.items.root}: item {odd!r} is not what the sources and inputs given now lead to, so its "
                 "answers do not belong here; give those it was built from, or make the run anew: "
@@ -203,15 +203,20 @@ def plan_chain(stages: Sequence[Stage], options: BuildOptions) -> list[dict[str,
     only optional arguments need is optional.
     """
     states = _states(stages, options)
-    made = {stage.result[:2]: _result_folder(stage) for stage in reversed(stages) if stage.result}
+    outputs = {stage.result[:2]: _result_folder(stage) for stage in reversed(stages) if stage.result}
+    named = {argument[:2] for stage in stages for argument in stage.needs}
+    # Datasets may be given one by one, by their own names, in place of one folder of them all.
+    others = [f"--source {name}={path}" for name, path in options.sources.items() if ("source", name) not in named]
     rows = []
     for stage, state in zip(stages, states, strict=True):
         needs = []
         for argument in stage.needs:
             if path := argument.path(options):
                 needs.append(argument.write(str(path)))
+            elif others and argument.option == "source" and argument[:2] not in outputs:
+                needs += others
             elif not argument.optional:
-                needs.append(argument.write(made.get(argument[:2], "")))
+                needs.append(argument.write(outputs.get(argument[:2], "")))
         bound = f" --n {options.n}" if stage.bounded and options.n is not None else ""
         seed = f" --seed {options.seed}" if options.seed else ""
         commands = stage.commands(needs, stage.name or ITEMS, _result_folder(stage), bound + seed)

@@ -34,7 +34,7 @@ ANSWER_KINDS: Mapping[str, AnswerKind] = {
 """Tasks and the kind of answer each asks for. `look-alike`: which example is nearest to the picture asked about."""
 
 
-def _answered(item: Item, said: Any) -> float:
+def _answered(item: Item, prediction: Any) -> float:
     return 1.0
 
 

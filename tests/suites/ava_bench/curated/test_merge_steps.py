@@ -24,7 +24,7 @@ from snellen.suites.ava_bench.curated.merge_steps import (
 from snellen.suites.curation_steps import ANSWER_KINDS, TASKS
 
 LABELS = {"Places434": ["drugstore", "pharmacy", "gas_station", "loft", "artists_loft"], "AID": ["Airport", "Parking"]}
-SAID = {
+NAMES = {
     "drugstore": "Pharmacy",
     "pharmacy": "A pharmacy.",
     "gas_station": "petrol station",
@@ -34,31 +34,31 @@ SAID = {
 }
 
 
-def answered(root: Path, items: Sequence[Item], said: Mapping[str, str]) -> StepResult:
-    held = write_itemset(root, items, source="curated", recipe={})
+def answered(root: Path, items: Sequence[Item], texts: Mapping[str, str]) -> StepResult:
+    itemset = write_itemset(root, items, source="curated", recipe={})
     responses = {}
-    for item in held.items:
-        text = said.get(item.item_id)
+    for item in itemset.items:
+        text = texts.get(item.item_id)
         status, spec = ("failed" if text is None else "ok"), item.view().reply
         cells = (item.item_id, item.task, "vanilla", 0, status, text, "", spec, ())
         responses[item.item_id] = Response(item.item_id, "chat:someone", "f", *cells)  # type: ignore[arg-type]
-    return StepResult("chat:someone", held, responses)
+    return StepResult("chat:someone", itemset, responses)
 
 
 def names_said(root: Path) -> StepResult:
     items = label_items(LABELS, "scene")
-    said = {one.item_id: SAID[label] for one in items if (label := one.provenance["label"]) in SAID}
-    return answered(root, items, said)
+    texts = {item.item_id: NAMES[label] for item in items if (label := item.provenance["label"]) in NAMES}
+    return answered(root, items, texts)
 
 
 def test_one_question_a_label_without_a_picture_and_nothing_told_by_ids() -> None:
     items = label_items({**LABELS, "AID": ["Airport", "Airport"]}, "scene")
-    assert [one.item_id for one in items] == [f"scene-name-{k:04d}" for k in range(6)]
+    assert [item.item_id for item in items] == [f"scene-name-{k:04d}" for k in range(6)]
     assert "classes of scenes 'gas_station'" in items[2].question
-    assert {(one.suite, one.task, one.answer_kind, one.query) for one in items} == {
+    assert {(item.suite, item.task, item.answer_kind, item.query) for item in items} == {
         ("curation-steps", "caption", ANSWER_KINDS["caption"], ())
     }
-    assert {one.task for one in clutter_items(textured())} <= set(TASKS)
+    assert {item.task for item in clutter_items(textured())} <= set(TASKS)
 
 
 def test_labels_of_one_name_are_proposed_unless_they_share_one_already(tmp_path: Path) -> None:
@@ -75,15 +75,15 @@ def test_proposals_are_refused_until_confirmed_and_then_count(tmp_path: Path) ->
     with pytest.raises(SnellenError, match=message):
         read_choices(tmp_path)
     path.write_text(path.read_text("utf-8").replace("state: proposed", "state: confirmed"), "utf-8")
-    mine = read_choices(tmp_path)
-    assert {mine.scene("Places434", label) for label in ("loft", "artists_loft")} == {"Loft"}
-    assert mine.scene("Places434", "mountain_snowy") == "Snowy Mountain"
+    choices = read_choices(tmp_path)
+    assert {choices.scene("Places434", label) for label in ("loft", "artists_loft")} == {"Loft"}
+    assert choices.scene("Places434", "mountain_snowy") == "Snowy Mountain"
 
 
 def test_one_name_over_datasets_gives_a_row_each(tmp_path: Path) -> None:
     items = label_items({"Places434": ["airport_terminal"], "AID": ["Airport"]}, "scene")
-    told = answered(tmp_path, items, {one.item_id: "the airport" for one in items})
-    rows = proposed_merges(told, read_choices())
+    result = answered(tmp_path, items, {item.item_id: "the airport" for item in items})
+    rows = proposed_merges(result, read_choices())
     assert [(row["source"], row["labels"], row["name"]) for row in rows] == [
         ("Places434", ["airport_terminal"], "Airport"),
         ("AID", ["Airport"], "Airport"),
@@ -92,23 +92,26 @@ def test_one_name_over_datasets_gives_a_row_each(tmp_path: Path) -> None:
 
 def test_actions_keep_their_small_letters(tmp_path: Path) -> None:
     items = label_items({"Moments-in-Time": ["jogging", "running", "talking", "speaking"]}, "action")
-    said = dict(zip((one.item_id for one in items), ("running", "running", "speaking", "speaking"), strict=True))
-    rows = proposed_merges(answered(tmp_path, items, said), read_choices())
+    texts = dict(zip((item.item_id for item in items), ("running", "running", "speaking", "speaking"), strict=True))
+    rows = proposed_merges(answered(tmp_path, items, texts), read_choices())
     assert [(row["labels"], row["name"]) for row in rows] == [(["jogging", "running"], "running")]
 
 
 def textured() -> list[TexturePicture]:
     names = ("dtd/images/a.jpg", "dtd/images/b.jpg", "dtd/images/c.jpg", "dtd/images/d.jpg")
     media = [Media(f"{k}" * 64, "picture", "png", 8, 8) for k in range(4)]
-    return [TexturePicture("DTD", name, "banded", one) for name, one in zip(names, media, strict=True)]
+    return [
+        TexturePicture("DTD", name, "banded", media_of_picture)
+        for name, media_of_picture in zip(names, media, strict=True)
+    ]
 
 
 def test_pictures_with_the_texture_on_a_part_are_proposed_for_discarding(tmp_path: Path) -> None:
     items = clutter_items(textured())
     assert items[0].query == (textured()[0].media,)
     assert "'banded'" in items[0].question
-    said = {items[0].item_id: "Part.", items[1].item_id: "fills", items[2].item_id: "in part, I think"}
-    rows = proposed_discards(answered(tmp_path / "set", items, said))
+    texts = {items[0].item_id: "Part.", items[1].item_id: "fills", items[2].item_id: "in part, I think"}
+    rows = proposed_discards(answered(tmp_path / "set", items, texts))
     assert [row["picture"] for row in rows] == ["dtd/images/a.jpg"]
     path = tmp_path / "textures.yaml"
     path.write_text(choices_text("discarded", rows).replace("state: proposed", "state: confirmed"), "utf-8")
@@ -116,8 +119,8 @@ def test_pictures_with_the_texture_on_a_part_are_proposed_for_discarding(tmp_pat
 
 
 def test_a_run_about_something_else_is_told(tmp_path: Path) -> None:
-    told = names_said(tmp_path)
+    result = names_said(tmp_path)
     with pytest.raises(
         SnellenError, match=r"item 'scene-name-0000' asks for something else; give the run of that step"
     ):
-        proposed_discards(told)
+        proposed_discards(result)

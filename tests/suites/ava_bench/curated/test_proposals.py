@@ -27,9 +27,9 @@ def folders(root: Path, names: dict[str, int]) -> None:
     for name, count in names.items():
         (root / name).mkdir(parents=True)
         for n in range(count):
-            held = io.BytesIO()
-            Image.fromarray(stream("t", name, n).integers(0, 256, (16, 16, 3), np.uint8)).save(held, "PNG")
-            (root / name / f"{n}.png").write_bytes(held.getvalue())
+            buffer = io.BytesIO()
+            Image.fromarray(stream("t", name, n).integers(0, 256, (16, 16, 3), np.uint8)).save(buffer, "PNG")
+            (root / name / f"{n}.png").write_bytes(buffer.getvalue())
 
 
 def build(task: str, tmp_path: Path, out: str, **more: dict[str, Path]) -> ItemSet:
@@ -37,8 +37,8 @@ def build(task: str, tmp_path: Path, out: str, **more: dict[str, Path]) -> ItemS
     return FEW.build(BuildOptions(tmp_path / out, tasks=(task,), show_progress=False, **options))  # type: ignore[arg-type]
 
 
-def answered(work: ItemSet, said: dict[str, str], tmp_path: Path) -> Path:
-    (tmp_path / "said.json").write_text(json.dumps(said))
+def answered(work: ItemSet, texts: dict[str, str], tmp_path: Path) -> Path:
+    (tmp_path / "said.json").write_text(json.dumps(texts))
     run(work, [f"fake:scripted={tmp_path / 'said.json'}"], tmp_path / "run", show_progress=False)
     return tmp_path / "run"
 
@@ -48,8 +48,8 @@ def test_scene_labels_of_one_name_are_proposed_as_one_class(tmp_path: Path) -> N
     work = build("scene-names", tmp_path, "work")
     labels = {item.item_id: item.provenance["label"] for item in work.items}
     names = {"Beach": "the beach", "SeaShore": "Beach", "Bridge": "bridge"}
-    asked = answered(work, {name: names[label] for name, label in labels.items()}, tmp_path)
-    review = build("scene-merges", tmp_path, "review", inputs={"scene-names": asked})
+    run_folder = answered(work, {name: names[label] for name, label in labels.items()}, tmp_path)
+    review = build("scene-merges", tmp_path, "review", inputs={"scene-names": run_folder})
     assert len(review.items) == 1
     path = tmp_path / "review" / "choices" / "scenes.yaml"
     with pytest.raises(SnellenError, match="only proposed"):
@@ -68,25 +68,27 @@ def test_texture_pictures_that_show_scenes_are_left_out_once_confirmed(tmp_path:
     assert len(work.items) == 12
     assert "torn.png" in (tmp_path / "work" / "curation.csv").read_text()
     cluttered = work.items[0]
-    asked = answered(work, {item.item_id: "part" if item is cluttered else "fills" for item in work.items}, tmp_path)
-    build("texture-discards", tmp_path, "review", inputs={"texture-clutter": asked})
+    run_folder = answered(
+        work, {item.item_id: "part" if item is cluttered else "fills" for item in work.items}, tmp_path
+    )
+    build("texture-discards", tmp_path, "review", inputs={"texture-clutter": run_folder})
     path = tmp_path / "review" / "choices" / "textures.yaml"
-    told = yaml.safe_load(path.read_text())
-    told["discarded"][0]["state"] = "confirmed"
-    path.write_text(yaml.safe_dump(told))
+    rows = yaml.safe_load(path.read_text())
+    rows["discarded"][0]["state"] = "confirmed"
+    path.write_text(yaml.safe_dump(rows))
     items = build("texture", tmp_path, "set", sources={"data": tmp_path / "data", "choices": path.parent})
     assert len(items.items) == 11
     assert cluttered.query[0].sha256 not in {item.query[0].sha256 for item in items.items}
 
 
 @pytest.mark.parametrize(
-    ("task", "told"),
+    ("task", "message"),
     [
         ("scene-merges", "--input scene-names=RUN is missing"),
         ("action-names", "give one of Moments-in-Time"),
     ],
 )
-def test_what_a_step_lacks_is_said(tmp_path: Path, task: str, told: str) -> None:
+def test_what_a_step_lacks_is_said(tmp_path: Path, task: str, message: str) -> None:
     folders(tmp_path / "data" / "AID", {"Beach": 1})
-    with pytest.raises(SnellenError, match=told):
+    with pytest.raises(SnellenError, match=message):
         build(task, tmp_path, "out")

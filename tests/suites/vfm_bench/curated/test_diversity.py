@@ -16,12 +16,12 @@ from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 def blobs(sizes: Sequence[int], width: int = 8) -> Floats:
     """Groups of points far from each other; of each the first is nearest to its middle."""
     rng = np.random.default_rng(0)
-    found = []
-    for place, size in enumerate(sizes):
+    groups = []
+    for index, size in enumerate(sizes):
         spread = rng.normal(size=(size - 1, width))
         spread -= spread.mean(axis=0)  # so that the group's middle is the origin, where its first point lies
-        found.append(np.vstack([np.zeros(width), spread]) + 1000 * (place + 1) * np.eye(width)[place])
-    return np.concatenate(found)
+        groups.append(np.vstack([np.zeros(width), spread]) + 1000 * (index + 1) * np.eye(width)[index])
+    return np.concatenate(groups)
 
 
 def test_the_nearest_to_every_centre() -> None:
@@ -29,7 +29,7 @@ def test_the_nearest_to_every_centre() -> None:
     starts = [0, 30, 35, 47]
     assert typical(blobs(sizes), 4) == starts
     order = np.random.default_rng(1).permutation(sum(sizes))
-    assert {int(order[place]) for place in typical(blobs(sizes)[order], 4)} == set(starts)
+    assert {int(order[index]) for index in typical(blobs(sizes)[order], 4)} == set(starts)
 
 
 def test_a_choice_is_the_same_again_whatever_else_runs() -> None:
@@ -40,12 +40,12 @@ def test_a_choice_is_the_same_again_whatever_else_runs() -> None:
     assert typical(features, 60, random_state=7) != chosen
     items = [item(k, ("Manufacture", "Medical")[k % 2]) for k in range(400)]
 
-    def look(pictures: Sequence[Media]) -> Floats:
-        return features[[int(one.sha256) for one in pictures]]
+    def encode(pictures: Sequence[Media]) -> Floats:
+        return features[[int(picture.sha256) for picture in pictures]]
 
-    alone = choose(items, look, 60, workers=1)
-    assert [one.item_id for one in choose(items, look, 60, workers=2)] == [one.item_id for one in alone]
-    assert sum(one.factors["industry"] == "Medical" for one in alone) == 30
+    alone = choose(items, encode, 60, workers=1)
+    assert [item.item_id for item in choose(items, encode, 60, workers=2)] == [item.item_id for item in alone]
+    assert sum(item.factors["industry"] == "Medical" for item in alone) == 30
 
 
 def test_pictures_that_look_the_same_give_one() -> None:

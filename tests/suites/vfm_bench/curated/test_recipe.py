@@ -40,9 +40,9 @@ SIZE = (12, 10)
 SMALL = Curated(encoder="colour-histogram")
 
 
-def draw_picture(path: Path, *place: str | int) -> None:
+def draw_picture(path: Path, *name: str | int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    pixels = stream("test picture", *place).integers(0, 256, (SIZE[1], SIZE[0], 3), dtype=np.uint8)
+    pixels = stream("test picture", *name).integers(0, 256, (SIZE[1], SIZE[0], 3), dtype=np.uint8)
     Image.fromarray(pixels).save(path)
 
 
@@ -72,9 +72,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def build(root: Path, step: str = "", recipe: Curated = SMALL, **told: Any) -> ItemSet:
+def build(root: Path, step: str = "", recipe: Curated = SMALL, **fields: Any) -> ItemSet:
     tasks = (step,) if step else ()
-    return recipe.build(BuildOptions(root, tasks=tasks, show_progress=False, **told))
+    return recipe.build(BuildOptions(root, tasks=tasks, show_progress=False, **fields))
 
 
 def label_of(item: Item) -> str:
@@ -86,9 +86,9 @@ def candidates(data: Path, tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     return build(tmp_path_factory.mktemp("candidates") / "items", "candidates", sources={"data": data}, workers=2)
 
 
-def scripted(root: Path, name: str, said: dict[str, str]) -> str:
+def scripted(root: Path, name: str, texts: dict[str, str]) -> str:
     path = root / f"{name}.json"
-    path.write_text(json.dumps(said))
+    path.write_text(json.dumps(texts))
     return f"fake:scripted={path}"
 
 
@@ -98,14 +98,14 @@ def votes(candidates: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Path
     root = tmp_path_factory.mktemp("votes")
     judges = []
     for judge in range(5):
-        said = {}
+        texts = {}
         for k, item in enumerate(candidates.items):
             wrong = next(option.text for option in item.options if option.key != item.answer)
-            said[item.item_id] = label_of(item) if judge < k % 3 else wrong
+            texts[item.item_id] = label_of(item) if judge < k % 3 else wrong
         if judge == 4:
-            del said[candidates.items[0].item_id]
-            said[candidates.items[1].item_id] = "hard to say"
-        judges.append(scripted(root, f"judge-{judge}", said))
+            del texts[candidates.items[0].item_id]
+            texts[candidates.items[1].item_id] = "hard to say"
+        judges.append(scripted(root, f"judge-{judge}", texts))
     run(candidates, judges, root / "run", conditions=["shots=0"], show_progress=False)
     return root / "run"
 
@@ -123,9 +123,9 @@ def test_candidates_are_whole_episodes_of_the_right_pictures(candidates: ItemSet
         names = {option.key: option.text for option in item.options}
         expected = set(LEAVES) if item.factors["source"] == "TomatoLeaf" else {"good", "broken"}
         assert set(names.values()) == expected
-        shown = [candidates.media.read(media) for demo in item.support for media in demo.media]
-        assert [class_of[raw] for raw in shown] == [names[demo.answer] for demo in item.support]
-        assert len({*shown, candidates.media.read(item.query[0])}) == 5 * len(names) + 1, "no picture twice"
+        pictures = [candidates.media.read(media) for demo in item.support for media in demo.media]
+        assert [class_of[raw] for raw in pictures] == [names[demo.answer] for demo in item.support]
+        assert len({*pictures, candidates.media.read(item.query[0])}) == 5 * len(names) + 1, "no picture twice"
         assert [demo.shot for demo in item.support] == sorted(demo.shot for demo in item.support)
     assert len(list(candidates.media.root.glob("??/*.png"))) == 5 * 7, "each picture once, and none that nobody shows"
     assert {item.question.split(" for the task of ")[1].split(". ")[0] for item in candidates.items} == {
@@ -163,13 +163,13 @@ def test_ids_tell_nothing_and_a_seed_makes_the_same_set(candidates: ItemSet, dat
     other = build(tmp_path / "other", "candidates", sources={"data": data}, seed=1, n=4)
     assert again.card.content_hash == candidates.card.content_hash
     assert other.card.items == 4
-    held = {item.query[0].sha256: item for item in candidates.items}
-    assert all(held[item.query[0].sha256].support != item.support for item in other.items)
+    by_picture = {item.query[0].sha256: item for item in candidates.items}
+    assert all(by_picture[item.query[0].sha256].support != item.support for item in other.items)
 
 
 def test_choice_keeps_what_judges_missed(candidates: ItemSet, chosen: ItemSet, votes: Path, tmp_path: Path) -> None:
-    place = {item.item_id: k for k, item in enumerate(candidates.items)}
-    assert all(place[item.item_id] % 3 < 2 for item in chosen.items), "two of five right is too easy"
+    position = {item.item_id: k for k, item in enumerate(candidates.items)}
+    assert all(position[item.item_id] % 3 < 2 for item in chosen.items), "two of five right is too easy"
     assert {item.measures["judges_right"] for item in chosen.items} == {0.0, 0.2}
     assert candidates.items[0].item_id not in chosen.by_id, "only four judges answered"
     everything = build(tmp_path / "all", inputs={"votes": votes})
@@ -182,8 +182,8 @@ def test_choice_keeps_what_judges_missed(candidates: ItemSet, chosen: ItemSet, v
             *(f"fake:scripted=judge-{n}.json" for n in range(5)),
         ]
         assert item.support == candidates.by_id[item.item_id].support
-    held = [item.regions["box"] for item in chosen.items if "box" in item.regions]
-    mean = sum(x2 - x1 for x1, _, x2, _ in held) / len(held)
+    boxes = [item.regions["box"] for item in chosen.items if "box" in item.regions]
+    mean = sum(x2 - x1 for x1, _, x2, _ in boxes) / len(boxes)
     assert mean != 4, "what all candidates have"
     assert {item.measures["mean_region_width"] for item in chosen.items if "box" in item.regions} == {mean}
     notes = "\n".join(chosen.card.notes)
@@ -198,11 +198,11 @@ def test_choice_keeps_what_judges_missed(candidates: ItemSet, chosen: ItemSet, v
 
 
 @pytest.mark.parametrize(
-    ("right", "judges", "kept"), [(1, 5, True), (2, 5, False), (21, 100, False), (20, 100, True), (0, 4, False)]
+    ("right", "judges", "stays"), [(1, 5, True), (2, 5, False), (21, 100, False), (20, 100, True), (0, 4, False)]
 )
-def test_threshold_and_number_of_judges(right: int, judges: int, kept: bool) -> None:
+def test_threshold_and_number_of_judges(right: int, judges: int, stays: bool) -> None:
     marks = {"item": [1.0] * right + [0.0] * (judges - right)}
-    assert difficult(marks, 0.21, 5, Ledger()) == ({"item": right / judges} if kept else {})
+    assert difficult(marks, 0.21, 5, Ledger()) == ({"item": right / judges} if stays else {})
 
 
 def test_a_review_by_people_and_one_by_a_subject(chosen: ItemSet, tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_review_by_people_and_one_by_a_subject(chosen: ItemSet, tmp_path: Path
         writer = csv.writer(opened)
         writer.writerow(["item_id", "decision", "author", "reason"])
         writer.writerow([first.item_id, "drop", "ann", "blurred"])
-        writer.writerows([one.item_id, "keep", "ann", ""] for one in rest)
+        writer.writerows([item.item_id, "keep", "ann", ""] for item in rest)
     by_people = build(tmp_path / "people", sources={"items": chosen.root}, inputs={"review": path})
     assert [item.item_id for item in by_people.items] == [item.item_id for item in rest]
     notes = "\n".join(by_people.card.notes)
@@ -227,7 +227,7 @@ def test_a_review_by_people_and_one_by_a_subject(chosen: ItemSet, tmp_path: Path
     assert "not reviewed" not in notes
     assert "ann" in by_people.items[0].provenance["construction_subjects"]
 
-    verdicts = {one.item_id: json.dumps({"clear": True, "answerable": one is not second}) for one in chosen.items}
+    verdicts = {item.item_id: json.dumps({"clear": True, "answerable": item is not second}) for item in chosen.items}
     verdicts[first.item_id] = "Well, it depends."
     run(work, [scripted(tmp_path, "reviewer", verdicts)], tmp_path / "run", show_progress=False)
     by_subject = build(tmp_path / "subject", sources={"items": chosen.root}, inputs={"review": tmp_path / "run"})
@@ -235,8 +235,8 @@ def test_a_review_by_people_and_one_by_a_subject(chosen: ItemSet, tmp_path: Path
     notes = "\n".join(by_subject.card.notes)
     assert "left out, the verdict cannot be read" in notes
     assert "left out, not answerable" in notes
-    done = run(by_subject, ["fake:oracle"], tmp_path / "oracle", show_progress=False)
-    assert (done.results().query("factor == ''")["value"] == 1).all()
+    examination = run(by_subject, ["fake:oracle"], tmp_path / "oracle", show_progress=False)
+    assert (examination.results().query("factor == ''")["value"] == 1).all()
 
 
 @pytest.mark.parametrize(
@@ -259,22 +259,22 @@ def test_captions_and_descriptions_come_back(chosen: ItemSet, tmp_path: Path) ->
     for item in chosen.items:
         names = {option.key: option.text for option in item.options}
         labels |= {demo.media[0].sha256: names[demo.answer] for demo in item.support}
-    asked = {item.query[0].sha256: item.question for item in captions.items}
-    assert len(asked) == len(captions.items) == len(labels), "each picture once"
-    assert all(f"classified as {label}\n" in asked[sha] for sha, label in labels.items())
+    questions = {item.query[0].sha256: item.question for item in captions.items}
+    assert len(questions) == len(captions.items) == len(labels), "each picture once"
+    assert all(f"classified as {label}\n" in questions[sha] for sha, label in labels.items())
     instructions = build(tmp_path / "instructions", "instructions", sources={"items": chosen.root})
     assert len(instructions.items) == 2, "one a task"
 
-    said = {item.item_id: f"Seen by {item.item_id}." for item in captions.items}
-    run(captions, [scripted(tmp_path, "captioner", said)], tmp_path / "captions-run", show_progress=False)
+    texts = {item.item_id: f"Seen by {item.item_id}." for item in captions.items}
+    run(captions, [scripted(tmp_path, "captioner", texts)], tmp_path / "captions-run", show_progress=False)
     lines = {name: f"- {name}: looks like a {name}" for name in (*LEAVES, "good", "broken")}
-    told = {
+    descriptions = {
         item.item_id: "\n".join(lines[name] for name in names)
         for item in instructions.items
         for names in [("good", "broken") if "bottle" in item.question else LEAVES]
     }
-    run(instructions, [scripted(tmp_path, "teller", told)], tmp_path / "instructions-run", show_progress=False)
-    done = run(
+    run(instructions, [scripted(tmp_path, "teller", descriptions)], tmp_path / "instructions-run", show_progress=False)
+    examination = run(
         chosen,
         ["fake:oracle"],
         tmp_path / "run",
@@ -282,16 +282,16 @@ def test_captions_and_descriptions_come_back(chosen: ItemSet, tmp_path: Path) ->
         inputs={"captions": tmp_path / "captions-run", "instructions": tmp_path / "instructions-run"},
         show_progress=False,
     )
-    assert (done.results().query("factor == ''")["value"] == 1).all()
-    assert done.failed == 0
-    parts = "".join(pd.read_parquet(done.root / "sent.parquet")["parts"])
-    own = next(item for item in captions.items if chosen.items[0].item_id in item.provenance["items"])
-    assert f"Seen by {own.item_id}." in parts
+    assert (examination.results().query("factor == ''")["value"] == 1).all()
+    assert examination.failed == 0
+    parts = "".join(pd.read_parquet(examination.root / "sent.parquet")["parts"])
+    caption = next(item for item in captions.items if chosen.items[0].item_id in item.provenance["items"])
+    assert f"Seen by {caption.item_id}." in parts
     assert "- early blight: looks like a early blight" in parts
 
 
-def picture(*place: str | int) -> Picture:
-    name = "-".join(map(str, place))
+def picture(*parts: str | int) -> Picture:
+    name = "-".join(map(str, parts))
     return Picture(Media(name, "picture", "png", 8, 8), "made", name, "none")
 
 
@@ -309,10 +309,11 @@ def test_every_episode_is_sound(sizes: list[list[int]], seed: int, n: int) -> No
             "Medical",
             "style",
             tuple(
-                Concept(f"c{c}" * (c + 1), tuple(picture(t, c, k) for k in range(many))) for c, many in enumerate(held)
+                Concept(f"c{c}" * (c + 1), tuple(picture(t, c, k) for k in range(many)))
+                for c, many in enumerate(counts)
             ),
         )
-        for t, held in enumerate(sizes)
+        for t, counts in enumerate(sizes)
     ]
     everything = sum(map(sum, sizes))
     items = episode_items(tasks, seed, n)
@@ -321,12 +322,14 @@ def test_every_episode_is_sound(sizes: list[list[int]], seed: int, n: int) -> No
     alone = {(t, item.query): item for t, task in enumerate(tasks) for item in episode_items([task], seed)}
     for item in items:
         t, c, _ = map(int, item.query[0].sha256.split("-"))
-        place = {option.key: [one.label for one in tasks[t].classes].index(option.text) for option in item.options}
-        assert sorted(place.values()) == list(range(len(sizes[t])))
-        assert place[item.answer] == c
-        shown = [demo.media[0].sha256 for demo in item.support]
-        assert len({*shown, item.query[0].sha256}) == len(shown) + 1
-        assert [tuple(map(int, sha.split("-")))[:2] for sha in shown] == [(t, place[d.answer]) for d in item.support]
+        position = {
+            option.key: [concept.label for concept in tasks[t].classes].index(option.text) for option in item.options
+        }
+        assert sorted(position.values()) == list(range(len(sizes[t])))
+        assert position[item.answer] == c
+        shas = [demo.media[0].sha256 for demo in item.support]
+        assert len({*shas, item.query[0].sha256}) == len(shas) + 1
+        assert [tuple(map(int, sha.split("-")))[:2] for sha in shas] == [(t, position[d.answer]) for d in item.support]
         assert Counter((demo.answer, demo.shot) for demo in item.support) == {
             (option.key, shot): 1 for option in item.options for shot in range(5)
         }
@@ -347,23 +350,25 @@ def record(source: str, name: str, label: str) -> Sample:
 
 def test_draws_are_fair_and_lent_classes_drawn_apart() -> None:
     counts = Counter(
-        int(one.record_id)
+        int(sample.record_id)
         for n in range(3000)
         for draw in [_offer(Reservoir(2, stream("draw", n)))]
-        for one in draw.samples
+        for sample in draw.samples
     )
     assert all(abs(counts[k] / 3000 - 0.4) < 0.04 for k in range(5))
 
     records = [record("CAMO", f"a{k}", HIDDEN) for k in range(30)]
     records += [record("COD10K", f"b{k}", label) for k in range(200) for label in (HIDDEN, OPEN)]
-    drawn = draw_records(records, ("CAMO", "COD10K"), 20, 0)
-    assert {key: sorted(classes) for key, classes in drawn.items()} == {
+    draws = draw_records(records, ("CAMO", "COD10K"), 20, 0)
+    assert {key: sorted(classes) for key, classes in draws.items()} == {
         ("CAMO", "scene"): [HIDDEN, OPEN],
         ("COD10K", "scene"): [HIDDEN, OPEN],
     }
-    lent, own = ({one.record_id for one in drawn[source, "scene"][OPEN].samples} for source in ("CAMO", "COD10K"))
-    assert len(lent) == len(own) == 20
-    assert lent != own
+    lent, borrowing = (
+        {sample.record_id for sample in draws[source, "scene"][OPEN].samples} for source in ("CAMO", "COD10K")
+    )
+    assert len(lent) == len(borrowing) == 20
+    assert lent != borrowing
     assert set(draw_records(records, ("COD10K",), 20, 0)) == {("COD10K", "scene")}
 
 
@@ -410,12 +415,12 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Path]], dict[str, Any]], str]] = {
 def test_refusals_say_how_to_mend(
     case: str, data: Path, candidates: ItemSet, votes: Path, chosen: ItemSet, tmp_path: Path
 ) -> None:
-    told, message = REFUSED[case]
-    shown = tmp_path / "shown"
-    run(candidates, ["fake:first-option"], shown, limit=1, show_progress=False)
-    given = told({"data": data, "votes": votes, "chosen": chosen.root, "shown": shown})
+    make_options, message = REFUSED[case]
+    run_with_examples = tmp_path / "shown"
+    run(candidates, ["fake:first-option"], run_with_examples, limit=1, show_progress=False)
+    options = make_options({"data": data, "votes": votes, "chosen": chosen.root, "shown": run_with_examples})
     with pytest.raises(SnellenError, match=message):
-        build(tmp_path / "out", **given)
+        build(tmp_path / "out", **options)
     assert not (tmp_path / "out" / "itemset.json").exists()
 
 

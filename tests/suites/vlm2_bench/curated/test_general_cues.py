@@ -32,18 +32,18 @@ PAIRS: Mapping[str, str] = {
 }
 
 
-def make_picture(path: Path, place: int) -> None:
+def make_picture(path: Path, seed: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(stream("test picture", place).integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(path)
+    Image.fromarray(stream("test picture", seed).integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(path)
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     root = tmp_path / "edits"
     rows = []
-    for place, (name, instruction) in enumerate(PAIRS.items()):
+    for n, (name, instruction) in enumerate(PAIRS.items()):
         for which, file in enumerate(("before", "after")):
-            make_picture(root / "pictures" / f"{name}-{file}.png", 2 * place + which)
+            make_picture(root / "pictures" / f"{name}-{file}.png", 2 * n + which)
         pictures = {"src_img": f"pictures/{name}-before.png", "edited_img": f"pictures/{name}-after.png"}
         rows.append({"omni_edit_id": name, **pictures, "edited_prompt_list": [instruction, "longer"], "task": "style"})
     (root / "metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -63,21 +63,21 @@ class Chain:
         self.inputs: dict[str, Path] = {}
 
     def build(self, task: str, out: str = "", **more: Any) -> ItemSet:
-        told = {"inputs": self.inputs, **more}
+        fields = {"inputs": self.inputs, **more}
         return Curated().build(
-            BuildOptions(self.root / (out or task), tasks=(task,), sources={"gc": self.source}, **told)
+            BuildOptions(self.root / (out or task), tasks=(task,), sources={"gc": self.source}, **fields)
         )
 
     def answer(self, task: str, say: Callable[[Item, str], str | None], out: str = "") -> ItemSet:
         """`say` is told the item and the name of its pair; None leaves the call to fail."""
-        made = self.build(task, out)
+        items = self.build(task, out)
         name = next(input_name(step) for step in STEPS if step.name == task)
-        said = {item.item_id: say(item, item.provenance["pair"]) for item in made.items}
+        texts = {item.item_id: say(item, item.provenance["pair"]) for item in items.items}
         script = self.root / f"{out or task}.json"
-        script.write_text(json.dumps({key: text for key, text in said.items() if text is not None}))
-        run(made, [f"fake:scripted={script}"], self.root / f"{out or task}-run", show_progress=False)
+        script.write_text(json.dumps({key: text for key, text in texts.items() if text is not None}))
+        run(items, [f"fake:scripted={script}"], self.root / f"{out or task}-run", show_progress=False)
         self.inputs[name] = self.root / f"{out or task}-run"
-        return made
+        return items
 
 
 def screen(item: Item, name: str) -> str:
@@ -98,7 +98,7 @@ def score(item: Item, name: str) -> str:
 
 def detect(item: Item, name: str) -> str:
     return json.dumps(
-        {"boxes": [{"box": [0, 0, 4, 4], "label": one, "score": 0.9} for one in ("plate", "fork", "plate")]}
+        {"boxes": [{"box": [0, 0, 4, 4], "label": label, "score": 0.9} for label in ("plate", "fork", "plate")]}
     )
 
 
@@ -112,14 +112,14 @@ def pair_up(item: Item, name: str) -> str | None:
 
 def answered(chain: Chain) -> dict[str, ItemSet]:
     says = {"gc-screening": screen, "gc-captions": caption, "gc-salience": score, "gc-cues": detect}
-    made = {task: chain.answer(task, say) for task, say in says.items()}
-    return made | {"gc-answers": chain.answer("gc-answers", pair_up)}
+    itemsets = {task: chain.answer(task, say) for task, say in says.items()}
+    return itemsets | {"gc-answers": chain.answer("gc-answers", pair_up)}
 
 
 def test_the_whole_chain(source: Path, tmp_path: Path) -> None:
     chain = Chain(source, tmp_path)
     steps = answered(chain)
-    assert {task: made.card.items for task, made in steps.items()} == {
+    assert {task: itemset.card.items for task, itemset in steps.items()} == {
         "gc-screening": 5,
         "gc-captions": 8,
         "gc-salience": 4,
@@ -129,10 +129,10 @@ def test_the_whole_chain(source: Path, tmp_path: Path) -> None:
     context = next(item for item in steps["gc-salience"].items if item.provenance["pair"] == "good")
     assert "Image 1: {good} picture 1, 100 % sharp\nImage 2: {good} picture 2, 100 % sharp" in context.question
     assert [option.text for option in context.options] == ["Add a red cup to the left of the plate"]
-    asked = next(item for item in steps["gc-answers"].items if item.provenance["pair"] == "good")
-    assert "Editing Information: Add a red cup to the left of the plate" in asked.question
-    assert "Things detected in image 2: plate, fork." in asked.question
-    assert "What new element can be observed in the second image" in asked.question
+    request = next(item for item in steps["gc-answers"].items if item.provenance["pair"] == "good")
+    assert "Editing Information: Add a red cup to the left of the plate" in request.question
+    assert "Things detected in image 2: plate, fork." in request.question
+    assert "What new element can be observed in the second image" in request.question
 
     final = chain.build("gc")
     assert {task: counts["test"] for task, counts in final.card.counts.items()} == {"gc-mat": 2, "gc-trk": 4}
@@ -141,18 +141,18 @@ def test_the_whole_chain(source: Path, tmp_path: Path) -> None:
     assert "Is the answer 'plate' correct" in mat["false"].question
     assert mat["true"].group_id == mat["false"].group_id
     assert mat["true"].factors == {"cue": "add/remove", "edit": "add", "wording": "positive"}
-    shown = [final.media.read(one) for one in mat["true"].query]
-    assert shown == [(source / "pictures" / f"good-{which}.png").read_bytes() for which in ("before", "after")]
-    told = " ".join(final.card.notes)
-    assert "gc-screening: 4 of 5 pairs kept; 1 dropped, instruction not unique (vague)" in told
-    assert "gc-salience: 3 of 4 pairs kept; 1 dropped, too easy: salience not below -2 (glaring)" in told
-    assert "gc-answers: 2 of 3 pairs kept; 1 dropped, no answer (silent)" in told
-    assert "gc-mat: 1 of 2 pairs kept; 1 dropped, the answer cannot be read (half)" in told
+    pictures = [final.media.read(media) for media in mat["true"].query]
+    assert pictures == [(source / "pictures" / f"good-{which}.png").read_bytes() for which in ("before", "after")]
+    notes = " ".join(final.card.notes)
+    assert "gc-screening: 4 of 5 pairs kept; 1 dropped, instruction not unique (vague)" in notes
+    assert "gc-salience: 3 of 4 pairs kept; 1 dropped, too easy: salience not below -2 (glaring)" in notes
+    assert "gc-answers: 2 of 3 pairs kept; 1 dropped, no answer (silent)" in notes
+    assert "gc-mat: 1 of 2 pairs kept; 1 dropped, the answer cannot be read (half)" in notes
     assert mat["true"].provenance["construction_subjects"] == final.card.provenance["construction_subjects"]
     assert "fake:scripted=gc-captions.json" in final.card.provenance["construction_subjects"]
     assert not any(name in item.item_id for item in final.items for name in PAIRS)
-    done = run(read_itemset(final.root), ["fake:oracle"], tmp_path / "oracle", show_progress=False)
-    assert (done.results().query("factor == ''")["value"] == 1).all()
+    examination = run(read_itemset(final.root), ["fake:oracle"], tmp_path / "oracle", show_progress=False)
+    assert (examination.results().query("factor == ''")["value"] == 1).all()
 
 
 def test_each_step_says_what_it_lacks(source: Path, tmp_path: Path) -> None:
@@ -163,11 +163,13 @@ def test_each_step_says_what_it_lacks(source: Path, tmp_path: Path) -> None:
     runs = chain.inputs
     for n, step in enumerate(STEPS):
         chain.inputs = {name: runs[name] for name in map(input_name, STEPS[:n])}
-        with pytest.raises(SnellenError, match=f"vlm2-bench/gc-trk: --input {input_name(step)}=RUN is missing") as told:
+        with pytest.raises(
+            SnellenError, match=f"vlm2-bench/gc-trk: --input {input_name(step)}=RUN is missing"
+        ) as caught:
             chain.build("gc-trk", out="lacking")
         before = "".join(f" --input {name}=RUN" for name in map(input_name, STEPS[:n]))
         command = f"snellen build vlm2-bench/{step.name} --from curated --source gc=DIR{before} --out STEP"
-        assert command in str(told.value)
+        assert command in str(caught.value)
 
 
 def test_answers_about_other_items_are_refused(source: Path, tmp_path: Path) -> None:
@@ -186,26 +188,26 @@ def test_answers_about_other_items_are_refused(source: Path, tmp_path: Path) -> 
 
 def test_a_review_in_place_of_a_run(source: Path, tmp_path: Path) -> None:
     chain = Chain(source, tmp_path)
-    asked = chain.build("gc-screening")
-    ids = {item.provenance["pair"]: item.item_id for item in asked.items}
+    screening = chain.build("gc-screening")
+    ids = {item.provenance["pair"]: item.item_id for item in screening.items}
     review = tmp_path / "review.csv"
 
     def decide(**decisions: str) -> None:
-        lines = [f'{ids[name]},"{told}",ann,because' for name, told in decisions.items()]
+        lines = [f'{ids[name]},"{decision}",ann,because' for name, decision in decisions.items()]
         review.write_text("\n".join(["item_id,decision,author,reason", *lines]))
 
     chain.inputs = {"screening": review}
     decide(good="keep:add", vague="drop", glaring="mend:swap:Swap the sky, at night: fire", silent="keep")
     with pytest.raises(SnellenError, match="--input screening-items=STEP"):
         chain.build("gc-captions")
-    chain.inputs["screening-items"] = asked.root
-    made = chain.answer("gc-captions", caption)
-    assert {item.provenance["pair"] for item in made.items} == {"good", "glaring"}
-    notes = made.card.notes[0]
+    chain.inputs["screening-items"] = screening.root
+    captions = chain.answer("gc-captions", caption)
+    assert {item.provenance["pair"] for item in captions.items} == {"good", "glaring"}
+    notes = captions.card.notes[0]
     assert "1 dropped, by the review (vague)" in notes
     assert "1 dropped, the kind of edit is not said (silent)" in notes
     assert "1 dropped, no answer (half)" in notes
-    assert made.card.provenance["construction_subjects"] == ["ann"]
+    assert captions.card.provenance["construction_subjects"] == ["ann"]
     texts = {item.provenance["pair"]: item.options[0].text for item in chain.build("gc-salience").items}
     assert texts == {"good": PAIRS["good"], "glaring": "Swap the sky, at night: fire"}
     decide(good="maybe")
@@ -240,12 +242,12 @@ def test_a_written_pair_is_read_back(right: str, wrong: str, second: str) -> Non
 
 @given(st.text(), st.sampled_from(["Distractor", "Direct Reverse Answer"]))
 def test_any_text_is_a_pair_or_none(text: str, second: str) -> None:
-    found = parse_pair(text, second)
-    assert found is None or (all(found) and "\n" not in "".join(found))
+    pair = parse_pair(text, second)
+    assert pair is None or (all(pair) and "\n" not in "".join(pair))
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "pair"),
     [
         (
             "**Choices:**\n\n1. **Correct Answer:** katana held\n2. **Distractor**: black mask",
@@ -260,12 +262,12 @@ def test_any_text_is_a_pair_or_none(text: str, second: str) -> None:
         ("Choices: two\nCorrect Answer: a\nDistractor: b", None),
     ],
 )
-def test_pairs_of_answers(text: str, found: tuple[str, str] | None) -> None:
-    assert parse_pair(text, "Distractor") == found
+def test_pairs_of_answers(text: str, pair: tuple[str, str] | None) -> None:
+    assert parse_pair(text, "Distractor") == pair
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "screening"),
     [
         ("keep", ("", "")),
         ("keep: swap", ("", "swap")),
@@ -282,16 +284,16 @@ def test_pairs_of_answers(text: str, found: tuple[str, str] | None) -> None:
         ('{"correct": true, "unique": true, "clear": true, "edit": "style"}', "the answer cannot be read"),
     ],
 )
-def test_screenings(text: str, found: tuple[str, str] | str) -> None:
-    assert read_screening(text) == found
+def test_screenings(text: str, screening: tuple[str, str] | str) -> None:
+    assert read_screening(text) == screening
 
 
 # Folders
 
 
 def test_rows_of_imagenhub_are_read_from_csv(tmp_path: Path) -> None:
-    for place, name in enumerate(("a.jpg", "b.jpg", "c.jpg")):
-        make_picture(tmp_path / name, place)
+    for seed, name in enumerate(("a.jpg", "b.jpg", "c.jpg")):
+        make_picture(tmp_path / name, seed)
     (tmp_path / "metadata.csv").write_text(
         "img_id,turn_index,source_img,target_img,instruction\n7,1,a.jpg,b.jpg,add a cat\n7,2,b.jpg,c.jpg,dye it\n"
     )
@@ -303,8 +305,8 @@ def test_rows_of_imagenhub_are_read_from_csv(tmp_path: Path) -> None:
 
 
 def test_a_folder_a_pair_is_read(tmp_path: Path) -> None:
-    for place, name in enumerate(("source.png", "edited.png")):
-        make_picture(tmp_path / "add-red-cup" / name, place)
+    for seed, name in enumerate(("source.png", "edited.png")):
+        make_picture(tmp_path / "add-red-cup" / name, seed)
     (tmp_path / "add-red-cup" / "instruction.txt").write_text("add a red cup\n")
     (pair,) = read_edit_pairs(tmp_path)
     assert (pair.name, pair.instruction, pair.kind) == ("add-red-cup", "add a red cup", "")
@@ -314,7 +316,7 @@ def test_a_folder_a_pair_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "message"),
     [
         (['{"id": 1, "source": "a.png", "edited": "a.png"}'], "line 1: no instruction"),
         (['{"source": "a.png", "edited": "b.png", "instruction": "x"}'], "line 1: .*b.png is not there"),
@@ -324,8 +326,8 @@ def test_a_folder_a_pair_is_read(tmp_path: Path) -> None:
         ([""], "no pairs of pictures; give a folder with metadata"),
     ],
 )
-def test_wrong_rows_are_named(rows: list[str], told: str, tmp_path: Path) -> None:
+def test_wrong_rows_are_named(rows: list[str], message: str, tmp_path: Path) -> None:
     make_picture(tmp_path / "a.png", 0)
     (tmp_path / "metadata.jsonl").write_text("\n".join(rows))
-    with pytest.raises(SnellenError, match=told):
+    with pytest.raises(SnellenError, match=message):
         read_edit_pairs(tmp_path)

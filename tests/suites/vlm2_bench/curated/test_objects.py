@@ -26,58 +26,58 @@ from snellen.suites.vlm2_bench.sequences import PC_COUNTS
 NAMES = ("nora", "olga", "rosa", "sina", "yuki")
 
 
-def make_picture(path: Path, place: int) -> None:
+def make_picture(path: Path, seed: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(stream("test picture", place).integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(path)
+    Image.fromarray(stream("test picture", seed).integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(path)
 
 
 def make_objects(root: Path, types: int, objects: int) -> Path:
-    place = 0
+    seed = 0
     for name in [f"type{t}/thing{o}" for t in range(types) for o in range(objects)]:
         for file in [f"main/{k}.png" for k in range(4)] + [f"distractors/other{k}/photo.png" for k in range(4)]:
-            make_picture(root / name / file, place)
-            place += 1
+            make_picture(root / name / file, seed)
+            seed += 1
     return root
 
 
 def make_people(root: Path, groups: int, people: int) -> Path:
-    place = 0
+    seed = 0
     for name in [f"group{g}/{NAMES[p]}-{g}" for g in range(groups) for p in range(people)]:
         for k in range(4):
-            make_picture(root / name / f"{k}.png", place)
-            place += 1
+            make_picture(root / name / f"{k}.png", seed)
+            seed += 1
     return root
 
 
-def build(out: Path, task: str, **told: Any) -> ItemSet:
-    return Curated().build(BuildOptions(out, tasks=(task,) if task else (), show_progress=False, **told))
+def build(out: Path, task: str, **fields: Any) -> ItemSet:
+    return Curated().build(BuildOptions(out, tasks=(task,) if task else (), show_progress=False, **fields))
 
 
 def look_alikes(root: Path, source: Path) -> Path:
     """A run in which the first picture of the next person looks most like every picture."""
-    made = build(root / "look-alikes", "pc-look-alikes", sources={"pc": source})
-    people = list(dict.fromkeys(option.key[:4] for item in made.items for option in item.options))
+    step = build(root / "look-alikes", "pc-look-alikes", sources={"pc": source})
+    people = list(dict.fromkeys(option.key[:4] for item in step.items for option in item.options))
     after = dict(zip(sorted(people), sorted(people)[1:] + sorted(people)[:1], strict=True))
     script = root / "script.json"
-    said = {item.item_id: after[item.item_id.removeprefix("look-alike-")[:4]] + "-1" for item in made.items}
-    script.write_text(json.dumps(said))
-    run(made, [f"fake:scripted={script}"], root / "look-alikes-run", show_progress=False)
+    texts = {item.item_id: after[item.item_id.removeprefix("look-alike-")[:4]] + "-1" for item in step.items}
+    script.write_text(json.dumps(texts))
+    run(step, [f"fake:scripted={script}"], root / "look-alikes-run", show_progress=False)
     return root / "look-alikes-run"
 
 
-def counted(made: ItemSet) -> dict[str, int]:
-    return {task: counts["test"] for task, counts in made.card.counts.items()}
+def counted(itemset: ItemSet) -> dict[str, int]:
+    return {task: counts["test"] for task, counts in itemset.card.counts.items()}
 
 
 def true_order(item: Item) -> str:
     """Who is on each picture of the query, by first appearance, from the identities of the pictures alone."""
     letters: dict[str, str] = {}
     shows = item.latent["shows"]
-    return "".join(letters.setdefault(shows[one.sha256]["identity"], "ABCD"[len(letters)]) for one in item.query)
+    return "".join(letters.setdefault(shows[media.sha256]["identity"], "ABCD"[len(letters)]) for media in item.query)
 
 
-def check_truths(made: ItemSet) -> None:
-    for item in made.items:
+def check_truths(itemset: ItemSet) -> None:
+    for item in itemset.items:
         order = true_order(item)
         assert sorted_pattern(order) == item.factors["pattern"], item.item_id
         if item.task.endswith("-cnt"):
@@ -116,21 +116,21 @@ def test_nothing_but_the_pictures_tells_the_answer(forty: ItemSet, tmp_path: Pat
     first = [item.factors["pattern"] for item in forty.task("oc-cnt")[:36]]
     assert len(set(first)) > 5, "the first items must not be all of one pattern, since --limit takes them"
     files = {path.name.split(".")[0] for path in forty.media.root.glob("??/*")}
-    assert files == {one.sha256 for item in forty.items for one in item.media()}
-    done = run(forty, ["fake:oracle"], tmp_path / "oracle", limit=40, show_progress=False)
-    assert (done.results().query("factor == '' and metric != 'answered'")["value"] == 1).all()
+    assert files == {media.sha256 for item in forty.items for media in item.media()}
+    examination = run(forty, ["fake:oracle"], tmp_path / "oracle", limit=40, show_progress=False)
+    assert (examination.results().query("factor == '' and metric != 'answered'")["value"] == 1).all()
 
 
 def test_cues_become_factors_and_few_objects_are_noted(tmp_path: Path) -> None:
     photos = make_objects(tmp_path / "photos", 2, 1)
     (photos / "type0/thing0/cues.yaml").write_text("other0: [shape, colour]\nother1: [colour]\n")
-    made = build(tmp_path / "set", "oc-cnt", sources={"oc": photos})
-    assert made.card.items == 18
-    assert made.card.notes == ["oc: 2 main objects of 2 types, 18 sequences (the paper: 40 of 8, 360)"]
-    for item in made.items:
-        others = {look["identity"].split("/")[-1] for look in item.latent["shows"].values()}
-        told = "colour+shape" if "other0" in others else "colour" if "other1" in others else None
-        assert item.factors.get("shared_cues") == (told if item.cluster_id == "oc-type0/thing0" else None)
+    itemset = build(tmp_path / "set", "oc-cnt", sources={"oc": photos})
+    assert itemset.card.items == 18
+    assert itemset.card.notes == ["oc: 2 main objects of 2 types, 18 sequences (the paper: 40 of 8, 360)"]
+    for item in itemset.items:
+        others = {appearance["identity"].split("/")[-1] for appearance in item.latent["shows"].values()}
+        cues = "colour+shape" if "other0" in others else "colour" if "other1" in others else None
+        assert item.factors.get("shared_cues") == (cues if item.cluster_id == "oc-type0/thing0" else None)
     (photos / "type0/thing0/cues.yaml").write_text("othr: [colour]\n")
     with pytest.raises(SnellenError, match=r"cues\.yaml: no distractor 'othr'; there are other0"):
         build(tmp_path / "again", "oc", sources={"oc": photos})
@@ -194,8 +194,8 @@ def test_thirty_people_give_the_published_counts(thirty: ItemSet) -> None:
 
 
 def test_no_two_sequences_show_the_same_pictures_of_the_same_people(thirty: ItemSet) -> None:
-    shown = Counter(frozenset(one.sha256 for one in item.query) for item in thirty.task("pc-cnt"))
-    assert set(shown.values()) == {1}
+    counts = Counter(frozenset(media.sha256 for media in item.query) for item in thirty.task("pc-cnt"))
+    assert set(counts.values()) == {1}
 
 
 def test_distractors_are_look_alikes(thirty: ItemSet) -> None:
@@ -211,8 +211,8 @@ def test_distractors_are_look_alikes(thirty: ItemSet) -> None:
 
 def test_people_have_no_names(thirty: ItemSet) -> None:
     for item in thirty.items:
-        told = json.dumps([item.item_id, item.stimulus_id, item.cluster_id, item.group_id, item.question, item.factors])
-        assert not any(name in (told + json.dumps([item.latent, item.provenance])) for name in NAMES)
+        text = json.dumps([item.item_id, item.stimulus_id, item.cluster_id, item.group_id, item.question, item.factors])
+        assert not any(name in (text + json.dumps([item.latent, item.provenance])) for name in NAMES)
 
 
 def test_few_people_are_scaled_and_answers_must_fit(tmp_path: Path) -> None:
@@ -221,29 +221,29 @@ def test_few_people_are_scaled_and_answers_must_fit(tmp_path: Path) -> None:
         SnellenError, match=r"pc-cpr: --input look-alikes=RUN is missing; .*snellen build vlm2-bench/pc-look"
     ):
         build(tmp_path / "lacking", "pc-cpr", sources={"pc": photos})
-    told = look_alikes(tmp_path, photos)
-    made = build(tmp_path / "set", "", sources={"pc": photos}, inputs={"look-alikes": told})
+    answers = look_alikes(tmp_path, photos)
+    itemset = build(tmp_path / "set", "", sources={"pc": photos}, inputs={"look-alikes": answers})
     # 6 of 30 people: 10 10 4 6 2 6 4 4 6 sequences, 20 of one person.
-    assert counted(made) == {"pc-cpr": 80, "pc-cnt": 6 + 5 + 13, "pc-grp": 20}
-    assert made.card.notes[0].startswith("pc: 6 people, 52 sequences (the paper: 30, 260)")
-    check_truths(made)
-    fewer = build(tmp_path / "fewer", "pc", sources={"pc": photos}, inputs={"look-alikes": told}, n=7)
+    assert counted(itemset) == {"pc-cpr": 80, "pc-cnt": 6 + 5 + 13, "pc-grp": 20}
+    assert itemset.card.notes[0].startswith("pc: 6 people, 52 sequences (the paper: 30, 260)")
+    check_truths(itemset)
+    fewer = build(tmp_path / "fewer", "pc", sources={"pc": photos}, inputs={"look-alikes": answers}, n=7)
     assert counted(fewer) == {"pc-cpr": 14, "pc-cnt": 7, "pc-grp": 7}
     plan = Curated().plan(BuildOptions(tmp_path, tasks=("pc",), sources={"pc": photos}))
-    assert plan["items"] == counted(made)
+    assert plan["items"] == counted(itemset)
     make_picture(photos / "group0/nora-0/0.png", 777)
     with pytest.raises(SnellenError, match="is not what the sources and inputs given now lead to"):
-        build(tmp_path / "other", "pc", sources={"pc": photos}, inputs={"look-alikes": told})
+        build(tmp_path / "other", "pc", sources={"pc": photos}, inputs={"look-alikes": answers})
 
 
 def test_two_that_look_alike_leave_the_rest_to_chance(tmp_path: Path) -> None:
     photos = make_people(tmp_path / "photos", 1, 4)
-    made = build(tmp_path / "look-alikes", "pc-look-alikes", sources={"pc": photos})
+    step = build(tmp_path / "look-alikes", "pc-look-alikes", sources={"pc": photos})
     twin = {"p001": "p002-1", "p002": "p001-1", "p003": "p004-1", "p004": "p003-1"}
-    said = {item.item_id: twin[item.item_id.removeprefix("look-alike-")[:4]] for item in made.items}
+    texts = {item.item_id: twin[item.item_id.removeprefix("look-alike-")[:4]] for item in step.items}
     script = tmp_path / "script.json"
-    script.write_text(json.dumps(said))
-    run(made, [f"fake:scripted={script}"], tmp_path / "run", show_progress=False)
+    script.write_text(json.dumps(texts))
+    run(step, [f"fake:scripted={script}"], tmp_path / "run", show_progress=False)
     final = build(tmp_path / "set", "pc-cnt", sources={"pc": photos}, inputs={"look-alikes": tmp_path / "run"})
     check_truths(final)
     counts = {pattern: scaled(count, 4) for pattern, count in PC_COUNTS.items()}
@@ -253,20 +253,23 @@ def test_two_that_look_alike_leave_the_rest_to_chance(tmp_path: Path) -> None:
 
 def test_an_encoder_finds_look_alikes(tmp_path: Path) -> None:
     photos = make_people(tmp_path / "photos", 1, 4)
-    for place, name in enumerate(NAMES[:4]):
-        colour = ((250, 0, 0), (230, 20, 20), (0, 0, 250), (20, 20, 230))[place]
+    for n, name in enumerate(NAMES[:4]):
+        colour = ((250, 0, 0), (230, 20, 20), (0, 0, 250), (20, 20, 230))[n]
         for k in range(4):
             Image.new("RGB", (8, 8 + k), colour).save(photos / f"group0/{name}-0/{k}.png")
-    made = build(tmp_path / "look-alikes", "pc-look-alikes", sources={"pc": photos})
-    done = run(made, ["encoder:colour-histogram"], tmp_path / "run", show_progress=False)
-    said = {one.item_id.removeprefix("look-alike-")[:4]: (one.text or "")[:4] for one in done.responses}
-    assert said == {"p001": "p002", "p002": "p001", "p003": "p004", "p004": "p003"}
+    step = build(tmp_path / "look-alikes", "pc-look-alikes", sources={"pc": photos})
+    examination = run(step, ["encoder:colour-histogram"], tmp_path / "run", show_progress=False)
+    nearest = {
+        response.item_id.removeprefix("look-alike-")[:4]: (response.text or "")[:4]
+        for response in examination.responses
+    }
+    assert nearest == {"p001": "p002", "p002": "p001", "p003": "p004", "p004": "p003"}
 
 
 def test_a_picture_without_a_look_alike_is_an_error(tmp_path: Path) -> None:
     photos = make_people(tmp_path / "photos", 1, 4)
-    made = build(tmp_path / "look-alikes", "pc-look-alikes", sources={"pc": photos})
-    run(made, ["fake:constant=nobody"], tmp_path / "run", show_progress=False)
+    step = build(tmp_path / "look-alikes", "pc-look-alikes", sources={"pc": photos})
+    run(step, ["fake:constant=nobody"], tmp_path / "run", show_progress=False)
     with pytest.raises(SnellenError, match="16 of 16 pictures have no look-alike; give the same `snellen run` again"):
         build(tmp_path / "set", "pc", sources={"pc": photos}, inputs={"look-alikes": tmp_path / "run"})
 
@@ -281,7 +284,7 @@ def test_published_counts_are_never_exceeded() -> None:
 
 
 def test_unknown_names_and_no_source_are_refused(tmp_path: Path) -> None:
-    for told, message in (
+    for fields, message in (
         ({"task": "oc-cpt"}, "no task 'oc-cpt'; did you mean 'oc-cpr'"),
         ({"task": "oc", "sources": {"objects": tmp_path}}, "no --source 'objects'; there are: gc, oc, pc, vid"),
         ({"task": "gc", "inputs": {"caption": tmp_path}}, "no --input 'caption'; did you mean 'captions'"),
@@ -289,7 +292,7 @@ def test_unknown_names_and_no_source_are_refused(tmp_path: Path) -> None:
         ({"task": "oc", "sources": {"oc": tmp_path / "none"}}, "none: not a folder; give a folder TYPE/OBJECT/main"),
     ):
         with pytest.raises(SnellenError, match=message):
-            build(tmp_path / "set", **told)
+            build(tmp_path / "set", **fields)
 
 
 def test_the_seed_moves_the_recipe_and_the_sequences(tmp_path: Path) -> None:

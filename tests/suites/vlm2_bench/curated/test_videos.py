@@ -30,34 +30,34 @@ def make_clips(root: Path, activities: int, pairs: int) -> Path:
     return root
 
 
-def build(source: Path, out: Path, **told: int) -> ItemSet:
-    options = BuildOptions(out, tasks=("vid",), sources={"vid": source}, show_progress=False, **told)  # type: ignore[arg-type]
+def build(source: Path, out: Path, **seed: int) -> ItemSet:
+    options = BuildOptions(out, tasks=("vid",), sources={"vid": source}, show_progress=False, **seed)  # type: ignore[arg-type]
     return Curated().build(options)
 
 
-def seen(made: ItemSet, item: Item) -> str:
+def people_shown(itemset: ItemSet, item: Item) -> str:
     """Who is in the middle of each of twelve equal stretches of the video, by colour."""
     (video,) = item.query
-    pictures = [picture for _, picture in frames_at(made.media.find(video), uniform_times(video.seconds, 12))]
-    middles = [np.asarray(one)[one.height // 2, one.width // 2] for one in pictures]
+    pictures = [picture for _, picture in frames_at(itemset.media.find(video), uniform_times(video.seconds, 12))]
+    middles = [np.asarray(picture)[picture.height // 2, picture.width // 2] for picture in pictures]
     return "".join("P" if red > blue else "Q" for red, _, blue in middles)
 
 
 def test_each_pair_gives_two_videos_with_equal_parts(tmp_path: Path) -> None:
-    made = build(make_clips(tmp_path / "clips", 2, 2), tmp_path / "set")
-    assert Counter(item.factors["pattern"] for item in made.items) == {"PQ": 4, "PQP": 4}
-    assert {item.task for item in made.items} == {"pc-vid"}
-    assert len({item.cluster_id for item in made.items}) == 4
-    for item in made.items:
-        whole = item.factors["pattern"] == "PQP"
-        assert seen(made, item) == ("PPPPQQQQPPPP" if whole else "PPPPPPQQQQQQ")
-        assert item.query[0].seconds == pytest.approx(4.5 if whole else 3.0)  # the shorter clip lasts 1.5 s
+    itemset = build(make_clips(tmp_path / "clips", 2, 2), tmp_path / "set")
+    assert Counter(item.factors["pattern"] for item in itemset.items) == {"PQ": 4, "PQP": 4}
+    assert {item.task for item in itemset.items} == {"pc-vid"}
+    assert len({item.cluster_id for item in itemset.items}) == 4
+    for item in itemset.items:
+        returns = item.factors["pattern"] == "PQP"
+        assert people_shown(itemset, item) == ("PPPPQQQQPPPP" if returns else "PPPPPPQQQQQQ")
+        assert item.query[0].seconds == pytest.approx(4.5 if returns else 3.0)  # the shorter clip lasts 1.5 s
         assert (item.query[0].width, item.query[0].height) == (32, 24)
-        assert ("again" in item.answer) == whole
+        assert ("again" in item.answer) == returns
         assert "part 1: cut from 2 to 1.5 s" in item.provenance["changed"]
         assert "olga" not in item.item_id + item.cluster_id + str(item.factors)
-    assert "pc-vid: 8 videos of 4 pairs of clips in 2 activities (the paper: 200)" in made.card.notes
-    assert any("8 videos whose parts were cut or converted" in note for note in made.card.notes)
+    assert "pc-vid: 8 videos of 4 pairs of clips in 2 activities (the paper: 200)" in itemset.card.notes
+    assert any("8 videos whose parts were cut or converted" in note for note in itemset.card.notes)
 
 
 def test_plan_and_bound_count_videos(tmp_path: Path) -> None:

@@ -150,7 +150,13 @@ PROPOSALS: tuple[Proposal, ...] = (
 )
 TASKS = tuple(name for proposal in PROPOSALS for name in (proposal.step.name, proposal.merges.name))
 INPUTS = tuple(proposal.step.name for proposal in PROPOSALS)
-FINAL = Stage(suite=SUITE, name="", needs=(DATA, CHOICES), bounded=True)
+FINAL = Stage(
+    suite=SUITE,
+    name="",
+    needs=(DATA, CHOICES),
+    bounded=True,
+    note="with --source choices=FOLDER where rows were confirmed",
+)
 
 
 def chain(proposals: Sequence[Proposal] = PROPOSALS) -> list[Stage]:
@@ -174,13 +180,13 @@ def build_proposal(
     """The items of the step; or, of its answers, what is proposed."""
     step, merges = proposal.step, proposal.merges
     if options.tasks == (step.name,):
-        given = {name: path for name, path in folders().items() if name in proposal.sources}
-        if not given:
+        sources = {name: path for name, path in folders().items() if name in proposal.sources}
+        if not sources:
             raise SnellenError(f"{step.target}: give one of {', '.join(proposal.sources)} as --source NAME=DIR")
-        items = step.make_items(StepSource(given, options, context))
+        items = step.make_items(StepSource(sources, options, context))
         if not items:
-            raise SnellenError(f"{step.target}: nothing to ask about in {', '.join(given)}")
-        return _write(options, items, {"sources": sorted(given)}, step.name, context)
+            raise SnellenError(f"{step.target}: nothing to ask about in {', '.join(sources)}")
+        return _write(options, items, {"sources": sorted(sources)}, step.name, context)
     result = step.read_result(options, merges.target)
     rows = step.read(StepSource({}, options, context), result)
     if not rows:

@@ -16,17 +16,18 @@ class Counts(NamedTuple):
     queries: int
     tasks: int
     classes: int
-    ways: float
+    mean_classes: float
 
     def __str__(self) -> str:
-        return f"{self.queries} queries, {self.tasks} tasks, {self.classes} concepts, {self.ways:.2f} classes a query"
+        total = f"{self.queries} queries, {self.tasks} tasks, {self.classes} concepts"
+        return f"{total}, {self.mean_classes:.2f} classes a query"
 
 
 def count(items: Sequence[Item]) -> Counts:
     """The counts of some items, at least one."""
     classes = {(item.factors["concept_task"], option.text) for item in items for option in item.options}
-    ways = sum(len(item.options) for item in items) / len(items)
-    return Counts(len(items), len({item.factors["concept_task"] for item in items}), len(classes), ways)
+    mean_classes = sum(len(item.options) for item in items) / len(items)
+    return Counts(len(items), len({item.factors["concept_task"] for item in items}), len(classes), mean_classes)
 
 
 def count_lines(items: Sequence[Item]) -> list[str]:

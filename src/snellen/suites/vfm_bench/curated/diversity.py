@@ -48,8 +48,8 @@ def shares(available: Mapping[str, int], n: int | None, per_industry: int = PER_
 
     What does not divide goes to the first ones. What an industry lacks is not made up for by another.
     """
-    wanted = dict.fromkeys(available, per_industry) if n is None else equal_shares(available, n)
-    return {name: min(count, available[name]) for name, count in wanted.items()}
+    counts = dict.fromkeys(available, per_industry) if n is None else equal_shares(available, n)
+    return {name: min(count, available[name]) for name, count in counts.items()}
 
 
 def typical(features: Floats, clusters: int, random_state: int = RANDOM_STATE) -> list[int]:

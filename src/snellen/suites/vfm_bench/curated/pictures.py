@@ -91,7 +91,7 @@ def keep_classes(draws: Draws, max_classes: int, seed: int, ledger: Ledger) -> D
 
     A task keeps one list of classes for all its queries, so that one description of them serves all (`instructions`).
     """
-    kept: dict[tuple[str, str], dict[str, Reservoir[Sample]]] = {}
+    competing: dict[tuple[str, str], dict[str, Reservoir[Sample]]] = {}
     for (source, object_name), classes in draws.items():
         labels_by_name: dict[str, str] = {}
         for label, draw in classes.items():
@@ -115,8 +115,8 @@ def keep_classes(draws: Draws, max_classes: int, seed: int, ledger: Ledger) -> D
             example = f"{source}/{object_name} ({', '.join(labels) or 'no class'})"
             ledger.drop(UNIT, ANY_SOURCE, NOT_COMPETING, example)
         else:
-            kept[source, object_name] = {label: classes[label] for label in labels}
-    return kept
+            competing[source, object_name] = {label: classes[label] for label in labels}
+    return competing
 
 
 class RecordContent(NamedTuple):
@@ -204,17 +204,17 @@ def unambiguous(task: str, pictures: Mapping[str, Sequence[Picture]], ledger: Le
     )
     concepts = []
     for label, of_class in pictures.items():
-        kept: dict[str, Picture] = {}
+        by_hash: dict[str, Picture] = {}
         for picture in of_class:
             sha, example = picture.media.sha256, f"{picture.source}/{picture.record}"
             if classes_of[sha] > 1:
                 ledger.drop(UNIT, ANY_SOURCE, "the same bytes are in two classes of the task", example)
-            elif sha in kept:
+            elif sha in by_hash:
                 ledger.drop(UNIT, ANY_SOURCE, "a copy of another one of its class", example)
             else:
-                kept[sha] = picture
-        if len(kept) >= MIN_PICTURES:
-            concepts.append(Concept(label, tuple(kept.values())))
+                by_hash[sha] = picture
+        if len(by_hash) >= MIN_PICTURES:
+            concepts.append(Concept(label, tuple(by_hash.values())))
         else:
             ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_PICTURES} different pictures", f"{task}/{label}")
     return tuple(concepts)

@@ -182,16 +182,16 @@ class Curated:
         path = REVIEW.result_path(options, SUITE, "CSV or RUN")
         items, ledger = _items(options, TASK), Ledger()
         verdicts = read_reviewed(path, items)
-        kept = verdicts.apply(items.items, ledger, "items")
-        if not kept:
+        reviewed = verdicts.apply(items.items, ledger, "items")
+        if not reviewed:
             raise SnellenError(f"{path}: keeps none of {items.card.items} items")
         notes = [
             *history(items),
-            f"review by {verdicts.author}: {len(kept)} of {items.card.items} kept",
+            f"review by {verdicts.author}: {len(reviewed)} of {items.card.items} kept",
             *ledger.notes("items"),
-            *count_lines(kept),
+            *count_lines(reviewed),
         ]
-        return self._write_final(options, kept, items, {REVIEW.name: verdicts.hash}, notes)
+        return self._write_final(options, reviewed, items, {REVIEW.name: verdicts.hash}, notes)
 
     def _write_final(
         self, options: BuildOptions, items: list[Item], source: ItemSet, answers: Mapping[str, str], notes: list[str]
@@ -230,9 +230,9 @@ def step_of(options: BuildOptions) -> str:
     return step
 
 
-def _refuse_others(step: str, option: str, names: Iterable[str], known: str) -> None:
-    if odd := next((name for name in names if name != known), None):
-        takes = f"{option} {known}=PATH alone" if known else f"no {option}"
+def _refuse_others(step: str, option: str, names: Iterable[str], expected: str) -> None:
+    if odd := next((name for name in names if name != expected), None):
+        takes = f"{option} {expected}=PATH alone" if expected else f"no {option}"
         raise SnellenError(f"{SUITE}/{step} --from curated: no use for {option} {odd!r}; it takes {takes}")
 
 

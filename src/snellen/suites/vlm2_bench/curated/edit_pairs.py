@@ -90,10 +90,10 @@ def read_edit_pairs(root: Path) -> tuple[EditPair, ...]:
     used twice.
     """
     pairs: dict[str, EditPair] = {}
-    for where, row, base in _rows(root):
-        pair = _pair(where, row, base)
+    for location, row, base in _rows(root):
+        pair = _pair(location, row, base)
         if pair.name in pairs:
-            raise SnellenError(f"{where}: id {pair.name!r} stands there twice; ids are one a pair")
+            raise SnellenError(f"{location}: id {pair.name!r} stands there twice; ids are one a pair")
         pairs[pair.name] = pair
     if not pairs:
         raise SnellenError(f"{root}: no pairs of pictures; {LAYOUT}")
@@ -130,7 +130,7 @@ def _json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def _csv_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     reader = csv.DictReader(io.StringIO(_text(path), newline=""))
-    yield from ((reader.line_num, {name: told for name, told in row.items() if name and told}) for row in reader)
+    yield from ((reader.line_num, {name: text for name, text in row.items() if name and text}) for row in reader)
 
 
 def _text(path: Path) -> str:
@@ -150,31 +150,31 @@ def _folder_row(folder: Path) -> Mapping[str, Any]:
     return row
 
 
-def _pair(where: str, row: Mapping[str, Any], base: Path) -> EditPair:
-    scene = _field(where, row, "id")
+def _pair(location: str, row: Mapping[str, Any], base: Path) -> EditPair:
+    scene = _field(location, row, "id")
     turn = next((str(row[name]) for name in FIELDS["turn"] if name in row), "")
     kind = next((str(row[name]).strip().lower() for name in FIELDS["kind"] if name in row), "")
     return EditPair(
         f"{scene}/{turn}" if turn else scene,
         scene,
-        _picture(where, row, "source", base),
-        _picture(where, row, "edited", base),
-        _field(where, row, "instruction"),
-        next((ours for ours, theirs in KINDS.items() if kind in theirs), ""),
+        _picture(location, row, "source", base),
+        _picture(location, row, "edited", base),
+        _field(location, row, "instruction"),
+        next((name for name, theirs in KINDS.items() if kind in theirs), ""),
     )
 
 
-def _field(where: str, row: Mapping[str, Any], field: str) -> str:
-    told = next((row[name] for name in FIELDS[field] if name in row), None)
-    if isinstance(told, list) and told:
-        told = told[0]
-    if isinstance(told, bool) or not isinstance(told, str | int) or not str(told).strip():
-        raise SnellenError(f"{where}: no {field}; it stands in a field or file called {', '.join(FIELDS[field])}")
-    return str(told).strip()
+def _field(location: str, row: Mapping[str, Any], field: str) -> str:
+    text = next((row[name] for name in FIELDS[field] if name in row), None)
+    if isinstance(text, list) and text:
+        text = text[0]
+    if isinstance(text, bool) or not isinstance(text, str | int) or not str(text).strip():
+        raise SnellenError(f"{location}: no {field}; it stands in a field or file called {', '.join(FIELDS[field])}")
+    return str(text).strip()
 
 
-def _picture(where: str, row: Mapping[str, Any], field: str, base: Path) -> Path:
-    path = base / _field(where, row, field)
+def _picture(location: str, row: Mapping[str, Any], field: str, base: Path) -> Path:
+    path = base / _field(location, row, field)
     if not path.is_file():
-        raise SnellenError(f"{where}: {path} is not there; paths of pictures are relative to {base}")
+        raise SnellenError(f"{location}: {path} is not there; paths of pictures are relative to {base}")
     return path

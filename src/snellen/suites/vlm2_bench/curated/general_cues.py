@@ -105,17 +105,17 @@ def _input_name(step: PairStep) -> str:
 
 def _sift(step: PairStep, pairs: Sequence[Pair], result: StepResult, notes: list[str]) -> list[Pair]:
     """The pairs that a step keeps; a note says how many were dropped and why."""
-    ledger, kept = Ledger(), []
+    ledger, outcomes = Ledger(), []
     for pair in pairs:
         if isinstance(outcome := step.read(pair, result), Pair):
-            kept.append(outcome)
+            outcomes.append(outcome)
             ledger.keep(step.name, ANY_SOURCE)
         else:
             ledger.drop(step.name, ANY_SOURCE, outcome, pair.source.name)
     notes.append(ledger.task_note(step.name, "pairs"))
-    if not kept:
+    if not outcomes:
         raise SnellenError(f"no pair of pictures is left to build from; {'; '.join(notes)}")
-    return kept
+    return outcomes
 
 
 # Screening

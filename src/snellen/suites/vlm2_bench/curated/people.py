@@ -146,7 +146,7 @@ class Gallery:
     seed: int
     subjects: tuple[str, ...] = ()
 
-    def of(self, person: Person) -> list[Portrait]:
+    def portraits_of(self, person: Person) -> list[Portrait]:
         """The pictures of a person."""
         return [portrait for portrait in self.portraits if portrait.person is person]
 
@@ -158,7 +158,7 @@ def look_alikes(gallery: Gallery, portraits: Sequence[Portrait], count: int) -> 
     and so on: who is in the sequence already is passed over. Where the chain closes before there are enough, fewer.
     """
     person, distractors = portraits[0].person, list[Portrait]()
-    waiting = [*portraits, *(portrait for portrait in gallery.of(person) if portrait not in portraits)]
+    waiting = [*portraits, *(portrait for portrait in gallery.portraits_of(person) if portrait not in portraits)]
     followed: set[str] = set()
     while waiting and len(distractors) < count:
         portrait = waiting.pop(0)
@@ -167,7 +167,7 @@ def look_alikes(gallery: Gallery, portraits: Sequence[Portrait], count: int) -> 
         followed.add(portrait.key)
         other = gallery.near[portrait.key]
         waiting.append(other)
-        if other.person is not person and all(other.person is not known.person for known in distractors):
+        if other.person is not person and all(other.person is not distractor.person for distractor in distractors):
             distractors.append(other)
     return distractors
 
@@ -190,7 +190,7 @@ def people_sequences(gallery: Gallery) -> tuple[dict[str, list[PictureSequence]]
 def _person_sequence(gallery: Gallery, person: Person, pattern: str, turn: int) -> tuple[PictureSequence, int]:
     """The sequence of a person's `turn`-th turn, with other main pictures than before while there are others."""
     seed, (main_count, distractor_count) = gallery.seed, needed(pattern)
-    choices = list(combinations(gallery.of(person), main_count))
+    choices = list(combinations(gallery.portraits_of(person), main_count))
     turns = stream(SUITE, VERSION, seed, "pc", "main", pattern, person.number).permutation(len(choices))
     rng = stream(SUITE, VERSION, seed, "pc", "sequence", pattern, person.number, turn)
     main = shuffled(choices[int(turns[turn % len(choices)])], rng)

@@ -79,8 +79,8 @@ class Curated:
         for family, tasks in families.items():
             items |= PLANS[family](tasks, options)
         if options.n is not None:
-            most = {task: options.n * (2 if task in TRUE_FALSE else 1) for task in items if task not in STEPS}
-            items = {task: min(count, most.get(task, count)) for task, count in items.items()}
+            limits = {task: options.n * (2 if task in TRUE_FALSE else 1) for task in items if task not in STEPS}
+            items = {task: min(count, limits.get(task, count)) for task, count in items.items()}
         return {"suite": SUITE, "items": items, "steps": chain}
 
     def build(self, options: BuildOptions) -> ItemSet:
@@ -176,8 +176,8 @@ def _at_most(items: list[Item], options: BuildOptions) -> list[Item]:
     if options.n is None or not items or items[0].suite != SUITE:
         return items
     options.need_items(SUITE)
-    kept: set[str] = set()
+    group_ids: set[str] = set()
     for task in dict.fromkeys(item.task for item in items):
         groups = list(dict.fromkeys(item.group_id for item in items if item.task == task))
-        kept |= {*shuffled(groups, stream(SUITE, VERSION, options.seed, "at most", task))[: options.n]}
-    return [item for item in items if item.group_id in kept]
+        group_ids |= {*shuffled(groups, stream(SUITE, VERSION, options.seed, "at most", task))[: options.n]}
+    return [item for item in items if item.group_id in group_ids]
