@@ -65,7 +65,7 @@ def check(
 
 def _describe(card: DatasetCard) -> dict[str, object]:
     """The card, and what the suites that use the dataset say of it."""
-    from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
+    from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
     from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
     description = {**asdict(card), "verified": _verified(card)}
@@ -79,7 +79,7 @@ def _describe(card: DatasetCard) -> dict[str, object]:
 
 def _use(name: str) -> str:
     """What the suites take the dataset for, as the beginning of a line."""
-    from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
+    from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
     from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
     row = ROW_OF_DATASET.get(name)
