@@ -25,6 +25,7 @@ from snellen.core.item import Item, Media
 from snellen.core.itemset import write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.curation.ledger import Ledger
 from snellen.datasets.picture_files import PictureFile
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.vfm_bench.curated.datasets import Industry
@@ -33,8 +34,7 @@ from snellen.suites.vfm_bench.curated.episodes import episode_items
 from snellen.suites.vfm_bench.curated.pictures import (
     Concept,
     ConceptTask,
-    Drawn,
-    Dropped,
+    Draws,
     Picture,
     draw_records,
     keep_classes,
@@ -64,13 +64,13 @@ def records(pictures: int) -> list[Sample]:
     ]
 
 
-def tasks(drawn: Drawn) -> list[ConceptTask]:
+def tasks(draws: Draws) -> list[ConceptTask]:
     """What reading the pictures would make of the records."""
 
-    def concept(label: str, held: Sequence[Sample]) -> Concept:
-        seen = (Media(one.record_id, "picture", "png", 640, 480) for one in held)
+    def concept(label: str, samples: Sequence[Sample]) -> Concept:
+        pictures = (Media(sample.record_id, "picture", "png", 640, 480) for sample in samples)
         return Concept(
-            label, tuple(Picture(media, "made", media.sha256, "none", (1.0, 1.0, 5.0, 5.0)) for media in seen)
+            label, tuple(Picture(media, "made", media.sha256, "none", (1.0, 1.0, 5.0, 5.0)) for media in pictures)
         )
 
     return [
@@ -79,9 +79,9 @@ def tasks(drawn: Drawn) -> list[ConceptTask]:
             thing,
             INDUSTRIES[int(thing.removeprefix("thing ")) // TASKS_AN_INDUSTRY],
             "detail",
-            tuple(concept(label, draw.held) for label, draw in classes.items()),
+            tuple(concept(label, draw.samples) for label, draw in classes.items()),
         )
-        for (source, thing), classes in drawn.items()
+        for (source, thing), classes in draws.items()
     ]
 
 
@@ -109,7 +109,7 @@ def main() -> None:
     rng = stream("bench")
 
     start = time.perf_counter()
-    made = tasks(keep_classes(draw_records(known, ("made",), 60, 0), 20, 0, Dropped()))
+    made = tasks(keep_classes(draw_records(known, ("made",), 60, 0), 20, 0, Ledger()))
     index_s = time.perf_counter() - start
     asked = with_mean_regions(episode_items(made, 0, queries))
     views = [Shots(shots)(item.view(), media, rng) for item in asked for shots in range(SHOTS + 1)]
