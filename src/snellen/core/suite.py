@@ -6,10 +6,12 @@ import typing
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import yaml
 from pydantic import BaseModel, ConfigDict
 
 from snellen.core.annotations import Annotations
@@ -146,6 +148,12 @@ class SuiteCard(BaseModel):
     deviations: list[str] = []
     needs_real: dict[str, str] = {}
     changelog: list[str] = []
+
+
+def read_suite_card(package: str) -> SuiteCard:
+    """The card of a suite: `suite.yaml` in its package."""
+    text = files(package).joinpath("suite.yaml").read_text("utf-8")
+    return SuiteCard.model_validate(yaml.safe_load(text))
 
 
 @dataclass(frozen=True)

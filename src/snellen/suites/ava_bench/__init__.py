@@ -1,12 +1,9 @@
 """AVA-Bench: fourteen atomic visual abilities, one asked at a time."""
 
 from collections.abc import Iterator
-from importlib.resources import files
-
-import yaml
 
 from snellen.analysis.section import ReportSection, Run
-from snellen.core.suite import Suite, SuiteCard
+from snellen.core.suite import Suite, read_suite_card
 from snellen.suites.ava_bench.advice import encoder_advice
 from snellen.suites.ava_bench.advice.recipe import Questions
 from snellen.suites.ava_bench.curated.recipe import Curated
@@ -16,7 +13,7 @@ from snellen.suites.ava_bench.released.recipe import RELEASED
 from snellen.suites.ava_bench.report.sections import sections
 from snellen.suites.ava_bench.tasks import AXES, make_tasks, resolve
 
-CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))
+CARD = read_suite_card(__name__)
 
 
 def report_sections(run: Run) -> Iterator[ReportSection]:

@@ -128,7 +128,7 @@ def choose_pairs(count: int, rules_count: int, seed: int, features: Features) ->
 
     Draws families until every level has enough candidates. Raises SnellenError where that never happens.
     """
-    wanted = {level: count // 4 + (n < count % 4) for n, level in enumerate(LEVELS)}
+    counts = {level: count // 4 + (n < count % 4) for n, level in enumerate(LEVELS)}
     for attempt in range(200):
         rng = stream(SUITE, VERSION, seed, TASK, "families", attempt)
         rules: list[Rule] = []
@@ -136,8 +136,8 @@ def choose_pairs(count: int, rules_count: int, seed: int, features: Features) ->
             rules += [rule for rule in draw_family(rng) if rule not in rules]
         rules = rules[:rules_count]
         by_level = _measured([pair for pair in _candidates(rules, rng) if _disjoint(*pair)], features)
-        if all(len(by_level[level]) >= wanted[level] for level in LEVELS):
-            pairs = [pair for level in LEVELS for pair in _spread(by_level[level], wanted[level], rng)]
+        if all(len(by_level[level]) >= counts[level] for level in LEVELS):
+            pairs = [pair for level in LEVELS for pair in _spread(by_level[level], counts[level], rng)]
             used = [rule for rule in rules if any(rule in (pair.first, pair.second) for pair in pairs)]
             return used, pairs
     raise SnellenError(
@@ -169,14 +169,14 @@ def _candidates(rules: Sequence[Rule], rng: np.random.Generator, max_across: int
 
 def _spread(pairs: Sequence[Pair], count: int, rng: np.random.Generator) -> list[Pair]:
     """Some pairs, no rule oftener than need be."""
-    left, used, drawn = [pairs[int(k)] for k in rng.permutation(len(pairs))], dict[Rule, int](), list[Pair]()
-    while len(drawn) < count:
-        best = min(left, key=lambda pair: used.get(pair.first, 0) + used.get(pair.second, 0))
-        left.remove(best)
-        drawn.append(best)
+    remaining, used, chosen = [pairs[int(k)] for k in rng.permutation(len(pairs))], dict[Rule, int](), list[Pair]()
+    while len(chosen) < count:
+        best = min(remaining, key=lambda pair: used.get(pair.first, 0) + used.get(pair.second, 0))
+        remaining.remove(best)
+        chosen.append(best)
         for rule in (best.first, best.second):
             used[rule] = used.get(rule, 0) + 1
-    return drawn
+    return chosen
 
 
 def pair_items(

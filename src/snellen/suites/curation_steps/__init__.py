@@ -7,16 +7,13 @@ them does so in an ordinary run. No other code calls a model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
-
-import yaml
 
 from snellen.core.condition import Condition, Value
 from snellen.core.item import AnswerKind, Item, Part, View
 from snellen.core.score import Metric, Protocol
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import Method, Suite, SuiteCard, Task, Transform, ViewContext
+from snellen.core.suite import Method, Suite, Task, Transform, ViewContext, read_suite_card
 from snellen.presentation.methods import OneByOne
 from snellen.presentation.presenters import plain
 from snellen.scoring.answers import read_answer
@@ -65,14 +62,14 @@ def _resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
 
 TASKS = {
     name: Task(
-        name,
-        kind,
-        (),
-        _nothing,
-        _with_examples if name == "look-alike" else _bare,
-        {"strict": Protocol("strict", read_answer, (ANSWERED,), by_item)},
+        id=name,
+        kind=kind,
+        axes=(),
+        transforms=_nothing,
+        method=_with_examples if name == "look-alike" else _bare,
+        protocols={"strict": Protocol("strict", read_answer, (ANSWERED,), by_item)},
     )
     for name, kind in ANSWER_KINDS.items()
 }
-CARD = SuiteCard.model_validate(yaml.safe_load(files(__name__).joinpath("suite.yaml").read_text("utf-8")))
+CARD = read_suite_card(__name__)
 SUITE = Suite(CARD, (), TASKS, {}, _resolve)

@@ -63,7 +63,7 @@ def encode_objects(name: str, settings: RenderSettings, workers: int) -> tuple[F
     raw = encode_files(name, render_objects(settings, workers), workers)
     reduced, lost = reduce(raw)
     pairs, distances = reference_distances(reduced, WHOLE_PAIRS)
-    whole = [separation(raw, first, second) for first, second in pairs]
+    unreduced = [separation(raw, first, second) for first, second in pairs]
     return reduced, {
         "encoder": name,
         "encoder_settings": dict(load_encoder(name).settings),
@@ -73,7 +73,7 @@ def encode_objects(name: str, settings: RenderSettings, workers: int) -> tuple[F
         "pca": PCA,
         "variance_kept": lost["variance_kept"],
         "largest_rounding_error": lost["rounding"],
-        "distance_correlation_with_full_features": float(np.corrcoef(distances, whole)[0, 1]),
+        "distance_correlation_with_full_features": float(np.corrcoef(distances, unreduced)[0, 1]),
         "features_digest": digest(reduced.astype(np.float16).tolist(), 16),
     }
 

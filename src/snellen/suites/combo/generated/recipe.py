@@ -80,8 +80,8 @@ def design(options: BuildOptions) -> Design:
     # The budget goes first to what the tasks ask about; training takes what is left, so that it never costs an item.
     rules, pairs = _categories(counts[categories.TASK], options.seed, tested, limit - len(natural) - len(test))
     used = len(natural) + len(test) + len({view for views in rules.values() for view in views})
-    left = min(limit - used, 3 * n if options.quick else limit) if counts[perception.TASK] else 0
-    train = _train_objects(max(left, 0), options.seed, tested, rules)
+    budget = min(limit - used, 3 * n if options.quick else limit) if counts[perception.TASK] else 0
+    train = _train_objects(max(budget, 0), options.seed, tested, rules)
     return Design(counts, test, train, natural, rules, tuple(pairs))
 
 

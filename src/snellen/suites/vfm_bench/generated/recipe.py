@@ -300,9 +300,9 @@ def episode_items(plan: Design, specs: Sequence[RenderSpec], pictures: Sequence[
 
 def _concept_numbers(plan: Design, seed: int) -> dict[tuple[str, Values], int]:
     """A number for every concept, which tells nothing of it."""
-    known = sorted({(episode.family.handle, values) for episode in plan.episodes for values in episode.classes})
-    numbers = stream(SUITE, VERSION, seed, "concepts").permutation(len(known))
-    return {concept: int(number) for concept, number in zip(known, numbers, strict=True)}
+    all_concepts = sorted({(episode.family.handle, values) for episode in plan.episodes for values in episode.classes})
+    numbers = stream(SUITE, VERSION, seed, "concepts").permutation(len(all_concepts))
+    return {concept: int(number) for concept, number in zip(all_concepts, numbers, strict=True)}
 
 
 def _item(

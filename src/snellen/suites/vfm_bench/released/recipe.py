@@ -83,14 +83,14 @@ def _read(options: BuildOptions, root: Path) -> ReleasedItems:
             f"{root / FILE}: no record has query_info, so that there is nothing to ask; {RELEASED.instructions}"
         )
     handles = [f"{int(n):04d}" for n in stream(SUITE, VERSION, "released", "ids").permutation(len(records))]
-    drawn = set(handles)
+    chosen = set(handles)
     if options.n is not None:
-        drawn = draw_names(handles, options.n, stream(SUITE, VERSION, options.seed, "released", TASK))
+        chosen = draw_names(handles, options.n, stream(SUITE, VERSION, options.seed, "released", TASK))
     maker = _ItemMaker(MediaFolder(options.out / "media"), options.seed, problems)
     pairs = [
         (record, item)
         for handle, record in zip(handles, records, strict=True)
-        if handle in drawn and (item := maker.item(handle, record))
+        if handle in chosen and (item := maker.item(handle, record))
     ]
     RELEASED.refuse(root, problems)
     items = with_mean_regions([item for _, item in pairs])

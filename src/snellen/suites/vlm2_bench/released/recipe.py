@@ -41,11 +41,11 @@ def _find_root(path: Path) -> Path | None:
 
 def _choose_tasks(options: BuildOptions, root: Path | None) -> tuple[str, ...]:
     from_tsv = root is not None and root.is_file()
-    known = tuple(task for task in TASKS if task in MODELS and not (from_tsv and task == "pc-vid"))
-    if unknown := [task for task in options.tasks if task not in known]:
+    available = tuple(task for task in TASKS if task in MODELS and not (from_tsv and task == "pc-vid"))
+    if unknown := [task for task in options.tasks if task not in available]:
         files = "the TSV" if from_tsv else "the released files"
-        raise SnellenError(f"{files} of vlm2-bench have no task {unknown[0]!r}; there are {', '.join(known)}")
-    return tuple(task for task in known if task in (options.tasks or known))
+        raise SnellenError(f"{files} of vlm2-bench have no task {unknown[0]!r}; there are {', '.join(available)}")
+    return tuple(task for task in available if task in (options.tasks or available))
 
 
 def _count_items(options: BuildOptions, root: Path | None) -> dict[str, int]:
@@ -131,11 +131,11 @@ def _draw(records: Sequence[Record], options: BuildOptions) -> list[Record]:
     """With `n`, the records of so many groups a task (VID, Cnt and Grp: so many records), drawn by the seed."""
     if options.n is None:
         return list(records)
-    drawn: set[str] = set()
+    chosen: set[str] = set()
     for task in dict.fromkeys(record.task for record in records):
         units = [_unit(record) for record in records if record.task == task]
-        drawn |= draw_names(units, options.n, stream(SUITE, VERSION, options.seed, "released", task))
-    return [record for record in records if _unit(record) in drawn]
+        chosen |= draw_names(units, options.n, stream(SUITE, VERSION, options.seed, "released", task))
+    return [record for record in records if _unit(record) in chosen]
 
 
 def _unit(record: Record) -> str:
