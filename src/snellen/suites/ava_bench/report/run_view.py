@@ -16,7 +16,7 @@ from snellen.analysis.rankings import Ability, Ranked
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric
-from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
+from snellen.suites.ava_bench.abilities import ABILITIES, ability_named, atomic
 from snellen.suites.ava_bench.published import COLUMNS
 
 TOWERS: tuple[tuple[str, str], ...] = (
@@ -89,9 +89,10 @@ def row_of(rows: pd.DataFrame, arm: ArmCard) -> Any:
     return next(mine.itertuples(), None)
 
 
-def tasks_of(run: Run, arms: Sequence[ArmCard], among: Sequence[str] = COLUMNS) -> list[str]:
-    """The tasks that any of the arms has a value in: of the fourteen, in the order of Table 5, or of those named."""
-    return [task for task in among if any(row_of(result_rows(run, task), arm) is not None for arm in arms)]
+def tasks_of(run: Run, arms: Sequence[ArmCard], among: Sequence[str] = ()) -> list[str]:
+    """The tasks that any of the arms has a value in: of those named, else of atomic ones, those of Table 5 first."""
+    tasks = among or tuple(dict.fromkeys((*COLUMNS, *atomic())))
+    return [task for task in tasks if any(row_of(result_rows(run, task), arm) is not None for arm in arms)]
 
 
 def complete(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> list[ArmCard]:

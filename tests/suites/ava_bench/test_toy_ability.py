@@ -1,0 +1,85 @@
+"""An ability entered at run time is built, asked, scored and reported like the others: no other file knows of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.suite import BuildOptions
+from snellen.exam import build, run
+from snellen.scoring.protocols import strict
+from snellen.stimuli.scenes import MATERIALS
+from snellen.suites import SUITES
+from snellen.suites.ava_bench import make_suite
+from snellen.suites.ava_bench.abilities import ABILITIES
+from snellen.suites.ava_bench.abilities.ability import Ability
+from snellen.suites.ava_bench.items import ItemSource, checked_box
+from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
+from snellen.suites.ava_bench.scoring import without_script
+
+N = 2
+
+
+def ask_material(table: TabletopTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+    solid = table.solids[slot]
+    return MATERIAL.item(
+        source,
+        MATERIAL.question,
+        solid.material.kind,
+        tuple(MATERIALS),
+        regions={"red": list(checked_box(source, solid.box))},
+        factors={"material": solid.material.kind},
+    )
+
+
+MATERIAL = Ability(
+    name="material",
+    kind="choice",
+    question="What is the object in the red box made of?",
+    options_wording=("Choose one from below: ", "."),
+    requires=("material",),
+    protocols=without_script(strict()),
+    subgroups={"material": ()},
+    balanced_by=("material",),
+    boxes=("red",),
+    meaning="what something is made of",
+    tabletop=asked_by_slot(ask_material),
+)
+
+
+@pytest.fixture
+def _entered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ABILITIES, MATERIAL.name, MATERIAL)
+    monkeypatch.setitem(SUITES._loaded, "ava-bench", make_suite())
+
+
+@pytest.mark.usefixtures("_entered")
+def test_a_toy_ability_is_built_asked_scored_and_reported(tmp_path: Path) -> None:
+    options = BuildOptions(
+        tmp_path / "items", n=N, tasks=(MATERIAL.name,), quick=True, renderer="toy", show_progress=False
+    )
+    items = build(SUITES.get("ava-bench"), "generated", options)
+    assert {item.task for item in items.items} == {MATERIAL.name}
+    assert sum(item.split == "test" for item in items.items) == N
+    examination = run(items, ["fake:oracle", "fake:blind-to=material"], tmp_path / "run", show_progress=False)
+    rows = examination.results()
+    rows = rows[(rows.task == MATERIAL.name) & (rows.factor == "") & (rows.metric == "accuracy")]
+    scores = {str(row["subject"]): float(row["value"]) for row in rows.to_dict("records")}
+    assert scores["fake:oracle"] == 1
+    assert scores["fake:blind-to=material"] < 1
+    report = examination.report(tmp_path / "report")
+    assert "material" in report.page.read_text("utf-8")
+    table = (report.root / "results.csv").read_text("utf-8")
+    assert f"{MATERIAL.name}," in table
+
+
+def test_facts_that_do_not_go_together_name_the_file_to_mend() -> None:
+    with pytest.raises(SnellenError, match=r"meaning is missing.*mend abilities/no_meaning\.py"):
+        Ability(
+            name="no-meaning", kind="text", question="?", requires=("text",), protocols=without_script(strict()),
+            subgroups={},
+        )  # fmt: skip
