@@ -26,7 +26,7 @@ from snellen.core.subject import Subject
 from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.curation.results import read_tables
 from snellen.runs.ask import Arm, Plan, ask
-from snellen.runs.judgements import judgement_items, place_of, read_verdicts, score_judged
+from snellen.runs.judgements import judgement_folder, judgement_items, read_verdicts, score_judged
 from snellen.runs.score import read_scores, write_scores
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from snellen.reports import Report
-    from snellen.subjects.from_callable import AskMe
+    from snellen.subjects.from_callable import AnswerFunction
 
 CHECKUP_SUITES = ("combo", "vlm2-bench", "vfm-bench", "ava-bench")
 CHECKUP_SUBJECTS = (
@@ -63,21 +63,21 @@ RECORDED = (
 
 def versions() -> dict[str, str]:
     """Versions of what may change answers or numbers."""
-    found = {"python": sys.version.split()[0]}
+    found_versions = {"python": sys.version.split()[0]}
     for name in RECORDED:
         try:
-            found[name] = version(name)
+            found_versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return found_versions
 
 
 def find_recipe(suite: Suite, how: str) -> Recipe:
     """One of the suite's recipes. Raises SnellenError for one it does not have."""
     recipe: Recipe | None = suite.recipes.get(how)
     if recipe is None:
-        known = ", ".join(suite.recipes) or "none, since its item sets are made by other suites"
-        raise SnellenError(f"{suite.name} has no recipe {how!r}; there are: {known}")
+        recipe_names = ", ".join(suite.recipes) or "none, since its item sets are made by other suites"
+        raise SnellenError(f"{suite.name} has no recipe {how!r}; there are: {recipe_names}")
     return recipe
 
 
@@ -86,20 +86,20 @@ def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
     return find_recipe(suite, how).build(options)
 
 
-def find_items(where: str | Path, *, workers: int = 2, show_progress: bool = True) -> ItemSet:
+def find_items(itemset: str | Path, *, workers: int = 2, show_progress: bool = True) -> ItemSet:
     """The item set in a folder, or the generated one of a suite: seed 0, checkup size, built on first use."""
-    path = Path(where)
+    path = Path(itemset)
     if is_itemset(path):
         return read_itemset(path)
-    if str(where) not in set(SUITES):
+    if str(itemset) not in set(SUITES):
         if path.exists():
             raise SnellenError(f"{path}: no item set (no itemset.json), and no suite; suites are: {', '.join(SUITES)}")
-        raise SnellenError(f"{where!r} is neither a folder nor a suite; suites are: {', '.join(SUITES)}")
-    suite = SUITES.get(str(where))
-    kept = home() / "itemsets" / f"{suite.name}-{suite.card.version}-seed0"
-    if not is_itemset(kept):
-        build(suite, "generated", BuildOptions(kept, workers=workers, show_progress=show_progress))
-    return read_itemset(kept)
+        raise SnellenError(f"{itemset!r} is neither a folder nor a suite; suites are: {', '.join(SUITES)}")
+    suite = SUITES.get(str(itemset))
+    root = home() / "itemsets" / f"{suite.name}-{suite.card.version}-seed0"
+    if not is_itemset(root):
+        build(suite, "generated", BuildOptions(root, workers=workers, show_progress=show_progress))
+    return read_itemset(root)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Examination:
 
         card = read_run_card(self.root)
         return pd.concat(
-            [results(held, self.items, self.suite, card.arms) for held in read_scores(self.root).values()],
+            [results(scores, self.items, self.suite, card.arms) for scores in read_scores(self.root).values()],
             ignore_index=True,
         )
 
@@ -156,13 +156,13 @@ def run(
     """
     suite = SUITES.get(items.card.suite)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
-    made = [make_subject(one, items.items) if isinstance(one, str) else one for one in subjects]
-    arms = _arms(made, points, repeats)
+    examined = [make_subject(subject, items.items) if isinstance(subject, str) else subject for subject in subjects]
+    arms = _arms(examined, points, repeats)
     tables = read_tables(inputs or {}, items)
     plan = Plan(items, suite, arms, seed, limit, budget, annotations=tables, versions=versions())
     if before is not None:
         before(plan)
-    with Progress("asking", unit="calls", shown=show_progress) as progress:
+    with Progress("asking", unit="calls", visible=show_progress) as progress:
         responses = ask(root, replace(plan, tick=progress.advance))
     rescore(root, items, suite, "strict")
     return Examination(root, suite, items, responses)
@@ -201,26 +201,28 @@ def judge(root: Path, by: str | Subject, *, show_progress: bool = True) -> Judge
     Nothing is judged twice. Raises SnellenError where there is nothing to judge.
     """
     _, items, suite = open_run_items(root)
-    asked = judgement_items(read_responses(root), items, suite)
-    if not asked:
+    judged_items = judgement_items(read_responses(root), items, suite)
+    if not judged_items:
         raise SnellenError(f"{root}: nothing here is scored by a judge")
-    subject = make_subject(by, asked) if isinstance(by, str) else by
+    subject = make_subject(by, judged_items) if isinstance(by, str) else by
     name = subject.card.name
-    before = read_verdicts(root, asked).get(name, {})
-    if left := [item for item in asked if item.item_id not in before]:
-        place = place_of(root, left)
-        if not is_itemset(place / "items"):
-            write_itemset(place / "items", left, source="judgement", recipe={"run": root.name, "items": len(left)})
-        run(read_itemset(place / "items"), [subject], place / "run", show_progress=show_progress)
-    verdicts = read_verdicts(root, asked).get(name, {})
+    before = read_verdicts(root, judged_items).get(name, {})
+    if unjudged := [item for item in judged_items if item.item_id not in before]:
+        folder = judgement_folder(root, unjudged)
+        if not is_itemset(folder / "items"):
+            write_itemset(
+                folder / "items", unjudged, source="judgement", recipe={"run": root.name, "items": len(unjudged)}
+            )
+        run(read_itemset(folder / "items"), [subject], folder / "run", show_progress=show_progress)
+    verdicts = read_verdicts(root, judged_items).get(name, {})
     for protocol in read_scores(root):
         rescore(root, items, suite, protocol)
-    by_id = {item.item_id: str(item.provenance["task"]) for item in asked}
+    by_id = {item.item_id: str(item.provenance["task"]) for item in judged_items}
     unreadable = sum(
         suite.tasks[by_id[key]].protocols["strict"].read(verdict.text or "", verdict.reply_spec) is None
         for key, verdict in verdicts.items()
     )
-    return Judged(name, len(asked), len(asked) - len(verdicts), unreadable)
+    return Judged(name, len(judged_items), len(judged_items) - len(verdicts), unreadable)
 
 
 def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
@@ -236,8 +238,8 @@ def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
 
 
 def examine(
-    subject: str | AskMe | Subject,
-    where: str | Path = "combo",
+    subject: str | AnswerFunction | Subject,
+    itemset: str | Path = "combo",
     *,
     condition: str = "vanilla",
     out: str | Path | None = None,
@@ -246,26 +248,26 @@ def examine(
 ) -> Examination:
     """Examine one subject: a spec such as `chat:openai/gpt-4o`, a callable from parts to text, or a subject.
 
-    `where` is a suite or a folder with an item set. A callable runs afresh each time; a named subject resumes.
+    `itemset` is a suite or a folder with an item set. A callable runs afresh each time; a named subject resumes.
 
     >>> examine(lambda parts: "A", "combo").report()  # doctest: +SKIP
     """
     from snellen.subjects.from_callable import wrap
 
-    items = find_items(where, show_progress=show_progress)
-    own = callable(subject) and not hasattr(subject, "answer")
-    asked: Any = wrap(subject) if own else subject  # type: ignore[arg-type]  # a callable without card is one from parts to text
-    root = Path(out) if out is not None else run_folder(items, [asked], [condition])
-    if own and out is None and root.exists():
+    items = find_items(itemset, show_progress=show_progress)
+    is_callable = callable(subject) and not hasattr(subject, "answer")
+    examined: Any = wrap(subject) if is_callable else subject  # type: ignore[arg-type]  # a callable without card is one from parts to text
+    root = Path(out) if out is not None else run_folder(items, [examined], [condition])
+    if is_callable and out is None and root.exists():
         shutil.rmtree(root)  # the code behind a name may have changed since
-    return run(items, [asked], root, conditions=[condition], limit=limit, show_progress=show_progress)
+    return run(items, [examined], root, conditions=[condition], limit=limit, show_progress=show_progress)
 
 
 def run_folder(items: ItemSet, subjects: Sequence[str | Subject], conditions: Sequence[str]) -> Path:
     """`runs/SUITE-<8 hex>`, the same for the same item set, subjects and conditions."""
     from snellen.core.hashing import digest
 
-    names = [one if isinstance(one, str) else one.card.name for one in subjects]
+    names = [subject if isinstance(subject, str) else subject.card.name for subject in subjects]
     return Path("runs") / f"{items.card.suite}-{digest([items.card.content_hash, names, list(conditions)], 8)}"
 
 
@@ -293,33 +295,33 @@ def checkup(
 
     Everything lies in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders a new battery from a new seed.
     """
-    start, done = time.monotonic(), []
+    start, examinations = time.monotonic(), []
     for name in CHECKUP_SUITES:
-        suite, place = SUITES.get(name), out / "items" / name
-        seed = int(time.time()) if fresh else _seed_there(place)
+        suite, folder = SUITES.get(name), out / "items" / name
+        seed = int(time.time()) if fresh else _seed_there(folder)
         options = BuildOptions(
-            place, seed=seed, quick=quick, workers=workers, renderer=renderer, show_progress=show_progress
+            folder, seed=seed, quick=quick, workers=workers, renderer=renderer, show_progress=show_progress
         )
         items = _battery(suite, options, out / "run" / name)
         named = list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))
-        done.append(run(items, named, out / "run" / name, show_progress=show_progress, before=before))
+        examinations.append(run(items, named, out / "run" / name, show_progress=show_progress, before=before))
     from snellen.reports import write_report
 
-    report = write_report([one.root for one in done], out / "report")
-    return Checkup(done, report, time.monotonic() - start)
+    report = write_report([examination.root for examination in examinations], out / "report")
+    return Checkup(examinations, report, time.monotonic() - start)
 
 
-def _seed_there(place: Path) -> int:
+def _seed_there(folder: Path) -> int:
     """A battery once drawn from a new seed stays until the next one."""
-    return int(read_card(place).recipe.get("seed", 0)) if is_itemset(place) else 0
+    return int(read_card(folder).recipe.get("seed", 0)) if is_itemset(folder) else 0
 
 
 def _battery(suite: Suite, options: BuildOptions, run_root: Path) -> ItemSet:
     """The battery that lies there, if it is the one wanted; else a new one, and the run about the old one goes."""
-    wanted = suite.recipes["generated"].parameters(options)
+    parameters = suite.recipes["generated"].parameters(options)
     if is_itemset(options.out):
         card = read_card(options.out)
-        if (card.version, json.loads(json.dumps(wanted))) == (suite.card.version, card.recipe):
+        if (card.version, json.loads(json.dumps(parameters))) == (suite.card.version, card.recipe):
             return read_itemset(options.out)
         shutil.rmtree(options.out)
     shutil.rmtree(run_root, ignore_errors=True)

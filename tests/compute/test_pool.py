@@ -40,7 +40,7 @@ def test_a_killed_worker_is_told() -> None:
 
 
 def test_progress_counts_sizes() -> None:
-    with Progress("counting", shown=False) as progress:
+    with Progress("counting", visible=False) as progress:
         map_shards(math.sqrt, [Shard("a", 1.0, size=3), Shard("b", 4.0, size=4)], progress=progress)
         assert (progress.done, progress.total) == (7, 7)
 

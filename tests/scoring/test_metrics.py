@@ -18,11 +18,11 @@ from snellen.scoring.metrics import (
     anls,
     anls_05,
     ciede2000,
+    exact_match,
     expected_acc_num,
     giou,
     iou,
     mae_over_gt,
-    right,
 )
 
 shapely: Any = importlib.import_module("shapely")  # has no types of its own
@@ -51,7 +51,7 @@ colours = st.tuples(*[st.integers(0, 255)] * 3)
     ],
 )
 def test_right(answer: object, said: object, value: float) -> None:
-    assert right(answer, said) == value
+    assert exact_match(answer, said) == value
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from snellen.core.seeds import stream
 from snellen.core.subject import Subject, SubjectCard
 from snellen.scoring.answers import read_answer
 from snellen.subjects.construction_models import zero_shot
-from snellen.subjects.construction_models.boxes import DetectorSubject, Found
+from snellen.subjects.construction_models.boxes import Detection, DetectorSubject
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
 from tests.helpers.journey import item, patch
@@ -72,13 +72,13 @@ def overlap(one: Sequence[float], other: Sequence[float]) -> float:
 class Fixed:
     """Finds always the same; remembers what it was shown."""
 
-    found: tuple[Found, ...]
+    found: tuple[Detection, ...]
     seen: list[tuple[str, tuple[int, int]]] = field(default_factory=list)
 
     def refuses(self, question: str) -> str | None:
         return None if question else "everything is too much"
 
-    def find(self, picture: Image.Image, question: str) -> Sequence[Found]:
+    def find(self, picture: Image.Image, question: str) -> Sequence[Detection]:
         self.seen.append((picture.mode, picture.size))
         return self.found
 
@@ -86,16 +86,16 @@ class Fixed:
 CARD = SubjectCard("detector:fixed", accepts=frozenset({"picture"}), reads="views", max_concurrency=1)
 
 
-def fixed(*found: Found) -> DetectorSubject:
+def fixed(*found: Detection) -> DetectorSubject:
     return DetectorSubject(CARD, Fixed(found))
 
 
 def test_boxes_are_written_best_first_and_cut_at_the_edges(media: MediaFolder) -> None:
     who = fixed(
-        Found((1.0, 2.0, 3.0, 4.0), "low", 0.2),
-        Found((-5.0, 1.23456, 99.0, 6.5), "hîgh", 0.93456789),
-        Found((8.0, 0.0, 12.0, 3.0), "outside", 0.99),
-        Found((2.0, 2.0, 3.0, 3.0), "small", 0.2),
+        Detection((1.0, 2.0, 3.0, 4.0), "low", 0.2),
+        Detection((-5.0, 1.23456, 99.0, 6.5), "hîgh", 0.93456789),
+        Detection((8.0, 0.0, 12.0, 3.0), "outside", 0.99),
+        Detection((2.0, 2.0, 3.0, 3.0), "small", 0.2),
     )
     reply = ask(who, media, asks(patch(media, (1, 2, 3))))
     assert reply.text == (
@@ -118,13 +118,13 @@ def test_boxes_are_led_back_to_the_stored_picture(media: MediaFolder) -> None:
     # Turned by a quarter to the right, twice as large, then moved by (30, 40): (x, y) -> (30 + 2 (6 - y), 40 + 2 x).
     turned = Affine(0, -2, 42, 2, 0, 40)
     shown = media.derive(["turned"], lambda: Image.new("L", (60, 70)), stored, turned)
-    reply = ask(fixed(Found((34.0, 42.0, 40.0, 50.0), "cat", 0.5)), media, asks(shown))
+    reply = ask(fixed(Detection((34.0, 42.0, 40.0, 50.0), "cat", 0.5)), media, asks(shown))
     assert rows(reply)[0]["box"] == [1.0, 1.0, 5.0, 4.0]
 
 
 def test_several_views_are_one_sheet(media: MediaFolder) -> None:
     views = [asks(patch(media, (n, 2, 3)), item_id=f"v{n}") for n in range(2)]
-    reply = ask(fixed(Found((1.0, 2.0, 3.0, 4.0), "cat", 0.5)), media, *views)
+    reply = ask(fixed(Detection((1.0, 2.0, 3.0, 4.0), "cat", 0.5)), media, *views)
     cells = json.loads(reply.text)
     assert [json.loads(cell["q1"])["boxes"][0]["label"] for cell in cells] == ["cat", "cat"]
     assert reply.numbers == (0.5, 0.5)
@@ -410,7 +410,7 @@ def test_labels_of_grounding_dino_are_words_of_the_best_phrase(
     }
     table = np.pad(np.array(list(scores.values())), ((0, 0), (0, 2)))
     boxes = np.tile([0.5, 0.5, 0.2, 0.2], (4, 1))
-    monkeypatch.setattr(zero_shot.ZeroShotDetector, "_look", lambda self, picture, tokens: (table, boxes))
+    monkeypatch.setattr(zero_shot.ZeroShotDetector, "_infer", lambda self, picture, tokens: (table, boxes))
     found = make_subject(f"detector:hf/{folder}").detector.find(media.open(picture), "Red  cups.a coffee cup")  # type: ignore[attr-defined]
     assert [one.label for one in found] == list(scores)
     assert [one.score for one in found] == [0.7, 0.69, 0.9, 0.9]

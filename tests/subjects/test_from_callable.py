@@ -18,13 +18,13 @@ from tests.helpers.journey import patch
 
 MODULE = """
 from snellen.core.subject import SubjectCard
-from snellen.subjects.from_callable import Callee
+from snellen.subjects.from_callable import PythonSubject
 
 def echo(prefix="said"):
     return lambda parts: f"{prefix} {len(parts)}"
 
 def whole():
-    return Callee(SubjectCard("own:whole"), lambda parts: "whole")
+    return PythonSubject(SubjectCard("own:whole"), lambda parts: "whole")
 
 def number():
     return 3

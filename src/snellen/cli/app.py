@@ -51,8 +51,8 @@ def _console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 120)
 
 
-def _print_json(told: Any) -> None:
-    print(json.dumps(told, default=int))
+def _print_json(content: Any) -> None:
+    print(json.dumps(content, default=int))
 
 
 @app.command()
@@ -68,13 +68,15 @@ def checkup(
     from snellen.exam import checkup as do
     from snellen.reports import print_table
 
-    done = do(subject, out=out, quick=quick, fresh=fresh, workers=_cores(workers), renderer=renderer, before=_announce)
+    result = do(
+        subject, out=out, quick=quick, fresh=fresh, workers=_cores(workers), renderer=renderer, before=_announce
+    )
     console = _console()
-    for _, rows in done.report.results.groupby("suite", sort=False):  # which the report has worked out already
+    for _, rows in result.report.results.groupby("suite", sort=False):  # which the report has worked out already
         console.print(print_table(rows))
-    console.print(f"Report: {done.report.page.resolve()}", soft_wrap=True)
-    console.print(f"{done.seconds:.0f} seconds")
-    _finish(list(done.examinations))
+    console.print(f"Report: {result.report.page.resolve()}", soft_wrap=True)
+    console.print(f"{result.seconds:.0f} seconds")
+    _finish(list(result.examinations))
 
 
 @app.command("list")
@@ -90,7 +92,7 @@ def list_(
     from snellen.suites import SUITES
 
     suites = {name: SUITES.get(name) for name in SUITES}
-    known: dict[str, dict[str, str]] = {
+    names_by_kind: dict[str, dict[str, str]] = {
         "suites": {name: suite.card.title for name, suite in suites.items()},
         "tasks": {
             f"{name}/{task.id}": f"{task.kind}; axes {', '.join(task.axes)}"
@@ -102,17 +104,17 @@ def list_(
             for name, s in suites.items()
             for axis in s.axes
         },
-        "subjects": {**EXAMPLES, **{f"fake:{name}": told for name, told in FAKES.items()}},
-        "fakes": {f"fake:{name}": told for name, told in FAKES.items()},
+        "subjects": {**EXAMPLES, **{f"fake:{name}": about for name, about in FAKES.items()}},
+        "fakes": {f"fake:{name}": about for name, about in FAKES.items()},
     }
-    if what not in known:
-        raise SnellenError(f"nothing called {what!r} to list; {near(what, known)}")
+    if what not in names_by_kind:
+        raise SnellenError(f"nothing called {what!r} to list; {near(what, names_by_kind)}")
     if as_json:
-        _print_json(known[what])
+        _print_json(names_by_kind[what])
         return
-    width = max(map(len, known[what]))
-    for name, told in known[what].items():
-        print(f"{name:<{width}}  {told}")
+    width = max(map(len, names_by_kind[what]))
+    for name, about in names_by_kind[what].items():
+        print(f"{name:<{width}}  {about}")
 
 
 @app.command()
@@ -121,7 +123,7 @@ def build(
     how: Annotated[str, typer.Option("--from", help="generated, curated, released, or another the suite has")],
     out: Annotated[Optional[Path], typer.Option(help="Folder of the new item set (needed unless --plan).")] = None,  # noqa: UP045
     source: Annotated[list[str], typer.Option(help="NAME=PATH of a dataset on this machine.")] = [],  # noqa: B006
-    given: Annotated[list[str], typer.Option("--input", help="NAME=RUN or FILE that the recipe needs.")] = [],  # noqa: B006
+    inputs: Annotated[list[str], typer.Option("--input", help="NAME=RUN or FILE that the recipe needs.")] = [],  # noqa: B006
     n: Annotated[Optional[int], typer.Option("--n", help="Test items a task; train items come on top.")] = None,  # noqa: UP045
     seed: Seed = 0,
     full: Annotated[bool, typer.Option("--full", help="The paper's size.")] = False,
@@ -139,8 +141,8 @@ def build(
     from snellen.suites import SUITES
 
     name, _, task = suite.partition("/")
-    found = SUITES.get(name)
-    find_recipe(found, how)
+    declared = SUITES.get(name)
+    find_recipe(declared, how)
     if out is None and not plan:
         raise SnellenError("--out FOLDER is needed, unless --plan only asks what would be made")
     options = BuildOptions(
@@ -150,63 +152,63 @@ def build(
         full=full,
         tasks=(task,) if task else (),
         sources=_pairs("--source", source),
-        inputs=_pairs("--input", given),
+        inputs=_pairs("--input", inputs),
         workers=_cores(workers),
         renderer=renderer,
         show_progress=not as_json,
     )
     if plan:
-        planned = dict(find_recipe(found, how).plan(options))
+        planned = dict(find_recipe(declared, how).plan(options))
         steps = [] if as_json else planned.pop("steps", [])
-        _told(planned, as_json)
+        _print_fields(planned, as_json)
         print("".join(f"{line}\n" for line in chain_lines(steps)), end="")
         return
-    items = do(found, how, options)
-    told = {"itemset": str(items.root), "items": items.card.items, "counts": items.card.counts}
+    items = do(declared, how, options)
+    summary = {"itemset": str(items.root), "items": items.card.items, "counts": items.card.counts}
     hashes = {"recipe_hash": items.card.recipe_hash, "content_hash": items.card.content_hash}
-    _told({**told, **hashes, "notes": items.card.notes}, as_json)
+    _print_fields({**summary, **hashes, "notes": items.card.notes}, as_json)
 
 
-def _pairs(option: str, told: list[str]) -> dict[str, Path]:
+def _pairs(option: str, written: list[str]) -> dict[str, Path]:
     from snellen.core.errors import SnellenError
 
     pairs: dict[str, Path] = {}
-    for one in told:
-        name, equals, path = one.partition("=")
+    for pair in written:
+        name, equals, path = pair.partition("=")
         if not equals or not name or not path:
-            raise SnellenError(f"{option} {one!r}: write NAME=PATH")
+            raise SnellenError(f"{option} {pair!r}: write NAME=PATH")
         if not Path(path).exists():
-            raise SnellenError(f"{option} {one!r}: {path} does not exist")
+            raise SnellenError(f"{option} {pair!r}: {path} does not exist")
         if name in pairs:
-            raise SnellenError(f"{option} {one!r}: {name} is {pairs[name]} already; give each name once")
+            raise SnellenError(f"{option} {pair!r}: {name} is {pairs[name]} already; give each name once")
         pairs[name] = Path(path)
     return pairs
 
 
-def _told(told: dict[str, Any], as_json: bool) -> None:
+def _print_fields(fields: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        _print_json(told)
+        _print_json(fields)
         return
-    for name, value in told.items():
-        for one in value if isinstance(value, list) else [value]:
-            print(f"{name}: {json.dumps(one) if isinstance(one, dict) else one}")
+    for name, value in fields.items():
+        for line in value if isinstance(value, list) else [value]:
+            print(f"{name}: {json.dumps(line) if isinstance(line, dict) else line}")
 
 
 @app.command()
-def verify(where: Annotated[Path, typer.Argument(help="An item set or a run.")]) -> None:
+def verify(path: Annotated[Path, typer.Argument(help="An item set or a run.")]) -> None:
     """Read every byte again and check it."""
     from snellen.core.itemset import is_itemset, read_itemset
     from snellen.core.runfolder import is_run, read_exchanges
     from snellen.exam import open_run_items
 
-    if is_run(where) and not is_itemset(where):
-        card, items, _ = open_run_items(where)
+    if is_run(path) and not is_itemset(path):
+        card, items, _ = open_run_items(path)
         read_itemset(items.root, remember=False)
-        count = sum(1 for _ in read_exchanges(where))
-        print(f"{where}: whole; {count} exchanges of {len(card.arms)} arms about {items.root}")
+        count = sum(1 for _ in read_exchanges(path))
+        print(f"{path}: whole; {count} exchanges of {len(card.arms)} arms about {items.root}")
         return
-    items = read_itemset(where, remember=False)
-    print(f"{where}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
+    items = read_itemset(path, remember=False)
+    print(f"{path}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
 
 
 @app.command()
@@ -215,13 +217,13 @@ def show(
     item: Annotated[Optional[str], typer.Argument(help="Item id; default: the first of each task.")] = None,  # noqa: UP045
     condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
     html: Annotated[Optional[Path], typer.Option(help="Draw it as a page.")] = None,  # noqa: UP045
-    given: Inputs = [],  # noqa: B006  # typer copies it
+    inputs: Inputs = [],  # noqa: B006  # typer copies it
     seed: Seed = 0,
 ) -> None:
     """Print, and draw, exactly what would be sent."""
     from snellen.cli.showing import show as do
 
-    do(itemset, item, condition, html, seed, _pairs("--input", given))
+    do(itemset, item, condition, html, seed, _pairs("--input", inputs))
 
 
 @app.command()
@@ -233,7 +235,7 @@ def run(
     ] = VANILLA,
     limit: Annotated[Optional[int], typer.Option(min=1, help="Only the first N test items a task.")] = None,  # noqa: UP045
     repeats: Annotated[int, typer.Option(min=1)] = 1,
-    given: Inputs = [],  # noqa: B006  # typer copies it
+    inputs: Inputs = [],  # noqa: B006  # typer copies it
     budget: Annotated[
         float | None, typer.Option(help="Stop before more money is spent (prices: ?price_in=…&price_out=…).")
     ] = None,
@@ -245,23 +247,32 @@ def run(
     from snellen.exam import find_items, run_folder
     from snellen.exam import run as do
 
-    done = []
+    examinations = []
     for name in itemset:
         items = find_items(name, workers=_cores(None), show_progress=not as_json)
-        place = (out if len(itemset) == 1 else out / items.card.suite) if out else run_folder(items, subject, condition)
-        done.append(
+        root = (out if len(itemset) == 1 else out / items.card.suite) if out else run_folder(items, subject, condition)
+        examinations.append(
             do(
-                items, subject, place, conditions=condition, repeats=repeats, seed=seed, limit=limit, budget=budget,
-                inputs=_pairs("--input", given), show_progress=not as_json, before=None if as_json else _announce,
+                items, subject, root, conditions=condition, repeats=repeats, seed=seed, limit=limit, budget=budget,
+                inputs=_pairs("--input", inputs), show_progress=not as_json, before=None if as_json else _announce,
             )
         )  # fmt: skip
     if as_json:
         _print_json(
-            {"runs": [{"run": str(one.root), "responses": len(one.responses), "failed": one.failed} for one in done]}
+            {
+                "runs": [
+                    {
+                        "run": str(examination.root),
+                        "responses": len(examination.responses),
+                        "failed": examination.failed,
+                    }
+                    for examination in examinations
+                ]
+            }
         )
     else:
-        _print_results(done)
-    _finish(done)
+        _print_results(examinations)
+    _finish(examinations)
 
 
 def _announce(plan: Plan) -> None:
@@ -274,31 +285,31 @@ def _announce(plan: Plan) -> None:
     if not any(arm.subject.card.name.startswith("chat:") for arm in plan.arms):
         return
     with tempfile.TemporaryDirectory() as folder:
-        for told in estimates(plan, MediaFolder(Path(folder), plan.items.media)):
+        for estimate in estimates(plan, MediaFolder(Path(folder), plan.items.media)):
             money = (
                 "no price told (?price_in=…&price_out=…)"
-                if told.money is None
-                else f"about {told.money:.2f} for what is sent"
+                if estimate.money is None
+                else f"about {estimate.money:.2f} for what is sent"
             )
             print(
-                f"{told.subject}: {told.calls} calls, about {told.tokens_in} tokens sent, {money}; recorded calls "
-                f"are not repeated",
+                f"{estimate.subject}: {estimate.calls} calls, about {estimate.tokens_in} tokens sent, {money}; "
+                f"recorded calls are not repeated",
                 file=sys.stderr,
             )
 
 
-def _print_results(done: list[Examination]) -> None:
+def _print_results(examinations: list[Examination]) -> None:
     from snellen.reports import print_table
 
     console = _console()
-    for one in done:
-        console.print(print_table(one.results()))
-        console.print(f"Run: {one.root}", soft_wrap=True)
+    for examination in examinations:
+        console.print(print_table(examination.results()))
+        console.print(f"Run: {examination.root}", soft_wrap=True)
 
 
-def _finish(done: list[Examination]) -> None:
+def _finish(examinations: list[Examination]) -> None:
     """Exit 1 where items failed; they are asked again next time."""
-    failed = sum(one.failed for one in done)
+    failed = sum(examination.failed for examination in examinations)
     if failed:
         print(f"snellen: {failed} items failed and are not scored; the same command asks them again", file=sys.stderr)
         raise typer.Exit(1)
@@ -346,7 +357,7 @@ def report(
     out: Annotated[Path, typer.Option(help="Report folder.")],
     compare: Annotated[Optional[str], typer.Option(help="published: the paper's printed numbers beside ours.")] = None,  # noqa: UP045
     full: Annotated[bool, typer.Option("--full", help="More examples and every factor.")] = False,
-    given: Annotated[
+    inputs: Annotated[
         list[str], typer.Option("--input", help="NAME=RUN or FILE that a suite's part is made with, e.g. tags=RUN.")
     ] = [],  # noqa: B006  # typer copies it
 ) -> None:
@@ -359,6 +370,7 @@ def report(
         raise SnellenError(f"--compare {compare!r}: only 'published' can be compared with")
     for root in runs:
         open_run_items(root)
-    inputs = _pairs("--input", given)
-    made = write_report(runs, out, compare_published=compare == "published", full=full, inputs=inputs)
-    print(made.page)
+    paths = write_report(
+        runs, out, compare_published=compare == "published", full=full, inputs=_pairs("--input", inputs)
+    )
+    print(paths.page)

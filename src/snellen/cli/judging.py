@@ -22,21 +22,21 @@ def judge(
     """Do what was asked, and say what came of it. Exit code 1 where calls of the judge failed."""
     if by is None and sample is None and agreement is None:
         raise SnellenError("snellen judge: say who judges with --by SUBJECT, or give --sample FILE or --agreement FILE")
-    told: dict[str, Any] = {}
+    outcome: dict[str, Any] = {}
     if by is not None:
-        done = do(run, by, show_progress=not as_json)
-        told |= asdict(done)
+        verdict_counts = do(run, by, show_progress=not as_json)
+        outcome |= asdict(verdict_counts)
     _, items, suite = open_run_items(run)
-    asked = judgement_items(read_responses(run), items, suite)
-    verdicts = read_verdicts(run, asked)
+    judged_items = judgement_items(read_responses(run), items, suite)
+    verdicts = read_verdicts(run, judged_items)
     if sample is not None:
-        told |= {"sample": str(sample), "sampled": write_sample(sample, asked, verdicts, each, seed)}
+        outcome |= {"sample": str(sample), "sampled": write_sample(sample, judged_items, verdicts, each, seed)}
     if agreement is not None:
-        told["agreement"] = [asdict(one) for one in read_agreement(agreement, asked, verdicts, suite)]
+        outcome["agreement"] = [asdict(rate) for rate in read_agreement(agreement, judged_items, verdicts, suite)]
     if as_json:
-        print(json.dumps(told))
+        print(json.dumps(outcome))
     else:
-        for name, value in told.items():
+        for name, value in outcome.items():
             print(f"{name}: {value}")
-    if told.get("failed"):
+    if outcome.get("failed"):
         raise typer.Exit(1)

@@ -26,25 +26,29 @@ _STYLE = (
 
 
 def show(
-    where: str, item: str | None, condition: str, html: Path | None, seed: int, inputs: Mapping[str, Path]
+    itemset: str, item: str | None, condition: str, html: Path | None, seed: int, inputs: Mapping[str, Path]
 ) -> None:
     """Print every first call about an item (or about the first item of each task), and draw it where `html` says."""
-    items = find_items(where)
+    items = find_items(itemset)
     suite = SUITES.get(items.card.suite)
     if item is not None and item not in items.by_id:
-        raise SnellenError(f"{where}: no item {item!r}; the first is {items.items[0].item_id!r}")
+        raise SnellenError(f"{itemset}: no item {item!r}; the first is {items.items[0].item_id!r}")
     with tempfile.TemporaryDirectory() as folder:
         media = MediaFolder(Path(folder), items.media)
         tables = read_tables(inputs, items)
         calls: list[Call] = []
         for point in parse_conditions(suite.axes, condition):
-            shown = first_calls(
+            calls_shown = first_calls(
                 items, suite, point, SubjectCard("someone"), media, only=item, seed=seed, annotations=tables
             )
-            found = list(shown)
-            calls += found if item is not None else list({call.task: call for call in reversed(found)}.values())[::-1]
+            calls_found = list(calls_shown)
+            calls += (
+                calls_found
+                if item is not None
+                else list({call.task: call for call in reversed(calls_found)}.values())[::-1]
+            )
         if not calls:
-            raise SnellenError(f"{where}: nothing is asked about {item or 'any item'} under {condition}")
+            raise SnellenError(f"{itemset}: nothing is asked about {item or 'any item'} under {condition}")
         print("\n".join(_as_text(call) for call in calls))
         if html is not None:
             html.write_text(_as_page(calls, media), encoding="utf-8")
@@ -71,20 +75,22 @@ def _about(call: Call) -> str:
 def _as_page(calls: list[Call], media: MediaFolder) -> str:
     sections = []
     for call in calls:
-        shown = []
+        blocks = []
         for part in call.prompt.parts:
             if isinstance(part, str):
-                shown.append(f"<pre>{escaping.escape(part)}</pre>")
+                blocks.append(f"<pre>{escaping.escape(part)}</pre>")
             elif isinstance(part, Media) and part.kind == "picture":
                 kind = {"jpg": "jpeg"}.get(part.format, part.format)
                 data = base64.b64encode(media.read(part)).decode()
-                shown.append(f'<img src="data:image/{kind};base64,{data}" alt=""><div class="name">{_name(part)}</div>')
+                blocks.append(
+                    f'<img src="data:image/{kind};base64,{data}" alt=""><div class="name">{_name(part)}</div>'
+                )
             elif isinstance(part, Media):
                 data = base64.b64encode(media.read(part)).decode()
                 source = f"data:video/{part.format};base64,{data}"
-                shown.append(f'<video src="{source}" controls muted></video><div class="name">{_name(part)}</div>')
+                blocks.append(f'<video src="{source}" controls muted></video><div class="name">{_name(part)}</div>')
         more = "<p>Further calls hang on the replies.</p>" if call.more else ""
         sections.append(
-            f"<section><h2>{call.task}</h2><p>{escaping.escape(_about(call))}</p>{''.join(shown)}{more}</section>"
+            f"<section><h2>{call.task}</h2><p>{escaping.escape(_about(call))}</p>{''.join(blocks)}{more}</section>"
         )
     return f"<!doctype html><meta charset=utf-8><title>What is sent</title><style>{_STYLE}</style>{''.join(sections)}"

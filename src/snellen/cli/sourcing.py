@@ -49,7 +49,7 @@ def check(
     folders = find_folders(root)
     inventories: dict[str, Inventory] = {}
     for dataset_name in name or DATASETS:
-        with Progress(f"Looking at {dataset_name}", unit="pictures", shown=not as_json) as progress:
+        with Progress(f"Looking at {dataset_name}", unit="pictures", visible=not as_json) as progress:
             dataset = DATASETS.get(dataset_name)
             if pictures := _published_pictures(dataset_name):
                 progress.expect(pictures)

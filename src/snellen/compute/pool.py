@@ -50,9 +50,9 @@ def map_shards(
         progress.expect(sum(shard.size for shard in shards))
     results: dict[int, Result] = {}
     if min(workers, len(shards)) <= 1:
-        for place, shard in enumerate(shards):
+        for index, shard in enumerate(shards):
             with _named(shard.name):
-                results[place] = function(shard.work)
+                results[index] = function(shard.work)
             _advance(progress, shard)
         return list(results.values())
     with _pool(min(workers, len(shards))) as pool:
@@ -62,7 +62,7 @@ def map_shards(
             with _named(shard.name):
                 results[places[future]] = future.result()
             _advance(progress, shard)
-    return [results[place] for place in range(len(shards))]
+    return [results[index] for index in range(len(shards))]
 
 
 def _advance(progress: Progress | None, shard: Shard[Work]) -> None:

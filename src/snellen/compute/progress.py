@@ -16,15 +16,15 @@ class Progress:
     A pipe or `shown=False` leaves only the counter.
     """
 
-    def __init__(self, label: str, *, unit: str = "", shown: bool = True) -> None:
+    def __init__(self, label: str, *, unit: str = "", visible: bool = True) -> None:
         self.done = 0
         self.total = 0
         self._text = f"{label} ({unit})" if unit else label
-        self._shown = shown and sys.stderr.isatty()
+        self._visible = visible and sys.stderr.isatty()
         self._bar: Bar | None = None
 
     def __enter__(self) -> Progress:
-        if self._shown:
+        if self._visible:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar

@@ -47,7 +47,7 @@ class TrainingExample:
 
 
 class Subject(typing.Protocol):
-    """Anything that answers prompts. Immutable: to learn is to return another subject, with its lessons on its card."""
+    """Anything that answers prompts. Immutable: `fit` returns another subject, with its examples on its card."""
 
     @property
     def card(self) -> SubjectCard:
@@ -59,7 +59,7 @@ class Subject(typing.Protocol):
         ...
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
-        """The subject after these lessons; most return themselves. Called once a task and condition."""
+        """The subject after these examples; most return themselves. Called once a task and condition."""
         ...
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
@@ -102,6 +102,6 @@ class Base:
 
 
 def with_examples(card: SubjectCard, examples: Sequence[TrainingExample]) -> SubjectCard:
-    """The card of a subject that learned from these lessons: another fingerprint, the same name."""
+    """The card of a subject that learned from these examples: another fingerprint, the same name."""
     examples_as_data = [[example.view.item_id, asdict(example.view), example.answer] for example in examples]
-    return replace(card, settings={**card.settings, "lessons": digest(examples_as_data, 12)})
+    return replace(card, settings={**card.settings, "train_examples": digest(examples_as_data, 12)})

@@ -98,7 +98,7 @@ def _always(item: Item, condition: Condition) -> bool:
 
 @dataclass(frozen=True)
 class Task:
-    """One kind of question: which axes it knows, and how it is shown, asked, taught and scored.
+    """One kind of question: which axes it knows, and how it is shown, asked, trained on and scored.
 
     `transforms` sees the whole item, since a crop may need a region that the subject must not be told. `train_split`
     is the split that subjects may learn from. `asks` says whether an item is asked under a condition at all.

@@ -35,17 +35,17 @@ def to_datasets(itemset_root: Path, out_dir: Path) -> list[Path]:
     `datasets.load_dataset("parquet", data_files=…)` and `load_dataset(out_dir)` show the pictures. Needs pyarrow only.
     Raises SnellenError for a damaged set, or where `out_dir` cannot be written.
     """
-    held = read_itemset(itemset_root)
+    itemset = read_itemset(itemset_root)
     rows = files.read_table(itemset_root / "items.parquet")
-    schema = _schema(held)
+    schema = _schema(itemset)
     written = []
-    for split in dict.fromkeys(item.split for item in held.items):
-        places = [place for place, item in enumerate(held.items) if item.split == split]
+    for split in dict.fromkeys(item.split for item in itemset.items):
+        places = [index for index, item in enumerate(itemset.items) if item.split == split]
         with _writing(out_dir / f"{split}.parquet", schema) as writer:
-            for group in _groups(held, places):
-                writer.write_table(_table(held, rows, group, schema))
+            for group in _groups(itemset, places):
+                writer.write_table(_table(itemset, rows, group, schema))
         written.append(out_dir / f"{split}.parquet")
-    files.write_text(out_dir / "README.md", _readme(held.card, written))
+    files.write_text(out_dir / "README.md", _readme(itemset.card, written))
     return written
 
 
@@ -76,14 +76,17 @@ def from_datasets(in_dir: Path, root: Path) -> ItemSet:
     return read_itemset(root)
 
 
-def _schema(held: ItemSet) -> pa.Schema:
-    kinds = {media.kind for item in held.items for media in item.media()} | {"picture"}
+def _schema(itemset: ItemSet) -> pa.Schema:
+    kinds = {media.kind for item in itemset.items for media in item.media()} | {"picture"}
     media = {column: _FILES for kind, column in _COLUMNS.items() if kind in kinds}
     columns = {field.name: field.type for field in SCHEMA} | {"position": pa.int32()} | media
     features = {name: _feature(kind) for name, kind in columns.items()}
     features["pictures"] = {"feature": {"_type": "Image"}, "_type": "List"}
-    told = {"huggingface": json.dumps({"info": {"features": features}}), "snellen": held.card.model_dump_json(indent=1)}
-    return pa.schema(columns, told)
+    metadata = {
+        "huggingface": json.dumps({"info": {"features": features}}),
+        "snellen": itemset.card.model_dump_json(indent=1),
+    }
+    return pa.schema(columns, metadata)
 
 
 def _feature(kind: pa.DataType) -> Any:
@@ -95,11 +98,11 @@ def _feature(kind: pa.DataType) -> Any:
     return {"dtype": {"double": "float64"}.get(str(kind), str(kind)), "_type": "Value"}
 
 
-def _groups(held: ItemSet, places: Sequence[int]) -> Iterator[list[int]]:
+def _groups(itemset: ItemSet, places: Sequence[int]) -> Iterator[list[int]]:
     group, size = list[int](), 0
-    for place in places:
-        group.append(place)
-        size += sum(held.media.find(media).stat().st_size for media in _shown(held.items[place]))
+    for index in places:
+        group.append(index)
+        size += sum(itemset.media.find(media).stat().st_size for media in _distinct_media(itemset.items[index]))
         if len(group) == _GROUP_ROWS or size >= _GROUP_BYTES:
             yield group
             group, size = [], 0
@@ -107,17 +110,22 @@ def _groups(held: ItemSet, places: Sequence[int]) -> Iterator[list[int]]:
         yield group
 
 
-def _shown(item: Item) -> list[Media]:
+def _distinct_media(item: Item) -> list[Media]:
     return list({media.sha256: media for media in item.media()}.values())
 
 
-def _table(held: ItemSet, rows: pa.Table, places: Sequence[int], schema: pa.Schema) -> pa.Table:
+def _table(itemset: ItemSet, rows: pa.Table, places: Sequence[int], schema: pa.Schema) -> pa.Table:
     columns = dict(zip(SCHEMA.names, rows.take(places).columns, strict=True))
     columns["position"] = pa.array(places, pa.int32())
     for kind, column in _COLUMNS.items():
         if column in schema.names:
-            shown = [[media for media in _shown(held.items[place]) if media.kind == kind] for place in places]
-            cells = [[{"bytes": held.media.read(one), "path": one.path} for one in media] for media in shown]
+            media_of_items = [
+                [media for media in _distinct_media(itemset.items[index]) if media.kind == kind] for index in places
+            ]
+            cells = [
+                [{"bytes": itemset.media.read(picture), "path": picture.path} for picture in media]
+                for media in media_of_items
+            ]
             columns[column] = pa.array(cells, _FILES)
     return pa.table(columns, schema)
 
@@ -146,26 +154,26 @@ def _reading(path: Path) -> Iterator[pq.ParquetFile]:
 def _card_of(path: Path, opened: pq.ParquetFile) -> str:
     card = (opened.schema_arrow.metadata or {}).get(b"snellen")
     kinds = {field.name: field.type for field in opened.schema_arrow}
-    ours = {field.name: field.type for field in SCHEMA} | {"position": pa.int32(), "pictures": _FILES}
-    if card is None or any(kinds.get(name) != kind for name, kind in ours.items()):
+    expected = {field.name: field.type for field in SCHEMA} | {"position": pa.int32(), "pictures": _FILES}
+    if card is None or any(kinds.get(name) != kind for name, kind in expected.items()):
         raise SnellenError(f"{path}: not written by to_datasets; fields or the card of the item set are missing")
     return str(card, "utf-8")
 
 
 def _unpack(path: Path, opened: pq.ParquetFile, folder: MediaFolder) -> pa.Table:
     """Keep the media of one file in `folder`; the rest of its rows."""
-    kept = [*SCHEMA.names, "position"]
+    item_columns = [*SCHEMA.names, "position"]
     columns = [name for name in _COLUMNS.values() if name in opened.schema_arrow.names]
     tables = []
-    for batch in opened.iter_batches(batch_size=50, columns=[*kept, *columns]):
+    for batch in opened.iter_batches(batch_size=50, columns=[*item_columns, *columns]):
         for row in batch.select(["position", *columns]).to_pylist():
-            for one in (one for column in columns for one in row[column]):
-                name = Path(one["path"] or "").stem
-                if one["bytes"] is None or sha256(one["bytes"]) != name:
-                    where = f"{path} position {row['position']}"
-                    raise SnellenError(f"{where}: {one['path']} is missing or altered; copy the file again")
-                files.write_bytes(folder.root / name[:2] / Path(one["path"]).name, one["bytes"])
-        tables.append(pa.Table.from_batches([batch.select(kept)]).replace_schema_metadata())
+            for cell in (cell for column in columns for cell in row[column]):
+                name = Path(cell["path"] or "").stem
+                if cell["bytes"] is None or sha256(cell["bytes"]) != name:
+                    location = f"{path} position {row['position']}"
+                    raise SnellenError(f"{location}: {cell['path']} is missing or altered; copy the file again")
+                files.write_bytes(folder.root / name[:2] / Path(cell["path"]).name, cell["bytes"])
+        tables.append(pa.Table.from_batches([batch.select(item_columns)]).replace_schema_metadata())
     return pa.concat_tables(tables)
 
 

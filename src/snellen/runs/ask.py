@@ -72,8 +72,8 @@ def ask(root: Path, plan: Plan) -> list[Response]:
     with open_run(root, run_card(plan), plan.items.media) as run:
         before = read_responses(root) if is_finished(root) else []
         responses = asyncio.run(_ask_all(run, plan))
-        asked = {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms}
-        run.write_tables(responses, [r for r in before if (r.subject, r.condition, r.repeat) not in asked])
+        arms_now = {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms}
+        run.write_tables(responses, [r for r in before if (r.subject, r.condition, r.repeat) not in arms_now])
     return responses
 
 
@@ -94,14 +94,14 @@ def run_card(plan: Plan) -> RunCard:
         )
     arms = []
     for arm in plan.arms:
-        told = arm.subject.card
-        columns = settle(arm.condition, plan.suite, told).columns()
+        subject_card = arm.subject.card
+        columns = settle(arm.condition, plan.suite, subject_card).columns()
         arms.append(
             ArmCard(
-                subject=told.name,
-                fingerprint=told.fingerprint(),
-                settings=dict(told.settings),
-                attributes=dict(told.attributes),
+                subject=subject_card.name,
+                fingerprint=subject_card.fingerprint(),
+                settings=dict(subject_card.settings),
+                attributes=dict(subject_card.attributes),
                 condition=str(arm.condition),
                 columns=columns,
                 repeat=arm.repeat,
@@ -125,17 +125,17 @@ def run_card(plan: Plan) -> RunCard:
 def _transforms_used(plan: Plan) -> set[str]:
     used: set[str] = set()
     for task in plan.suite.tasks.values():
-        mine = plan.items.task(task.id)
-        for arm in plan.arms if mine else ():
+        items = plan.items.task(task.id)
+        for arm in plan.arms if items else ():
             context = ViewContext(settle(arm.condition, plan.suite, arm.subject.card), [], plan.annotations)
-            first = next((item for item in mine if task.asks(item, context.condition)), None)
+            first = next((item for item in items if task.asks(item, context.condition)), None)
             if first is not None and arm.condition.moves() <= set(task.axes):
                 used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, context)}
     return used
 
 
 @dataclass(frozen=True)
-class _Desk:
+class _ArmRunner:
     """Where one arm's calls are made."""
 
     run: RunFolder
@@ -158,10 +158,10 @@ class _Desk:
                 self.stopped.append(error)
                 raise
 
-        done = await asyncio.gather(*map(watched, jobs), return_exceptions=True)
+        results = await asyncio.gather(*map(watched, jobs), return_exceptions=True)
         if self.stopped:
             raise self.stopped[0]
-        return [result for result in done if not isinstance(result, BaseException)]
+        return [result for result in results if not isinstance(result, BaseException)]
 
     async def call(self, key: str, subject: Subject, prompt: Prompt) -> Reply | None:
         """The recorded reply, or a new one recorded; None where the call failed."""
@@ -185,7 +185,7 @@ class _Desk:
 
     def _as_sent(self, subject: Subject, prompt: Prompt) -> Prompt:
         """Who reads parts is sent pictures, made once and then looked up; who reads views needs none."""
-        return laid_out(prompt, self.run.media) if subject.card.reads == "parts" else prompt
+        return lay_out_montages(prompt, self.run.media) if subject.card.reads == "parts" else prompt
 
     def _check_budget(self) -> None:
         if self.plan.budget is None:
@@ -198,29 +198,29 @@ class _Desk:
             )
 
 
-def laid_out(prompt: Prompt, media: MediaFolder) -> Prompt:
+def lay_out_montages(prompt: Prompt, media: MediaFolder) -> Prompt:
     """The prompt with every montage made into a picture."""
 
-    def made(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    def lay_out_parts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
         return tuple(lay_out(part, media) if isinstance(part, Montage) else part for part in parts)
 
-    history = tuple(replace(turn, parts=made(turn.parts)) for turn in prompt.history)
-    return Prompt(made(prompt.parts), prompt.views, history)
+    history = tuple(replace(turn, parts=lay_out_parts(turn.parts)) for turn in prompt.history)
+    return Prompt(lay_out_parts(prompt.parts), prompt.views, history)
 
 
 async def _ask_all(run: RunFolder, plan: Plan) -> list[Response]:
     responses: list[Response] = []
     prices = {arm.subject.card.fingerprint(): _price(arm.subject) for arm in plan.arms}
     for arm in plan.arms:
-        desk = _Desk(run, plan, arm, asyncio.Semaphore(arm.subject.card.max_concurrency), prices)
+        runner = _ArmRunner(run, plan, arm, asyncio.Semaphore(arm.subject.card.max_concurrency), prices)
         for task in plan.suite.tasks.values():
-            responses += await _ask_task(desk, task)
+            responses += await _ask_task(runner, task)
     return responses
 
 
 def _price(subject: Subject) -> tuple[float, float]:
-    told = subject.card.attributes  # a price changes no answer, so it is no setting
-    return float(told.get("price_in", 0.0)), float(told.get("price_out", 0.0))
+    attributes = subject.card.attributes  # a price changes no answer, so it is no setting
+    return float(attributes.get("price_in", 0.0)), float(attributes.get("price_out", 0.0))
 
 
 def show_items(
@@ -241,28 +241,28 @@ def transform_stream(seed: int, item: Item, transform: Transform) -> np.random.G
     return stream("show", seed, item.stimulus_id, type(transform).__name__)
 
 
-async def _ask_task(desk: _Desk, task: Task) -> list[Response]:
-    plan, arm = desk.plan, desk.arm
-    mine = plan.items.task(task.id)
-    if not mine or not arm.condition.moves() <= set(task.axes):
+async def _ask_task(runner: _ArmRunner, task: Task) -> list[Response]:
+    plan, arm = runner.plan, runner.arm
+    items = plan.items.task(task.id)
+    if not items or not arm.condition.moves() <= set(task.axes):
         return []  # a condition that moves an axis this task lacks is not asked here
     condition = settle(arm.condition, plan.suite, arm.subject.card)
-    asked = [item for item in mine if task.asks(item, condition)]
-    tested = [item for item in asked if item.split == "test"][: plan.limit]
-    taught = [item for item in asked if task.train_split and item.split == task.train_split]
-    context = ViewContext(condition, mine, plan.annotations)
-    views = show_items([*tested, *taught], context, task, plan.seed, desk.run.media)
-    examples = [TrainingExample(views[item.item_id], item.answer) for item in taught]
+    askable = [item for item in items if task.asks(item, condition)]
+    tested = [item for item in askable if item.split == "test"][: plan.limit]
+    train_items = [item for item in askable if task.train_split and item.split == task.train_split]
+    context = ViewContext(condition, items, plan.annotations)
+    views = show_items([*tested, *train_items], context, task, plan.seed, runner.run.media)
+    examples = [TrainingExample(views[item.item_id], item.answer) for item in train_items]
     if isinstance(arm.subject, Prepares):
-        shown = [one for view in views.values() for one in view.media()]
-        await asyncio.to_thread(arm.subject.prepare, shown, desk.run.media)
-    subject = await arm.subject.fit(examples, desk.run.media)
+        pictures = [picture for view in views.values() for picture in view.media()]
+        await asyncio.to_thread(arm.subject.prepare, pictures, runner.run.media)
+    subject = await arm.subject.fit(examples, runner.run.media)
     method = task.method(condition)
     trials = [Trial(group) for group in method.group([views[item.item_id] for item in tested])]
     schedule, responses = arm.schedule(trials), []
     batch = next(schedule, None)
     while batch is not None:
-        new = await _ask_batch(desk, subject, method, batch)
+        new = await _ask_batch(runner, subject, method, batch)
         responses += new
         scores = {r.item_id: primary_score(plan.items.by_id[r.item_id], r, task.protocols["strict"]) for r in new}
         try:
@@ -272,15 +272,15 @@ async def _ask_task(desk: _Desk, task: Task) -> list[Response]:
     return responses
 
 
-async def _ask_batch(desk: _Desk, subject: Subject, method: Method, batch: Sequence[Trial]) -> list[Response]:
-    done = await desk.all_of(_ask_trial(desk, subject, method, trial) for trial in batch)
-    return [response for responses in done for response in responses]
+async def _ask_batch(runner: _ArmRunner, subject: Subject, method: Method, batch: Sequence[Trial]) -> list[Response]:
+    responses_of_trials = await runner.all_of(_ask_trial(runner, subject, method, trial) for trial in batch)
+    return [response for responses in responses_of_trials for response in responses]
 
 
-async def _ask_trial(desk: _Desk, subject: Subject, method: Method, trial: Trial) -> list[Response]:
-    card, arm = subject.card, desk.arm
+async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial: Trial) -> list[Response]:
+    card, arm = subject.card, runner.arm
     fingerprint, condition = card.fingerprint(), str(arm.condition)
-    place = f"{fingerprint}/{condition}/{arm.repeat}/{trial.trial_id}"
+    key_prefix = f"{fingerprint}/{condition}/{arm.repeat}/{trial.trial_id}"
     talk, calls = method.run(trial.views), list[str]()
 
     def responses(status: Status, texts: Mapping[str, str | None], reason: str = "") -> list[Response]:
@@ -306,16 +306,16 @@ async def _ask_trial(desk: _Desk, subject: Subject, method: Method, trial: Trial
     while True:
         if reason := next(filter(None, map(subject.declines, prompts)), None):
             return responses("declined", {}, reason)
-        keys = [f"{place}/{len(calls) + step}" for step in range(len(prompts))]
+        keys = [f"{key_prefix}/{len(calls) + step}" for step in range(len(prompts))]
         calls += keys
         if len(prompts) == 1:
-            replies = [await desk.call(keys[0], subject, prompts[0])]
+            replies = [await runner.call(keys[0], subject, prompts[0])]
         else:
-            replies = await desk.all_of(desk.call(k, subject, p) for k, p in zip(keys, prompts, strict=True))
-        heard = [reply for reply in replies if reply is not None]
-        if len(heard) < len(replies):
-            return responses("failed", {}, desk.run.error(keys[replies.index(None)]))
+            replies = await runner.all_of(runner.call(k, subject, p) for k, p in zip(keys, prompts, strict=True))
+        received = [reply for reply in replies if reply is not None]
+        if len(received) < len(replies):
+            return responses("failed", {}, runner.run.error(keys[replies.index(None)]))
         try:
-            prompts = talk.send(tuple(heard))
-        except StopIteration as done:
-            return responses("ok", done.value)
+            prompts = talk.send(tuple(received))
+        except StopIteration as stop:
+            return responses("ok", stop.value)

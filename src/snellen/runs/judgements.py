@@ -35,32 +35,32 @@ Verdicts = Mapping[str, Mapping[str, Response]]
 
 def judgement_items(responses: Sequence[Response], items: ItemSet, suite: Suite) -> list[Item]:
     """One item for every response that holds a text and is scored by a judge."""
-    asked = []
+    judgements = []
     for response in responses:
         judge = suite.tasks[response.task].protocols["strict"].judge
         if judge is not None and response.status == "ok" and response.text:
-            asked.append(judge(items.by_id[response.item_id], response))
-    return asked
+            judgements.append(judge(items.by_id[response.item_id], response))
+    return judgements
 
 
-def place_of(root: Path, asked: Sequence[Item]) -> Path:
+def judgement_folder(root: Path, judged_items: Sequence[Item]) -> Path:
     """Where the judgements of these items are kept: a folder of their own, the same for the same items."""
-    return root / FOLDER / digest([[item.item_id, item.question] for item in asked], 12)
+    return root / FOLDER / digest([[item.item_id, item.question] for item in judged_items], 12)
 
 
-def read_verdicts(root: Path, asked: Sequence[Item]) -> Verdicts:
+def read_verdicts(root: Path, judged_items: Sequence[Item]) -> Verdicts:
     """What judges have said about exactly these texts; calls that failed are left out, to be made again."""
-    wanted = {item.item_id: item.question for item in asked}
-    found: dict[str, dict[str, Response]] = {}
-    for place in sorted((root / FOLDER).glob("*/run")):
-        if not is_run(place) or not (place / "responses.parquet").is_file():
+    questions = {item.item_id: item.question for item in judged_items}
+    verdicts: dict[str, dict[str, Response]] = {}
+    for run_folder in sorted((root / FOLDER).glob("*/run")):
+        if not is_run(run_folder) or not (run_folder / "responses.parquet").is_file():
             continue  # stopped before its tables were written; the same command goes on with it
-        for told in read_step_results(place, place.parent / "items"):
-            for item in told.items.items:
-                held = told.responses.get(item.item_id)
-                if held and held.status == "ok" and wanted.get(item.item_id) == item.question:
-                    found.setdefault(told.author, {})[item.item_id] = held
-    return found
+        for step_results in read_step_results(run_folder, run_folder.parent / "items"):
+            for item in step_results.items.items:
+                response = step_results.responses.get(item.item_id)
+                if response and response.status == "ok" and questions.get(item.item_id) == item.question:
+                    verdicts.setdefault(step_results.author, {})[item.item_id] = response
+    return verdicts
 
 
 def score_judged(
@@ -72,11 +72,11 @@ def score_judged(
     rest = [response for response in responses if response.response_id not in names]
     tables = []
     arms_heard: set[tuple[str, str, int]] = set()
-    for told in verdicts.values():
-        heard = {_arm(response) for response in judged if response.response_id in told}
-        arms_heard |= heard
-        mine = [response for response in judged if _arm(response) in heard]
-        tables.append(score(mine, items, suite, protocol, told))
+    for by_response in verdicts.values():
+        arms = {_arm(response) for response in judged if response.response_id in by_response}
+        arms_heard |= arms
+        of_these_arms = [response for response in judged if _arm(response) in arms]
+        tables.append(score(of_these_arms, items, suite, protocol, by_response))
     rest += [response for response in judged if _arm(response) not in arms_heard]
     tables.insert(0, score(rest, items, suite, protocol))
     return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
@@ -86,21 +86,22 @@ def _arm(response: Response) -> tuple[str, str, int]:
     return response.subject, response.condition, response.repeat
 
 
-def write_sample(path: Path, asked: Sequence[Item], verdicts: Verdicts, each: int, seed: int) -> int:
+def write_sample(path: Path, judged_items: Sequence[Item], verdicts: Verdicts, each: int, seed: int) -> int:
     """Write `each` judged texts a judge and examined subject for people to check; how many they are.
 
     VLM2-Bench checked 20 a model, 180 in all. Raises SnellenError where nothing was judged.
     """
     rows = []
-    for judge, told in verdicts.items():
+    for judge, by_response in verdicts.items():
         by_subject: dict[str, list[Item]] = {}
-        for item in asked:
-            if item.item_id in told:
+        for item in judged_items:
+            if item.item_id in by_response:
                 by_subject.setdefault(item.item_id.split("/")[0], []).append(item)
-        for subject, held in by_subject.items():
-            order = stream("agreement sample", seed, judge, subject).permutation(len(held))[:each]
+        for subject, judged in by_subject.items():
+            order = stream("agreement sample", seed, judge, subject).permutation(len(judged))[:each]
             rows += [
-                (held[int(n)].item_id, judge, held[int(n)].question, told[held[int(n)].item_id].text) for n in order
+                (judged[int(n)].item_id, judge, judged[int(n)].question, by_response[judged[int(n)].item_id].text)
+                for n in order
             ]
     if not rows:
         raise SnellenError(f"{path}: nothing was judged yet; give `snellen judge RUN --by SUBJECT` first")
@@ -123,12 +124,12 @@ class Agreement:
     high: float
 
 
-def read_agreement(path: Path, asked: Sequence[Item], verdicts: Verdicts, suite: Suite) -> Iterator[Agreement]:
+def read_agreement(path: Path, judged_items: Sequence[Item], verdicts: Verdicts, suite: Suite) -> Iterator[Agreement]:
     """Compare the decisions that people wrote into a sample with the verdicts; lines without a decision are left out.
 
     A decision is a score as the judge gives it. Raises SnellenError for a line about something that was never judged.
     """
-    items = {item.item_id: item for item in asked}
+    items = {item.item_id: item for item in judged_items}
     counts: dict[str, list[bool]] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as opened:
@@ -143,8 +144,8 @@ def read_agreement(path: Path, asked: Sequence[Item], verdicts: Verdicts, suite:
             raise SnellenError(f"{path} line {number}: {line['judge']} never judged {line['item_id']!r} in this run")
         if decision := line["decision"].strip():
             task = str(items[line["item_id"]].provenance.get("task", ""))
-            said = suite.tasks[task].protocols["strict"].read(verdict.text or "", verdict.reply_spec)
-            counts.setdefault(line["judge"], []).append(str(said) == decision)
+            score_read = suite.tasks[task].protocols["strict"].read(verdict.text or "", verdict.reply_spec)
+            counts.setdefault(line["judge"], []).append(str(score_read) == decision)
     for judge, agreed in counts.items():
         low, high = wilson(sum(agreed), len(agreed))
         yield Agreement(judge, sum(agreed), len(agreed), sum(agreed) / len(agreed), low, high)

@@ -12,7 +12,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, Task, ViewContext, settle
-from snellen.runs.ask import Plan, laid_out, show_items
+from snellen.runs.ask import Plan, lay_out_montages, show_items
 
 PICTURE_TOKENS, CHARACTERS_A_TOKEN = 1000, 4
 """Rough figures for estimates; services count otherwise, and recorded calls hold the true numbers."""
@@ -43,13 +43,13 @@ def first_calls(
     """The first calls of every talk (of the talks about item `only`, where given), montages laid out into `media`."""
     settled = settle(condition, suite, card)
     for task in suite.tasks.values():
-        mine = items.task(task.id)
-        if not mine or not condition.moves() <= set(task.axes):
+        task_items = items.task(task.id)
+        if not task_items or not condition.moves() <= set(task.axes):
             continue
-        tested = [item for item in mine if item.split == "test" and task.asks(item, settled)][:limit]
+        tested = [item for item in task_items if item.split == "test" and task.asks(item, settled)][:limit]
         if only is not None and only not in {item.item_id for item in tested}:
             continue
-        views = show_items(tested, ViewContext(settled, mine, annotations or {}), task, seed, media)
+        views = show_items(tested, ViewContext(settled, task_items, annotations or {}), task, seed, media)
         method = task.method(settled)
         for trial in method.group([views[item.item_id] for item in tested]):
             ids = tuple(view.item_id for view in trial)
@@ -57,7 +57,7 @@ def first_calls(
                 continue
             prompts = next(method.run(trial))
             for prompt in prompts:
-                yield Call(task.id, ids, laid_out(prompt, media), _goes_on(task, settled, prompts))
+                yield Call(task.id, ids, lay_out_montages(prompt, media), _goes_on(task, settled, prompts))
 
 
 def _goes_on(task: Task, condition: Condition, prompts: Sequence[Prompt]) -> bool:
@@ -79,7 +79,7 @@ class Estimate:
 
 def estimates(plan: Plan, media: MediaFolder) -> list[Estimate]:
     """One for each chat subject of a plan; the first step of each talk counts, so chains come out low."""
-    found: dict[str, Estimate] = {}
+    by_subject: dict[str, Estimate] = {}
     for arm in plan.arms:
         card = arm.subject.card
         if not card.name.startswith("chat:"):
@@ -100,10 +100,10 @@ def estimates(plan: Plan, media: MediaFolder) -> list[Estimate]:
                 len(part) // CHARACTERS_A_TOKEN if isinstance(part, str) else PICTURE_TOKENS
                 for part in call.prompt.parts
             )
-        before = found.get(card.name, Estimate(card.name, 0, 0, None))
+        before = by_subject.get(card.name, Estimate(card.name, 0, 0, None))
         price = card.attributes.get("price_in")
         total = before.tokens_in + tokens
-        found[card.name] = Estimate(
+        by_subject[card.name] = Estimate(
             card.name, before.calls + calls, total, None if price is None else total * float(price) / 1e6
         )
-    return list(found.values())
+    return list(by_subject.values())

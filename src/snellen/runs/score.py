@@ -48,28 +48,28 @@ def read_one(
     item: Item, response: Response, protocol: Protocol, verdict: Response | None = None
 ) -> tuple[Outcome, Any]:
     """(outcome, what was read) of one response. With a judge, the verdict is read in its place."""
-    heard = response
+    scored = response
     if protocol.judge is not None and response.status == "ok" and response.text:
         if verdict is None:
             return "failed", None  # nobody has judged it yet
-        heard = verdict
-    if heard.status == "declined":
+        scored = verdict
+    if scored.status == "declined":
         return "not_applicable", None
-    if heard.status == "failed":
+    if scored.status == "failed":
         return "failed", None
-    said = None if heard.text is None else protocol.read(heard.text, heard.reply_spec)
-    return ("no_answer" if said is None else "answered"), said
+    prediction = None if scored.text is None else protocol.read(scored.text, scored.reply_spec)
+    return ("no_answer" if prediction is None else "answered"), prediction
 
 
 def score_one(
     item: Item, response: Response, protocol: Protocol, verdict: Response | None = None
 ) -> tuple[Outcome, Any, dict[str, float]]:
     """(outcome, what was read, value of each metric); NaN where there is nothing to score."""
-    outcome, said = read_one(item, response, protocol, verdict)
+    outcome, prediction = read_one(item, response, protocol, verdict)
     if outcome == "answered":
-        return outcome, said, {metric.name: metric.score(item, said) for metric in protocol.metrics}
+        return outcome, prediction, {metric.name: metric.score(item, prediction) for metric in protocol.metrics}
     counted = outcome == "no_answer" and protocol.unreadable == "worst"
-    return outcome, said, {metric.name: metric.worst if counted else math.nan for metric in protocol.metrics}
+    return outcome, prediction, {metric.name: metric.worst if counted else math.nan for metric in protocol.metrics}
 
 
 def primary_score(item: Item, response: Response, protocol: Protocol) -> float:
@@ -90,16 +90,18 @@ def score(
     """
     verdicts, rows = judgements or {}, []
     judge_of = next((verdict.subject for verdict in verdicts.values()), "")
-    asked = {response.task for response in responses}
-    known = {name for task in asked for name in suite.tasks[task].protocols}
-    if responses and protocol not in known:
-        raise SnellenError(f"no protocol {protocol!r} for {', '.join(sorted(asked))}; {near(protocol, sorted(known))}")
+    tasks = {response.task for response in responses}
+    protocols = {name for task in tasks for name in suite.tasks[task].protocols}
+    if responses and protocol not in protocols:
+        raise SnellenError(
+            f"no protocol {protocol!r} for {', '.join(sorted(tasks))}; {near(protocol, sorted(protocols))}"
+        )
     for response in responses:
         item = items.by_id[response.item_id]
         how = suite.tasks[item.task].protocols.get(protocol)
         if how is None:
             continue
-        outcome, said, values = score_one(item, response, how, verdicts.get(response.response_id))
+        outcome, prediction, values = score_one(item, response, how, verdicts.get(response.response_id))
         judge = judge_of if how.judge else ""  # also where there was nothing to judge: an arm is one result
         for metric in how.metrics:
             rows.append(
@@ -119,7 +121,7 @@ def score(
                     item.group_id,
                     item.cluster_id,
                     json.dumps(item.answer),
-                    json.dumps(said),
+                    json.dumps(prediction),
                     outcome,
                     values[metric.name],
                     metric.chance(item),

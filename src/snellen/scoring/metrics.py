@@ -13,12 +13,12 @@ from typing import Any
 from snellen.core.item import Box
 
 
-def right(answer: Any, said: Any) -> float:
-    """1.0 where `said` is `answer`, else 0.0. Higher is better; chance is one over the number of options.
+def exact_match(answer: Any, prediction: Any) -> float:
+    """1.0 where `prediction` is `answer`, else 0.0. Higher is better; chance is one over the number of options.
 
     Lists and tuples with equal elements are equal: an answer that went through JSON comes back as a list.
     """
-    return float(_plain(answer) == _plain(said))
+    return float(_plain(answer) == _plain(prediction))
 
 
 def _plain(value: Any) -> Any:
@@ -30,48 +30,55 @@ def _area(box: Box) -> float:
     return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])
 
 
-def _overlap(answer: Box, said: Box) -> tuple[float, float]:
+def _overlap(answer: Box, prediction: Box) -> tuple[float, float]:
     """Areas of the intersection and of the union."""
-    (ax1, ay1, ax2, ay2), (bx1, by1, bx2, by2) = answer, said
+    (ax1, ay1, ax2, ay2), (bx1, by1, bx2, by2) = answer, prediction
     both = _area((max(ax1, bx1), max(ay1, by1), min(ax2, bx2), min(ay2, by2)))
-    return both, _area(answer) + _area(said) - both
+    return both, _area(answer) + _area(prediction) - both
 
 
-def iou(answer: Box, said: Box) -> float:
+def iou(answer: Box, prediction: Box) -> float:
     """Intersection over union of two boxes [x1, y1, x2, y2] in the same pixels: 0 to 1, higher is better.
 
     Two boxes without area overlap fully if they are the same and not at all otherwise.
     """
-    both, either = _overlap(answer, said)
+    both, either = _overlap(answer, prediction)
     if either <= 0:
-        return right(list(answer), list(said))
+        return exact_match(list(answer), list(prediction))
     return both / either
 
 
-def giou(answer: Box, said: Box) -> float:
+def giou(answer: Box, prediction: Box) -> float:
     """Generalised intersection over union (Rezatofighi et al. 2019): above -1 to 1, higher is better.
 
     From the plain intersection over union it takes away the empty share of the smallest box around both, so that of two
     misses the nearer one is worth more. The worst score, given to a reply that holds no box, is -1.
     """
-    hull = _area((min(answer[0], said[0]), min(answer[1], said[1]), max(answer[2], said[2]), max(answer[3], said[3])))
-    overlap = iou(answer, said)
+    hull = _area(
+        (
+            min(answer[0], prediction[0]),
+            min(answer[1], prediction[1]),
+            max(answer[2], prediction[2]),
+            max(answer[3], prediction[3]),
+        )
+    )
+    overlap = iou(answer, prediction)
     if hull <= 0:
         return overlap
-    return overlap - (hull - _overlap(answer, said)[1]) / hull
+    return overlap - (hull - _overlap(answer, prediction)[1]) / hull
 
 
-def mae_over_gt(answer: float, said: float) -> float:
+def mae_over_gt(answer: float, prediction: float) -> float:
     """|said - answer| / answer: the error as a share of the truth, 0 to infinity, lower is better.
 
     Raises ValueError where the truth is not positive, because the share is not defined there.
     """
     if answer <= 0:
         raise ValueError(f"mae_over_gt needs a positive true value, not {answer}")
-    return abs(said - answer) / answer
+    return abs(prediction - answer) / answer
 
 
-def ciede2000(answer: Sequence[float], said: Sequence[float]) -> float:
+def ciede2000(answer: Sequence[float], prediction: Sequence[float]) -> float:
     """CIEDE2000 difference of two sRGB colours (three numbers 0..255 each): 0 to about 119.3, lower is better.
 
     sRGB is linearised, led to CIE L*a*b* under D65 (2 degree observer) and compared with kL = kC = kH = 1. A difference
@@ -81,11 +88,11 @@ def ciede2000(answer: Sequence[float], said: Sequence[float]) -> float:
     import numpy as np
     from skimage.color import deltaE_ciede2000, rgb2lab
 
-    lab = rgb2lab(np.array([answer, said], dtype=float)[:, None, :] / 255.0)
+    lab = rgb2lab(np.array([answer, prediction], dtype=float)[:, None, :] / 255.0)
     return float(deltaE_ciede2000(lab[0, 0], lab[1, 0]))  # type: ignore[no-untyped-call]
 
 
-def anls(answer: str, said: str) -> float:
+def anls(answer: str, prediction: str) -> float:
     """1 - Levenshtein distance / length of the longer text: 0 to 1, higher is better.
 
     Case does not count, nor how much white space stands between words. Two empty texts are alike (1.0), where the
@@ -93,13 +100,13 @@ def anls(answer: str, said: str) -> float:
     """
     from rapidfuzz.distance import Levenshtein
 
-    same, other = (" ".join(text.lower().split()) for text in (answer, said))
+    same, other = (" ".join(text.lower().split()) for text in (answer, prediction))
     return float(Levenshtein.normalized_similarity(same, other))
 
 
-def anls_05(answer: str, said: str) -> float:
+def anls_05(answer: str, prediction: str) -> float:
     """`anls`, but 0 unless it is above one half (Biten et al. 2019): 0, or above 0.5 to 1; higher is better."""
-    near = anls(answer, said)
+    near = anls(answer, prediction)
     return near if near > 0.5 else 0.0
 
 
@@ -107,7 +114,7 @@ ACC_NUM_LONGEST = 4
 ACC_NUM_EXPONENT = 0.1
 
 
-def acc_num(answer: int, said: int, length: int) -> float:
+def acc_num(answer: int, prediction: int, length: int) -> float:
     """How near a count is (VLM2-Bench): 0 to 1, higher is better; chance is `expected_acc_num(length)`.
 
     1 for the right count. Else eps = |said - answer| / max(answer - 1, length - answer), the error as a share of the
@@ -118,15 +125,15 @@ def acc_num(answer: int, said: int, length: int) -> float:
     """
     if length < 1 or not 1 <= answer <= length:
         raise ValueError(f"acc_num needs a true count in 1..{length}, not {answer}")
-    if said == answer:
+    if prediction == answer:
         return 1.0
-    if not 1 <= said <= length:
+    if not 1 <= prediction <= length:
         return 0.0
-    share = abs(said - answer) / max(answer - 1, length - answer)
+    share = abs(prediction - answer) / max(answer - 1, length - answer)
     return max(0.0, 1.0 - ACC_NUM_LONGEST / length * float(share**ACC_NUM_EXPONENT))
 
 
 def expected_acc_num(length: int) -> float:
     """The mean `acc_num` of a uniform guess in 1..length, the truth being uniform there too: 0.5 for 2 pictures."""
     counts = range(1, length + 1)
-    return sum(acc_num(answer, said, length) for answer in counts for said in counts) / length**2
+    return sum(acc_num(answer, prediction, length) for answer in counts for prediction in counts) / length**2

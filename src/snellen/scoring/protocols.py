@@ -9,7 +9,7 @@ import pandas as pd
 from snellen.core.item import Item
 from snellen.core.score import Metric, Protocol
 from snellen.scoring.answers import read_answer
-from snellen.scoring.metrics import right
+from snellen.scoring.metrics import exact_match
 
 
 def by_item(scores: pd.DataFrame) -> pd.DataFrame:
@@ -35,9 +35,9 @@ def guess(item: Item) -> float:
     return 1 / offered if offered else float("nan")
 
 
-def correct(item: Item, said: object) -> float:
+def correct(item: Item, prediction: object) -> float:
     """1.0 where what was read is the item's answer, else 0.0."""
-    return right(item.answer, said)
+    return exact_match(item.answer, prediction)
 
 
 ACCURACY = Metric("accuracy", correct, chance=guess)

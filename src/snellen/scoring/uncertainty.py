@@ -46,23 +46,23 @@ def cluster_bootstrap(
     plain percentiles are too narrow there. With fewer than two clusters nothing can be told. Where all values are equal
     the interval has no width: use `cluster_wilson` for proportions.
     """
-    kept, codes, count = _clean(values, clusters)
+    numbers, codes, count = _clean(values, clusters)
     if count < 2:
         return NOTHING
     again: Callable[[Ints], Floats]
     if statistic == "median":
-        again = _medians(kept, codes)
+        again = _medians(numbers, codes)
     elif statistic in ("mean", "root mean square"):
-        again = _means(kept if statistic == "mean" else kept**2, codes, count)
+        again = _means(numbers if statistic == "mean" else numbers**2, codes, count)
     else:
         raise ValueError(f"no statistic {statistic!r}; there are mean, median and root mean square")
-    width = len(kept) if statistic == "median" else count
+    width = len(numbers) if statistic == "median" else count
     block = max(1, MAX_CELLS // max(width, count))
-    found = []
+    statistics = []
     for start in range(0, draws, block):
-        drawn = rng.integers(count, size=(min(block, draws - start), count))
-        found.append(again(_times(drawn, count)) if statistic == "median" else again(drawn))
-    ends = np.quantile(np.concatenate(found), tails(count, level))
+        draw = rng.integers(count, size=(min(block, draws - start), count))
+        statistics.append(again(_times(draw, count)) if statistic == "median" else again(draw))
+    ends = np.quantile(np.concatenate(statistics), tails(count, level))
     if statistic == "root mean square":
         ends = np.sqrt(ends)
     return float(ends[0]), float(ends[1])
@@ -73,9 +73,9 @@ def _clean(values: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any]) ->
     numbers, names = np.asarray(values, dtype=np.float64), np.asarray(clusters)
     if numbers.ndim != 1 or numbers.shape != names.shape:
         raise ValueError(f"values {numbers.shape} and clusters {names.shape} must be two lists of one length")
-    kept = ~np.isnan(numbers)
-    found, codes = np.unique(names[kept], return_inverse=True)
-    return numbers[kept], codes.astype(np.int64), len(found)
+    is_number = ~np.isnan(numbers)
+    distinct, codes = np.unique(names[is_number], return_inverse=True)
+    return numbers[is_number], codes.astype(np.int64), len(distinct)
 
 
 def tails(count: int, level: float) -> tuple[float, float]:
@@ -91,13 +91,13 @@ def tails(count: int, level: float) -> tuple[float, float]:
 def _means(values: Floats, codes: Ints, count: int) -> Callable[[Ints], Floats]:
     """From drawn cluster numbers (draws x clusters) to the mean over all their units (draws)."""
     sums, sizes = np.bincount(codes, values, count), np.bincount(codes, minlength=count).astype(np.float64)
-    return lambda drawn: np.asarray(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), dtype=np.float64)
+    return lambda draw: np.asarray(sums[draw].sum(axis=1) / sizes[draw].sum(axis=1), dtype=np.float64)
 
 
-def _times(drawn: Ints, count: int) -> Ints:
+def _times(draw: Ints, count: int) -> Ints:
     """How often each cluster was drawn: draws x clusters."""
-    rows = np.arange(len(drawn))[:, None] * count
-    return np.bincount((drawn + rows).ravel(), minlength=len(drawn) * count).reshape(len(drawn), count)
+    rows = np.arange(len(draw))[:, None] * count
+    return np.bincount((draw + rows).ravel(), minlength=len(draw) * count).reshape(len(draw), count)
 
 
 def _medians(values: Floats, codes: Ints) -> Callable[[Ints], Floats]:
@@ -145,17 +145,17 @@ def cluster_wilson(
     """
     from scipy import stats
 
-    kept, codes, count = _clean(values, clusters)
-    if not len(kept):
+    numbers, codes, count = _clean(values, clusters)
+    if not len(numbers):
         return NOTHING
-    if kept.min() < 0 or kept.max() > 1:
+    if numbers.min() < 0 or numbers.max() > 1:
         raise ValueError("a proportion needs values from 0 to 1")
-    n, share = len(kept), float(kept.mean())
+    n, share = len(numbers), float(numbers.mean())
     sizes = np.bincount(codes, minlength=count)
-    least = n**2 / float((sizes**2).sum())
+    min_effective = n**2 / float((sizes**2).sum())
     if count < 2 or not 0 < share < 1:
-        return wilson(share * least, least, level)
-    rest = np.bincount(codes, kept, count) - share * sizes
+        return wilson(share * min_effective, min_effective, level)
+    rest = np.bincount(codes, numbers, count) - share * sizes
     variance = count / (count - 1) * float((rest**2).sum()) / n**2
     effect = variance / (share * (1 - share) / (n - 1))
     tail = (1 + level) / 2
@@ -183,18 +183,18 @@ def paired_difference(
     if first.shape != second.shape:
         raise ValueError(f"the arms have {first.shape} and {second.shape} units; give NaN where one lacks a unit")
     gaps = first - second
-    kept, codes, count = _clean(gaps, clusters)
-    if not len(kept):
+    numbers, codes, count = _clean(gaps, clusters)
+    if not len(numbers):
         return Paired(math.nan, math.nan, math.nan, 0)
-    mean = float(kept.mean())
+    mean = float(numbers.mean())
     low, high = cluster_bootstrap(gaps, clusters, rng, draws, level)
     if math.isnan(low) or high - low > 1e-12:
-        return Paired(mean, low, high, len(kept))
+        return Paired(mean, low, high, len(numbers))
     both = np.concatenate([first[~np.isnan(gaps)], second[~np.isnan(gaps)]])
     if both.min() < 0 or both.max() > 1 or count < 2:
-        return Paired(mean, math.nan, math.nan, len(kept))
-    unseen = cluster_wilson(np.zeros(len(kept)), codes, level)[1]
-    return Paired(mean, mean - unseen * (1 + mean), mean + unseen * (1 - mean), len(kept))
+        return Paired(mean, math.nan, math.nan, len(numbers))
+    unseen = cluster_wilson(np.zeros(len(numbers)), codes, level)[1]
+    return Paired(mean, mean - unseen * (1 + mean), mean + unseen * (1 - mean), len(numbers))
 
 
 def fleiss_kappa(counts: npt.ArrayLike) -> float:
@@ -208,6 +208,6 @@ def fleiss_kappa(counts: npt.ArrayLike) -> float:
     if table.ndim != 2 or not len(table) or raters[0] < 2 or (raters != raters[0]).any():
         raise ValueError("fleiss_kappa needs a table units x categories with the same number of raters, two or more")
     each = raters[0]
-    seen = float((((table**2).sum(axis=1) - each) / (each * (each - 1))).mean())
+    observed = float((((table**2).sum(axis=1) - each) / (each * (each - 1))).mean())
     chance = float(((table.sum(axis=0) / table.sum()) ** 2).sum())
-    return (seen - chance) / (1 - chance) if chance < 1 else math.nan
+    return (observed - chance) / (1 - chance) if chance < 1 else math.nan

@@ -22,32 +22,32 @@ from snellen.core.subject import Base, Subject, SubjectCard
 if TYPE_CHECKING:
     from PIL import Image
 
-AskMe = Callable[["list[str | Image.Image]"], Any]
+AnswerFunction = Callable[["list[str | Image.Image]"], Any]
 """From parts (texts, and opened pictures whose `filename` is the stored file) to the reply's text or its coroutine."""
 
 
 @dataclass(frozen=True)
-class Callee(Base):
+class PythonSubject(Base):
     """A callable as a subject. What it raises is a failed call, never an answer."""
 
-    function: AskMe = str
+    function: AnswerFunction = str
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Call it; a plain function runs in a thread, so that calls may overlap."""
-        shown: list[str | Image.Image] = []
+        opened_parts: list[str | Image.Image] = []
         for turn in prompt.history:
-            shown += [self._open(part, media) for part in turn.parts] + [turn.reply]
-        shown += [self._open(part, media) for part in prompt.parts]
+            opened_parts += [self._open(part, media) for part in turn.parts] + [turn.reply]
+        opened_parts += [self._open(part, media) for part in prompt.parts]
         try:
             if inspect.iscoroutinefunction(self.function):
-                said = await self.function(shown)
+                text = await self.function(opened_parts)
             else:
-                said = await asyncio.to_thread(self.function, shown)
+                text = await asyncio.to_thread(self.function, opened_parts)
         except Exception as error:  # somebody else's code may raise anything; all of it is a failed call
             raise CallFailed(f"{type(error).__name__}: {error}") from error
-        if not isinstance(said, str):
-            raise CallFailed(f"returned {type(said).__name__} in place of a text")
-        return Reply(said)
+        if not isinstance(text, str):
+            raise CallFailed(f"returned {type(text).__name__} in place of a text")
+        return Reply(text)
 
     @staticmethod
     def _open(part: Any, media: MediaFolder) -> Any:
@@ -60,13 +60,15 @@ class Callee(Base):
         return Image.open(media.find(part))
 
 
-def wrap(function: AskMe, name: str | None = None) -> Subject:
+def wrap(function: AnswerFunction, name: str | None = None) -> Subject:
     """A callable as a subject, e.g. `wrap(lambda parts: "A")`."""
-    told = (
+    full_name = (
         name
         or f"py:{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
     )
-    return cast(Subject, Callee(SubjectCard(told, max_concurrency=4, accepts=frozenset({"picture"})), function))
+    return cast(
+        Subject, PythonSubject(SubjectCard(full_name, max_concurrency=4, accepts=frozenset({"picture"})), function)
+    )
 
 
 def make_python_subject(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
@@ -78,16 +80,18 @@ def make_python_subject(name: str, settings: Mapping[str, str], items: Sequence[
     module, colon, factory = name.partition(":")
     if not colon:
         raise SnellenError(f"py:{name}: write py:MODULE:FACTORY")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     try:
-        made = getattr(importlib.import_module(module), factory)(**settings)
+        product = getattr(importlib.import_module(module), factory)(**settings)
     except (ImportError, AttributeError, TypeError) as error:
         raise SnellenError(f"py:{name}: cannot be made ({type(error).__name__}: {error})") from error
-    if hasattr(made, "answer") and hasattr(made, "card"):
-        return cast(Subject, made)
-    if not callable(made):
-        raise SnellenError(f"py:{name}: the factory returned {type(made).__name__}, neither a subject nor a callable")
-    shown = f"py:{name}" + ("?" + "&".join(f"{k}={v}" for k, v in settings.items()) if settings else "")
-    return wrap(made, shown)
+    if hasattr(product, "answer") and hasattr(product, "card"):
+        return cast(Subject, product)
+    if not callable(product):
+        raise SnellenError(
+            f"py:{name}: the factory returned {type(product).__name__}, neither a subject nor a callable"
+        )
+    label = f"py:{name}" + ("?" + "&".join(f"{k}={v}" for k, v in settings.items()) if settings else "")
+    return wrap(product, label)

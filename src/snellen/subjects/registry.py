@@ -58,6 +58,6 @@ def make_subject(spec: str, items: Sequence[Item] = ()) -> Subject:
         raise SnellenError(f"no kind of subject {kind!r} in {spec!r}; {near(kind, SUBJECTS)}")
     name, settings = rest, dict[str, str]()
     if kind != "fake" and "?" in rest:  # a fake's constant text may hold any sign
-        name, _, told = rest.partition("?")
-        settings = {FORMER_SETTINGS.get(key, key): value for key, value in parse_qsl(told, keep_blank_values=True)}
+        name, _, query = rest.partition("?")
+        settings = {FORMER_SETTINGS.get(key, key): value for key, value in parse_qsl(query, keep_blank_values=True)}
     return SUBJECTS.get(kind)(name, settings, items)

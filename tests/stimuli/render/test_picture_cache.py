@@ -57,7 +57,7 @@ def test_only_missing_pictures_are_drawn(tmp_path: Path, monkeypatch: pytest.Mon
         draw(job)
 
     monkeypatch.setattr(picture_cache, "_draw", watched)
-    with Progress("x", shown=False) as progress:
+    with Progress("x", visible=False) as progress:
         assert render_pictures(specs(), TOY, tmp_path, progress=progress) == paths
     assert drawn == [paths[2]]
     assert (progress.done, progress.total) == (1, 1)
@@ -65,7 +65,7 @@ def test_only_missing_pictures_are_drawn(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_shot_asked_twice_is_drawn_once(tmp_path: Path) -> None:
     one = specs(1, 1)[0]
-    with Progress("x", shown=False) as progress:
+    with Progress("x", visible=False) as progress:
         first, second = render_pictures([one, one], TOY, tmp_path, progress=progress)
     assert first == second
     assert progress.total == 1

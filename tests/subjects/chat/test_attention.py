@@ -191,9 +191,11 @@ def test_which_pixels_tokens_stand_for(
     (span,) = told.pictures
     assert span.stop - span.start == tokens
     assert span.tiles == tuple(tiles)
-    assert len(span.seen) == sum(tile.rows * tile.columns for tile in tiles)
+    assert len(span.visual_tokens) == sum(tile.rows * tile.columns for tile in tiles)
     token = models[family].checkpoint.config.image_token_id
-    assert {told.pieces[seen] for seen in span.seen} == {models[family].checkpoint.processor.tokenizer.decode([token])}
+    assert {told.pieces[seen] for seen in span.visual_tokens} == {
+        models[family].checkpoint.processor.tokenizer.decode([token])
+    }
 
 
 def made(media: MediaFolder) -> Rollout:

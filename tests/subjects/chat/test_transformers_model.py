@@ -21,7 +21,7 @@ from snellen.core.prompt import Prompt, Reply, Turn
 from snellen.core.seeds import stream
 from snellen.subjects.chat import TransformersChat, make_chat
 from snellen.subjects.chat.batching import Batches
-from snellen.subjects.chat.transformers_model import to_asked
+from snellen.subjects.chat.transformers_model import apply_template
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
 from tests.helpers.refusals import assert_refused
@@ -127,7 +127,7 @@ def test_a_reply_is_what_transformers_generates(models: dict[str, Path], media: 
 def test_parts_and_turns_keep_their_order(models: dict[str, Path], media: MediaFolder) -> None:
     one, two, three = noise(media, 1), noise(media, 2, 9, 7), noise(media, 3)
     prompt = Prompt(("Now ", three, "?"), (), (Turn((one, "then", two), "Yes."),))
-    asked = to_asked(chat(models["llava"]).checkpoint.processor, prompt, media)
+    asked = apply_template(chat(models["llava"]).checkpoint.processor, prompt, media)
     assert asked.text == "<s>[user]<image>then<image><end>[assistant]Yes.<end>[user]Now <image>?<end>[assistant]"
     assert [picture.size for picture in asked.pictures] == [(30, 20), (9, 7), (30, 20)]
     stored = [media.open(one), media.open(two), media.open(three)]

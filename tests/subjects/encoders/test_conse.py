@@ -72,7 +72,7 @@ def test_conse_names_things_and_finds_them(tmp_path: Path, capfd: pytest.Capture
     texts = [Option("cat", "a cat"), Option("cup", "a cup of coffee"), Option("rocket", "a rocket")]
     for key, one in media.items():
         view = album.view([one], texts, question="What is it?")
-        assert who.way(view) == "text"
+        assert who.readout_kind(view) == "text"
         assert ask(who, album, view).text == {option.key: option.text for option in texts}[key]
     pictures = [Option(key, letter, (one,)) for (key, one), letter in zip(media.items(), "ABC", strict=True)]
     view = album.view([], pictures, question="Which picture shows a rocket?")

@@ -14,7 +14,7 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.subjects.encoders import encode, load_encoder
-from snellen.subjects.encoders.encoder import Encoder, Floats, fingerprint, kept
+from snellen.subjects.encoders.encoder import Encoder, Floats, features_folder, fingerprint
 from snellen.subjects.encoders.plain import ColourHistogram, Hog
 from snellen.subjects.encoders.readouts import unit
 from tests.subjects.encoders.scenes import BLUE, GREEN, RED, Album, draw
@@ -105,7 +105,7 @@ def test_features_are_computed_once_and_mended_when_damaged(tmp_path: Path) -> N
     assert np.array_equal(rows[0], rows[3])
     assert np.array_equal(encode(encoder, asked, album.folder), rows)
     assert sorted(encoder.seen) == [1, 2]
-    held = sorted(kept(encoder).rglob("*.npy"))
+    held = sorted(features_folder(encoder).rglob("*.npy"))
     assert [path.stem for path in held] == sorted(one.sha256 for one in pictures)
     held[0].write_bytes(held[0].read_bytes()[:100])
     held[1].write_bytes(b"no array")

@@ -52,7 +52,7 @@ def test_support_is_answered_by_the_nearest_examples(album: Album, readout: str)
     who = subject("colour-histogram", readout=readout, k="3")
     for key, colour in COLOURS.items():
         view = album.view([album.add("bar", colour)], OPTIONS, support(album))
-        assert who.way(view) == "support"
+        assert who.readout_kind(view) == "support"
         reply = ask(who, album, view)
         assert reply.text == f"the {key} one"
         assert len(reply.numbers) == 3
@@ -120,7 +120,7 @@ def test_pairs_are_told_apart_by_a_threshold(album: Album) -> None:
     alike, unlike = ("triangle", ("blue", "blue")), ("triangle", ("red", "green"))
     for question, answers in (("Same colour?", "TF"), ("Different?", "FT"), ("Never taught?", None)):
         views = [pair(album, *alike, question), pair(album, *unlike, question)]
-        assert [taught.way(view) for view in views] == ["threshold"] * 2
+        assert [taught.readout_kind(view) for view in views] == ["threshold"] * 2
         replies = [ask(taught, album, view) for view in views]
         assert all(-1.0 <= reply.numbers[0] <= 1.0001 and len(reply.numbers) == 1 for reply in replies)
         assert answers is None or "".join(reply.text for reply in replies) == answers
@@ -153,11 +153,11 @@ def reader(**settings: str) -> EncoderSubject:
 
 def test_a_picture_is_matched_with_texts(album: Album) -> None:
     view = album.view([album.add("bar", BLUE)], OPTIONS)
-    assert reader().way(view) == "text"
+    assert reader().readout_kind(view) == "text"
     assert ask(reader(), album, view).text == "the blue one"
     taught = teach(reader(), album, lessons(album))
-    assert taught.way(view) == "lessons"
-    assert teach(reader(readout="text"), album, lessons(album)).way(view) == "text"
+    assert taught.readout_kind(view) == "training examples"
+    assert teach(reader(readout="text"), album, lessons(album)).readout_kind(view) == "text"
 
 
 def test_the_question_is_matched_with_pictures_to_choose_from(album: Album) -> None:
@@ -165,7 +165,7 @@ def test_the_question_is_matched_with_pictures_to_choose_from(album: Album) -> N
         Option(key, letter, (album.add("bar", COLOURS[key]),)) for key, letter in zip(COLOURS, "ABC", strict=True)
     ]
     view = album.view([], options, question="Which picture is green?")
-    assert reader().way(view) == "picture options"
+    assert reader().readout_kind(view) == "picture options"
     assert ask(reader(), album, view).text == "B"
     assert declined(subject("hog"), view) == "this encoder has no text side"
 
@@ -180,7 +180,7 @@ def test_colours_are_told_by_regression(album: Album) -> None:
     new = view(130)
     assert declined(subject("colour-histogram"), new) == "no lessons on this question to tell colours by"
     who = teach(subject("colour-histogram"), album, told)
-    assert who.way(new) == "regression"
+    assert who.readout_kind(new) == "regression"
     reply = ask(who, album, new)
     red, green, blue = json.loads(reply.text)
     assert abs(red - 40) + abs(green - 130) + abs(blue - 60) <= 25

@@ -14,15 +14,15 @@ from snellen.scoring.answers.grammar import Grammar
 from snellen.scoring.answers.json_values import read_json_objects
 from snellen.scoring.answers.numbers import Numbers
 from snellen.scoring.answers.options import Options
-from snellen.scoring.answers.plain import prepared, without_thoughts
+from snellen.scoring.answers.plain import prepare, without_thoughts
 from snellen.scoring.answers.reading import read
 from snellen.scoring.answers.shapes import Boxes, Colours
 
 __all__ = ["read_answer", "read_exactly", "read_json_objects"]
 
 GRAMMARS: dict[AnswerKind, Grammar] = {
-    "integer": Numbers(whole=True),
-    "number": Numbers(whole=False),
+    "integer": Numbers(integers=True),
+    "number": Numbers(integers=False),
     "box": Boxes(),
     "colour": Colours(),
 }
@@ -39,18 +39,18 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
     listed = spec.keys and spec.kind not in ("integer", "number")
     if listed or spec.kind in ("choice", "true_false"):
         exact = read_exactly(text, spec)
-        return exact if exact is not None else read(prepared(text), Options.of(spec))
+        return exact if exact is not None else read(prepare(text), Options.from_spec(spec))
     if spec.kind in ("text", "description"):
         # Text is stored as UTF-8, which has no place for half a surrogate pair.
         return without_thoughts(text).encode("utf-8", "replace").decode("utf-8").strip() or None
-    said = read(prepared(text), GRAMMARS[spec.kind])
-    if spec.kind == "box" and spec.frame is not None and said is not None:
-        return spec.frame.inverse().box(said)
-    return said
+    answer = read(prepare(text), GRAMMARS[spec.kind])
+    if spec.kind == "box" and spec.frame is not None and answer is not None:
+        return spec.frame.inverse().box(answer)
+    return answer
 
 
 def read_exactly(text: str, spec: ReplySpec) -> str | None:
     """The key of the option whose shown name is the stripped reply, letter for letter, or None."""
-    said = text.strip()
-    held = {key for shown, key in spec.keys if said in shown and shown.strip() == said}
-    return held.pop() if len(held) == 1 else None
+    stripped = text.strip()
+    keys = {key for name, key in spec.keys if stripped in name and name.strip() == stripped}
+    return keys.pop() if len(keys) == 1 else None

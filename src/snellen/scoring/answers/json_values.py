@@ -26,18 +26,18 @@ class Tangled(ValueError):
 
 def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
     """(start, end, value) of every well-formed list or object that does not lie in another one. Raises Tangled."""
-    broken = place = 0
-    while opening := OPENING.search(text, place):
+    broken = position = 0
+    while opening := OPENING.search(text, position):
         try:
             value, end = DECODER.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
             # ValueError: no JSON, or a number of more digits than Python reads.
-            broken, place = broken + 1, opening.end()
+            broken, position = broken + 1, opening.end()
             if broken > MAX_BROKEN_BRACKETS:
                 raise Tangled from None
         else:
             yield opening.start(), end, value
-            place = end
+            position = end
 
 
 def read_json_objects(text: str) -> list[Any] | dict[str, Any] | None:

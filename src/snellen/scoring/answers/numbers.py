@@ -16,7 +16,7 @@ seventeen eighteen nineteen"""
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 WORDS = {word: number for number, word in enumerate(ONES.split())}
 WORDS |= {word: 10 * number for number, word in enumerate(TENS.split(), 2)}
-WORDS |= {f"{ten} {one}": WORDS[ten] + WORDS[one] for ten in TENS.split() for one in ONES.split()[1:10]}
+WORDS |= {f"{ten} {word}": WORDS[ten] + WORDS[word] for ten in TENS.split() for word in ONES.split()[1:10]}
 WORDS |= {"hundred": 100, "a hundred": 100, "one hundred": 100}
 _WORD = "|".join(sorted((word.replace(" ", "[ -]") for word in WORDS), key=len, reverse=True))
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d{1,3}(?!\w))?"
@@ -42,25 +42,25 @@ TRIMMINGS = " \t\n\"'()[]{}.,:;!?#~="
 class Numbers:
     """Numbers, or only whole ones."""
 
-    whole: bool
+    integers: bool
     reaches_on: bool = False
 
     def alone(self, piece: str) -> int | float | None:
         """The number that the piece consists of, with a unit perhaps, or written twice: "2 (two)"."""
-        said = piece.strip()
-        if len(said) > 400:
+        stripped = piece.strip()
+        if len(stripped) > 400:
             return None
-        found = list(NUMBER.finditer(said))
-        if not found or len(found) > 2:
+        matches = list(NUMBER.finditer(stripped))
+        if not matches or len(matches) > 2:
             return None
-        rest = [said[: found[0].start()], *(said[a.end() : b.start()] for a, b in pairwise(found))]
-        rest += [said[found[-1].end() :]]
-        last = UNIT.sub("", rest.pop(), count=1) if not self.whole else rest.pop()
+        rest = [stripped[: matches[0].start()], *(stripped[a.end() : b.start()] for a, b in pairwise(matches))]
+        rest += [stripped[matches[-1].end() :]]
+        last = UNIT.sub("", rest.pop(), count=1) if not self.integers else rest.pop()
         if rest[0].strip(" \t\n\"'([{#=") or last.strip(TRIMMINGS) or any(part.strip(" (=") for part in rest[1:]):
             return None
-        if len(found) == 2 and not any(mark in rest[1] for mark in "(="):
+        if len(matches) == 2 and not any(mark in rest[1] for mark in "(="):
             return None
-        values = {self._value(match) for match in found}
+        values = {self._value(match) for match in matches}
         return values.pop() if len(values) == 1 else None
 
     def mentions(self, piece: str, declared: bool) -> list[Mention]:
@@ -72,7 +72,7 @@ class Numbers:
         for match in NUMBER.finditer(piece):
             start, end = match.span()
             lead, rest = piece[max(0, start - 30) : start], piece[end : end + 20]
-            if any(low < start < high for low, high in aside) or _is_part(lead, rest, self.whole):
+            if any(low < start < high for low, high in aside) or _is_part(lead, rest, self.integers):
                 continue
             if markers.DENIED_BEFORE.search(lead):
                 continue
@@ -87,14 +87,14 @@ class Numbers:
 
     def _value(self, match: re.Match[str]) -> int | float | None:
         if match["digits"]:
-            said = float(match["digits"].replace(",", ""))
+            number = float(match["digits"].replace(",", ""))
         else:
-            said = float(WORDS[re.sub(r"[ -]", " ", match["word"].lower())])
+            number = float(WORDS[re.sub(r"[ -]", " ", match["word"].lower())])
         if match["sign"] == "-" or match["minus"]:
-            said = -said
-        if not self.whole:
-            return said if math.isfinite(said) else None
-        return int(said) if abs(said) < LARGEST and said == int(said) else None
+            number = -number
+        if not self.integers:
+            return number if math.isfinite(number) else None
+        return int(number) if abs(number) < LARGEST and number == int(number) else None
 
 
 def _asides(piece: str) -> list[tuple[int, int]]:
@@ -104,7 +104,7 @@ def _asides(piece: str) -> list[tuple[int, int]]:
     ]
 
 
-def _is_part(lead: str, rest: str, whole: bool) -> bool:
+def _is_part(lead: str, rest: str, integers: bool) -> bool:
     """Whether the number belongs to a name or a word: "2nd", "3D", "COVID-19", "three-sided"."""
     if re.search(r"[^\W\d]-$|#$", lead):
         return True

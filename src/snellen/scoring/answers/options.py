@@ -54,17 +54,17 @@ class _Name(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 16)
-def _named(shown: str) -> _Name:
+def _forms_of(name: str) -> _Name:
     """The forms of a shown name. They are kept, because many items offer the same names."""
-    plain = flat(shown) or shown.strip()
+    plain = flat(name) or name.strip()
     looked_for = lower(plain)
     bare = looked_for.strip("()[].: ")
     label = "letter" if re.fullmatch(r"[a-z]", bare) else "number" if re.fullmatch(r"\d{1,3}", bare) else ""
     return _Name(plain, plain.lower(), looked_for.strip(STOPS) or looked_for, bare, label)
 
 
-def _shown(spec: ReplySpec) -> set[str]:
-    return {_named(shown).small for shown, _ in spec.keys}
+def _names_in_lower_case(spec: ReplySpec) -> set[str]:
+    return {_forms_of(name).small for name, _ in spec.keys}
 
 
 @dataclass(frozen=True)
@@ -84,21 +84,21 @@ class Options:
 
     @classmethod
     @lru_cache(maxsize=1024)
-    def of(cls, spec: ReplySpec) -> Options:
+    def from_spec(cls, spec: ReplySpec) -> Options:
         """The names that `spec` offers; of true and false also the usual other ones."""
         pairs, also = list(spec.keys), list[tuple[str, str]]()
         if spec.kind == "true_false":
             pairs = pairs or [("T", "true"), ("F", "false")]
             pairs += [(name, key) for key, names in TRUTHS.items() for name in names]
             also = [("yes", "true"), ("no", "false")]
-        elif all(_named(shown).small in ("t", "f") for shown, _ in pairs) and len(_shown(spec)) == 2:
-            pairs += [(name, key) for shown, key in pairs for name in TRUTHS if name[0] == _named(shown).small]
+        elif all(_forms_of(name).small in ("t", "f") for name, _ in pairs) and len(_names_in_lower_case(spec)) == 2:
+            pairs += [(truth, key) for name, key in pairs for truth in TRUTHS if truth[0] == _forms_of(name).small]
         texts: dict[str, str | None] = {}
         labels: dict[str, str | None] = {}
         asides: dict[str, str | None] = {}
         like_labels, first, many = list[tuple[str, str, str, str]](), dict[str, str](), set[str]()
-        for shown, key in (*pairs, *also):
-            plain, _, name, bare, label = _named(shown)
+        for written, key in (*pairs, *also):
+            plain, _, name, bare, label = _forms_of(written)
             if first.setdefault(key, plain) != plain:
                 many.add(key)
             if label:
@@ -109,18 +109,18 @@ class Options:
         for label, name, bare, key in like_labels:  # a number is a label where its option has another name too
             names, name = (labels, bare) if label == "letter" or key in many else (texts, name)
             names[name] = key if names.get(name, key) == key else None
-        asides = {name: key for name, key in asides.items() if any(key == one for _, one in pairs)}
-        return cls(texts, labels, asides, frozenset(asides) & _shown(spec) if asides else frozenset())
+        asides = {name: key for name, key in asides.items() if any(key == pair_key for _, pair_key in pairs)}
+        return cls(texts, labels, asides, frozenset(asides) & _names_in_lower_case(spec) if asides else frozenset())
 
     def alone(self, piece: str) -> str | None:
         """The key of the option that the piece is a name of, with or without trimmings, or a label and its own text."""
-        said = lower(piece)
-        for form in (said, said.strip(STOPS), said.strip(TRIMMINGS), _without_signs(said)):
+        small = lower(piece)
+        for form in (small, small.strip(STOPS), small.strip(TRIMMINGS), _without_signs(small)):
             for names in (self.texts, self.labels, self.asides):
                 if form in names:
-                    return None if _is_signed(piece, said.find(form), form) else names[form]
-        if len(said) <= 400 and (label := LABEL.match(said)) and label[1] in self.labels:
-            key, rest = self.labels[label[1]], said[label.end() :]
+                    return None if _is_signed(piece, small.find(form), form) else names[form]
+        if len(small) <= 400 and (label := LABEL.match(small)) and label[1] in self.labels:
+            key, rest = self.labels[label[1]], small[label.end() :]
             if key is not None and key in (self.texts.get(form) for form in (rest, rest.strip(TRIMMINGS))):
                 return key
         return None
@@ -128,21 +128,21 @@ class Options:
     def mentions(self, piece: str, declared: bool) -> list[Mention]:
         """Every option named in the piece and not denied there, in order. A label and its own text are one mention."""
         small = lower(piece)
-        found = [*self._texts(small, piece), *self._labels(piece, declared), *self._asides(small, declared)]
-        taken, kept = bytearray(len(piece)), []
-        for mention in sorted(found, key=lambda mention: mention.start - mention.end):
+        candidates = [*self._texts(small, piece), *self._labels(piece, declared), *self._asides(small, declared)]
+        taken, mentions = bytearray(len(piece)), []
+        for mention in sorted(candidates, key=lambda mention: mention.start - mention.end):
             if taken.find(1, mention.start, mention.end) < 0:
                 taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
-                kept.append(mention)
-        kept.sort(key=lambda mention: mention.start)
-        return list(_not_denied(self._paired(kept, piece), piece))
+                mentions.append(mention)
+        mentions.sort(key=lambda mention: mention.start)
+        return list(_not_denied(self._pair_labels(mentions, piece), piece))
 
     def _texts(self, small: str, piece: str) -> Iterator[Mention]:
         for name in [name for name in self.texts if name in small and name]:
             key, start = self.texts[name], small.find(name)
             while start >= 0:
                 end = start + len(name)
-                if _whole(piece, start, end) and not (name in TRUTHS and small.startswith(" that ", end)):
+                if _is_whole_word(piece, start, end) and not (name in TRUTHS and small.startswith(" that ", end)):
                     yield Mention(start, end, key)
                 start = small.find(name, end)
 
@@ -159,31 +159,33 @@ class Options:
             elif _may_be_label(piece, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), None, True)
 
-    def _paired(self, found: list[Mention], piece: str) -> Iterator[Mention]:
+    def _pair_labels(self, mentions: list[Mention], piece: str) -> Iterator[Mention]:
         """A label and the same option's text right behind it (or the other way round) are one mention.
 
         An "A" that may be an article is one if an option's text follows it.
         """
-        held: Mention | None = None
-        for two in found:
-            one, held = held, two
-            if one is None:
+        waiting: Mention | None = None
+        for second in mentions:
+            first, waiting = waiting, second
+            if first is None:
                 continue
-            between = piece[one.end : two.start]
-            meant = one.value if one.value is not None or not one.label else self.labels[piece[one.start].lower()]
-            if meant == two.value and one.label != two.label and not between.strip(" ).:,]([\"'-"):
-                held = None
-                yield Mention(one.start, two.end, two.value, two.label)
-            elif one.value is not None or piece[one.start] != "A" or between != " ":
-                yield one
-        if held is not None:
-            yield held
+            between = piece[first.end : second.start]
+            meant = (
+                first.value if first.value is not None or not first.label else self.labels[piece[first.start].lower()]
+            )
+            if meant == second.value and first.label != second.label and not between.strip(" ).:,]([\"'-"):
+                waiting = None
+                yield Mention(first.start, second.end, second.value, second.label)
+            elif first.value is not None or piece[first.start] != "A" or between != " ":
+                yield first
+        if waiting is not None:
+            yield waiting
 
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
         for name, key in self.asides.items():
             behind = r"(?! \w)" if declared else r"(?=[,.;:!])"
-            if (declared or name in self.openings) and (found := re.match(rf"[\"'(\[ ]*({name})\b{behind}", small)):
-                yield Mention(*found.span(1), key)
+            if (declared or name in self.openings) and (match := re.match(rf"[\"'(\[ ]*({name})\b{behind}", small)):
+                yield Mention(*match.span(1), key)
 
 
 def _without_signs(text: str) -> str:
@@ -205,7 +207,7 @@ LIST_BEFORE = re.compile(r"\d ?(?:,|and|&|, ?and) ?$")
 LIST_AFTER = re.compile(r" ?(?:,|and|&|, ?and) ?\d")
 
 
-def _whole(piece: str, start: int, end: int) -> bool:
+def _is_whole_word(piece: str, start: int, end: int) -> bool:
     """Whether piece[start:end] is no part of a longer word, number, compound or list of numbers."""
     before, after = piece[start - 1 : start], piece[end : end + 1]
     if piece[start].isdigit() and LIST_BEFORE.search(piece[max(0, start - 8) : start]):
@@ -284,11 +286,11 @@ def _belongs_to_more(before: str, after: str) -> bool:
     return (near == ")" or before[-1:] == "(") and before.rstrip("(")[-1:].isalnum()
 
 
-def _not_denied(found: Iterator[Mention], piece: str) -> Iterator[Mention]:
+def _not_denied(mentions: Iterator[Mention], piece: str) -> Iterator[Mention]:
     """Without "not A", "neither A nor B", "A is wrong"."""
     before: Mention | None = None
     denied = False
-    for mention in found:
+    for mention in mentions:
         joined = before and markers.JOINED.fullmatch(piece, before.end, mention.start)
         lead = piece[max(0, mention.start - 50) : mention.start]
         denied = bool((denied and joined) or markers.DENIED_BEFORE.search(lead))

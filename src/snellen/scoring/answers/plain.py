@@ -35,32 +35,32 @@ def without_thoughts(text: str) -> str:
     return rest[: start.start()] if start else rest
 
 
-def prepared(text: str) -> Prepared:
+def prepare(text: str) -> Prepared:
     """The reply as the grammars read it."""
-    said = without_thoughts(text.replace(OPEN, " ").replace(CLOSE, " ")).strip()
-    cut = len(said) > LONGEST
-    return Prepared(flat(_mark_tags(_mark_json(said[-LONGEST:]))), cut)
+    reply = without_thoughts(text.replace(OPEN, " ").replace(CLOSE, " ")).strip()
+    cut = len(reply) > LONGEST
+    return Prepared(flat(_mark_tags(_mark_json(reply[-LONGEST:]))), cut)
 
 
 def _mark_json(text: str) -> str:
     """{"answer": "B"} becomes a marked B."""
-    parts, done = [], 0
+    parts, position = [], 0
     try:
         for start, end, value in json_values(text):
-            if isinstance(value, dict) and (said := _json_answer(value)) is not None:
-                parts += [text[done:start], f" {OPEN}{said}{CLOSE} "]
-                done = end
+            if isinstance(value, dict) and (answer := _json_answer(value)) is not None:
+                parts += [text[position:start], f" {OPEN}{answer}{CLOSE} "]
+                position = end
     except Tangled:
         return text
-    return "".join(parts) + text[done:]
+    return "".join(parts) + text[position:]
 
 
 def _json_answer(value: dict[str, Any]) -> str | None:
     """What an object gives under the keys that mean an answer; None where it has none of them."""
-    said = [held for key, held in value.items() if re.sub(r"[\s_-]", "", key).lower() in ANSWER_KEYS]
-    if not said:
+    values = [answer for key, answer in value.items() if re.sub(r"[\s_-]", "", key).lower() in ANSWER_KEYS]
+    if not values:
         return None
-    return ", ".join(held if isinstance(held, str) else str(held) for held in said if held is not None)
+    return ", ".join(answer if isinstance(answer, str) else str(answer) for answer in values if answer is not None)
 
 
 TAGS = (
@@ -73,7 +73,7 @@ TAGS = (
 def _mark_tags(text: str) -> str:
     r"""<answer>B</answer> and \boxed{B} become a marked B."""
     for tag in TAGS:
-        text = tag.sub(lambda found: f" {OPEN}{found[1]}{CLOSE} " if found[1].strip() else " ", text)
+        text = tag.sub(lambda match: f" {OPEN}{match[1]}{CLOSE} " if match[1].strip() else " ", text)
     return text
 
 

@@ -15,7 +15,7 @@ from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
 
 FARTHEST = 2000
 """How far behind its marker an answer may end."""
-MOST = 100
+MAX_MARKERS = 100
 """After so many markers that declare nothing, looking for one that does ends, and so does reading."""
 
 
@@ -33,19 +33,19 @@ Declaration: TypeAlias = tuple[int, Callable[[], Verdict | None]]
 def read(reply: Prepared, grammar: Grammar) -> Any | None:
     """The answer of a reply, or None."""
     text = reply.text
-    if not reply.cut and (whole := grammar.alone(text.strip(f"{OPEN}{CLOSE} \n"))) is not None:
-        return whole
+    if not reply.cut and (answer := grammar.alone(text.strip(f"{OPEN}{CLOSE} \n"))) is not None:
+        return answer
     named = [] if reply.cut else grammar.mentions(text, False)
-    found = sorted(_declarations(text, grammar, named), key=lambda declaration: -declaration[0])
-    for _, verdict in found[:MOST]:
-        if (said := verdict()) is not None:
-            return said.value
-    if reply.cut or len(found) > MOST or markers.UNSURE.search(text):
+    declarations = sorted(_declarations(text, grammar, named), key=lambda declaration: -declaration[0])
+    for _, verdict in declarations[:MAX_MARKERS]:
+        if (declared := verdict()) is not None:
+            return declared.value
+    if reply.cut or len(declarations) > MAX_MARKERS or markers.UNSURE.search(text):
         return None
-    return _one(mention for mention in named if not markers.QUESTION.match(text, mention.end))
+    return _common_value(mention for mention in named if not markers.QUESTION.match(text, mention.end))
 
 
-def _one(named: Iterable[Mention]) -> Any | None:
+def _common_value(named: Iterable[Mention]) -> Any | None:
     """The value on which all agree."""
     values = {mention.value for mention in named}
     return values.pop() if len(values) == 1 else None
@@ -76,20 +76,20 @@ def _follow(text: str, start: int, manner: Manner, grammar: Grammar) -> Verdict 
     if not piece.strip():
         return None
     soft = Verdict(None) if manner.endswith("firm") or manner == "is" else None
-    if (whole := grammar.alone(piece.strip())) is not None:
-        return Verdict(whole)
+    if (answer := grammar.alone(piece.strip())) is not None:
+        return Verdict(answer)
     piece = piece[_past(markers.TURN if manner.startswith("next") else markers.LEAD, piece) :]
-    if (whole := grammar.alone(piece.strip())) is not None:
-        return Verdict(whole)
+    if (answer := grammar.alone(piece.strip())) is not None:
+        return Verdict(answer)
     named = grammar.mentions(piece, True)
     first = named[0].start if named else len(piece)
     if manner.startswith("next"):
-        return Verdict(_one(_sentence(piece, named))) if not piece[:first].strip(" \"'([") and named else soft
+        return Verdict(_common_value(_sentence(piece, named))) if not piece[:first].strip(" \"'([") and named else soft
     if manner == "is" and (about := markers.ABOUT_IT.match(piece)) and first >= about.end():
         return None
     if not named or markers.SENTENCE_END.search(piece[:first]):
         return soft
-    return Verdict(_one(_sentence(piece, named)))
+    return Verdict(_common_value(_sentence(piece, named)))
 
 
 def _piece(text: str, start: int, grammar: Grammar) -> str:
@@ -123,7 +123,7 @@ def _bare_line(text: str, grammar: Grammar) -> Iterator[Declaration]:
     bare = [value for line in lines if (value := alone(line.strip(f"{OPEN}{CLOSE} "))) is not None]
     if len(lines) < 2 or not bare:
         return
-    last, first = (alone(lines[at].strip(f"{OPEN}{CLOSE} ")) for at in (-1, 0))
+    last, first = (alone(lines[index].strip(f"{OPEN}{CLOSE} ")) for index in (-1, 0))
     if last is not None and (len(set(bare)) == 1 or bare.count(last) > 1):
         yield text.rfind("\n"), partial(Verdict, last)
     elif first is not None and len(set(bare)) == 1:

@@ -65,7 +65,7 @@ class Boxes:
 
     def mentions(self, piece: str, declared: bool) -> list[Mention]:
         """Every set of four numbers in the piece: bracketed or named ones if there are any, else bare ones."""
-        return _found(piece, BOXES, 4, _box)
+        return _mentions(piece, BOXES, 4, _box)
 
 
 @dataclass(frozen=True)
@@ -81,23 +81,29 @@ class Colours:
     def mentions(self, piece: str, declared: bool) -> list[Mention]:
         """Every #rrggbb and every set of three numbers in the piece."""
         coded = [Mention(*match.span(), _from_hex(match[1])) for match in HEX.finditer(piece)]
-        found = _found(piece, COLOURS, 0 if coded else 3, _colour)
-        found = [one for one in found if not OTHER_SYSTEM.search(piece[max(0, one.start - 12) : one.start])]
-        return sorted(coded + found, key=lambda mention: mention.start)
+        mentions = _mentions(piece, COLOURS, 0 if coded else 3, _colour)
+        mentions = [
+            mention
+            for mention in mentions
+            if not OTHER_SYSTEM.search(piece[max(0, mention.start - 12) : mention.start])
+        ]
+        return sorted(coded + mentions, key=lambda mention: mention.start)
 
 
-def _found(
+def _mentions(
     piece: str,
     patterns: tuple[re.Pattern[str], ...],
     bare: int,
     value: Callable[[tuple[str, ...]], Box | Colour | None],
 ) -> list[Mention]:
     """The mentions of all patterns; where there are none, rows of just so many `bare` numbers. In order."""
-    found = [Mention(*match.span(), value(match.groups())) for pattern in patterns for match in pattern.finditer(piece)]
-    if not found and bare:
+    mentions = [
+        Mention(*match.span(), value(match.groups())) for pattern in patterns for match in pattern.finditer(piece)
+    ]
+    if not mentions and bare:
         rows = ((match, tuple(re.findall(N, match[0]))) for match in BARE.finditer(piece))
-        found = [Mention(*match.span(), value(numbers)) for match, numbers in rows if len(numbers) == bare]
-    return sorted(found, key=lambda mention: mention.start)
+        mentions = [Mention(*match.span(), value(numbers)) for match, numbers in rows if len(numbers) == bare]
+    return sorted(mentions, key=lambda mention: mention.start)
 
 
 def _box(numbers: tuple[str, ...]) -> Box | None:

@@ -21,7 +21,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.subjects.chat.spans import Span, find_spans
-from snellen.subjects.chat.transformers_model import TransformersChat, encoded, generated, to_asked
+from snellen.subjects.chat.transformers_model import TransformersChat, apply_template, encode_prompts, generate
 from snellen.subjects.loading import import_extra
 
 TOP = 30
@@ -50,7 +50,7 @@ class Rollout:
     @property
     def visual(self) -> NDArray[np.intp]:
         """The positions of all visual tokens, (v,)."""
-        return np.array([token for span in self.pictures for token in span.seen], dtype=np.intp)
+        return np.array([token for span in self.pictures for token in span.visual_tokens], dtype=np.intp)
 
 
 def attention_of(
@@ -73,49 +73,51 @@ def attention_of(
         raise SnellenError(f"{subject.card.name} declines this prompt: {reason}")
     checkpoint = subject.checkpoint
     processor, model = checkpoint.processor, checkpoint.model
-    asked = to_asked(processor, prompt, media)
+    templated = apply_template(processor, prompt, media)
     # The configuration's, not the processor's: that one may name the mark which opens a picture (Gemma 3).
-    spans = find_spans(processor, getattr(checkpoint.config, "image_token_id", None), prompt, media, asked)
+    spans = find_spans(processor, getattr(checkpoint.config, "image_token_id", None), prompt, media, templated)
     with checkpoint.lock:
         if reply is None:
-            (said,), _ = generated(checkpoint, model, replace(subject.settings, temperature=0.0), [asked])
+            (reply_tokens,), _ = generate(checkpoint, model, replace(subject.settings, temperature=0.0), [templated])
         else:
-            said = processor.tokenizer(reply, add_special_tokens=False).input_ids
-        words = [processor.tokenizer.decode([one]) for one in said]
-        place = _place(words, token)
-        inputs = _behind(encoded(processor, [asked], return_tensors="pt"), said[:place])
+            reply_tokens = processor.tokenizer(reply, add_special_tokens=False).input_ids
+        words = [processor.tokenizer.decode([token_id]) for token_id in reply_tokens]
+        position = _token_position(words, token)
+        inputs = _with_reply(encode_prompts(processor, [templated], return_tensors="pt"), reply_tokens[:position])
         ids = inputs["input_ids"][0].tolist()
         rows = rollout_rows(model, inputs.to(model.device, dtype=model.dtype))
-    if place:
-        spans = (*spans, Span("reply", len(ids) - place, len(ids)))
-    pieces = tuple(processor.tokenizer.decode([one]) for one in ids)
-    token_text = words[place] if words else ""
-    return Rollout(token_text, processor.tokenizer.decode(said, skip_special_tokens=True), rows, pieces, spans)
+    if position:
+        spans = (*spans, Span("reply", len(ids) - position, len(ids)))
+    pieces = tuple(processor.tokenizer.decode([token_id]) for token_id in ids)
+    token_text = words[position] if words else ""
+    return Rollout(token_text, processor.tokenizer.decode(reply_tokens, skip_special_tokens=True), rows, pieces, spans)
 
 
-def _place(words: Sequence[str], token: int | str | None) -> int:
+def _token_position(words: Sequence[str], token: int | str | None) -> int:
     """The place of a token in a reply."""
     if isinstance(token, str):
-        at = "".join(words).find(token) if token else -1
+        character = "".join(words).find(token) if token else -1
         ends = np.cumsum([len(word) for word in words])
-        if at >= 0:
-            return int(np.searchsorted(ends, at, side="right"))
+        if character >= 0:
+            return int(np.searchsorted(ends, character, side="right"))
         raise SnellenError(f"the reply {''.join(words)[:200]!r} does not hold {token!r}; tell another token or reply=")
     if token is not None and not 0 <= token < len(words):
         raise SnellenError(f"the reply has the tokens 0 to {len(words) - 1}, not {token}; tell another token or reply=")
     return token or 0
 
 
-def _behind(inputs: Any, said: Sequence[int]) -> Any:
+def _with_reply(inputs: Any, reply_tokens: Sequence[int]) -> Any:
     """The inputs with these tokens of the reply behind the prompt; what else goes by tokens is told they are text."""
     import torch
 
-    if not said:
+    if not reply_tokens:
         return inputs
     shape = inputs["input_ids"].shape
     for name, values in [*inputs.items()]:
         if isinstance(values, torch.Tensor) and values.shape == shape:
-            more = {"input_ids": list(said), "attention_mask": [1] * len(said)}.get(name, [0] * len(said))
+            more = {"input_ids": list(reply_tokens), "attention_mask": [1] * len(reply_tokens)}.get(
+                name, [0] * len(reply_tokens)
+            )
             inputs[name] = torch.cat([values, torch.tensor([more], dtype=values.dtype)], 1)
     return inputs
 
@@ -137,13 +139,13 @@ def rollout_rows(model: Any, inputs: Any) -> NDArray[np.float32]:
         weights = output[1] if isinstance(output, tuple) and len(output) > 1 else None
         if weights is None or tuple(weights.shape[-2:]) != (size, size):
             raise SnellenError(f"a layer of {type(decoder).__name__} has no attention matrix over the whole prompt")
-        product = folded(weights[0].mean(0, dtype=torch.float32), product)
+        product = fold_layer(weights[0].mean(0, dtype=torch.float32), product)
         rows.append(product[-1].cpu())
         return (output[0], None, *output[2:])  # so that nobody keeps this layer's matrices
 
     attending = [_attention(layer) for layer in layers]
     fewer = {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
-    hooks = [one.register_forward_hook(fold) for one in attending]
+    hooks = [module.register_forward_hook(fold) for module in attending]
     try:
         with _eagerly(decoder), torch.inference_mode():
             model(**inputs, use_cache=False, **fewer)
@@ -153,7 +155,7 @@ def rollout_rows(model: Any, inputs: Any) -> NDArray[np.float32]:
     return np.asarray(torch.stack(rows).numpy(), dtype=np.float32)
 
 
-def folded(attention: Any, product: Any = None) -> Any:
+def fold_layer(attention: Any, product: Any = None) -> Any:
     """One more layer of a rollout: (attention + 1) with rows adding up to 1, times the product so far; both (n, n)."""
     attention.diagonal().add_(1.0)
     attention /= attention.sum(-1, keepdim=True)
@@ -161,10 +163,10 @@ def folded(attention: Any, product: Any = None) -> Any:
 
 
 def _attention(layer: Any) -> Any:
-    found = getattr(layer, "self_attn", getattr(layer, "attention", None))
-    if found is None:
+    module = getattr(layer, "self_attn", getattr(layer, "attention", None))
+    if module is None:
         raise SnellenError(f"{type(layer).__name__} has no self-attention: rollout is for plain transformers")
-    return found
+    return module
 
 
 @contextmanager
@@ -185,14 +187,14 @@ def span_shares(rollout: Rollout) -> NDArray[np.float32]:
 
 def visual_shares(rollout: Rollout) -> NDArray[np.float32]:
     """The share of each picture in what all visual tokens have together, (layers, pictures); a layer adds up to 1."""
-    seen = np.stack([rollout.rows[:, list(span.seen)].sum(1) for span in rollout.pictures], 1)
-    return np.asarray(seen / seen.sum(1, keepdims=True), dtype=np.float32)
+    sums = np.stack([rollout.rows[:, list(span.visual_tokens)].sum(1) for span in rollout.pictures], 1)
+    return np.asarray(sums / sums.sum(1, keepdims=True), dtype=np.float32)
 
 
 def role_shares(rollout: Rollout, role: str) -> NDArray[np.float32]:
     """The share of the pictures of a role (`query`, `first demo`, …) in that of all visual tokens, (layers,)."""
-    mine = [span.role == role for span in rollout.pictures]
-    return np.asarray(visual_shares(rollout)[:, mine].sum(1), dtype=np.float32)
+    has_role = [span.role == role for span in rollout.pictures]
+    return np.asarray(visual_shares(rollout)[:, has_role].sum(1), dtype=np.float32)
 
 
 def top_tokens(rollout: Rollout, count: int = TOP, *, visual: bool = False) -> NDArray[np.intp]:

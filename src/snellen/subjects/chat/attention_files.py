@@ -27,7 +27,7 @@ def heat(rollout: Rollout, span: Span, layer: int = -1) -> NDArray[np.float64]:
     """
     if not span.tiles or span.media is None:
         raise ValueError(f"{span.name}: which pixels its tokens stand for is not known")
-    shares = rollout.rows[layer, list(span.seen)].astype(np.float64)
+    shares = rollout.rows[layer, list(span.visual_tokens)].astype(np.float64)
     map = np.zeros((span.media.height, span.media.width))
     for tile in span.tiles:
         x1, y1, x2, y2 = tile.box
@@ -52,7 +52,7 @@ def overlay(picture: Image.Image, map: NDArray[np.float64]) -> Image.Image:
 def share_table(rollout: Rollout) -> pd.DataFrame:
     """One row a layer and span: layer, span, kind, role, tokens, share, share_of_visual (pictures alone)."""
     shares, pictures = span_shares(rollout), list(rollout.pictures)
-    seen = visual_shares(rollout) if pictures else None
+    visual = visual_shares(rollout) if pictures else None
     return pd.DataFrame(
         {
             "layer": layer,
@@ -61,11 +61,13 @@ def share_table(rollout: Rollout) -> pd.DataFrame:
             "role": span.role,
             "first_token": span.start,
             "tokens": span.stop - span.start,
-            "share": shares[layer, place],
-            "share_of_visual": None if seen is None or not span.seen else seen[layer, pictures.index(span)],
+            "share": shares[layer, index],
+            "share_of_visual": None
+            if visual is None or not span.visual_tokens
+            else visual[layer, pictures.index(span)],
         }
         for layer in range(len(shares))
-        for place, span in enumerate(rollout.spans)
+        for index, span in enumerate(rollout.spans)
     )
 
 

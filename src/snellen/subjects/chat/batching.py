@@ -8,14 +8,14 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 Job = TypeVar("Job")
-Done = TypeVar("Done")
-_Queue: TypeAlias = "deque[tuple[Job, asyncio.Future[Done]]]"
+Result = TypeVar("Result")
+_Queue: TypeAlias = "deque[tuple[Job, asyncio.Future[Result]]]"
 
 WAIT_S = 0.02
 """How long a batch that is not full waits for one more job, since the last one came."""
 
 
-class Batches(Generic[Job, Done]):
+class Batches(Generic[Job, Result]):
     """Collects jobs and does up to `size` of them at once, in a thread.
 
     `work` takes jobs and returns for each what came of it, or the exception to raise. Only jobs with the same `alike`
@@ -25,26 +25,26 @@ class Batches(Generic[Job, Done]):
 
     def __init__(
         self,
-        work: Callable[[Sequence[Job]], Sequence[Done | Exception]],
+        work: Callable[[Sequence[Job]], Sequence[Result | Exception]],
         size: int,
         alike: Callable[[Job], Hashable] = lambda job: None,
         wait: float = WAIT_S,
     ) -> None:
         self.work, self.size, self.alike, self.wait = work, size, alike, wait
         # By event loop, since one subject may be asked in several, and only while there is work: a loop is not kept.
-        self._queues: dict[asyncio.AbstractEventLoop, tuple[_Queue[Job, Done], asyncio.Task[None]]] = {}
+        self._queues: dict[asyncio.AbstractEventLoop, tuple[_Queue[Job, Result], asyncio.Task[None]]] = {}
 
-    async def do(self, job: Job) -> Done:
+    async def do(self, job: Job) -> Result:
         """What came of this job. Raises what its work raised."""
         loop = asyncio.get_running_loop()
         if loop not in self._queues:
-            fresh: _Queue[Job, Done] = deque()
+            fresh: _Queue[Job, Result] = deque()
             self._queues[loop] = fresh, loop.create_task(self._work_off(fresh))
-        future: asyncio.Future[Done] = loop.create_future()
+        future: asyncio.Future[Result] = loop.create_future()
         self._queues[loop][0].append((job, future))
         return await future
 
-    async def _work_off(self, queue: _Queue[Job, Done]) -> None:
+    async def _work_off(self, queue: _Queue[Job, Result]) -> None:
         try:
             while queue:
                 await self._gather(queue)
@@ -55,24 +55,24 @@ class Batches(Generic[Job, Done]):
             for _, future in queue:
                 future.cancel()
 
-    async def _gather(self, queue: _Queue[Job, Done]) -> None:
+    async def _gather(self, queue: _Queue[Job, Result]) -> None:
         count = 0
         while count < len(queue) < self.size:
             count = len(queue)
             await asyncio.sleep(self.wait)
 
-    def _next(self, queue: _Queue[Job, Done]) -> list[tuple[Job, asyncio.Future[Done]]]:
+    def _next(self, queue: _Queue[Job, Result]) -> list[tuple[Job, asyncio.Future[Result]]]:
         """The first job and those like it, in their order, taken off the queue; cancelled ones are dropped."""
-        held = [pair for pair in queue if not pair[1].done()]
+        waiting = [pair for pair in queue if not pair[1].done()]
         queue.clear()
-        batch: list[tuple[Job, asyncio.Future[Done]]] = []
-        for pair in held:
+        batch: list[tuple[Job, asyncio.Future[Result]]] = []
+        for pair in waiting:
             fits = len(batch) < self.size and (not batch or self.alike(pair[0]) == self.alike(batch[0][0]))
             (batch if fits else queue).append(pair)
         return batch
 
-    async def _finish(self, batch: Sequence[tuple[Job, asyncio.Future[Done]]]) -> None:
-        results: Sequence[Done | Exception]
+    async def _finish(self, batch: Sequence[tuple[Job, asyncio.Future[Result]]]) -> None:
+        results: Sequence[Result | Exception]
         try:
             results = await asyncio.to_thread(self.work, [job for job, _ in batch])
         except Exception as error:  # noqa: BLE001  # raised where the jobs were given, in every one of them

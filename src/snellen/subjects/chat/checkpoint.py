@@ -23,7 +23,7 @@ from snellen.subjects.checkpoints import (
 from snellen.subjects.loading import import_extra, once
 
 KIND = "AutoModelForImageTextToText"
-KEPT = (
+GENERATION_SETTINGS = (
     "eos_token_id",
     "pad_token_id",
     "bos_token_id",
@@ -55,7 +55,7 @@ class Checkpoint:
     @property
     def config(self) -> Any:
         """The configuration."""
-        return _talking_config(self.who, self.path)
+        return _chat_config(self.who, self.path)
 
     @property
     def processor(self) -> Any:
@@ -77,15 +77,15 @@ class Checkpoint:
         return digest([weights_digest(self.who, self.path), self.processor.chat_template])
 
 
-def chosen_device(who: str, wanted: str) -> str:
+def choose_device(who: str, device: str) -> str:
     """The device; `auto` is the GPU where there is one. Raises SnellenError where torch is missing."""
-    if wanted != "auto":
-        return wanted
+    if device != "auto":
+        return device
     return "cuda" if import_extra("torch", who, "models").cuda.is_available() else "cpu"
 
 
 @once
-def _talking_config(who: str, path: str) -> Any:
+def _chat_config(who: str, path: str) -> Any:
     config = read_config(who, path)
     if type(config) not in import_extra("transformers", who, "models").MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
         raise SnellenError(
@@ -97,9 +97,9 @@ def _talking_config(who: str, path: str) -> Any:
 
 @once
 def _processor(who: str, path: str) -> Any:
-    family = _talking_config(who, path).model_type
+    family = _chat_config(who, path).model_type
     try:
-        made = _assembled(who, path)
+        processor = _assemble_processor(who, path)
     except (ImportError, SnellenError) as error:
         why = " ".join(str(error).removeprefix(f"{who}: ").split())[:200]
         raise SnellenError(
@@ -110,33 +110,33 @@ def _processor(who: str, path: str) -> Any:
         raise SnellenError(
             f"{who}: no processor ({first_line(error)}); save the model's own beside it, tokenizer included"
         ) from error
-    if not made.chat_template:
+    if not processor.chat_template:
         raise SnellenError(f"{who}: has no chat template; save chat_template.jinja beside it, or take a chat model")
-    return made
+    return processor
 
 
-def _assembled(who: str, path: str) -> Any:
+def _assemble_processor(who: str, path: str) -> Any:
     """The processor, made of its parts: asked for as a whole, it would want torchvision for videos."""
     transformers = import_extra("transformers", who, "models")
     pictures = read_image_processor(who, path)
     tokenizer = transformers.AutoTokenizer.from_pretrained(path)  # not the shared one: processors add tokens to theirs
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    told, _ = transformers.ProcessorMixin.get_processor_dict(path)
-    kind = _class_without_videos(_processor_class(who, path, told, pictures, tokenizer))
-    held = {"image_processor": pictures, "tokenizer": tokenizer}
-    made = kind.from_args_and_dict([held.get(name) for name in kind.get_attributes()], told)
-    made.chat_template = made.chat_template or tokenizer.chat_template
-    return made
+    processor_dict, _ = transformers.ProcessorMixin.get_processor_dict(path)
+    kind = _class_without_videos(_processor_class(who, path, processor_dict, pictures, tokenizer))
+    components = {"image_processor": pictures, "tokenizer": tokenizer}
+    processor = kind.from_args_and_dict([components.get(name) for name in kind.get_attributes()], processor_dict)
+    processor.chat_template = processor.chat_template or tokenizer.chat_template
+    return processor
 
 
-def _processor_class(who: str, path: str, told: Any, pictures: Any, tokenizer: Any) -> Any:
+def _processor_class(who: str, path: str, processor_dict: Any, pictures: Any, tokenizer: Any) -> Any:
     """The class that a checkpoint's files name, or else the one of its family, as AutoProcessor chooses."""
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING, processor_class_from_name
 
-    config = _talking_config(who, path)
+    config = _chat_config(who, path)
     names = (
-        told.get("processor_class"),
+        processor_dict.get("processor_class"),
         getattr(pictures, "_processor_class", None),
         tokenizer.init_kwargs.get("processor_class"),
     )
@@ -165,9 +165,9 @@ def _model(who: str, path: str, device: str, dtype: str) -> Any:
     """The weights; how the checkpoint would like to sample is forgotten, so that greedy is greedy everywhere."""
     model = load_model(who, KIND, path, device, dtype)
     before, tokenizer = model.generation_config, _processor(who, path).tokenizer
-    kept = {name: value for name in KEPT if (value := getattr(before, name, None)) is not None}
+    settings = {name: value for name in GENERATION_SETTINGS if (value := getattr(before, name, None)) is not None}
     usual = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
-    model.generation_config = type(before)(**usual | kept)
+    model.generation_config = type(before)(**usual | settings)
     return model
 
 

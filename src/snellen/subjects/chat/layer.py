@@ -48,9 +48,9 @@ def open_model(name: str, settings: ChatSettings) -> Model:
 
 def sends_videos(model: Model) -> bool:
     """Whether the model layer has a form for videos to this provider. Providers from elsewhere are believed to."""
-    where = type(model.api).__module__
-    ours = where.startswith("inspect_ai.model._providers.")
-    return not ours or where.endswith(".google") or bool(getattr(model.api, "responses_api", False))
+    module = type(model.api).__module__
+    of_inspect = module.startswith("inspect_ai.model._providers.")
+    return not of_inspect or module.endswith(".google") or bool(getattr(model.api, "responses_api", False))
 
 
 def _plain(message: object) -> str:

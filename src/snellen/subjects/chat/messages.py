@@ -34,7 +34,7 @@ def to_messages(prompt: Prompt, media: MediaFolder) -> list[ChatMessage]:
 
 def unsendable(prompt: Prompt) -> str | None:
     """Why a prompt has no form as messages, or None: the model layer knows few formats of videos."""
-    odd = {one.format for one in prompt.media() if one.kind == "video"} - set(_VIDEOS)
+    odd = {video.format for video in prompt.media() if video.kind == "video"} - set(_VIDEOS)
     return f"is sent videos as {', '.join(_VIDEOS)}, not as {min(odd)}" if odd else None
 
 

@@ -62,7 +62,7 @@ def wait_seconds(failed: int, after: float | None, first: float, rng: np.random.
 
 
 def _reason(error: BaseException, status: object) -> str:
-    told = getattr(error, "provider_message", None) or str(error)
-    first = next((line.strip() for line in told.splitlines() if line.strip()), "")
+    message = getattr(error, "provider_message", None) or str(error)
+    first = next((line.strip() for line in message.splitlines() if line.strip()), "")
     words = [str(status)] if isinstance(status, int) else []
     return " ".join([*words, f"{type(error).__name__}: {first[:200]}".rstrip(": ")])

@@ -13,7 +13,7 @@ from snellen.core.errors import SnellenError
 
 _ANSWERS = ("temperature", "max_tokens", "seed", "top_p", "reasoning_effort")
 """The settings that may change what is answered, and so make the fingerprint."""
-TOLD = ("family", "reasoning", "counterpart")
+DESCRIPTIVE = ("family", "reasoning", "counterpart")
 """Settings that change no answer and describe the subject: they become attributes of its card."""
 _LEFT_OPEN = "none"
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -28,8 +28,8 @@ class ChatSettings:
     `temperature`, `max_tokens`, `seed`, `top_p` and `reasoning_effort` may change answers; None leaves one to the
     service. `attempts` is tries a call, `timeout` seconds an attempt, `max_concurrency` the most calls under way.
     `price_in` and `price_out` are money per million tokens, told by the user, never guessed. `accepts` None: what the
-    provider takes. `family`, `reasoning` and `counterpart` (`TOLD`) only describe the subject, for comparisons in
-    reports: the counterpart is the name of a subject of the same run that does not reason.
+    provider takes. `family`, `reasoning` and `counterpart` (`DESCRIPTIVE`) only describe the subject, for comparisons
+    in reports: the counterpart is the name of a subject of the same run that does not reason.
     """
 
     temperature: float | None = 0.0
@@ -82,34 +82,34 @@ class LocalSettings:
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
-def told_of(settings: ChatSettings | LocalSettings) -> dict[str, str]:
+def description_of(settings: ChatSettings | LocalSettings) -> dict[str, str]:
     """What was said of the subject."""
-    return {name: value for name in TOLD if (value := getattr(settings, name)) is not None}
+    return {name: value for name in DESCRIPTIVE if (value := getattr(settings, name)) is not None}
 
 
-def read_settings(told: Mapping[str, str]) -> ChatSettings:
+def read_settings(written: Mapping[str, str]) -> ChatSettings:
     """Read settings as written; temperature, max_tokens and seed may be `none`: left to the service.
 
     Raises SnellenError for an unknown name, or a value that is none.
     """
-    return ChatSettings(**_held(told, _READ))
+    return ChatSettings(**_read_all(written, _READ))
 
 
-def read_local_settings(told: Mapping[str, str]) -> LocalSettings:
+def read_local_settings(written: Mapping[str, str]) -> LocalSettings:
     """Read settings of a model in this process. Raises SnellenError for an unknown name, or a value that is none."""
-    return LocalSettings(**_held(told, _READ_LOCAL))
+    return LocalSettings(**_read_all(written, _READ_LOCAL))
 
 
-def _held(told: Mapping[str, str], read: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
-    held: dict[str, Any] = {}
-    for name, written in told.items():
+def _read_all(written_settings: Mapping[str, str], read: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, written in written_settings.items():
         if name not in read:
             raise SnellenError(f"chat subjects have no setting {name!r}; {near(name, read)}")
         try:
-            held[name] = read[name](written.strip())
+            values[name] = read[name](written.strip())
         except ValueError as error:
             raise SnellenError(f"chat setting {name}={written!r}: {error}") from None
-    return held
+    return values
 
 
 def _number(low: float, high: float) -> Callable[[str], float]:
@@ -125,7 +125,7 @@ def _number(low: float, high: float) -> Callable[[str], float]:
     return read
 
 
-def _whole(low: int, high: int) -> Callable[[str], int]:
+def _whole_number(low: int, high: int) -> Callable[[str], int]:
     def read(written: str) -> int:
         if not re.fullmatch(r"\d+", written) or not low <= int(written) <= high:
             raise ValueError(f"must be a whole number from {low} to {high}")
@@ -173,35 +173,39 @@ def _kinds(written: str) -> frozenset[str]:
     return frozenset(words)
 
 
-_TOLD: dict[str, Callable[[str], Any]] = {"family": str, "reasoning": _one_of("yes", "no"), "counterpart": str}
+_READ_DESCRIPTIVE: dict[str, Callable[[str], Any]] = {
+    "family": str,
+    "reasoning": _one_of("yes", "no"),
+    "counterpart": str,
+}
 
 _READ: dict[str, Callable[[str], Any]] = {
     "temperature": _or_open(_number(0, 2)),
-    "max_tokens": _or_open(_whole(1, 10**9)),
-    "seed": _or_open(_whole(0, 2**31 - 1)),
+    "max_tokens": _or_open(_whole_number(1, 10**9)),
+    "seed": _or_open(_whole_number(0, 2**31 - 1)),
     "top_p": _number(0, 1),
     "reasoning_effort": _one_of(*_EFFORTS),
-    "attempts": _whole(1, 100),
-    "timeout": _whole(1, 600),
-    "max_concurrency": _whole(1, 10_000),
+    "attempts": _whole_number(1, 100),
+    "timeout": _whole_number(1, 600),
+    "max_concurrency": _whole_number(1, 10_000),
     "price_in": _number(0, 1e9),
     "price_out": _number(0, 1e9),
-    "max_pictures": _whole(0, 10**6),
+    "max_pictures": _whole_number(0, 10**6),
     "accepts": _kinds,
-    **_TOLD,
+    **_READ_DESCRIPTIVE,
 }
 assert list(_READ) == [field.name for field in fields(ChatSettings)]
 
 _READ_LOCAL: dict[str, Callable[[str], Any]] = {
-    "max_new_tokens": _whole(1, 10**6),
+    "max_new_tokens": _whole_number(1, 10**6),
     "temperature": _number(0, 2),
     "dtype": _one_of(*DTYPES),
     "device": _device,
-    "batch": _whole(1, 1024),
-    "seed": _whole(0, 2**31 - 1),
+    "batch": _whole_number(1, 1024),
+    "seed": _whole_number(0, 2**31 - 1),
     "frames": _frames,
-    "max_pictures": _whole(0, 10**6),
+    "max_pictures": _whole_number(0, 10**6),
     "accepts": _pictures_only,
-    **_TOLD,
+    **_READ_DESCRIPTIVE,
 }
 assert list(_READ_LOCAL) == [field.name for field in fields(LocalSettings)]

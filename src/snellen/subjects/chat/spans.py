@@ -17,7 +17,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media, Part
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
-from snellen.subjects.chat.transformers_model import Asked, encoded, to_asked
+from snellen.subjects.chat.transformers_model import TemplatedPrompt, apply_template, encode_prompts
 
 SpanKind: TypeAlias = Literal["picture", "text", "template", "reply"]
 _MARK = "\ue000{}\ue001"  # of the private use area: no template writes it
@@ -43,8 +43,8 @@ class Span:
     """Tokens `start` to `stop` (left out) of a prompt, and what they are.
 
     `part` is the place among all parts and replies, earlier turns first; None for what the template adds and for the
-    reply. `seen` are the visual tokens of a picture, `tiles` the pixels they stand for (none where the processor's
-    layout is not known). `role` of a picture: `query`, `first demo`, `demo`, `option`, or empty.
+    reply. `visual_tokens` are the visual tokens of a picture, `tiles` the pixels they stand for (none where the
+    processor's layout is not known). `role` of a picture: `query`, `first demo`, `demo`, `option`, or empty.
     """
 
     kind: SpanKind
@@ -53,7 +53,7 @@ class Span:
     part: int | None = None
     media: Media | None = None
     role: str = ""
-    seen: tuple[int, ...] = ()
+    visual_tokens: tuple[int, ...] = ()
     tiles: tuple[Tile, ...] = ()
 
     @property
@@ -63,36 +63,40 @@ class Span:
 
 
 def find_spans(
-    processor: Any, visual: int | None, prompt: Prompt, media: MediaFolder, asked: Asked
+    processor: Any, visual: int | None, prompt: Prompt, media: MediaFolder, templated: TemplatedPrompt
 ) -> tuple[Span, ...]:
     """The spans of all tokens of a prompt, in order, without gaps. `visual` is the token that stands for pixels.
 
     Raises SnellenError where processor or template do not tell what went where.
     """
     try:
-        told = encoded(processor, [asked], return_offsets_mapping=True, return_text_replacement_offsets=True)
-        replaced = [*(told.get("text_replacement_offsets") or [()])[0]]
-        offsets, ids = told["offset_mapping"][0], told["input_ids"][0]
+        encoding = encode_prompts(
+            processor, [templated], return_offsets_mapping=True, return_text_replacement_offsets=True
+        )
+        replaced = [*(encoding.get("text_replacement_offsets") or [()])[0]]
+        offsets, ids = encoding["offset_mapping"][0], encoding["input_ids"][0]
     except (KeyError, NotImplementedError, TypeError, ValueError) as error:
         raise SnellenError(f"{type(processor).__name__} does not tell where pictures lie among its tokens") from error
-    if len(replaced) != len(asked.pictures) or (asked.pictures and visual is None):
+    if len(replaced) != len(templated.pictures) or (templated.pictures and visual is None):
         raise SnellenError(f"{type(processor).__name__} does not tell where pictures lie among its tokens")
-    places = [*_places(processor, prompt, media, asked, replaced)]
+    places = [*_places(processor, prompt, media, templated, replaced)]
     owner = [_owner(begin, end, places) for begin, end in offsets]
     flat, roles = _flat(prompt), _roles(prompt)
-    grids = encoded(processor, [asked], return_tensors="pt") if asked.pictures else {}
+    grids = encode_prompts(processor, [templated], return_tensors="pt") if templated.pictures else {}
     spans: list[Span] = []
     count = 0
     for part, run in groupby(range(len(ids)), key=lambda token: owner[token]):
         tokens = [*run]
-        start, stop, shown = tokens[0], tokens[-1] + 1, None if part is None else flat[part]
-        if not isinstance(shown, Media):
-            spans.append(Span("template" if shown is None else "text", start, stop, part))
+        start, stop, content = tokens[0], tokens[-1] + 1, None if part is None else flat[part]
+        if not isinstance(content, Media):
+            spans.append(Span("template" if content is None else "text", start, stop, part))
             continue
-        seen = tuple(token for token in tokens if ids[token] == visual)
-        size = asked.pictures[count].size
-        tiles = _tiles(processor, grids, count, len(asked.pictures), size, len(seen), replaced[count]["replacement"])
-        spans.append(Span("picture", start, stop, part, shown, roles[part], seen, tiles))
+        visual_tokens = tuple(token for token in tokens if ids[token] == visual)
+        size = templated.pictures[count].size
+        tiles = _tiles(
+            processor, grids, count, len(templated.pictures), size, len(visual_tokens), replaced[count]["replacement"]
+        )
+        spans.append(Span("picture", start, stop, part, content, roles[part], visual_tokens, tiles))
         count += 1
     return tuple(spans)
 
@@ -105,19 +109,19 @@ def _flat(prompt: Prompt) -> list[Part]:
 def _roles(prompt: Prompt) -> list[str]:
     """What each part is to the views, by the picture's hash; a picture shown twice is the first demo first."""
     views = prompt.views
-    demos = [one.sha256 for view in views for demo in view.support for one in demo.media]
-    known = {one.sha256: "option" for view in views for option in view.options for one in option.media}
-    known |= dict.fromkeys(demos, "demo") | {one.sha256: "query" for view in views for one in view.query}
+    demos = [picture.sha256 for view in views for demo in view.support for picture in demo.media]
+    role_of = {picture.sha256: "option" for view in views for option in view.options for picture in option.media}
+    role_of |= dict.fromkeys(demos, "demo") | {picture.sha256: "query" for view in views for picture in view.query}
     roles: list[str] = []
     for part in _flat(prompt):
-        role = known.get(part.sha256, "") if isinstance(part, Media) else ""
+        role = role_of.get(part.sha256, "") if isinstance(part, Media) else ""
         is_first = isinstance(part, Media) and part.sha256 in demos[:1] and "first demo" not in roles
         roles.append("first demo" if is_first else role)
     return roles
 
 
 def _places(
-    processor: Any, prompt: Prompt, media: MediaFolder, asked: Asked, replaced: Sequence[Any]
+    processor: Any, prompt: Prompt, media: MediaFolder, templated: TemplatedPrompt, replaced: Sequence[Any]
 ) -> Iterator[tuple[int, int, int]]:
     """(first, last + 1, part) of every part in the text as the processor expands it, in characters."""
     flat = _flat(prompt)
@@ -125,28 +129,28 @@ def _places(
 
     def marked(parts: Sequence[Part]) -> tuple[Part, ...]:
         pairs = zip(parts, marks, strict=False)  # in this order: marks go on where parts end
-        return tuple(_MARK.format(place) if isinstance(part, str) else part for part, place in pairs)
+        return tuple(_MARK.format(index) if isinstance(part, str) else part for part, index in pairs)
 
     history = tuple(replace(turn, parts=marked(turn.parts), reply=_MARK.format(next(marks))) for turn in prompt.history)
-    skeleton = to_asked(processor, Prompt(marked(prompt.parts), (), history), media).text
+    skeleton = apply_template(processor, Prompt(marked(prompt.parts), (), history), media).text
     pictures = iter(zip([n for n, part in enumerate(flat) if isinstance(part, Media)], replaced, strict=True))
     image = re.escape(replaced[0]["text"]) if replaced else r"(?!)"
-    told, at = "", 0  # the text as told so far, and how far it is as expanded
+    written, position = "", 0  # the text as told so far, and how far it is as expanded
     for piece in re.split(f"(\ue000\\d+\ue001|{image})", skeleton):
-        begin = at
+        begin = position
         if piece.startswith("\ue000"):
-            place = int(piece[1:-1])
-            words = str(flat[place])
-            words = words if asked.text.startswith(words, len(told)) else words.strip()  # some templates trim
-            told, at = told + words, at + len(words)
-            yield begin, at, place
+            index = int(piece[1:-1])
+            words = str(flat[index])
+            words = words if templated.text.startswith(words, len(written)) else words.strip()  # some templates trim
+            written, position = written + words, position + len(words)
+            yield begin, position, index
         elif replaced and piece == replaced[0]["text"]:
-            place, one = next(pictures)
-            told, at = told + piece, at + len(one["replacement"])
-            yield begin, at, place
+            index, replacement = next(pictures)
+            written, position = written + piece, position + len(replacement["replacement"])
+            yield begin, position, index
         else:
-            told, at = told + piece, at + len(piece)
-    if told != asked.text:
+            written, position = written + piece, position + len(piece)
+    if written != templated.text:
         raise SnellenError("the chat template changes the words it is given; where they lie cannot be told")
 
 
@@ -156,26 +160,26 @@ def _owner(begin: int, end: int, places: Sequence[tuple[int, int, int]]) -> int 
 
 
 def _tiles(
-    processor: Any, grids: Any, place: int, pictures: int, size: tuple[int, int], seen: int, written: str
+    processor: Any, grids: Any, index: int, pictures: int, size: tuple[int, int], visual_count: int, written: str
 ) -> tuple[Tile, ...]:
     """The pixels behind a picture's visual tokens, for the layouts that are known; otherwise none.
 
     Known are grids that the processor tells (Qwen), tiles marked in words beside the whole picture (Idefics 3), and
     one square grid a picture (LLaVA, Gemma 3).
     """
-    whole = (0.0, 0.0, float(size[0]), float(size[1]))
+    full_box = (0.0, 0.0, float(size[0]), float(size[1]))
     if "image_grid_thw" in grids:
         merge = processor.image_processor.merge_size
-        _, rows, columns = (int(count) for count in grids["image_grid_thw"][place])
-        return (Tile(0, rows // merge, columns // merge, whole),)
-    if found := [*_TILE.finditer(written)]:
-        side = math.isqrt(seen // len(found))
-        rows, columns = (max(int(one[axis] or 1) for one in found) for axis in (1, 2))
-        boxes = [_cut(size, one[1], one[2], rows, columns) if one[1] else whole for one in found]
-        made = tuple(Tile(n * side**2, side, side, box) for n, box in enumerate(boxes))
-        return made if side**2 * len(found) == seen else ()
-    side, pixels = math.isqrt(seen), grids["pixel_values"]
-    if side**2 != seen or pixels.ndim != 4 or len(pixels) != pictures:
+        _, rows, columns = (int(count) for count in grids["image_grid_thw"][index])
+        return (Tile(0, rows // merge, columns // merge, full_box),)
+    if matches := [*_TILE.finditer(written)]:
+        side = math.isqrt(visual_count // len(matches))
+        rows, columns = (max(int(match[axis] or 1) for match in matches) for axis in (1, 2))
+        boxes = [_cut(size, match[1], match[2], rows, columns) if match[1] else full_box for match in matches]
+        tiles = tuple(Tile(n * side**2, side, side, box) for n, box in enumerate(boxes))
+        return tiles if side**2 * len(matches) == visual_count else ()
+    side, pixels = math.isqrt(visual_count), grids["pixel_values"]
+    if side**2 != visual_count or pixels.ndim != 4 or len(pixels) != pictures:
         return ()
     return (Tile(0, side, side, _looked_at(processor.image_processor, size)),)
 

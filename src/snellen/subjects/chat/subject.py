@@ -17,7 +17,7 @@ from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.layer import generate_once, open_model, sends_videos
 from snellen.subjects.chat.messages import to_messages, to_reply, unsendable
 from snellen.subjects.chat.retry import Trouble, wait_seconds
-from snellen.subjects.chat.settings import ChatSettings, read_settings, told_of
+from snellen.subjects.chat.settings import ChatSettings, description_of, read_settings
 from snellen.subjects.chat.transformers_model import TransformersChat, make_local
 
 if TYPE_CHECKING:
@@ -60,33 +60,35 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
     """
     if name.startswith("hf/"):
         return make_local(name.removeprefix("hf/"), settings)
-    held = read_settings(settings)
-    model = open_model(name, held)
+    chat_settings = read_settings(settings)
+    model = open_model(name, chat_settings)
     provider = name.split("/", 1)[0]
     usual = frozenset({"picture", "video"} if provider in _SEES_VIDEO else {"picture"})
-    accepts = usual if held.accepts is None else held.accepts
+    accepts = usual if chat_settings.accepts is None else chat_settings.accepts
     if "video" in accepts and not sends_videos(model):
         raise SnellenError(
             f"chat:{name}: the model layer sends this provider no videos; leave them out of accepts=, and show frames"
         )
-    attributes = {"provider": provider, **told_of(held)}
+    attributes = {"provider": provider, **description_of(chat_settings)}
     for price in ("price_in", "price_out"):
-        if (told := getattr(held, price)) is not None:
-            attributes[price] = f"{told:g}"
+        if (money := getattr(chat_settings, price)) is not None:
+            attributes[price] = f"{money:g}"
     card = SubjectCard(
-        name=_full_name(name, held),
-        settings={"model": name, **held.answering()},
+        name=_full_name(name, chat_settings),
+        settings={"model": name, **chat_settings.answering()},
         accepts=accepts,
-        max_pictures=held.max_pictures,
+        max_pictures=chat_settings.max_pictures,
         attributes=attributes,
-        max_concurrency=held.max_concurrency,
+        max_concurrency=chat_settings.max_concurrency,
     )
-    return ChatSubject(card, model, held)
+    return ChatSubject(card, model, chat_settings)
 
 
-def _full_name(name: str, held: ChatSettings) -> str:
+def _full_name(name: str, chat_settings: ChatSettings) -> str:
     """The name in tables: what was set otherwise than by default is part of it, where it may change answers."""
-    told, usual = held.answering(), ChatSettings().answering()
-    changed = {key: told.get(key, "none") for key in {**usual, **told} if told.get(key) != usual.get(key)}
+    answering, usual = chat_settings.answering(), ChatSettings().answering()
+    changed = {
+        key: answering.get(key, "none") for key in {**usual, **answering} if answering.get(key) != usual.get(key)
+    }
     words = [f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in changed.items()]
     return f"chat:{name}" + (f"?{'&'.join(words)}" if words else "")

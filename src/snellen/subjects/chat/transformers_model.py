@@ -20,9 +20,9 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.batching import Batches
-from snellen.subjects.chat.checkpoint import Checkpoint, chosen_device
+from snellen.subjects.chat.checkpoint import Checkpoint, choose_device
 from snellen.subjects.chat.messages import split_thought
-from snellen.subjects.chat.settings import LocalSettings, read_local_settings, told_of
+from snellen.subjects.chat.settings import LocalSettings, description_of, read_local_settings
 from snellen.subjects.checkpoints import first_line
 from snellen.subjects.loading import import_extra
 
@@ -33,7 +33,7 @@ THINK = "<think>"
 
 
 @dataclass(frozen=True)
-class Asked:
+class TemplatedPrompt:
     """A prompt as its chat template writes it, one image mark a picture, with the pictures in their order.
 
     `seed` starts the random stream that tokens are drawn with.
@@ -50,14 +50,14 @@ class TransformersChat(Base):
 
     checkpoint: Checkpoint
     settings: LocalSettings
-    batches: Batches[Asked, Reply] = field(compare=False, repr=False)
+    batches: Batches[TemplatedPrompt, Reply] = field(compare=False, repr=False)
 
     def declines(self, prompt: Prompt) -> str | None:
         """Decline what the card does, and words that the model would take for one more picture."""
         processor = self.checkpoint.processor
         marks = filter(None, (getattr(processor, name, None) for name in ("image_token", "boi_token")))
-        said = [part for turn in prompt.history for part in (*turn.parts, turn.reply)] + [*prompt.parts]
-        words = "\n".join(part for part in said if isinstance(part, str))
+        parts = [part for turn in prompt.history for part in (*turn.parts, turn.reply)] + [*prompt.parts]
+        words = "\n".join(part for part in parts if isinstance(part, str))
         if mark := next((mark for mark in marks if mark in words), None):
             return f"the words hold {mark!r}, which stands for a picture in this model"
         return super().declines(prompt)
@@ -66,12 +66,12 @@ class TransformersChat(Base):
         """The model's words. Raises CallFailed where it breaks off: memory, a prompt that is too long."""
         seed = int(rng.integers(2**63))
         try:
-            asked = to_asked(self.checkpoint.processor, prompt, media, seed)
+            templated = apply_template(self.checkpoint.processor, prompt, media, seed)
         except SnellenError:
             raise
         except Exception as error:  # a template is a program of the checkpoint's, and may raise anything
             raise CallFailed(f"the chat template fails: {first_line(error)[:200]}") from error
-        return await self.batches.do(asked)
+        return await self.batches.do(templated)
 
 
 def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
@@ -81,49 +81,49 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
     template, or whose pictures only torchvision can prepare.
     """
     settings = read_local_settings(written)
-    checkpoint = Checkpoint(path, chosen_device(f"chat:hf/{path}", settings.device), settings.dtype)
-    told = settings.answering()
-    held = {"chat": "hf", "version": 1, "weights": checkpoint.weights(), **told}
-    held |= {package: version(package) for package in ("torch", "transformers")}
+    checkpoint = Checkpoint(path, choose_device(f"chat:hf/{path}", settings.device), settings.dtype)
+    answering = settings.answering()
+    card_settings = {"chat": "hf", "version": 1, "weights": checkpoint.weights(), **answering}
+    card_settings |= {package: version(package) for package in ("torch", "transformers")}
     if checkpoint.device != "cpu":
-        held["device"] = checkpoint.device
+        card_settings["device"] = checkpoint.device
     usual = LocalSettings().answering()
-    changed = [f"{name}={value}" for name, value in told.items() if name != "batch" and value != usual.get(name)]
+    changed = [f"{name}={value}" for name, value in answering.items() if name != "batch" and value != usual.get(name)]
     attributes = {"provider": "hf", "price_in": "0", "price_out": "0", "family": str(checkpoint.config.model_type)}
-    attributes |= told_of(settings)
+    attributes |= description_of(settings)
     card = SubjectCard(
         name=checkpoint.who + ("?" + "&".join(changed) if changed else ""),
-        settings=held,
+        settings=card_settings,
         accepts=settings.accepts,
         max_pictures=settings.max_pictures,
         attributes=attributes | ({"frames": settings.frames} if settings.frames else {}),
         max_concurrency=2 * settings.batch,  # one batch in the model, one gathering
     )
 
-    def work(jobs: Sequence[Asked]) -> list[Reply | Exception]:
-        return answered(checkpoint, settings, jobs)
+    def work(jobs: Sequence[TemplatedPrompt]) -> list[Reply | Exception]:
+        return answer_batch(checkpoint, settings, jobs)
 
     # Processors do not take prompts with and without pictures together.
     return TransformersChat(
-        card, checkpoint, settings, Batches(work, settings.batch, alike=lambda asked: bool(asked.pictures))
+        card, checkpoint, settings, Batches(work, settings.batch, alike=lambda templated: bool(templated.pictures))
     )
 
 
-def to_asked(processor: Any, prompt: Prompt, media: MediaFolder, seed: int = 0) -> Asked:
+def apply_template(processor: Any, prompt: Prompt, media: MediaFolder, seed: int = 0) -> TemplatedPrompt:
     """The talk so far and the question in the words of the chat template; pictures opened as RGB, of their own size."""
     pictures: list[Image.Image] = []
 
     def blocks(parts: Sequence[Part]) -> list[dict[str, str]]:
-        held: list[dict[str, str]] = []
+        content: list[dict[str, str]] = []
         for part in parts:
             if isinstance(part, str):
-                held.append({"type": "text", "text": part})
+                content.append({"type": "text", "text": part})
             elif isinstance(part, Montage):
                 raise SnellenError("a montage reached a chat subject; pictures are laid out before they are sent")
             else:
-                held.append({"type": "image"})
-                pictures.append(_opened(part, media))
-        return held
+                content.append({"type": "image"})
+                pictures.append(_open_picture(part, media))
+        return content
 
     messages: list[dict[str, Any]] = []
     for turn in prompt.history:
@@ -131,66 +131,69 @@ def to_asked(processor: Any, prompt: Prompt, media: MediaFolder, seed: int = 0) 
         messages.append({"role": "assistant", "content": [{"type": "text", "text": turn.reply}]})
     messages.append({"role": "user", "content": blocks(prompt.parts)})
     text = processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-    return Asked(text, tuple(pictures), seed)
+    return TemplatedPrompt(text, tuple(pictures), seed)
 
 
-def _opened(part: Media, media: MediaFolder) -> Image.Image:
+def _open_picture(part: Media, media: MediaFolder) -> Image.Image:
     if part.kind == "video":
         raise SnellenError(f"{media.find(part)}: a model of transformers is shown frames of a video, not the video")
     return media.open(part).convert("RGB")
 
 
-def encoded(processor: Any, asked: Sequence[Asked], **more: Any) -> Any:
+def encode_prompts(processor: Any, prompts: Sequence[TemplatedPrompt], **more: Any) -> Any:
     """What the model reads: tokens, padded on the left, and pictures, all with pictures or none."""
     begin = processor.tokenizer.bos_token
-    pictures = [list(one.pictures) for one in asked]
+    has_begin = begin and prompts[0].text.startswith(begin)  # many templates write the mark themselves
+    pictures = [list(prompt.pictures) for prompt in prompts]
     return processor(
-        text=[one.text for one in asked],
+        text=[prompt.text for prompt in prompts],
         images=pictures if any(pictures) else None,
-        add_special_tokens=not (begin and asked[0].text.startswith(begin)),  # many templates write the mark themselves
+        add_special_tokens=not has_begin,
         **more,
     )
 
 
-def answered(checkpoint: Checkpoint, settings: LocalSettings, asked: Sequence[Asked]) -> list[Reply | Exception]:
+def answer_batch(
+    checkpoint: Checkpoint, settings: LocalSettings, prompts: Sequence[TemplatedPrompt]
+) -> list[Reply | Exception]:
     """The replies to a batch; where it breaks, each prompt is asked alone, so that one cannot fail the others."""
     begun, failure = time.perf_counter(), None
     model = checkpoint.model  # what cannot be loaded is bad input, no failed call
     try:
         with checkpoint.lock:
-            rows, read = generated(checkpoint, model, settings, asked)
+            rows, read = generate(checkpoint, model, settings, prompts)
     except Exception as error:  # noqa: BLE001  # models raise what they like; all of it is a failed call
         failure = error.with_traceback(None)  # its frames hold the batch in memory
-    if failure is not None and len(asked) > 1:
-        return [reply for one in asked for reply in answered(checkpoint, settings, [one])]
+    if failure is not None and len(prompts) > 1:
+        return [reply for prompt in prompts for reply in answer_batch(checkpoint, settings, [prompt])]
     if failure is not None:
         return [failure if isinstance(failure, CallFailed) else CallFailed(_reason(checkpoint, failure))]
     seconds = time.perf_counter() - begun
     return [
-        _reply(checkpoint, one, row, tokens_in=tokens, seconds=seconds)
-        for one, row, tokens in zip(asked, rows, read, strict=True)
+        _reply(checkpoint, prompt, row, tokens_in=tokens, seconds=seconds)
+        for prompt, row, tokens in zip(prompts, rows, read, strict=True)
     ]
 
 
-def generated(
-    checkpoint: Checkpoint, model: Any, settings: LocalSettings, asked: Sequence[Asked]
+def generate(
+    checkpoint: Checkpoint, model: Any, settings: LocalSettings, prompts: Sequence[TemplatedPrompt]
 ) -> tuple[list[list[int]], list[int]]:
     """The new tokens of every prompt, and the number of tokens of each prompt."""
     torch = import_extra("torch", checkpoint.who, "models")
-    inputs = encoded(checkpoint.processor, asked, padding=True, padding_side="left", return_tensors="pt")
+    inputs = encode_prompts(checkpoint.processor, prompts, padding=True, padding_side="left", return_tensors="pt")
     read = [int(count) for count in inputs["attention_mask"].sum(1)]
     room = getattr(checkpoint.config.get_text_config(), "max_position_embeddings", None)
     if room is not None and max(read) >= room:
         raise CallFailed(f"the prompt has {max(read)} tokens, and the model reads {room}")
-    draw = [] if settings.temperature == 0 else [Drawing(settings, asked)]
+    draw = [] if settings.temperature == 0 else [Drawing(settings, prompts)]
     with torch.inference_mode():
-        made = model.generate(
+        tokens = model.generate(
             **inputs.to(model.device, dtype=model.dtype),
             do_sample=False,
             max_new_tokens=settings.max_new_tokens,
             logits_processor=draw,
         )
-    return made[:, inputs["input_ids"].shape[1] :].tolist(), read
+    return tokens[:, inputs["input_ids"].shape[1] :].tolist(), read
 
 
 class Drawing:
@@ -199,9 +202,9 @@ class Drawing:
     Every prompt has a random stream of its own, so that a reply does not hang on what else is in the batch.
     """
 
-    def __init__(self, settings: LocalSettings, asked: Sequence[Asked]) -> None:
+    def __init__(self, settings: LocalSettings, prompts: Sequence[TemplatedPrompt]) -> None:
         self.temperature = settings.temperature
-        self.streams = [np.random.default_rng([settings.seed, one.seed]) for one in asked]
+        self.streams = [np.random.default_rng([settings.seed, prompt.seed]) for prompt in prompts]
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Logits (n, vocabulary) of the next token, and its noise on top."""
@@ -211,13 +214,15 @@ class Drawing:
         return scores.double() / self.temperature + torch.from_numpy(noise).to(scores.device)
 
 
-def _reply(checkpoint: Checkpoint, asked: Asked, row: Sequence[int], tokens_in: int, seconds: float) -> Reply:
+def _reply(
+    checkpoint: Checkpoint, prompt: TemplatedPrompt, row: Sequence[int], tokens_in: int, seconds: float
+) -> Reply:
     """The new tokens up to the one that ends the reply; what follows is padding."""
-    told = checkpoint.model.generation_config.eos_token_id
-    ends = {told} if isinstance(told, int) else set(told or ())
-    stop = next((place for place, token in enumerate(row) if token in ends), None)
+    end_tokens = checkpoint.model.generation_config.eos_token_id
+    ends = {end_tokens} if isinstance(end_tokens, int) else set(end_tokens or ())
+    stop = next((index for index, token in enumerate(row) if token in ends), None)
     words = checkpoint.processor.tokenizer.decode(row[:stop], skip_special_tokens=True)
-    if asked.text.rstrip().endswith(THINK):  # some templates open the thought themselves
+    if prompt.text.rstrip().endswith(THINK):  # some templates open the thought themselves
         words = THINK + words
     text, thought = split_thought(words)
     return Reply(

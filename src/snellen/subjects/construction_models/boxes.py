@@ -30,7 +30,7 @@ SCORE_DIGITS = 6
 
 
 @dataclass(frozen=True)
-class Found:
+class Detection:
     """One thing found: its box in pixels, what it is, and how sure that is (0 to 1)."""
 
     box: Box
@@ -45,7 +45,7 @@ class Detector(typing.Protocol):
         """Why it cannot look for this at all, or None."""
         ...
 
-    def find(self, picture: Image.Image, question: str) -> Sequence[Found]:
+    def find(self, picture: Image.Image, question: str) -> Sequence[Detection]:
         """What it finds in an RGB picture, in any order, in pixels of this picture."""
         ...
 
@@ -74,35 +74,40 @@ class DetectorSubject(Base):
     def _reply(self, prompt: Prompt, media: MediaFolder) -> Reply:
         scores: list[float] = []
 
-        def look(view: View) -> str:
+        def find_boxes(view: View) -> str:
             picture = view.query[0]
             with media.open(picture) as opened:
-                found = ordered(in_stored(self.detector.find(opened.convert("RGB"), view.question), picture))
-            scores.extend(round(one.score, SCORE_DIGITS) for one in found)
-            return write_boxes(found)
+                detections = best_first(in_stored(self.detector.find(opened.convert("RGB"), view.question), picture))
+            scores.extend(round(detection.score, SCORE_DIGITS) for detection in detections)
+            return write_boxes(detections)
 
-        return Reply(answer_views(prompt.views, look), numbers=tuple(scores))
+        return Reply(answer_views(prompt.views, find_boxes), numbers=tuple(scores))
 
 
 def asks_no_boxes(view: View) -> str | None:
     """Why this view asks for something else than the boxes in one picture, or None."""
     if view.reply.kind != "text":
         return f"asked for an answer of kind {view.reply.kind}, but a detector writes its boxes as text"
-    shown = list(view.media())
-    if len(shown) != 1 or len(view.query) != 1:
-        return f"looks at exactly one picture, in the query, not at {len(shown)}"
-    return None if shown[0].kind == "picture" else f"cannot be shown a {shown[0].kind}"
+    media = list(view.media())
+    if len(media) != 1 or len(view.query) != 1:
+        return f"looks at exactly one picture, in the query, not at {len(media)}"
+    return None if media[0].kind == "picture" else f"cannot be shown a {media[0].kind}"
 
 
-def in_stored(found: Iterable[Found], picture: Media) -> list[Found]:
+def in_stored(detections: Iterable[Detection], picture: Media) -> list[Detection]:
     """What was found in the shown picture, led back to pixels of the stored one.
 
     What lies outside the shown picture is cut off; of what is left, boxes without width or height go.
     """
     back = picture.from_stored.inverse()
-    cut = [replace(one, box=_rounded(_within(one.box, picture.width, picture.height))) for one in found]
-    whole = [one for one in cut if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
-    return [replace(one, box=_rounded(back.box(one.box))) for one in whole]
+    cut = [
+        replace(detection, box=_rounded(_within(detection.box, picture.width, picture.height)))
+        for detection in detections
+    ]
+    with_area = [
+        detection for detection in cut if detection.box[0] < detection.box[2] and detection.box[1] < detection.box[3]
+    ]
+    return [replace(detection, box=_rounded(back.box(detection.box))) for detection in with_area]
 
 
 def _rounded(box: Box) -> Box:
@@ -115,24 +120,24 @@ def _within(box: Box, width: int, height: int) -> Box:
     return max(x1, 0.0), max(y1, 0.0), min(x2, float(width)), min(y2, float(height))
 
 
-def ordered(found: Iterable[Found]) -> list[Found]:
+def best_first(detections: Iterable[Detection]) -> list[Detection]:
     """The best score first; of equal scores the larger box, then the one further up and left."""
 
-    def place(one: Found) -> tuple[float, ...]:
-        x1, y1, x2, y2 = one.box
-        return -one.score, -(x2 - x1) * (y2 - y1), y1, x1
+    def rank(detection: Detection) -> tuple[float, ...]:
+        x1, y1, x2, y2 = detection.box
+        return -detection.score, -(x2 - x1) * (y2 - y1), y1, x1
 
-    return sorted(found, key=place)
+    return sorted(detections, key=rank)
 
 
-def write_boxes(found: Iterable[Found]) -> str:
+def write_boxes(detections: Iterable[Detection]) -> str:
     """The reply, one JSON object, in the order given."""
     rows = [
         {
-            "box": _rounded(one.box),
-            "label": one.label,
-            "score": round(float(one.score), SCORE_DIGITS),
+            "box": _rounded(detection.box),
+            "label": detection.label,
+            "score": round(float(detection.score), SCORE_DIGITS),
         }
-        for one in found
+        for detection in detections
     ]
     return json.dumps({"boxes": rows}, ensure_ascii=False)

@@ -33,7 +33,7 @@ CONTINUATION = "continuation"
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
-def told_apart(view: View) -> tuple[str, str] | str:
+def split_context(view: View) -> tuple[str, str] | str:
     """(context, continuation) of a view, or why it has none."""
     if view.reply.kind != "number":
         return f"asked for an answer of kind {view.reply.kind}, but a log-probability is a number"
@@ -77,9 +77,9 @@ class CausalModel:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Everything that changes log-probabilities."""
-        told = {"logprob": "hf", "version": 1, "weights": weights_digest(self.who, self.path), "dtype": self.dtype}
-        told["paper_off_by_one"] = self.paper_off_by_one
-        return told | ({} if self.device == "cpu" else {"device": self.device})
+        settings = {"logprob": "hf", "version": 1, "weights": weights_digest(self.who, self.path), "dtype": self.dtype}
+        settings["paper_off_by_one"] = self.paper_off_by_one
+        return settings | ({} if self.device == "cpu" else {"device": self.device})
 
     def tokens(self, context: str, continuation: str) -> tuple[list[int], list[int], int]:
         """Tokens of the context, those of the continuation that are scored, and by how many the sum is divided."""
@@ -107,8 +107,8 @@ class CausalModel:
         tokens = torch.tensor([[*before, *behind]], device=self.device)
         with torch.inference_mode():
             logits = model(input_ids=tokens, use_cache=False).logits[0, len(before) - 1 : -1]
-            told = logits.float().log_softmax(-1).gather(1, tokens[0, len(before) :, None])[:, 0]
-        return tuple(float(number) for number in told.cpu())
+            token_terms = logits.float().log_softmax(-1).gather(1, tokens[0, len(before) :, None])[:, 0]
+        return tuple(float(number) for number in token_terms.cpu())
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ class LogProbSubject(Base):
     def declines(self, prompt: Prompt) -> str | None:
         """Decline views that hold no context and continuation, and what is longer than the model reads."""
         for view in prompt.views:
-            told = told_apart(view)
-            if reason := told if isinstance(told, str) else self.model.too_long(*told):
+            pair = split_context(view)
+            if reason := pair if isinstance(pair, str) else self.model.too_long(*pair):
                 return reason
         return None if prompt.views else "nothing to read"
 
@@ -135,9 +135,9 @@ class LogProbSubject(Base):
 
         def measure(view: View) -> str:
             nonlocal read
-            told = told_apart(view)
-            assert not isinstance(told, str), told
-            before, behind, count = self.model.tokens(*told)
+            pair = split_context(view)
+            assert not isinstance(pair, str), pair
+            before, behind, count = self.model.tokens(*pair)
             terms = self.model.log_probabilities(before, behind)
             numbers.extend(terms)
             read += len(before) + len(behind)

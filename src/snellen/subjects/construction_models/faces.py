@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from snellen.subjects.construction_models.boxes import Found
+from snellen.subjects.construction_models.boxes import Detection
 from snellen.subjects.loading import file_sha256, import_extra, once
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ WINDOW = 24
 
 def only_faces(question: str) -> str | None:
     """Why a face detector does not look for this, or None."""
-    asked = question.strip().rstrip(".").strip().lower()
-    if asked in FACES:
+    phrase = question.strip().rstrip(".").strip().lower()
+    if phrase in FACES:
         return None
-    return f"finds faces alone, not {question[:60]!r}" if asked else "finds faces alone, not everything"
+    return f"finds faces alone, not {question[:60]!r}" if phrase else "finds faces alone, not everything"
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,23 @@ class CascadeFaces:
         """Everything but faces."""
         return only_faces(question)
 
-    def find(self, picture: Image.Image, question: str) -> list[Found]:
+    def find(self, picture: Image.Image, question: str) -> list[Detection]:
         """The faces, in pixels of the picture."""
         short = min(picture.size)
-        least = max(WINDOW, round(self.smallest * short))
-        if least > short:
+        min_side = max(WINDOW, round(self.smallest * short))
+        if min_side > short:
             return []
-        held = _cascade().detect_multi_scale(
+        rows = _cascade().detect_multi_scale(
             img=np.asarray(picture.convert("RGB")),
             scale_factor=self.scale_factor,
             step_ratio=self.step_ratio,
-            min_size=(least, least),
+            min_size=(min_side, min_side),
             max_size=(short, short),
             min_neighbor_number=self.min_neighbors,
         )
-        return [Found((one["c"], one["r"], one["c"] + one["width"], one["r"] + one["height"]), "face") for one in held]
+        return [
+            Detection((row["c"], row["r"], row["c"] + row["width"], row["r"] + row["height"]), "face") for row in rows
+        ]
 
 
 @dataclass(frozen=True)
@@ -91,21 +93,21 @@ class BlazeFaces:
         """Everything but faces."""
         return only_faces(question)
 
-    def find(self, picture: Image.Image, question: str) -> list[Found]:
+    def find(self, picture: Image.Image, question: str) -> list[Detection]:
         """The faces, in pixels of the picture. Every call has a graph of its own: one cannot be shared by threads."""
         faces = _mediapipe().solutions.face_detection
-        told = {"model_selection": ("short", "full").index(self.model), "min_detection_confidence": self.threshold}
-        with warnings.catch_warnings(), faces.FaceDetection(**told) as detection:
+        options = {"model_selection": ("short", "full").index(self.model), "min_detection_confidence": self.threshold}
+        with warnings.catch_warnings(), faces.FaceDetection(**options) as detection:
             warnings.filterwarnings("ignore", message="SymbolDatabase.GetPrototype")  # of protobuf, about mediapipe
-            held = detection.process(np.ascontiguousarray(picture.convert("RGB"))).detections or ()
-            return [_blaze(one, picture.size) for one in held]
+            detections = detection.process(np.ascontiguousarray(picture.convert("RGB"))).detections or ()
+            return [_blaze(face, picture.size) for face in detections]
 
 
-def _blaze(detection: Any, size: tuple[int, int]) -> Found:
+def _blaze(detection: Any, size: tuple[int, int]) -> Detection:
     """A detection in fractions of the picture's width and height, in pixels."""
     (width, height), box = size, detection.location_data.relative_bounding_box
     x, y = box.xmin * width, box.ymin * height
-    return Found((x, y, x + box.width * width, y + box.height * height), "face", float(detection.score[0]))
+    return Detection((x, y, x + box.width * width, y + box.height * height), "face", float(detection.score[0]))
 
 
 def _cascade_file() -> Path:

@@ -50,17 +50,17 @@ def make_logprob(name: str, settings: Mapping[str, str], items: Sequence[Item] =
         model = CausalModel(name.removeprefix("hf/"), settings.get("device", "cpu"), dtype, off)
         return LogProbSubject(_card(who, settings, model.settings, accepts=frozenset()), model)
     kind, _, served = name.partition("/")
-    service, _, told = served.partition("/")
-    if kind != "openai-api" or not (service and told):
+    service, _, model_name = served.partition("/")
+    if kind != "openai-api" or not (service and model_name):
         raise SnellenError(f"no log-probabilities from {name!r}; write logprob: and one of {', '.join(LOGPROBS)}")
     if "paper_off_by_one" in settings:
         raise SnellenError(f"{who}: paper_off_by_one leaves a token out, which no server does; use logprob:hf/")
     read = _Settings(who, settings, ("attempts", "timeout", "max_concurrency"))
-    attempts, max_concurrency = read.whole("attempts", 1, 100, 5), read.whole("max_concurrency", 1, 1000, 4)
-    client = open_client(who, service, read.whole("timeout", 1, 3600, 120))
-    held = {"logprob": "openai-api", "version": 1, "model": name}
-    card = replace(_card(who, {}, held, accepts=frozenset()), max_concurrency=max_concurrency)
-    return ServedLogProb(card, client, told, attempts)
+    attempts, max_concurrency = read.integer("attempts", 1, 100, 5), read.integer("max_concurrency", 1, 1000, 4)
+    client = open_client(who, service, read.integer("timeout", 1, 3600, 120))
+    settings_on_card = {"logprob": "openai-api", "version": 1, "model": name}
+    card = replace(_card(who, {}, settings_on_card, accepts=frozenset()), max_concurrency=max_concurrency)
+    return ServedLogProb(card, client, model_name, attempts)
 
 
 def _cascade(settings: Mapping[str, str]) -> CascadeFaces:
@@ -69,7 +69,7 @@ def _cascade(settings: Mapping[str, str]) -> CascadeFaces:
     return CascadeFaces(
         read.number("scale_factor", 1.01, 4.0, usual.scale_factor),
         read.number("step_ratio", 1.0, 4.0, usual.step_ratio),
-        read.whole("min_neighbors", 1, 1000, usual.min_neighbors),
+        read.integer("min_neighbors", 1, 1000, usual.min_neighbors),
         read.number("smallest", 0.0, 1.0, usual.smallest),
     )
 
@@ -84,8 +84,8 @@ def _blaze(settings: Mapping[str, str]) -> BlazeFaces:
 
 def _zero_shot(path: str, settings: Mapping[str, str]) -> ZeroShotDetector:
     owl = ZeroShotDetector(path, 0.0).family in OWLS
-    known = ("threshold", "vocabulary", "device") if owl else ("threshold", "text_threshold", "vocabulary", "device")
-    read = _Settings(f"detector:hf/{path}", settings, known)
+    names = ("threshold", "vocabulary", "device") if owl else ("threshold", "text_threshold", "vocabulary", "device")
+    read = _Settings(f"detector:hf/{path}", settings, names)
     return ZeroShotDetector(
         path,
         read.number("threshold", 0.0, 1.0, OWL_THRESHOLD if owl else GROUNDED_THRESHOLD),
@@ -115,44 +115,48 @@ def _detector(name: str, settings: Mapping[str, str], detector: Any) -> Detector
     return DetectorSubject(_card(who, settings, detector.settings, accepts=frozenset({"picture"})), detector)
 
 
-def _card(who: str, settings: Mapping[str, str], held: Mapping[str, Any], accepts: frozenset[str]) -> SubjectCard:
+def _card(
+    who: str, settings: Mapping[str, str], card_settings: Mapping[str, Any], accepts: frozenset[str]
+) -> SubjectCard:
     """One call at a time: a big model keeps the whole device busy by itself."""
-    told = [f"{key}={settings[key]}" for key in sorted(settings) if key != "device"]
-    name = who + ("?" + "&".join(told) if told else "")
-    return SubjectCard(name, dict(held), accepts, max_concurrency=1, reads="views", attributes={"family": "tool"})
+    written = [f"{key}={settings[key]}" for key in sorted(settings) if key != "device"]
+    name = who + ("?" + "&".join(written) if written else "")
+    return SubjectCard(
+        name, dict(card_settings), accepts, max_concurrency=1, reads="views", attributes={"family": "tool"}
+    )
 
 
 class _Settings:
     """Settings as written, read one by one. Raises SnellenError for an unknown name or a value that is none."""
 
-    def __init__(self, who: str, told: Mapping[str, str], known: Sequence[str]) -> None:
-        self.who, self.told = who, told
-        for name in told:
-            if name not in known:
-                raise SnellenError(f"{who} has no setting {name!r}; {near(name, known)}")
+    def __init__(self, who: str, written: Mapping[str, str], names: Sequence[str]) -> None:
+        self.who, self.written = who, written
+        for name in written:
+            if name not in names:
+                raise SnellenError(f"{who} has no setting {name!r}; {near(name, names)}")
 
     def number(self, name: str, low: float, high: float, usual: float, kind: str = "number") -> float:
         """A number from low to high."""
-        if name not in self.told:
+        if name not in self.written:
             return usual
         try:
-            value = float(self.told[name])
+            value = float(self.written[name])
         except ValueError:
             value = float("nan")
         if not low <= value <= high or (kind == "whole number" and value != int(value)):
             raise self._wrong(name, f"a {kind} from {low:g} to {high:g}")
         return value
 
-    def whole(self, name: str, low: int, high: int, usual: int) -> int:
+    def integer(self, name: str, low: int, high: int, usual: int) -> int:
         """A whole number from low to high."""
         return int(self.number(name, low, high, usual, "whole number"))
 
     def one_of(self, name: str, values: Sequence[str], usual: str) -> str:
         """One of these words."""
-        value = self.told.get(name, usual)
+        value = self.written.get(name, usual)
         if value not in values:
             raise self._wrong(name, f"one of {', '.join(values)}")
         return value
 
-    def _wrong(self, name: str, wanted: str) -> SnellenError:
-        return SnellenError(f"{self.who}: {name} must be {wanted}, not {self.told[name]!r}")
+    def _wrong(self, name: str, expected: str) -> SnellenError:
+        return SnellenError(f"{self.who}: {name} must be {expected}, not {self.written[name]!r}")

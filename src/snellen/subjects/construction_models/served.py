@@ -20,7 +20,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
 from snellen.subjects.chat.retry import Trouble, trouble, wait_seconds
-from snellen.subjects.construction_models.continuation import mean_text, told_apart
+from snellen.subjects.construction_models.continuation import mean_text, split_context
 from snellen.subjects.loading import import_extra
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class ServedLogProb(Base):
     def declines(self, prompt: Prompt) -> str | None:
         """Decline views that hold no context and continuation."""
         for view in prompt.views:
-            if isinstance(told := told_apart(view), str):
-                return told
+            if isinstance(pair := split_context(view), str):
+                return pair
         return None if prompt.views else "nothing to read"
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
@@ -49,13 +49,14 @@ class ServedLogProb(Base):
         numbers: list[float] = []
         read, served = 0, ""
         for view in prompt.views:
-            told = told_apart(view)
-            assert not isinstance(told, str), told
-            given = await self._ask("".join(told), rng)
-            terms = continuation_terms(given, told[1])
+            pair = split_context(view)
+            assert not isinstance(pair, str), pair
+            completion = await self._ask("".join(pair), rng)
+            terms = continuation_terms(completion, pair[1])
             texts[view.item_id] = mean_text(sum(terms), len(terms))
             numbers += terms
-            read, served = read + (given.usage.prompt_tokens if given.usage else 0), str(given.model or "")
+            read += completion.usage.prompt_tokens if completion.usage else 0
+            served = str(completion.model or "")
 
         def say(view: View) -> str:
             return texts[view.item_id]
@@ -83,34 +84,34 @@ class ServedLogProb(Base):
             return trouble(error, isinstance(error, APIConnectionError))
 
 
-def continuation_terms(given: Any, continuation: str) -> list[float]:
+def continuation_terms(completion: Any, continuation: str) -> list[float]:
     """log p of every token of the continuation, which ends the text that was sent.
 
     The tokens are found by `text_offset`, counted from the end: some servers count the mark that begins a text, others
     do not. Raises CallFailed where a token lies across the border of context and continuation, or they do not spell it.
     """
-    told = given.choices[0].logprobs if given.choices else None
-    if told is None or not told.tokens or told.text_offset is None or told.token_logprobs is None:
+    logprobs = completion.choices[0].logprobs if completion.choices else None
+    if logprobs is None or not logprobs.tokens or logprobs.text_offset is None or logprobs.token_logprobs is None:
         raise CallFailed(
             "the server gave no log-probabilities of the prompt; it must support echo with logprobs (vLLM)"
         )
-    ends = [*told.text_offset[1:], told.text_offset[-1] + len(told.tokens[-1])]
+    ends = [*logprobs.text_offset[1:], logprobs.text_offset[-1] + len(logprobs.tokens[-1])]
     border = ends[-1] - len(continuation)
-    for token, start, end in zip(told.tokens, told.text_offset, ends, strict=True):
+    for token, start, end in zip(logprobs.tokens, logprobs.text_offset, ends, strict=True):
         if start < border < end:
             raise CallFailed(
                 f"the token {token!r} lies across the border of context and continuation; end the context"
                 " where a token ends, for example before a space"
             )
-    rows = zip(told.tokens, told.text_offset, told.token_logprobs, strict=True)
-    held = [(token, number) for token, start, number in rows if start >= border]
-    if "".join(token for token, _ in held) != continuation:
+    rows = zip(logprobs.tokens, logprobs.text_offset, logprobs.token_logprobs, strict=True)
+    end_tokens = [(token, number) for token, start, number in rows if start >= border]
+    if "".join(token for token, _ in end_tokens) != continuation:
         raise CallFailed(
             f"the server's last tokens do not spell the continuation {continuation[:60]!r}; it must echo the"
             " prompt as it is and write nothing of its own"
         )
-    terms = [number for _, number in held if number is not None]
-    if len(terms) < len(held):
+    terms = [number for _, number in end_tokens if number is not None]
+    if len(terms) < len(end_tokens):
         raise CallFailed("the server gave a token of the continuation without its log-probability")
     return terms
 
@@ -119,11 +120,11 @@ def open_client(who: str, service: str, timeout: int) -> OpenAI:
     """The client of a service, by SERVICE_BASE_URL and SERVICE_API_KEY. Raises SnellenError where one is not set."""
     openai = import_extra("openai", who, "chat")
     prefix = service.upper().replace("-", "_")
-    told = {name: os.environ.get(f"{prefix}_{name}", "") for name in ("BASE_URL", "API_KEY")}
-    for name, value in told.items():
+    variables = {name: os.environ.get(f"{prefix}_{name}", "") for name in ("BASE_URL", "API_KEY")}
+    for name, value in variables.items():
         if not value:
             raise SnellenError(f"{who}: {prefix}_{name} is not set in the environment")
-    made: OpenAI = openai.OpenAI(
-        base_url=told["BASE_URL"], api_key=told["API_KEY"], timeout=float(timeout), max_retries=0
+    client: OpenAI = openai.OpenAI(
+        base_url=variables["BASE_URL"], api_key=variables["API_KEY"], timeout=float(timeout), max_retries=0
     )
-    return made
+    return client

@@ -22,7 +22,7 @@ from snellen.subjects.checkpoints import (
     read_tokenizer,
     weights_digest,
 )
-from snellen.subjects.construction_models.boxes import Found
+from snellen.subjects.construction_models.boxes import Detection
 from snellen.subjects.loading import import_extra
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ Floats: TypeAlias = NDArray[np.float64]
 
 def phrases_of(text: str) -> tuple[str, ...]:
     """The phrases of a question, lower case; full stops separate them, as Grounding DINO was trained."""
-    told = (" ".join(phrase.split()).lower() for phrase in text.split("."))
-    return tuple(phrase for phrase in told if phrase)
+    phrases = (" ".join(phrase.split()).lower() for phrase in text.split("."))
+    return tuple(phrase for phrase in phrases if phrase)
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,19 @@ class ZeroShotDetector:
     @property
     def family(self) -> str:
         """The `model_type`. Raises SnellenError for one that is none of FAMILIES."""
-        told = str(read_config(self.who, self.path).model_type)
-        if told not in FAMILIES:
-            raise SnellenError(f"{self.who}: {told} is no detector known here; known are {', '.join(FAMILIES)}")
-        return told
+        model_type = str(read_config(self.who, self.path).model_type)
+        if model_type not in FAMILIES:
+            raise SnellenError(f"{self.who}: {model_type} is no detector known here; known are {', '.join(FAMILIES)}")
+        return model_type
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """Everything that changes boxes; processor and configuration are in the digest of the weights."""
-        told = {"detector": "hf", "version": 1, "weights": weights_digest(self.who, self.path)}
-        told |= {"processor": type(read_image_processor(self.who, self.path)).__name__, "threshold": self.threshold}
-        told |= {} if self.text_threshold is None else {"text_threshold": self.text_threshold}
-        told |= {"vocabulary": digest(list(self.vocabulary), 12)} if self.vocabulary else {}
-        return told | ({} if self.device == "cpu" else {"device": self.device})
+        settings = {"detector": "hf", "version": 1, "weights": weights_digest(self.who, self.path)}
+        settings |= {"processor": type(read_image_processor(self.who, self.path)).__name__, "threshold": self.threshold}
+        settings |= {} if self.text_threshold is None else {"text_threshold": self.text_threshold}
+        settings |= {"vocabulary": digest(list(self.vocabulary), 12)} if self.vocabulary else {}
+        return settings | ({} if self.device == "cpu" else {"device": self.device})
 
     def refuses(self, question: str) -> str | None:
         """Nothing to look for, or a phrase that is longer than the model reads."""
@@ -91,13 +91,15 @@ class ZeroShotDetector:
                 return f"reads at most {room} tokens at once, and {phrase[:60]!r} is longer"
         return None
 
-    def find(self, picture: Image.Image, question: str) -> list[Found]:
+    def find(self, picture: Image.Image, question: str) -> list[Detection]:
         """What lies above the thresholds, in pixels of the picture."""
-        asked = phrases_of(question)
+        phrases = phrases_of(question)
         if self.family in OWLS:
-            return self._owl(picture, asked or self.vocabulary)
-        chunks = self._chunks(asked or self.vocabulary)
-        return [one for chunk in chunks for one in self._grounded(picture, chunk, whole=not asked)]
+            return self._owl(picture, phrases or self.vocabulary)
+        chunks = self._chunks(phrases or self.vocabulary)
+        return [
+            detection for chunk in chunks for detection in self._grounded(picture, chunk, whole_phrases=not phrases)
+        ]
 
     def _room(self) -> int:
         config = read_config(self.who, self.path)
@@ -115,33 +117,33 @@ class ZeroShotDetector:
             chunk.append(phrase)
         yield chunk
 
-    def _grounded(self, picture: Image.Image, phrases: Sequence[str], whole: bool) -> list[Found]:
+    def _grounded(self, picture: Image.Image, phrases: Sequence[str], whole_phrases: bool) -> list[Detection]:
         """Grounding DINO: a score for every box and token of the prompt."""
         tokenizer, text = read_tokenizer(self.who, self.path), _written(phrases)
         tokens = tokenizer(text, return_tensors="pt", return_token_type_ids=True, return_offsets_mapping=True)
         spans = tokens.pop("offset_mapping")[0].tolist()
         owners = _owners(spans, phrases)
-        scores, boxes = self._look(picture, tokens)
-        found = []
+        scores, boxes = self._infer(picture, tokens)
+        detections = []
         for row in np.flatnonzero(scores.max(1) > self.threshold):
-            held = np.where(owners >= 0, scores[row, : len(owners)], -1.0)
-            phrase = int(owners[held.argmax()])
+            token_scores = np.where(owners >= 0, scores[row, : len(owners)], -1.0)
+            phrase = int(owners[token_scores.argmax()])
             assert self.text_threshold is not None
-            sure = [spans[place] for place in np.flatnonzero((owners == phrase) & (held > self.text_threshold))]
-            label = phrases[phrase] if whole else _words(text, sure)
-            found.append(_found(boxes[row], picture.size, label, scores[row].max()))
-        return found
+            sure = [spans[index] for index in np.flatnonzero((owners == phrase) & (token_scores > self.text_threshold))]
+            label = phrases[phrase] if whole_phrases else _words(text, sure)
+            detections.append(_detection(boxes[row], picture.size, label, scores[row].max()))
+        return detections
 
-    def _owl(self, picture: Image.Image, phrases: Sequence[str]) -> list[Found]:
+    def _owl(self, picture: Image.Image, phrases: Sequence[str]) -> list[Detection]:
         """OWL-ViT and OWLv2: a score for every box and phrase."""
         tokenizer = read_tokenizer(self.who, self.path)
         tokens = tokenizer(list(phrases), padding="max_length", max_length=self._room(), return_tensors="pt")
-        scores, boxes = self._look(picture, tokens)
-        seen = (max(picture.size),) * 2 if self.family == "owlv2" else picture.size
+        scores, boxes = self._infer(picture, tokens)
+        size_seen = (max(picture.size),) * 2 if self.family == "owlv2" else picture.size
         rows = np.flatnonzero(scores.max(1) > self.threshold)
-        return [_found(boxes[row], seen, phrases[scores[row].argmax()], scores[row].max()) for row in rows]
+        return [_detection(boxes[row], size_seen, phrases[scores[row].argmax()], scores[row].max()) for row in rows]
 
-    def _look(self, picture: Image.Image, tokens: Any) -> tuple[Floats, Floats]:
+    def _infer(self, picture: Image.Image, tokens: Any) -> tuple[Floats, Floats]:
         """Scores (boxes, tokens or phrases) and boxes (boxes, 4) as centre x, centre y, width, height in fractions."""
         torch = import_extra("torch", self.who, "models")
         model = load_model(self.who, "AutoModelForZeroShotObjectDetection", self.path, self.device, "float32")
@@ -164,7 +166,7 @@ def _owners(spans: Sequence[tuple[int, int]], phrases: Sequence[str]) -> NDArray
     owners, start = np.full(len(spans), -1, np.intp), 0
     for number, phrase in enumerate(phrases):
         end = start + len(phrase)
-        inside = [place for place, (first, last) in enumerate(spans) if start <= first < last <= end]
+        inside = [index for index, (first, last) in enumerate(spans) if start <= first < last <= end]
         owners[inside] = number
         start = end + len(". ")
     return owners
@@ -172,19 +174,19 @@ def _owners(spans: Sequence[tuple[int, int]], phrases: Sequence[str]) -> NDArray
 
 def _words(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """These pieces of a text; those that follow on each other stay one word."""
-    told, before = "", -1
+    words, before = "", -1
     for first, last in spans:
-        told += (" " if told and first != before else "") + text[first:last]
+        words += (" " if words and first != before else "") + text[first:last]
         before = last
-    return told
+    return words
 
 
-def _found(box: Floats, seen: tuple[int, int], label: str, score: float) -> Found:
+def _detection(box: Floats, size_seen: tuple[int, int], label: str, score: float) -> Detection:
     """A box of fractions of (width, height) of what was seen, in pixels."""
-    width, height = seen
+    width, height = size_seen
     x, y, w, h = (float(number) for number in box)
     corners = ((x - w / 2) * width, (y - h / 2) * height, (x + w / 2) * width, (y + h / 2) * height)
-    return Found(corners, label, float(score))
+    return Detection(corners, label, float(score))
 
 
 def _array(values: Any) -> Floats:

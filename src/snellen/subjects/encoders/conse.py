@@ -17,7 +17,7 @@ import numpy as np
 
 from snellen.core.hashing import digest
 from snellen.subjects.encoders.efficientnet import PARAMETERS, EfficientNetLite
-from snellen.subjects.encoders.encoder import Floats, TextSide, kept, load_array, save_array
+from snellen.subjects.encoders.encoder import Floats, TextSide, features_folder, load_array, save_array
 from snellen.subjects.encoders.readouts import unit
 from snellen.subjects.loading import file_sha256, import_extra, inference, once, quiet_transformers
 
@@ -122,13 +122,13 @@ def labels() -> tuple[str, ...]:
 @once
 def _label_vectors(encoder: ConSE) -> Floats:
     """Vectors of the class names, shape (1000, 384), kept on disk beside the features."""
-    path = kept(encoder) / "labels.npy"
-    held = load_array(path)
-    if held is None or held.shape != (1000, 384):
+    path = features_folder(encoder) / "labels.npy"
+    vectors = load_array(path)
+    if vectors is None or vectors.shape != (1000, 384):
         names = labels()
-        held = np.concatenate([minilm(names[start : start + 50], encoder.device) for start in range(0, 1000, 50)])
-        save_array(path, held)
-    return held
+        vectors = np.concatenate([minilm(names[start : start + 50], encoder.device) for start in range(0, 1000, 50)])
+        save_array(path, vectors)
+    return vectors
 
 
 def _folder() -> Path:

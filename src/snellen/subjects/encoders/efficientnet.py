@@ -37,7 +37,7 @@ class EfficientNetLite:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Everything that changes features."""
-        told: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "encoder": self.name,
             "version": 1,
             "weights": file_sha256(weights(self.name)),
@@ -48,7 +48,7 @@ class EfficientNetLite:
             "scale": 128.0,
             "layer": "mean of the last convolution",
         }
-        return told | ({} if self.device == "cpu" else {"device": self.device})
+        return settings | ({} if self.device == "cpu" else {"device": self.device})
 
     @property
     def attributes(self) -> Mapping[str, str]:

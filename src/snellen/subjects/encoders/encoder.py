@@ -82,7 +82,7 @@ def fingerprint(encoder: Encoder) -> str:
     return digest(dict(encoder.settings), 12)
 
 
-def kept(encoder: Encoder) -> Path:
+def features_folder(encoder: Encoder) -> Path:
     """The folder where the features of an encoder are kept: `features/<fingerprint>` under the home folder."""
     return home() / "features" / fingerprint(encoder)
 
@@ -95,46 +95,48 @@ def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Flo
     """
     if not media:
         raise ValueError("no pictures to encode")
-    place = kept(encoder)
-    known = {one.sha256: load_array(_file(place, one)) for one in media}
-    missing = [one for sha, one in {one.sha256: one for one in media}.items() if known[sha] is None]
+    root = features_folder(encoder)
+    features = {picture.sha256: load_array(_file(root, picture)) for picture in media}
+    missing = [
+        picture for sha, picture in {picture.sha256: picture for picture in media}.items() if features[sha] is None
+    ]
     chunks = [missing[start : start + encoder.batch] for start in range(0, len(missing), encoder.batch)]
 
-    def look(chunk: Sequence[Media]) -> None:
-        rows = encoder.features([folder.open(one) for one in chunk])
-        for one, row in zip(chunk, rows, strict=True):
-            known[one.sha256] = row
-            save_array(_file(place, one), row)
+    def compute(chunk: Sequence[Media]) -> None:
+        rows = encoder.features([folder.open(picture) for picture in chunk])
+        for picture, row in zip(chunk, rows, strict=True):
+            features[picture.sha256] = row
+            save_array(_file(root, picture), row)
 
     if chunks:
         with ThreadPoolExecutor(min(len(chunks), os.cpu_count() or 1, MAX_THREADS)) as pool:
-            for _ in pool.map(look, chunks):
+            for _ in pool.map(compute, chunks):
                 pass
-    return np.stack([row for one in media if (row := known[one.sha256]) is not None])
+    return np.stack([row for picture in media if (row := features[picture.sha256]) is not None])
 
 
 def load_array(path: Path) -> Floats | None:
     """The array in an npy file; None where there is none, or it is damaged."""
     try:
-        held = np.load(path, allow_pickle=False)
+        array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
-    if not isinstance(held, np.ndarray) or held.dtype != np.float32 or not held.size or not np.isfinite(held).all():
+    if not isinstance(array, np.ndarray) or array.dtype != np.float32 or not array.size or not np.isfinite(array).all():
         return None
-    return held
+    return array
 
 
-def save_array(path: Path, held: Floats) -> None:
+def save_array(path: Path, array: Floats) -> None:
     """Keep an array as npy, whole or not at all; a home that cannot be written costs time, nothing else."""
     import io
 
     raw = io.BytesIO()
-    np.save(raw, held, allow_pickle=False)
+    np.save(raw, array, allow_pickle=False)
     try:
         write_bytes(path, raw.getvalue())
     except (SnellenError, OSError):
         return
 
 
-def _file(place: Path, media: Media) -> Path:
-    return place / media.sha256[:2] / f"{media.sha256}.npy"
+def _file(root: Path, media: Media) -> Path:
+    return root / media.sha256[:2] / f"{media.sha256}.npy"

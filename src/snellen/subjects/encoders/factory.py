@@ -21,7 +21,7 @@ T = TypeVar("T", int, float)
 ENCODERS = ("efficientnet-lite0", "efficientnet-lite2", "colour-histogram", "hog", "conse")
 """Names after `encoder:`; beside them `hf/PATH_OR_ID`, any vision model of transformers."""
 
-OWN = ("readout", "k", "C")
+READOUT_SETTINGS = ("readout", "k", "C")
 """Settings that make the answers, whatever the encoder."""
 
 
@@ -30,14 +30,14 @@ def load_encoder(name: str, settings: Mapping[str, str] | None = None) -> Encode
 
     Raises SnellenError for an unknown name or setting, and where an extra is missing.
     """
-    told = dict(settings or {})
-    known = _encoder_settings(name)
-    for setting in told:
-        if setting not in known:
-            raise SnellenError(f"encoder:{name} has no setting {setting!r}; {near(setting, known)}")
-    more: dict[str, Any] = {key: told[key] for key in ("device", "layer") if key in told}
-    if "batch" in told:
-        more["batch"] = _number(name, "batch", told["batch"], int)
+    given_settings = dict(settings or {})
+    names = _encoder_settings(name)
+    for setting in given_settings:
+        if setting not in names:
+            raise SnellenError(f"encoder:{name} has no setting {setting!r}; {near(setting, names)}")
+    more: dict[str, Any] = {key: given_settings[key] for key in ("device", "layer") if key in given_settings}
+    if "batch" in given_settings:
+        more["batch"] = _number(name, "batch", given_settings["batch"], int)
     if name == "colour-histogram":
         return ColourHistogram(**more)
     if name == "hog":
@@ -54,18 +54,18 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
 
     Raises SnellenError for an unknown name, setting or value.
     """
-    known = (*OWN, *_encoder_settings(name))
+    names = (*READOUT_SETTINGS, *_encoder_settings(name))
     for setting in settings:
-        if setting not in known:
-            raise SnellenError(f"encoder:{name} has no setting {setting!r}; {near(setting, known)}")
+        if setting not in names:
+            raise SnellenError(f"encoder:{name} has no setting {setting!r}; {near(setting, names)}")
     readout = settings.get("readout", "auto")
     if readout not in READOUTS:
         raise SnellenError(f"encoder:{name}: no readout {readout!r}; {near(readout, READOUTS)}")
     k = _number(name, "k", settings.get("k", str(DEFAULT_K)), int)
     c = _number(name, "C", settings.get("C", str(DEFAULT_C)), float)
-    encoder = load_encoder(name, {key: value for key, value in settings.items() if key not in OWN})
+    encoder = load_encoder(name, {key: value for key, value in settings.items() if key not in READOUT_SETTINGS})
     card = SubjectCard(
-        name=f"encoder:{name}{_written(settings)}",
+        name=f"encoder:{name}{_suffix(settings)}",
         settings={**encoder.settings, "readout": readout, "k": k, "C": c, "readouts": 1},
         accepts=frozenset({"picture"}),
         attributes=encoder.attributes,
@@ -82,10 +82,10 @@ def _encoder_settings(name: str) -> tuple[str, ...]:
     return ("batch",) if name in ("colour-histogram", "hog") else ("batch", "device")
 
 
-def _written(settings: Mapping[str, str]) -> str:
+def _suffix(settings: Mapping[str, str]) -> str:
     """What tells two subjects with the same encoder apart in a table: `?layer=...&readout=...`."""
-    told = [f"{key}={settings[key]}" for key in sorted(settings) if key not in ("batch", "device")]
-    return "?" + "&".join(told) if told else ""
+    written = [f"{key}={settings[key]}" for key in sorted(settings) if key not in ("batch", "device")]
+    return "?" + "&".join(written) if written else ""
 
 
 def _number(name: str, setting: str, written: str, kind: Callable[[str], T]) -> T:

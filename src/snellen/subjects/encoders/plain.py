@@ -71,9 +71,9 @@ class ColourHistogram(_HandMade):
 
     def features(self, pictures: Sequence[Image.Image]) -> Floats:
         """Pictures -> float32 (n, 80), rows of length one, nothing below 0."""
-        return np.stack([self._one(picture) for picture in pictures]).astype(np.float32)
+        return np.stack([self._histogram(picture) for picture in pictures]).astype(np.float32)
 
-    def _one(self, picture: Image.Image) -> NDArray[np.float64]:
+    def _histogram(self, picture: Image.Image) -> NDArray[np.float64]:
         from PIL import Image
         from skimage.color import rgb2lab
 
@@ -134,12 +134,12 @@ class Hog(_HandMade):
 
 
 def _shares(
-    place: NDArray[np.float64], bins: int, *, around: bool = False
+    position: NDArray[np.float64], bins: int, *, around: bool = False
 ) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
     """Each value shared between the two bins it lies between (bin i stands at i): [(bin, share), (next bin, share)]."""
-    place = place if around else np.clip(place, 0.0, bins - 1.0)
-    low = np.floor(place).astype(np.intp)
-    part = place - low
+    position = position if around else np.clip(position, 0.0, bins - 1.0)
+    low = np.floor(position).astype(np.intp)
+    part = position - low
     if around:
         return [(low % bins, 1.0 - part), ((low + 1) % bins, part)]
     return [(low, 1.0 - part), (np.minimum(low + 1, bins - 1), part)]

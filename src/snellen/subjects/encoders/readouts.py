@@ -24,8 +24,8 @@ def prototype_scores(query: ArrayLike, examples: ArrayLike, answers: Sequence[st
     ComBo, Appendix E ('clustering & retrieval': average the features of a category, take the nearest).
     """
     rows, towards = unit(examples), unit(query)
-    told = np.asarray(answers)
-    return np.array([unit(rows[told == key].mean(0)) @ towards if (told == key).any() else -1.0 for key in keys])
+    labels = np.asarray(answers)
+    return np.array([unit(rows[labels == key].mean(0)) @ towards if (labels == key).any() else -1.0 for key in keys])
 
 
 def knn_scores(query: ArrayLike, examples: ArrayLike, answers: Sequence[str], keys: Sequence[str], k: int) -> Doubles:
@@ -36,8 +36,8 @@ def knn_scores(query: ArrayLike, examples: ArrayLike, answers: Sequence[str], ke
     cosines = unit(examples) @ unit(query)
     nearest = np.argsort(-cosines, kind="stable")[:k]
     votes = (1.0 + cosines[nearest]) / 2.0
-    told = np.asarray(answers)[nearest]
-    return np.array([votes[told == key].sum() for key in keys]) / len(nearest)
+    labels = np.asarray(answers)[nearest]
+    return np.array([votes[labels == key].sum() for key in keys]) / len(nearest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,9 @@ class Probe:
     bias: Doubles
 
     def scores(self, query: ArrayLike, keys: Sequence[str]) -> Doubles:
-        """Probability of each key given that it is one of `keys`, for one query (d,); 0 for a key never taught."""
-        seen = (np.asarray(query, dtype=np.float64) - self.mean) / self.scale
-        logits = dict(zip(self.answers, self.weights @ seen + self.bias, strict=True))
+        """Probability of each key given that it is one of `keys`, for one query (d,); 0 for an unknown key."""
+        standardised = (np.asarray(query, dtype=np.float64) - self.mean) / self.scale
+        logits = dict(zip(self.answers, self.weights @ standardised + self.bias, strict=True))
         offered = np.array([logits.get(key, -np.inf) for key in keys])
         raised = np.exp(offered - offered.max())
         return np.asarray(raised / raised.sum(), dtype=np.float64)
@@ -72,19 +72,19 @@ def fit_probe(features: ArrayLike, answers: Sequence[str], c: float) -> Probe:
 
     rows = np.asarray(features, dtype=np.float64)
     mean, scale = _moments(rows)
-    known = tuple(sorted(set(answers)))
-    if len(known) == 1:
-        return Probe(known, mean, scale, np.zeros((1, rows.shape[1])), np.zeros(1))
+    classes = tuple(sorted(set(answers)))
+    if len(classes) == 1:
+        return Probe(classes, mean, scale, np.zeros((1, rows.shape[1])), np.zeros(1))
     with threadpool_limits(1):  # for problems this small, threads that wait for each other cost up to 30 times the work
         model = LogisticRegression(C=c, max_iter=1000).fit((rows - mean) / scale, np.asarray(answers))
     weights, bias = model.coef_, model.intercept_
-    if len(known) == 2:  # one row, for the second answer
+    if len(classes) == 2:  # one row, for the second answer
         weights, bias = np.vstack([np.zeros_like(weights), weights]), np.concatenate([[0.0], bias])
     return Probe(tuple(str(answer) for answer in model.classes_), mean, scale, weights, bias)
 
 
 PENALTIES = tuple(10.0**n for n in range(-2, 7))
-"""From which a regression takes its own, by its lessons alone."""
+"""From which a regression takes its own, by its training examples alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,18 +105,18 @@ class Regression:
 def fit_regression(features: ArrayLike, answers: ArrayLike) -> Regression:
     """Ridge regression on features (n, d) with answers (n, m): zero mean, unit deviation, scikit-learn's RidgeCV.
 
-    The penalty is the one of `PENALTIES` with the least squared error when each lesson is left out in turn.
-    Deterministic. Of one lesson nothing can be left out: its answer is given always.
+    The penalty is the one of `PENALTIES` with the least squared error when each example is left out in turn.
+    Deterministic. Of one example nothing can be left out: its answer is given always.
     """
     from sklearn.linear_model import RidgeCV
     from threadpoolctl import threadpool_limits
 
-    rows, told = np.asarray(features, dtype=np.float64), np.asarray(answers, dtype=np.float64)
+    rows, targets = np.asarray(features, dtype=np.float64), np.asarray(answers, dtype=np.float64)
     mean, scale = _moments(rows)
     if len(rows) == 1:
-        return Regression(mean, scale, np.zeros((told.shape[1], rows.shape[1])), told[0])
+        return Regression(mean, scale, np.zeros((targets.shape[1], rows.shape[1])), targets[0])
     with threadpool_limits(1):
-        model = RidgeCV(alphas=PENALTIES).fit((rows - mean) / scale, told)
+        model = RidgeCV(alphas=PENALTIES).fit((rows - mean) / scale, targets)
     return Regression(mean, scale, np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_))
 
 
@@ -130,7 +130,7 @@ def _moments(rows: Doubles) -> tuple[Doubles, Doubles]:
 class Threshold:
     """Says true where a similarity is at least `limit`; the other way round where `above` is False.
 
-    `balanced_accuracy` is what it reached on its own lessons, 0 to 1.
+    `balanced_accuracy` is what it reached on its own training examples, 0 to 1.
     """
 
     limit: float
@@ -143,10 +143,11 @@ class Threshold:
 
 
 def fit_threshold(similarities: Sequence[float], truths: Sequence[bool]) -> Threshold:
-    """The limit and direction with the highest balanced accuracy on the lessons, chance 0.5.
+    """The limit and direction with the highest balanced accuracy on the training examples, chance 0.5.
 
-    Limits lie halfway between neighbouring similarities; of equally good ones the one in the widest gap is taken, then
-    the lowest. `similar means true` wins a tie of directions. Where all lessons have one answer, it is always given.
+    Limits lie halfway between neighbouring similarities; of equally good ones the one in the widest gap is taken,
+    then the lowest. `similar means true` wins a tie of directions. Where all training examples have one answer, it is
+    always given.
     """
     if len(set(truths)) < 2:
         return Threshold(-np.inf, bool(truths[0]), 1.0)

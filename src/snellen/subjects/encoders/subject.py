@@ -1,6 +1,6 @@
 """An encoder as a subject: it reads views, looks at their pictures, and answers by the readout that fits.
 
-Which readout that is stands in one place, `EncoderSubject.way`, and is argued for in design/readouts.md.
+Which readout that is stands in one place, `EncoderSubject.readout_kind`, and is argued for in design/readouts.md.
 """
 
 from __future__ import annotations
@@ -18,8 +18,14 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_examples
+from snellen.subjects.encoders.clustering import (
+    ClusteringExample,
+    asks_clustering,
+    choose,
+    fit_limit,
+    pairwise_similarity,
+)
 from snellen.subjects.encoders.encoder import Encoder, Floats, TextSide, encode
-from snellen.subjects.encoders.linking import LinkLesson, choose, fit_limit, likeness, links
 from snellen.subjects.encoders.readouts import (
     Doubles,
     Probe,
@@ -35,16 +41,18 @@ from snellen.subjects.encoders.readouts import (
     unit,
 )
 
-Way: TypeAlias = Literal["support", "picture options", "regression", "threshold", "links", "lessons", "text"]
-"""How a view is answered: by its support, by its question against pictures to choose from, by a regression on lessons,
-by a similarity threshold on two pictures or more, by what such a threshold links, by lessons on the same question, by
-its query against the texts of its options."""
+ReadoutKind: TypeAlias = Literal[
+    "support", "picture options", "regression", "threshold", "clustering", "training examples", "text"
+]
+"""How a view is answered: by its support, by its question against pictures to choose from, by a regression, by a
+similarity threshold on two pictures or more, by the clusters that such a threshold makes, by training examples of the
+same question, by its query against the texts of its options."""
 
 READOUTS = ("auto", "prototype", "knn", "probe", "text")
 DEFAULT_K = 5
 DEFAULT_C = 0.1
 
-Seen: TypeAlias = Mapping[str, Floats]
+FeaturesByHash: TypeAlias = Mapping[str, Floats]
 """Features (d,) by SHA-256 of the picture."""
 
 
@@ -54,7 +62,7 @@ class _Declined(Exception):
 
 @dataclass(frozen=True, eq=False)
 class FittedReadout:
-    """Lessons on one question as features (n, d) with answers, and the probe fitted on them where one is wanted."""
+    """Train examples of one question as features (n, d) with answers, and the probe fitted on them, if any."""
 
     features: Doubles
     answers: tuple[str, ...]
@@ -80,7 +88,7 @@ class EncoderSubject:
     thresholds: Mapping[str, Threshold] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
 
-    def way(self, view: View) -> Way:
+    def readout_kind(self, view: View) -> ReadoutKind:
         """How this view is answered. Raises with the reason where it cannot be."""
         if any(media.kind != "picture" for media in view.media()):
             raise _Declined("cannot be shown a video")
@@ -89,7 +97,7 @@ class EncoderSubject:
             raise _Declined("no picture to look at")
         offered = view.reply.offered
         if in_options and not view.query:
-            return self._text_way(view, "picture options")
+            return self._text_readout(view, "picture options")
         if supported(view):
             return "support"
         if view.reply.kind == "colour" and self.readout in ("auto", "probe"):
@@ -102,24 +110,26 @@ class EncoderSubject:
             )
         if view.reply.kind == "true_false" and len(view.query) > 1 and self._threshold(view) is not None:
             return "threshold"
-        if links(view):
+        if asks_clustering(view):
             if self._limit(view) is None:
                 raise _Declined("no lessons to learn from how alike pictures of the same thing are")
-            return "links"
+            return "clustering"
         if self.readout != "text" and (fitted := self.fitted.get(view.question)) is not None:
             if not set(offered) & set(fitted.answers):
                 raise _Declined("the lessons for this question never had one of the options offered as their answer")
-            return "lessons"
-        return self._text_way(view, "text")
+            return "training examples"
+        return self._text_readout(view, "text")
 
-    def _text_way(self, view: View, way: Way) -> Way:
+    def _text_readout(self, view: View, readout_kind: ReadoutKind) -> ReadoutKind:
         if self.encoder.text is None:
             reason = "this encoder has no text side"
-            raise _Declined(reason if way == "picture options" else f"no lessons for this question, and {reason}")
+            raise _Declined(
+                reason if readout_kind == "picture options" else f"no lessons for this question, and {reason}"
+            )
         texts = view.reply.kind == "choice" and not any(option.media for option in view.options)
-        if way == "text" and not (texts and len(view.query) == 1):
+        if readout_kind == "text" and not (texts and len(view.query) == 1):
             raise _Declined("no lessons for this question, and its options are no texts to compare one picture with")
-        return way
+        return readout_kind
 
     def _threshold(self, view: View) -> Threshold | None:
         return self.thresholds.get(view.question, self.thresholds.get(""))
@@ -131,86 +141,89 @@ class EncoderSubject:
         """Why one of the views cannot be answered, or None: a call is answered whole or not at all."""
         for view in prompt.views:
             try:
-                self.way(view)
+                self.readout_kind(view)
             except _Declined as reason:
                 return str(reason)
         return None if prompt.views else "nothing to look at"
 
     def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
         """Compute and keep the features of these pictures in batches, so that answering only looks them up."""
-        pictures = [one for one in media if one.kind == "picture"]
+        pictures = [picture for picture in media if picture.kind == "picture"]
         if pictures:
             encode(self.encoder, pictures, folder)
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
-        """The subject with readouts fitted on these lessons, one for each distinct question."""
-        return await asyncio.to_thread(self._learned, examples, media) if examples else self
+        """The subject with readouts fitted on these examples, one for each distinct question."""
+        return await asyncio.to_thread(self._fit, examples, media) if examples else self
 
-    def _learned(self, examples: Sequence[TrainingExample], media: MediaFolder) -> EncoderSubject:
-        fitted = [example for example in examples if _teaches(example.view)]
-        seen = self._look([example.view for example in fitted], media, query_only=True)
-        pairs = [example for example in fitted if compares(example.view)]
-        linking = [example for example in fitted if links(example.view)]
-        coloured = [example for example in fitted if example.view.reply.kind == "colour"]
-        others = [example for example in fitted if not links(example.view) and example.view.reply.offered]
+    def _fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> EncoderSubject:
+        usable = [example for example in examples if _is_fittable(example.view)]
+        features = self._encode([example.view for example in usable], media, query_only=True)
+        pairs = [example for example in usable if compares(example.view)]
+        clustered = [example for example in usable if asks_clustering(example.view)]
+        coloured = [example for example in usable if example.view.reply.kind == "colour"]
+        others = [example for example in usable if not asks_clustering(example.view) and example.view.reply.offered]
         return replace(
             self,
             card=with_examples(self.card, examples),
-            fitted={q: self._teach(some, seen) for q, some in _by_question(others).items()},
-            colours={q: _regression(some, seen) for q, some in _by_question(coloured).items()},
-            thresholds=_thresholds(pairs, seen),
-            limits=_limits(linking, seen),
+            fitted={q: self._fit_readout(some, features) for q, some in _by_question(others).items()},
+            colours={q: _regression(some, features) for q, some in _by_question(coloured).items()},
+            thresholds=_thresholds(pairs, features),
+            limits=_limits(clustered, features),
         )
 
-    def _teach(self, examples: Sequence[TrainingExample], seen: Seen) -> FittedReadout:
-        features = np.stack([_query(example.view, seen) for example in examples])
+    def _fit_readout(self, examples: Sequence[TrainingExample], picture_features: FeaturesByHash) -> FittedReadout:
+        queries = np.stack([_query(example.view, picture_features) for example in examples])
         answers = tuple(_key(example.answer) for example in examples)
-        wanted = self.readout in ("auto", "probe")
-        return FittedReadout(features, answers, fit_probe(features, answers, self.c) if wanted else None)
+        probe = fit_probe(queries, answers, self.c) if self.readout in ("auto", "probe") else None
+        return FittedReadout(queries, answers, probe)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """One call. `numbers`: view after view, each option's score in the order offered, similarities, or a colour."""
         return await asyncio.to_thread(self._reply, prompt, media, rng)
 
     def _reply(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        seen = self._look(prompt.views, media)
+        features = self._encode(prompt.views, media)
         numbers: list[float] = []
 
         def write(view: View) -> str:
-            if self.way(view) == "regression":
-                told = self.colours[view.question].numbers(_query(view, seen))
-                numbers.extend(told.tolist())
-                return view.reply.write(np.clip(told, 0, 255))
-            key, scores = self._answer(view, seen, rng)
+            if self.readout_kind(view) == "regression":
+                colour = self.colours[view.question].numbers(_query(view, features))
+                numbers.extend(colour.tolist())
+                return view.reply.write(np.clip(colour, 0, 255))
+            key, scores = self._answer(view, features, rng)
             numbers.extend(scores)
             return view.reply.write(key)
 
         return Reply(answer_views(prompt.views, write), numbers=tuple(numbers))
 
-    def _answer(self, view: View, seen: Seen, rng: np.random.Generator) -> tuple[str, list[float]]:
-        way, keys = self.way(view), view.reply.offered
-        if way == "threshold":
+    def _answer(self, view: View, features: FeaturesByHash, rng: np.random.Generator) -> tuple[str, list[float]]:
+        readout_kind, keys = self.readout_kind(view), view.reply.offered
+        if readout_kind == "threshold":
             threshold = self._threshold(view)
             assert threshold is not None
-            similarity = least_similarity([seen[one.sha256] for one in view.query])
-            return ("true" if threshold.says(similarity) else "false"), [similarity]
-        if way == "links":
-            limit, alike = self._limit(view), likeness([seen[one.sha256] for one in view.query])
+            lowest = least_similarity([features[picture.sha256] for picture in view.query])
+            return ("true" if threshold.says(lowest) else "false"), [lowest]
+        if readout_kind == "clustering":
+            limit, similarity = (
+                self._limit(view),
+                pairwise_similarity([features[picture.sha256] for picture in view.query]),
+            )
             assert limit is not None
-            return choose(view, alike, limit, rng), alike.cosines.tolist()
-        if way == "support":
+            return choose(view, similarity, limit, rng), similarity.cosines.tolist()
+        if readout_kind == "support":
             keys = keys or tuple(dict.fromkeys(demo.answer for demo in view.support))
-            shown = [demo for demo in view.support if demo.media]
-            examples = np.stack([_mean(demo.media, seen) for demo in shown])
-            scores = self._nearest(_query(view, seen), examples, [demo.answer for demo in shown], keys)
-        elif way == "lessons":
-            fitted, query = self.fitted[view.question], _query(view, seen)
+            demos = [demo for demo in view.support if demo.media]
+            examples = np.stack([_mean(demo.media, features) for demo in demos])
+            scores = self._nearest(_query(view, features), examples, [demo.answer for demo in demos], keys)
+        elif readout_kind == "training examples":
+            fitted, query = self.fitted[view.question], _query(view, features)
             if fitted.probe is not None:
                 scores = fitted.probe.scores(query, keys)
             else:
                 scores = self._nearest(query, fitted.features, fitted.answers, keys)
         else:
-            scores = self._match(view, seen, way)
+            scores = self._match(view, features, readout_kind)
         return pick(scores, keys, rng), [float(score) for score in scores]
 
     def _nearest(self, query: Doubles, examples: Doubles, answers: Sequence[str], keys: Sequence[str]) -> Doubles:
@@ -218,21 +231,23 @@ class EncoderSubject:
             return knn_scores(query, examples, answers, keys, self.k)
         return prototype_scores(query, examples, answers, keys)
 
-    def _match(self, view: View, seen: Seen, way: Way) -> Doubles:
+    def _match(self, view: View, features: FeaturesByHash, readout_kind: ReadoutKind) -> Doubles:
         """Cosines of pictures and texts, one an option in the order offered."""
         side = self.encoder.text
         assert side is not None
         options = {option.key: option for option in view.options}
-        if way == "picture options":
-            asked = _text_vector(side, view.question)
-            return unit([_mean(options[key].media, seen) for key in view.reply.offered]) @ asked
+        if readout_kind == "picture options":
+            question_vector = _text_vector(side, view.question)
+            return unit([_mean(options[key].media, features) for key in view.reply.offered]) @ question_vector
         texts = [side.template.replace("{}", options[key].text or key) for key in view.reply.offered]
-        return np.stack([_text_vector(side, text) for text in texts]) @ unit(_query(view, seen))
+        return np.stack([_text_vector(side, text) for text in texts]) @ unit(_query(view, features))
 
-    def _look(self, views: Sequence[View], media: MediaFolder, *, query_only: bool = False) -> Seen:
-        shown = {one.sha256: one for view in views for one in (view.query if query_only else view.media())}
-        rows = encode(self.encoder, list(shown.values()), media) if shown else ()
-        return dict(zip(shown, rows, strict=True))
+    def _encode(self, views: Sequence[View], media: MediaFolder, *, query_only: bool = False) -> FeaturesByHash:
+        pictures = {
+            picture.sha256: picture for view in views for picture in (view.query if query_only else view.media())
+        }
+        rows = encode(self.encoder, list(pictures.values()), media) if pictures else ()
+        return dict(zip(pictures, rows, strict=True))
 
 
 def supported(view: View) -> bool:
@@ -245,50 +260,50 @@ def compares(view: View) -> bool:
     return view.reply.kind == "true_false" and len(view.query) > 1
 
 
-def _teaches(view: View) -> bool:
+def _is_fittable(view: View) -> bool:
     """Whether something can be fitted on this view: pictures, options, and no support that would answer it anyway."""
-    pictures = bool(view.query) and all(one.kind == "picture" for one in view.query)
+    pictures = bool(view.query) and all(picture.kind == "picture" for picture in view.query)
     return pictures and bool(view.reply.offered or view.reply.kind == "colour") and not supported(view)
 
 
 def _by_question(examples: Iterable[TrainingExample]) -> dict[str, list[TrainingExample]]:
-    held: dict[str, list[TrainingExample]] = {}
+    groups: dict[str, list[TrainingExample]] = {}
     for example in examples:
-        held.setdefault(example.view.question, []).append(example)
-    return held
+        groups.setdefault(example.view.question, []).append(example)
+    return groups
 
 
 def _by_varied_question(examples: Iterable[TrainingExample]) -> dict[str, list[TrainingExample]]:
-    """As `_by_question`, but only questions whose lessons have different answers."""
-    asked = _by_question(examples).items()
-    return {q: some for q, some in asked if len({_key(example.answer) for example in some}) > 1}
+    """As `_by_question`, but only questions whose training examples have different answers."""
+    groups = _by_question(examples).items()
+    return {q: some for q, some in groups if len({_key(example.answer) for example in some}) > 1}
 
 
-def _regression(examples: Sequence[TrainingExample], seen: Seen) -> Regression:
+def _regression(examples: Sequence[TrainingExample], features: FeaturesByHash) -> Regression:
     """Of colours: three numbers each."""
     return fit_regression(
-        np.stack([_query(example.view, seen) for example in examples]), [one.answer for one in examples]
+        np.stack([_query(example.view, features) for example in examples]), [example.answer for example in examples]
     )
 
 
-def _thresholds(pairs: Sequence[TrainingExample], seen: Seen) -> dict[str, Threshold]:
+def _thresholds(pairs: Sequence[TrainingExample], features: FeaturesByHash) -> dict[str, Threshold]:
     """One for each question that had both answers, and under the empty name one for all other questions."""
 
     def fit(examples: Sequence[TrainingExample]) -> Threshold:
-        near = [least_similarity([seen[one.sha256] for one in example.view.query]) for example in examples]
+        near = [least_similarity([features[picture.sha256] for picture in example.view.query]) for example in examples]
         return fit_threshold(near, [_key(example.answer) == "true" for example in examples])
 
     return {q: fit(some) for q, some in _by_varied_question(pairs).items()} | ({"": fit(pairs)} if pairs else {})
 
 
-def _limits(examples: Sequence[TrainingExample], seen: Seen) -> dict[str, float]:
+def _limits(examples: Sequence[TrainingExample], features: FeaturesByHash) -> dict[str, float]:
     """One for each question that had two answers or more, and under the empty name one for all other questions."""
 
     def fit(some: Sequence[TrainingExample]) -> float:
         return fit_limit(
             [
-                LinkLesson(
-                    likeness([seen[one.sha256] for one in example.view.query]),
+                ClusteringExample(
+                    pairwise_similarity([features[picture.sha256] for picture in example.view.query]),
                     example.view.reply.kind == "integer",
                     _key(example.answer),
                 )
@@ -296,19 +311,19 @@ def _limits(examples: Sequence[TrainingExample], seen: Seen) -> dict[str, float]
             ]
         )
 
-    held = {q: fit(some) for q, some in _by_varied_question(examples).items()}
-    return held | ({"": fit(examples)} if examples else {})
+    limits = {q: fit(some) for q, some in _by_varied_question(examples).items()}
+    return limits | ({"": fit(examples)} if examples else {})
 
 
-def _mean(media: Sequence[Media], seen: Seen) -> Doubles:
+def _mean(media: Sequence[Media], features: FeaturesByHash) -> Doubles:
     """Features of one picture as they are; of several, the mean of the features scaled to length one."""
     if len(media) == 1:
-        return np.asarray(seen[media[0].sha256], dtype=np.float64)
-    return np.asarray(unit([seen[one.sha256] for one in media]).mean(0), dtype=np.float64)
+        return np.asarray(features[media[0].sha256], dtype=np.float64)
+    return np.asarray(unit([features[picture.sha256] for picture in media]).mean(0), dtype=np.float64)
 
 
-def _query(view: View, seen: Seen) -> Doubles:
-    return _mean(view.query, seen)
+def _query(view: View, features: FeaturesByHash) -> Doubles:
+    return _mean(view.query, features)
 
 
 def _key(answer: Any) -> str:

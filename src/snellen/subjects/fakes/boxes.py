@@ -14,9 +14,9 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
-from snellen.subjects.construction_models.boxes import Found, asks_no_boxes, ordered, write_boxes
+from snellen.subjects.construction_models.boxes import Detection, asks_no_boxes, best_first, write_boxes
 
-BoxesByPicture: TypeAlias = Mapping[tuple[str, str], Sequence[Found]]
+BoxesByPicture: TypeAlias = Mapping[tuple[str, str], Sequence[Detection]]
 """What is to be found, by the stored picture's SHA-256 and the question."""
 
 
@@ -46,7 +46,7 @@ class ExactBoxes(Base):
         scores = tuple(detection.score for view in prompt.views for detection in detections[view.item_id])
         return Reply(answer_views(prompt.views, lambda view: write_boxes(detections[view.item_id])), numbers=scores)
 
-    def _find(self, view: View) -> Sequence[Found]:
+    def _find(self, view: View) -> Sequence[Detection]:
         return self.boxes.get((view.query[0].stored_sha256, view.question), ())
 
 
@@ -55,14 +55,14 @@ def exact_boxes(items: Iterable[Item]) -> tuple[BoxesByPicture, frozenset[str]]:
 
     Raises SnellenError for an item with boxes and not one picture, and for two items that disagree.
     """
-    boxes: dict[tuple[str, str], list[Found]] = {}
+    boxes: dict[tuple[str, str], list[Detection]] = {}
     described = set[str]()
     for item in items:
         if not isinstance(item.regions.get("boxes"), list | tuple):
             continue  # none, or kept for other ends in a form of their own
         if len(item.query) != 1:
             raise SnellenError(f"item {item.item_id}: boxes of {len(item.query)} pictures; they belong to exactly one")
-        detections = ordered(_read_detection(row) for row in item.regions["boxes"])
+        detections = best_first(_read_detection(row) for row in item.regions["boxes"])
         key = item.query[0].sha256, item.question
         if boxes.setdefault(key, detections) != detections:
             raise SnellenError(f"item {item.item_id}: another item has other boxes of the same picture and question")
@@ -70,6 +70,6 @@ def exact_boxes(items: Iterable[Item]) -> tuple[BoxesByPicture, frozenset[str]]:
     return boxes, frozenset(described)
 
 
-def _read_detection(row: Mapping[str, Any]) -> Found:
+def _read_detection(row: Mapping[str, Any]) -> Detection:
     x1, y1, x2, y2 = (float(number) for number in row["box"])
-    return Found((x1, y1, x2, y2), str(row.get("label", "")))
+    return Detection((x1, y1, x2, y2), str(row.get("label", "")))

@@ -229,7 +229,7 @@ def find_candidates(
         if not users:
             continue
         record_ids = set[str]()
-        with Progress(f"reading {source}", unit="pictures", shown=show_progress) as progress:
+        with Progress(f"reading {source}", unit="pictures", visible=show_progress) as progress:
             for sample in DATASETS.get(source).samples_and_notes(folder):
                 if isinstance(sample, Note):
                     context.ledger.drop(ANY_TASK, source, f"{sample.kind}: {sample.message}", sample.location)
@@ -251,7 +251,7 @@ def complete(
 ) -> Iterator[SelectedCandidate]:
     """Candidates whose pictures can be read, completed by what these show."""
     origins = {candidate.origin: None for _, candidates in selected for candidate in candidates}
-    with Progress("opening", unit="pictures", shown=options.show_progress) as progress:
+    with Progress("opening", unit="pictures", visible=options.show_progress) as progress:
         progress.expect(len(origins))
         pictures.load(origins, options.workers, progress.advance)
     for group, candidates in selected:

@@ -228,7 +228,7 @@ def _drawn(base: Path, kept: Sequence[Kept], split_of: _Splits, n: int, seed: in
 def _stored(base: Path, kept: Sequence[Kept], media: MediaFolder, shown: bool) -> list[Media]:
     """The picture of each record, kept byte for byte."""
     problems, held = list[str](), dict[int, Media]()
-    with Progress("keeping", unit="pictures", shown=shown) as progress:
+    with Progress("keeping", unit="pictures", visible=shown) as progress:
         progress.expect(len(kept))
         for place, raw, format, size in pictures([record for _, record, _ in kept], problems):
             held[place] = media.add(raw, "picture", format, size)

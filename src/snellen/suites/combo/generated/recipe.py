@@ -220,7 +220,7 @@ def _render(plan: Design, options: BuildOptions, settings: RenderSettings, media
     for name, number in plan.natural:
         specs[name, number], appearances[name, number] = natural_spec(by_name[name], number, options.seed, size)
     renders = home() / "renders"
-    with Progress("rendering", unit="pictures", shown=options.show_progress) as progress:
+    with Progress("rendering", unit="pictures", visible=options.show_progress) as progress:
         paths = render_pictures(list(specs.values()), settings, renders, workers=options.workers, progress=progress)
         if options.full:
             # In batches: the scenes of all views at once would fill the memory.

@@ -16,7 +16,7 @@ from snellen.core.runfolder import read_run_card
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.results import StepResult, read_step_results
 from snellen.scoring.answers import read_answer
-from snellen.scoring.metrics import right
+from snellen.scoring.metrics import exact_match
 from snellen.suites.vfm_bench.curated.steps import CANDIDATES, CONDITION
 from snellen.suites.vfm_bench.items import SUITE
 
@@ -65,7 +65,7 @@ def _marks(item: Item, results: Sequence[StepResult]) -> tuple[float, ...]:
 
 
 def _mark(item: Item, response: Response) -> float:
-    return right(item.answer, None if response.text is None else read_answer(response.text, response.reply_spec))
+    return exact_match(item.answer, None if response.text is None else read_answer(response.text, response.reply_spec))
 
 
 def difficulty(marks: Sequence[float]) -> float:

@@ -34,7 +34,7 @@ def encode_pictures(encoder: str, pictures: Sequence[Media], folder: MediaFolder
     from snellen.subjects.encoders import encode, load_encoder
 
     features = []
-    with Progress("looking", unit="pictures", shown=show_progress) as progress:
+    with Progress("looking", unit="pictures", visible=show_progress) as progress:
         progress.expect(len(pictures))
         for start in range(0, len(pictures), CHUNK):
             chunk = pictures[start : start + CHUNK]

@@ -126,7 +126,7 @@ class Curated:
     def _build_candidates(self, options: BuildOptions) -> ItemSet:
         media, ledger = MediaFolder(options.out / "media"), Ledger()
         draws = self._draw(options, ledger)
-        with Progress("reading", unit="pictures", shown=options.show_progress) as progress:
+        with Progress("reading", unit="pictures", visible=options.show_progress) as progress:
             progress.expect(sum(len(draw.samples) for classes in draws.values() for draw in classes.values()))
             tasks = pictures.read_tasks(draws, media, ledger, options.workers, progress.advance)
         if not tasks:

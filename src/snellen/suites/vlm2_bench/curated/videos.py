@@ -72,7 +72,7 @@ def curate_videos(tasks: Sequence[str], options: BuildOptions, media: MediaFolde
     pairs = read_clips(source_folder(options, "vid", tasks[0], LAYOUT))
     changed: list[str] = []
     items: list[Item] = []
-    with Progress("joining", unit="videos", shown=options.show_progress) as progress:
+    with Progress("joining", unit="videos", visible=options.show_progress) as progress:
         progress.expect(len(PATTERNS) * len(pairs))
         for pair in pairs:
             items += _items(pair, options.seed, media, changed)

@@ -16,17 +16,17 @@ from scipy.sparse.csgraph import connected_components
 from snellen.core.item import Media, Option, ReplySpec, View
 from snellen.core.seeds import stream
 from snellen.core.subject import TrainingExample
-from snellen.subjects.encoders.linking import (
+from snellen.subjects.encoders.clustering import (
     ALL,
     NOTHING,
-    LinkLesson,
+    ClusteringExample,
     Similarity,
+    asks_clustering,
     choose,
     exact_key,
     fit_limit,
-    likeness,
     linked_groups,
-    links,
+    pairwise_similarity,
 )
 from tests.subjects.encoders.scenes import BLUE, GREEN, RED, Album, ask, declined, subject, teach
 
@@ -55,7 +55,7 @@ def told(keys: Sequence[str], cosines: Sequence[float], limit: float, place: int
 def test_by_hand() -> None:
     """Features at 0, 30 and 90 degrees: cosines .866, 0 and .5, so that a limit of .6 links the first two."""
     angles = np.radians([0, 30, 90])
-    alike = likeness(np.stack([np.cos(angles), np.sin(angles)], axis=1) * [[1], [5], [0.2]])
+    alike = pairwise_similarity(np.stack([np.cos(angles), np.sin(angles)], axis=1) * [[1], [5], [0.2]])
     assert alike.pairs == [(0, 1), (0, 2), (1, 2)]
     assert alike.cosines == pytest.approx([np.sqrt(3) / 2, 0, 0.5])
     for limit, groups, count, key in (
@@ -82,7 +82,7 @@ def test_what_is_linked_at_the_limit_itself() -> None:
 
 @given(st.integers(1, 7), st.integers(0, 10**6))
 def test_groups_are_connected_components(n: int, seed: int) -> None:
-    alike = likeness(stream("components", seed).normal(size=(n, 3)))
+    alike = pairwise_similarity(stream("components", seed).normal(size=(n, 3)))
     near = np.zeros((n, n))
     near[np.triu_indices(n, 1)] = alike.cosines >= 0.6
     parts, labels = connected_components(near, directed=False)
@@ -126,9 +126,9 @@ def test_an_option_with_a_picture_that_is_not_shown_agrees_least() -> None:
 # The limit
 
 
-def lesson(cosines: Sequence[float], answer: str) -> LinkLesson:
+def lesson(cosines: Sequence[float], answer: str) -> ClusteringExample:
     count = {1: 2, 3: 3}[len(cosines)]
-    return LinkLesson(Similarity(count, np.array(cosines)), answer.isdecimal(), answer)
+    return ClusteringExample(Similarity(count, np.array(cosines)), answer.isdecimal(), answer)
 
 
 def test_the_limit_lies_in_the_widest_gap() -> None:
@@ -151,7 +151,7 @@ def test_most_lessons_decide() -> None:
 def test_lessons_that_are_all_the_same_or_all_different() -> None:
     assert fit_limit([lesson([0.5], "2"), lesson([0.9], "2")]) == NOTHING
     assert fit_limit([lesson([0.5], "1"), lesson([0.9], "1")]) == ALL
-    with pytest.raises(ValueError, match="no lessons"):
+    with pytest.raises(ValueError, match="no training examples"):
         fit_limit([])
 
 
@@ -164,7 +164,7 @@ def test_no_other_limit_gets_more_right(drawn: list[tuple[list[int], str]]) -> N
     lessons = [lesson([level / 10 for level in levels], answer) for levels, answer in drawn]
 
     def right(limit: float) -> int:
-        return sum(exact_key(linked_groups(one.alike, limit), True) == one.answer for one in lessons)
+        return sum(exact_key(linked_groups(one.similarity, limit), True) == one.answer for one in lessons)
 
     assert right(fit_limit(lessons)) == max(right(step / 10 - 0.05) for step in range(12))
 
@@ -178,11 +178,11 @@ def clusters(seed: int, things: Sequence[int]) -> NDArray[np.float64]:
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=4), st.integers(0, 10**6))
 def test_tight_clusters_are_counted_and_grouped_perfectly(things: list[int], seed: int) -> None:
     taught = [(0, 0), (0, 1), (1, 1, 2), (2, 2, 2), (0, 1, 2, 3), (3, 1, 3, 3)]
-    alike = likeness(clusters(seed, things))
+    alike = pairwise_similarity(clusters(seed, things))
     for counts in (True, False):
         keys = [exact_key(one, counts) for one in taught]
         examples = [
-            LinkLesson(likeness(clusters(seed + n, one)), counts, str(key))
+            ClusteringExample(pairwise_similarity(clusters(seed + n, one)), counts, str(key))
             for n, (one, key) in enumerate(zip(taught, keys, strict=True), 1)
         ]
         answer = exact_key(things, counts)
@@ -215,7 +215,7 @@ def test_tight_clusters_are_counted_and_grouped_perfectly(things: list[int], see
     ],
 )
 def test_which_views_are_about_links(keys: Sequence[str], pictures: int, does: bool) -> None:
-    assert links(asked(keys, pictures)) == does
+    assert asks_clustering(asked(keys, pictures)) == does
 
 
 def trio(album: Album, colours: Sequence[tuple[int, int, int]], keys: Sequence[str], question: str = "") -> View:
@@ -241,7 +241,7 @@ def test_colours_are_counted_and_grouped(album: Album, readout: str) -> None:
         ((GREEN, BLUE, RED), "3", "none"),
     ):
         views = [trio(album, shown, COUNTS[:3]), trio(album, shown, GROUPS), trio(album, shown, GROUPS, "New words?")]
-        assert [who.way(view) for view in views] == ["links"] * 3
+        assert [who.readout_kind(view) for view in views] == ["clustering"] * 3
         replies = [ask(who, album, view) for view in views]
         assert [reply.text for reply in replies] == [count, key, key]
         assert all(len(reply.numbers) == 3 for reply in replies), "the cosine of each two pictures"

@@ -26,7 +26,7 @@ ALL, NOTHING = -2.0, 2.0
 Pair = tuple[int, int]
 
 
-def links(view: View) -> bool:
+def asks_clustering(view: View) -> bool:
     """Whether the view asks about several pictures which of them show the same thing.
 
     Either a count among offered ones, or a choice of picture numbers from 1 joined by `+` (`1+3`), or `none`.
@@ -52,16 +52,16 @@ class Similarity:
         return list(combinations(range(self.count), 2))
 
 
-def likeness(features: ArrayLike) -> Similarity:
+def pairwise_similarity(features: ArrayLike) -> Similarity:
     """Of features (n, d), one row a picture; n * (n - 1) / 2 cosines."""
     rows = unit(features)
     return Similarity(len(rows), np.asarray((rows @ rows.T)[np.triu_indices(len(rows), 1)], dtype=np.float64))
 
 
-def linked_groups(alike: Similarity, limit: float) -> tuple[int, ...]:
+def linked_groups(similarity: Similarity, limit: float) -> tuple[int, ...]:
     """The group of each picture: pictures with a cosine of at least `limit` share one, and so do their groups."""
-    groups = list(range(alike.count))
-    for (first, second), cosine in zip(alike.pairs, alike.cosines, strict=True):
+    groups = list(range(similarity.count))
+    for (first, second), cosine in zip(similarity.pairs, similarity.cosines, strict=True):
         if cosine >= limit:
             groups = [groups[first] if group == groups[second] else group for group in groups]
     return tuple(groups)
@@ -74,26 +74,26 @@ def exact_key(groups: Sequence[int], counts: bool) -> str | None:
     """
     if counts:
         return str(len(set(groups)))
-    places = [[n for n, group in enumerate(groups, 1) if group == one] for one in dict.fromkeys(groups)]
-    several = ["+".join(map(str, held)) for held in places if len(held) > 1]
+    places = [[n for n, group in enumerate(groups, 1) if group == label] for label in dict.fromkeys(groups)]
+    several = ["+".join(map(str, group)) for group in places if len(group) > 1]
     return (several or [NONE])[0] if len(several) < 2 else None
 
 
-def choose(view: View, alike: Similarity, limit: float, rng: np.random.Generator) -> str:
+def choose(view: View, similarity: Similarity, limit: float, rng: np.random.Generator) -> str:
     """The offered key that the linked groups amount to, or else the one nearest to it; equally near ones are drawn.
 
     Of counts the nearest is the one that differs least. Of groups it is the one that agrees with what is linked on most
     pairs of pictures (Rand 1971), where a key links its own pictures and no others; of equal ones, the one for which
     cosines would have to move least across the limit, all in all.
     """
-    keys, groups = view.reply.offered, linked_groups(alike, limit)
+    keys, groups = view.reply.offered, linked_groups(similarity, limit)
     if view.reply.kind == "integer":
         count = len(set(groups))
         return pick(np.array([-abs(int(key) - count) for key in keys], dtype=np.float64), keys, rng)
-    linked = {(one, two) for one, two in alike.pairs if groups[one] == groups[two]}
+    linked = {(first, second) for first, second in similarity.pairs if groups[first] == groups[second]}
     agrees = [-len(linked ^ _pairs(key)) for key in keys]
     best = [key for key, agreed in zip(keys, agrees, strict=True) if agreed == max(agrees)]
-    return pick(np.array([-_deficit(_pairs(key), alike, limit) for key in best]), best, rng)
+    return pick(np.array([-_deficit(_pairs(key), similarity, limit) for key in best]), best, rng)
 
 
 def _pairs(key: str) -> set[Pair]:
@@ -101,46 +101,46 @@ def _pairs(key: str) -> set[Pair]:
     return set() if key == NONE else set(combinations(sorted(int(number) - 1 for number in key.split("+")), 2))
 
 
-def _deficit(wanted: set[Pair], alike: Similarity, limit: float) -> float:
+def _deficit(linked_pairs: set[Pair], similarity: Similarity, limit: float) -> float:
     """By how much cosines lie on the wrong side of the limit for exactly these pairs to be linked, in sum."""
     sides = [
-        limit - cosine if pair in wanted else cosine - limit
-        for pair, cosine in zip(alike.pairs, alike.cosines, strict=True)
+        limit - cosine if pair in linked_pairs else cosine - limit
+        for pair, cosine in zip(similarity.pairs, similarity.cosines, strict=True)
     ]
     return float(sum(max(0.0, side) for side in sides))
 
 
 @dataclass(frozen=True, eq=False)
-class LinkLesson:
+class ClusteringExample:
     """Pictures by their likeness, whether they are to be counted or grouped, and the right option key."""
 
-    alike: Similarity
+    similarity: Similarity
     counts: bool
     answer: str
 
 
-def fit_limit(examples: Sequence[LinkLesson]) -> float:
-    """The limit at which most lessons come out exactly right.
+def fit_limit(examples: Sequence[ClusteringExample]) -> float:
+    """The limit at which most examples come out exactly right.
 
-    Limits lie halfway between neighbouring cosines of all lessons, or beyond them all (`ALL`, `NOTHING`); of equally
-    good ones the one in the widest gap is taken, then the lowest, as `fit_threshold` does. Raises ValueError for no
-    lessons.
+    Limits lie halfway between neighbouring cosines of all training examples, or beyond them all (`ALL`, `NOTHING`); of
+    equally good ones the one in the widest gap is taken, then the lowest, as `fit_threshold` does. Raises ValueError
+    for no training examples.
     """
     if not examples:
-        raise ValueError("no lessons to fit a limit on")
-    levels = np.unique(np.concatenate([example.alike.cosines for example in examples]))
+        raise ValueError("no training examples to fit a limit on")
+    levels = np.unique(np.concatenate([example.similarity.cosines for example in examples]))
     limits = np.concatenate([[ALL], (levels[:-1] + levels[1:]) / 2, [NOTHING]])
     gaps = np.concatenate([[0.0], np.diff(levels), [0.0]])
-    right = np.sum([_right_at(example, limits) for example in examples], axis=0)
+    right = np.sum([_is_right(example, limits) for example in examples], axis=0)
     return float(limits[np.lexsort((limits, -gaps, -right))[0]])
 
 
-def _right_at(example: LinkLesson, limits: Doubles) -> Doubles:
-    """1.0 at each of the limits (m,) where the lesson comes out right, else 0.0.
+def _is_right(example: ClusteringExample, limits: Doubles) -> Doubles:
+    """1.0 at each of the limits (m,) where the example comes out right, else 0.0.
 
-    What is linked changes only at the lesson's own cosines, so that it is worked out once between each two of them.
+    What is linked changes only at the example's own cosines, so that it is worked out once between each two of them.
     """
-    own = np.unique(example.alike.cosines)
-    steps: Iterable[float] = (*own, NOTHING)
-    right = [exact_key(linked_groups(example.alike, step), example.counts) == example.answer for step in steps]
-    return np.asarray(right, dtype=np.float64)[np.searchsorted(own, limits)]
+    cosines = np.unique(example.similarity.cosines)
+    steps: Iterable[float] = (*cosines, NOTHING)
+    right = [exact_key(linked_groups(example.similarity, step), example.counts) == example.answer for step in steps]
+    return np.asarray(right, dtype=np.float64)[np.searchsorted(cosines, limits)]
