@@ -69,10 +69,10 @@ ONE_BIN = "the only bin of its place, so that nothing would be left to choose"
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """Things of known distance whose boxes are large enough (indoors), or far and inside a crop (outdoors)."""
     origin = None
-    for thing in scene.annotations:
-        held = _placed(thing, scene, context)
+    for annotation in scene.annotations:
+        held = _placed(annotation, scene, context)
         if isinstance(held, str):
-            context.ledger.drop(NAME, scene.source, held, f"{scene.record_id}: {thing.label}")
+            context.ledger.drop(NAME, scene.source, held, f"{scene.record_id}: {annotation.label}")
             continue
         origin = origin or origin_of(scene, recording(scene))
         one, box, crop, area = held
@@ -81,10 +81,10 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def _placed(
-    thing: Annotation, scene: Sample, context: CurationContext
+    annotation: Annotation, scene: Sample, context: CurationContext
 ) -> tuple[Measured, Box, Box | None, float] | str:
     """The thing, its box in what is shown, the crop that is shown, and the area that is compared; or a rule."""
-    one, rules = measured(thing, scene, context), context.rules
+    one, rules = measured(annotation, scene, context), context.rules
     if isinstance(one, str):
         return one
     area = (one.box[2] - one.box[0]) * (one.box[3] - one.box[1])
@@ -97,18 +97,18 @@ def _placed(
     return (one, within(one.box, crop), crop, area) if crop else NO_CROP
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """So many pictures a bin, the largest boxes first, and so many bins a class; with the bins of each place."""
     caps = {ROOMS: context.rules.depth_indoor, ROADS: context.rules.depth_outdoor}
-    kept: list[Candidate] = []
-    levelled = capped_by_source(found, caps, NAME, context, largest=True)
+    selected: list[Candidate] = []
+    levelled = capped_by_source(candidates, caps, NAME, context, largest=True)
     for source, held in grouped(levelled, lambda one: one.origin.source).items():
         bins = tuple(sorted({one.bin for one in held}, key=bin_middle))
         if len(bins) == 1:
             context.ledger.drop(NAME, source, ONE_BIN, bins[0], len(held))
         else:
-            kept += [replace(one, truth={**one.truth, "bins": bins}) for one in held]
-    return kept
+            selected += [replace(one, truth={**one.truth, "bins": bins}) for one in held]
+    return selected
 
 
 def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:

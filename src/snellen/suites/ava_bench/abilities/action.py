@@ -41,10 +41,10 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         yield Candidate(origin_of(scene), name, "", NOTHING)
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """At most so many clips an action."""
     caps = Caps(context.rules.fewest, context.rules.action_pictures)
-    return with_names(capped(found, caps, NAME, context), source_of, NAME, context)
+    return with_names(capped(candidates, caps, NAME, context), source_of, NAME, context)
 
 
 def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:

@@ -56,15 +56,15 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         yield Candidate(origin_of(scene), "", "", {}, number)
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """So many pictures of each dataset, all equally likely."""
-    kept: list[Candidate] = []
-    for source, held in grouped(found, lambda one: one.origin.source).items():
+    selected: list[Candidate] = []
+    for source, held in grouped(candidates, lambda one: one.origin.source).items():
         mine = sorted(held, key=lambda one: one.size)[: context.rules.coloured_pictures]
         if gone := context.met[NAME, source] - len(mine):
             context.ledger.drop(NAME, source, f"more than {context.rules.coloured_pictures} drawn", source, gone)
-        kept += mine
-    return kept
+        selected += mine
+    return selected
 
 
 def complete(candidate: Candidate, pixels: Callable[[], Pixels], context: CurationContext) -> Candidate | str:

@@ -80,12 +80,12 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 def _marked(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """Things that are marked one by one."""
-    if scene.source == "CrowdHuman" and any(thing.extra.get("ignore") for thing in scene.annotations):
+    if scene.source == "CrowdHuman" and any(annotation.extra.get("ignore") for annotation in scene.annotations):
         context.ledger.drop(NAME, scene.source, IGNORED, scene.record_id)
         return
     unsure = scene.attributes.get(UNEXHAUSTED, ())
     origin = None
-    for label, count in Counter(thing.label for thing in scene.annotations).items():
+    for label, count in Counter(annotation.label for annotation in scene.annotations).items():
         where = f"{scene.record_id}: {count} {label}"
         if isinstance(unsure, tuple) and label in unsure:
             context.ledger.drop(NAME, scene.source, NOT_ALL, where)
@@ -129,7 +129,7 @@ def _number(answer: str) -> int | None:
     return int(told) if told.isascii() and told.isdigit() else None
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """So many pictures a count, and so many counts a category, by the rules of each dataset."""
     rules = context.rules
     caps = {
@@ -140,7 +140,7 @@ def select(found: Sequence[Candidate], context: CurationContext) -> list[Candida
         "CrowdHuman": rules.counted_crowds,
         "VSCrowd": rules.counted_crowds,
     }
-    return capped_by_source(_frames_apart(found, context), caps, NAME, context)
+    return capped_by_source(_frames_apart(candidates, context), caps, NAME, context)
 
 
 def _frames_apart(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:

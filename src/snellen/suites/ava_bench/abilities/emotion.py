@@ -80,9 +80,9 @@ def _drawn(scene: Sample, face: Annotation, context: CurationContext) -> Box | N
     return None if alone and share >= context.rules.face_share else face.box
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """At most so many faces of an emotion and dataset."""
-    return capped(found, Caps(context.rules.fewest, context.rules.emotion_pictures), NAME, context)
+    return capped(candidates, Caps(context.rules.fewest, context.rules.emotion_pictures), NAME, context)
 
 
 def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:

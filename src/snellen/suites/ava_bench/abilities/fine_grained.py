@@ -63,16 +63,16 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         yield Candidate(origin_of(scene), label, group.group, NOTHING)
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """So many classes of every group, and so many pictures of each."""
     each = context.rules.species_pictures
-    kept = [
+    selected = [
         one
-        for (source, group), mine in grouped(found, lambda one: (one.origin.source, one.bin)).items()
+        for (source, group), mine in grouped(candidates, lambda one: (one.origin.source, one.bin)).items()
         for one in _of_group(source, group, mine, context)
     ]
     return with_names(
-        capped(kept, Caps(each, each), NAME, context), lambda one: (one.origin.source, one.bin), NAME, context
+        capped(selected, Caps(each, each), NAME, context), lambda one: (one.origin.source, one.bin), NAME, context
     )
 
 

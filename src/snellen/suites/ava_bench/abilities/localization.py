@@ -53,7 +53,7 @@ AREA = "box of the wrong size"
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """Things of chosen categories that are alone in their picture and neither too small nor too large."""
     chosen, drop = context.choices.chosen(scene.source), context.ledger.drop
-    mine = [thing for thing in scene.annotations if thing.label in chosen]
+    mine = [annotation for annotation in scene.annotations if annotation.label in chosen]
     if others := len(scene.annotations) - len(mine):
         drop(NAME, scene.source, NOT_CHOSEN, scene.record_id, others)
     if not mine:
@@ -61,30 +61,30 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     if scene.lost:
         drop(NAME, scene.source, LOST, scene.record_id, len(mine))
         return
-    counts, origin = Counter(thing.label for thing in mine), None
+    counts, origin = Counter(annotation.label for annotation in mine), None
     least, most = context.rules.thing_area
-    for thing in mine:
-        where = f"{scene.record_id}: {thing.label}"
-        if counts[thing.label] > 1:
+    for annotation in mine:
+        where = f"{scene.record_id}: {annotation.label}"
+        if counts[annotation.label] > 1:
             drop(NAME, scene.source, SEVERAL, where)
-        elif thing.extra.get("iscrowd"):
+        elif annotation.extra.get("iscrowd"):
             drop(NAME, scene.source, GROUP, where)
-        elif thing.box is None or scene.size is None:
+        elif annotation.box is None or scene.size is None:
             drop(NAME, scene.source, NO_BOX, where)
-        elif not least < (share := box_area(thing.box) / (scene.size[0] * scene.size[1])) < most:
+        elif not least < (share := box_area(annotation.box) / (scene.size[0] * scene.size[1])) < most:
             drop(NAME, scene.source, AREA, f"{where}, {share:.4f} of the picture")
         else:
             origin = origin or origin_of(scene)
-            told = chosen[thing.label]
-            truth = {"name": told.name, "box": thing.box, "domain": told.domain}
-            yield Candidate(origin, thing.label, "", truth, share)
+            told = chosen[annotation.label]
+            truth = {"name": told.name, "box": annotation.box, "domain": told.domain}
+            yield Candidate(origin, annotation.label, "", truth, share)
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """At most so many pictures a category. All know the names of the whole set, which a small set offers, too."""
-    kept = capped(found, Caps(context.rules.fewest, context.rules.a_thing), NAME, context)
-    names = tuple(sorted({one.truth["name"] for one in kept}))
-    return [replace(one, truth={**one.truth, "among": names}) for one in kept]
+    selected = capped(candidates, Caps(context.rules.fewest, context.rules.a_thing), NAME, context)
+    names = tuple(sorted({one.truth["name"] for one in selected}))
+    return [replace(one, truth={**one.truth, "among": names}) for one in selected]
 
 
 def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:

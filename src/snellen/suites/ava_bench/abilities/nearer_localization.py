@@ -89,20 +89,24 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
     Indoors the whole picture is shown, so that things with another one of their name go at once.
     """
-    kinds, things = Counter(_called(thing, scene, context) for thing in scene.annotations), list[Measured]()
-    for thing in scene.annotations:
-        one = LOST if scene.lost else measured(thing, scene, context)
+    kinds, things = Counter(_called(annotation, scene, context) for annotation in scene.annotations), list[Measured]()
+    for annotation in scene.annotations:
+        one = LOST if scene.lost else measured(annotation, scene, context)
         if isinstance(one, Measured):
-            if scene.source == ROADS and thing.extra.get("occluded") != 0:
+            if scene.source == ROADS and annotation.extra.get("occluded") != 0:
                 one = OCCLUDED
-            elif scene.source == ROOMS and kinds[_called(thing, scene, context)] > 1:
+            elif scene.source == ROOMS and kinds[_called(annotation, scene, context)] > 1:
                 one = SEVERAL
         if isinstance(one, str):
-            context.ledger.drop(NAME, scene.source, one, f"{scene.record_id}: {thing.label}")
+            context.ledger.drop(NAME, scene.source, one, f"{scene.record_id}: {annotation.label}")
         else:
             things.append(one)
     if len(things) > 1:
-        there = [(_called(thing, scene, context), thing.box) for thing in scene.annotations if thing.box is not None]
+        there = [
+            (_called(annotation, scene, context), annotation.box)
+            for annotation in scene.annotations
+            if annotation.box is not None
+        ]
         truth = {"things": things, "there": there, "unmarked": _unmarked(scene)}
         yield Candidate(origin_of(scene, recording(scene)), "", "", truth)
     elif things:
@@ -164,10 +168,10 @@ def _shown(pair: Pair, context: CurationContext) -> Box | None:
     return crop_round_both(pair.near, pair.far, context)
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """As many pairs with one class nearer as with the other; as many in all as in relative depth at most."""
-    kept: list[Candidate] = []
-    for source, pictures in grouped(found, lambda one: one.origin.source).items():
+    selected: list[Candidate] = []
+    for source, pictures in grouped(candidates, lambda one: one.origin.source).items():
         there = _orders([pair for picture in pictures for pair in pairs_of(picture, context)], source, context)
         counts = {classes: min(map(len, held)) for classes, held in there.items()}
         if source == ROOMS:
@@ -181,8 +185,8 @@ def select(found: Sequence[Candidate], context: CurationContext) -> list[Candida
             for order, held in enumerate(there[classes]):
                 rng = context.rng(NAME, "drawn", source, *classes, order)
                 taken = least_used(held, count, lambda pair: pair.picture.origin.record_id, used, rng)
-                kept += [_asked(pair, turn % 2 == 0, context) for turn, pair in enumerate(taken, order)]
-    return kept
+                selected += [_pair_candidate(pair, turn % 2 == 0, context) for turn, pair in enumerate(taken, order)]
+    return selected
 
 
 def _most_indoors(
@@ -212,7 +216,7 @@ def _orders(pairs: Sequence[Pair], source: str, context: CurationContext) -> Ord
     return kept
 
 
-def _asked(pair: Pair, near_first: bool, context: CurationContext) -> Candidate:
+def _pair_candidate(pair: Pair, near_first: bool, context: CurationContext) -> Candidate:
     origin, crop = pair.picture.origin, None if pair.picture.origin.source == ROOMS else _shown(pair, context)
     truth = pair_truth((pair.near, pair.far) if near_first else (pair.far, pair.near), origin.source, crop, context)
     return Candidate(origin, " / ".join(pair.classes), f"{pair.near.kind} nearer", truth, crop=crop)

@@ -109,11 +109,11 @@ def length_range(text: str) -> str:
     return next(name for most, name in TEXT_LENGTHS if len(text) <= most)
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """At most so many words of each dataset, all equally likely."""
     return [
         one
-        for source, held in grouped(found, lambda one: one.origin.source).items()
+        for source, held in grouped(candidates, lambda one: one.origin.source).items()
         for one in drawn(
             held, context.rules.words_iiit5k if source == CROPPED else context.rules.words_others, NAME, context, source
         )

@@ -54,7 +54,10 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         rule = NOT_TAKEN if scene.annotations else NOTHING_THERE
         context.ledger.drop(NAME, scene.source, rule, scene.record_id, max(1, len(scene.annotations)))
         return
-    told = [(_tidy(thing.label), _way(scene, thing.extra.get("orientation"), context)) for thing in scene.annotations]
+    told = [
+        (_tidy(annotation.label), _way(scene, annotation.extra.get("orientation"), context))
+        for annotation in scene.annotations
+    ]
     ways: dict[str, set[str | None]] = {}
     for name, way in told:
         ways.setdefault(name, set()).add(way)
@@ -81,10 +84,10 @@ def _tidy(label: str) -> str:
     return " ".join(label.replace("_", " ").split())
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """So many pictures of an orientation of a thing, and so many orientations of the thing, by dataset."""
     caps = {NAMED: context.rules.orientation, NUMBERED: context.rules.orientation_cure_or}
-    return capped_by_source(found, caps, NAME, context)
+    return capped_by_source(candidates, caps, NAME, context)
 
 
 def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:

@@ -95,12 +95,12 @@ Bins: TypeAlias = Mapping[str, Sequence[Sequence[Pair]]]
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """All things of a picture that pairs may be made of, as one candidate: pairs are too many to be kept one by one."""
     things: list[Measured] = []
-    for thing in scene.annotations:
-        one = measured(thing, scene, context)
-        if scene.source == ROADS and isinstance(one, Measured) and thing.extra.get("occluded") != 0:
+    for annotation in scene.annotations:
+        one = measured(annotation, scene, context)
+        if scene.source == ROADS and isinstance(one, Measured) and annotation.extra.get("occluded") != 0:
             one = OCCLUDED
         if isinstance(one, str):
-            context.ledger.drop(NAME, scene.source, one, f"{scene.record_id}: {thing.label}")
+            context.ledger.drop(NAME, scene.source, one, f"{scene.record_id}: {annotation.label}")
         else:
             things.append(one)
     if len(things) > 1:
@@ -109,17 +109,17 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         context.ledger.drop(NAME, scene.source, ALONE, f"{scene.record_id}: {things[0].kind}")
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """As many pairs with one class nearer as with the other, level over classes and gaps."""
-    kept: list[Candidate] = []
-    for source, pictures in grouped(found, lambda one: one.origin.source).items():
+    selected: list[Candidate] = []
+    for source, pictures in grouped(candidates, lambda one: one.origin.source).items():
         pairs = [pair for picture in pictures for pair in pairs_of(picture, context)]
         bins = levelled(pairs, source, context)
         most = _most_indoors(bins, source, context) if source == ROOMS else _most_outdoors(bins, context)
         used = Counter[Hashable]()
         for classes, count in most.items():
-            kept += _drawn(bins[classes], count, source, classes, used, context)
-    return kept
+            selected += _drawn(bins[classes], count, source, classes, used, context)
+    return selected
 
 
 def pairs_of(picture: Candidate, context: CurationContext) -> Iterator[Pair]:
@@ -228,10 +228,10 @@ def _drawn(
             taken = least_used(held, count, lambda pair: pair.picture.origin.record_id, used, rng)
             # Where one order begins with red the other begins with blue: of an odd number both are right as often.
             for turn, pair in enumerate(taken, place + order):
-                yield _asked(pair, name, turn % 2 == 0, context)
+                yield _pair_candidate(pair, name, turn % 2 == 0, context)
 
 
-def _asked(pair: Pair, gap: str, near_is_red: bool, context: CurationContext) -> Candidate:
+def _pair_candidate(pair: Pair, gap: str, near_is_red: bool, context: CurationContext) -> Candidate:
     origin = pair.picture.origin
     crop = crop_round_both(pair.near, pair.far, context) if origin.source == ROADS else None
     truth = pair_truth((pair.near, pair.far) if near_is_red else (pair.far, pair.near), origin.source, crop, context)

@@ -38,10 +38,10 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         yield Candidate(origin_of(scene), name, "", NOTHING)
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """As many pictures of every class; none of classes with fewer."""
     each = context.rules.scene_pictures
-    return with_names(capped(found, Caps(each, each), NAME, context), source_of, NAME, context)
+    return with_names(capped(candidates, Caps(each, each), NAME, context), source_of, NAME, context)
 
 
 def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:

@@ -74,18 +74,18 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     unsure = told if isinstance(told, tuple) else ()
     share = context.rules.spatial_indoor_area if scene.source == ROOMS else context.rules.spatial_open_area
     least = share * scene.size[0] * scene.size[1] if scene.size else 0.0
-    counts = Counter([thing.label for thing in scene.annotations])
+    counts = Counter([annotation.label for annotation in scene.annotations])
     gone: dict[str, int] = {}
     labels, boxes = [], array("d")
-    for thing in scene.annotations:
-        label, box = thing.label, thing.box
+    for annotation in scene.annotations:
+        label, box = annotation.label, annotation.box
         if label in left_out:
             rule = EXCLUDED
         elif label in unsure:
             rule = NOT_ALL
         elif counts[label] > 1:
             rule = SEVERAL
-        elif thing.extra.get("iscrowd"):
+        elif annotation.extra.get("iscrowd"):
             rule = GROUP
         elif box is None or scene.size is None:
             rule = NO_BOX
@@ -167,10 +167,10 @@ def positions(boxes: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
     return *found, 2 * right[found] + below[found]
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """Of every target class in a position as many reference classes and pictures as the rules say, or none."""
-    kept: list[Candidate] = []
-    for source, pictures in grouped(found, lambda one: one.origin.source).items():
+    selected: list[Candidate] = []
+    for source, pictures in grouped(candidates, lambda one: one.origin.source).items():
         pairs = pairs_of(pictures, context)
         used = Counter[Hashable]()
         for target, cells in grouped(cells_of(pairs, source, context), lambda cell: cell // len(POSITIONS)).items():
@@ -178,8 +178,8 @@ def select(found: Sequence[Candidate], context: CurationContext) -> list[Candida
             order = _references(list(there.values()), context.rng(NAME, "references", source, pairs.labels[target]))
             for cell, held in there.items():
                 references = {one: held[one] for one in order if one in held}
-                kept += _drawn(cell, references, pairs, pictures, used, context)
-    return kept
+                selected += _drawn(cell, references, pairs, pictures, used, context)
+    return selected
 
 
 def _enough(held: Mapping[int, list[int]], context: CurationContext) -> dict[int, list[int]]:

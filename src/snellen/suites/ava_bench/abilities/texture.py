@@ -45,22 +45,22 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         yield Candidate(origin_of(scene), name, "", NOTHING)
 
 
-def select(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """Between so many pictures of a texture, of all datasets of its pool together; which stay is drawn by the seed."""
     least, most, _ = context.rules.texture
 
     def pool_of(one: Candidate) -> str:
         return context.choices.texture_pool(one.origin.source)
 
-    kept: list[Candidate] = []
-    for (pool, name), held in grouped(found, lambda one: (pool_of(one), one.label)).items():
+    selected: list[Candidate] = []
+    for (pool, name), held in grouped(candidates, lambda one: (pool_of(one), one.label)).items():
         if len(held) < least:
             _drop(held, f"fewer than {least} of a texture", context)
             continue
         order = shuffled(held, context.rng(NAME, "capped", pool, name))
         _drop(order[most:], f"more than {most} of a texture", context)
-        kept += order[:most]
-    return with_names(kept, pool_of, NAME, context)
+        selected += order[:most]
+    return with_names(selected, pool_of, NAME, context)
 
 
 def _drop(held: Sequence[Candidate], rule: str, context: CurationContext) -> None:
