@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from snellen.analysis.cells import DASH, cell, listed, percent
+from snellen.analysis.cells import DASH, listing, percent, result_cell
 
 ROW = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 199, "no_answer_rate": 0.0, "failure_rate": 0.0}
 
@@ -25,10 +25,10 @@ ROW = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 199, "no_answer_rate": 0.0,
     ],
 )
 def test_a_row_of_results(changed: dict[str, Any], told: str) -> None:
-    assert cell(SimpleNamespace(**ROW | changed)) == told
+    assert result_cell(SimpleNamespace(**ROW | changed)) == told
 
 
 def test_words() -> None:
-    assert cell(None) == DASH
+    assert result_cell(None) == DASH
     assert [percent(0.125, 200, "+"), percent(0.126, 199)] == ["+12.5", "13"]
-    assert [listed("a"), listed("ab"), listed("abc")] == ["a", "a and b", "a, b and c"]
+    assert [listing("a"), listing("ab"), listing("abc")] == ["a", "a and b", "a, b and c"]

@@ -5,7 +5,8 @@ import math
 import pandas as pd
 import pytest
 
-from snellen.analysis.contrasts import COLUMNS, arm_name, contrasts
+from snellen.analysis.contrasts import COLUMNS, contrasts
+from snellen.analysis.run_view import arm_name
 
 
 def scores(**arms: list[float | None]) -> pd.DataFrame:

@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from snellen.analysis.section import ReportSection
-from snellen.core.itemset import ItemSet
-from snellen.core.response import Response
-from snellen.core.runfolder import RunCard
 
 UNHASHED: Mapping[str, Any] = {"itemset": "", "recipe_hash": "", "content_hash": ""}
 """What the card of a run says of items that lie nowhere."""
-
-
-@dataclass(frozen=True)
-class MadeRun:
-    """A run as a report hands it over."""
-
-    card: RunCard
-    items: ItemSet
-    scores: Mapping[str, pd.DataFrame]
-    results: pd.DataFrame
-    roots: tuple[Path, ...] = ()
-    inputs: Mapping[str, Path] = field(default_factory=dict)
-    responses: tuple[Response, ...] = ()
 
 
 def by_name(sections: Iterable[ReportSection], *, drawn: bool = True) -> dict[str, ReportSection]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.reports import LoadedRun, Report, load_run, write_report
+from snellen.reports import Report, Run, load_run, write_report
 from tests.reports.exam import SUITE, subjects, suite_of, write_items, write_run
 
 
@@ -28,7 +28,7 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def loaded(run_root: Path) -> LoadedRun:
+def loaded(run_root: Path) -> Run:
     return load_run(run_root, lambda name: SUITE)
 
 

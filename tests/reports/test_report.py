@@ -20,7 +20,7 @@ from snellen.analysis.section import ReportSection
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.runfolder import read_run_card
-from snellen.reports import LoadedRun, Report, load_run, print_table, write_report
+from snellen.reports import Report, Run, load_run, print_table, write_report
 from snellen.scoring.protocols import all_right, strict
 from tests.reports.exam import SUITE, able, make_suite, subjects, suite_of, write_items, write_run
 
@@ -58,7 +58,7 @@ def page(report: Report) -> Tags:
     return Tags(report.page.read_text("utf-8"))
 
 
-def test_results_are_those_of_the_analysis(report: Report, loaded: LoadedRun) -> None:
+def test_results_are_those_of_the_analysis(report: Report, loaded: Run) -> None:
     table = pd.read_csv(report.root / "results.csv", keep_default_na=False)
     assert list(table.columns) == result_columns(SUITE)
     found = pd.concat([results(rows, loaded.items, SUITE, loaded.card.arms) for rows in loaded.scores.values()])

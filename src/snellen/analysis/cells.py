@@ -1,45 +1,119 @@
-"""How numbers are written in the tables of suites' pieces."""
+"""How numbers are written in the tables of reports."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+import numpy as np
+
+from snellen.core.score import Metric
+from snellen.scoring.uncertainty import cluster_wilson
 
 DASH = "–"
 """Stands where there is no number."""
 
 
-def percent(value: float, n: int, sign: str = "") -> str:
+# Numbers
+
+
+def percent(share: float, n: int, sign: str = "") -> str:
     """A share in percent; a decimal only where there are enough units for it to mean something. `sign` may be `+`."""
-    return f"{100 * value:{sign}.{int(n >= 200)}f}"
+    return f"{100 * share:{sign}.{int(n >= 200)}f}"
 
 
-def spanned(value: float, low: float, high: float, n: int) -> str:
+def number(score: float, metric: Metric, n: int) -> str:
+    """A score as people read it: shares in percent, others in their own unit."""
+    if math.isnan(score):
+        return DASH
+    return percent(score, n) if metric.share else f"{score:.{metric.decimals}f}"
+
+
+def with_interval(text: str, low: str, high: str) -> str:
+    """A number with its interval, all three as text."""
+    return f"{text} [{low}, {high}]"
+
+
+def percent_interval(share: float, low: float, high: float, n: int) -> str:
     """A share in percent with its interval, where there is one."""
-    told = percent(value, n)
-    return told if math.isnan(low) else f"{told} [{percent(low, n)}, {percent(high, n)}]"
+    text = percent(share, n)
+    return text if math.isnan(low) else with_interval(text, percent(low, n), percent(high, n))
 
 
-def cell(row: Any, written: Callable[[float, float, float, int], str] = spanned) -> str:
-    """A row of results (None: there is none): percent with interval, and what was not answered or failed.
+def points(difference: float, low: float, high: float) -> str:
+    """A difference of two shares in points, signed, with its interval where there is one."""
+    text, *ends = (f"{100 * share:+.1f}" for share in (difference, low, high))
+    return text if math.isnan(low) else with_interval(text, *ends)
 
-    `written` makes words of value, low, high and n.
+
+def decimal_interval(center: float, low: float, high: float, decimals: int = 1) -> str:
+    """A rank, or a measure of agreement, with its interval where there is one."""
+    if math.isnan(center):
+        return DASH
+    text, *ends = (f"{number:.{decimals}f}" for number in (center, low, high))
+    return text if math.isnan(low) else with_interval(text, *ends)
+
+
+# Cells
+
+
+def result_cell(row: Any, write: Callable[[float, float, float, int], str] = percent_interval) -> str:
+    """A row of results (None: there is none): its score with interval, and what was not answered or failed.
+
+    `write` makes the text of value, low, high and n.
     """
     if row is None:
         return DASH
     if row.n == 0:
         return "declined" if row.not_applicable > 0 else DASH
-    return written(row.value, row.low, row.high, row.n) + unheard(row)
+    return write(row.value, row.low, row.high, row.n) + missing_shares(row)
 
 
-def unheard(row: Any) -> str:
+def metric_cell(row: Any, metric: Metric) -> str:
+    """As `result_cell`, in the unit of the metric."""
+
+    def write(score: float, low: float, high: float, n: int) -> str:
+        text = number(score, metric, n)
+        return text if math.isnan(low) else with_interval(text, number(low, metric, n), number(high, metric, n))
+
+    return result_cell(row, write)
+
+
+def missing_shares(row: Any) -> str:
     """What follows a score: the shares of a row of results that were not answered, and that failed, if any were."""
     shares = ((row.no_answer_rate, "no answer"), (row.failure_rate, "failed"))
     return "".join(f", {name} {100 * share:.0f} %" for share, name in shares if share > 0)
 
 
-def listed(names: Iterable[str]) -> str:
+def share_cell(values: Sequence[float], clusters: Sequence[str]) -> str:
+    """The mean of values 0..1 in percent with its interval (Wilson, adjusted for clusters)."""
+    if not len(values):
+        return DASH
+    low, high = cluster_wilson(np.asarray(values, float), np.asarray(clusters, str))
+    return percent_interval(float(np.mean(values)), low, high, len(set(clusters)))
+
+
+def chance_range(chances: Iterable[float]) -> str:
+    """Chances in percent: one number, or the range where arms were asked different items."""
+    return value_range({round(100 * chance, 1) for chance in chances if not math.isnan(chance)})
+
+
+def value_range(numbers: Iterable[float]) -> str:
+    """One number, or the least and the greatest."""
+    ordered = sorted(set(numbers))
+    return DASH.join(dict.fromkeys(f"{number:g}" for number in (ordered[0], ordered[-1]))) if ordered else DASH
+
+
+def column_head(task: str, metric: Metric) -> str:
+    """The head of a column: the task, what it is measured by, and an arrow to where better is."""
+    return f"{task}{metric.label and ' '}{metric.label} {'↑' if metric.higher_is_better else '↓'}"
+
+
+# Words
+
+
+def listing(names: Iterable[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
-    held = list(names)
-    return held[0] if len(held) == 1 else f"{', '.join(held[:-1])} and {held[-1]}"
+    *rest, last = names
+    return f"{', '.join(rest)} and {last}" if rest else last

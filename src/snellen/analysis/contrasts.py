@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from snellen.analysis.run_view import arm_name
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import paired_difference
 
@@ -40,8 +41,3 @@ def contrasts(scores: pd.DataFrame) -> pd.DataFrame:
             clear = bool(found.low > 0 or found.high < 0)
             rows.append({**keys, "first": first, "second": second, **found._asdict(), "clear": clear})
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def arm_name(subject: str, condition: str) -> str:
-    """How an arm is called in tables: the subject, and the condition where it is not vanilla."""
-    return subject if condition == "vanilla" else f"{subject} [{condition}]"

@@ -1,29 +1,43 @@
-"""What the figures of reports and those among suites' pieces have in common: colours, and how axes and names look."""
+"""What the figures of reports and those of suites' sections have in common: colours, axes, names, levels with bars."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK, MUTED, FAINT = "#1c2733", "#66717d", "#dfe4e8"
 SERIES = ("#0067a5", "#c4510c", "#1b8a5a", "#8a4f9e", "#a3871b", "#3d8fb5", "#b0415f", "#5b6770")
 MARKS = "osD^vPX*"
 """One colour and one mark a subject: no more than eight can be told apart."""
+MAX_SERIES = len(SERIES)
+"""Subjects in one panel."""
 
 
-def without_middle(name: str, room: int) -> str:
-    """A name in at most `room` characters; the middle of a long one is left out, for names differ at their ends."""
-    return name if len(name) <= room else f"{name[: room // 2]}…{name[-(room - 1 - room // 2) :]}"
+# Names
+
+
+def without_middle(name: str, max_length: int) -> str:
+    """A name in at most so many characters; the middle of a long one is left out, for names differ at their ends."""
+    if len(name) <= max_length:
+        return name
+    return f"{name[: max_length // 2]}…{name[-(max_length - 1 - max_length // 2) :]}"
 
 
 def two_lines(name: str, width: int = 30) -> str:
     """A name in at most two lines, without its middle if it is long, broken where words end if that will do."""
-    told = without_middle(name, 2 * width - 4)
-    lines = textwrap.wrap(told, width)
-    return "\n".join(lines if len(lines) <= 2 else (told[:width], told[width:]))
+    text = without_middle(name, 2 * width - 4)
+    lines = textwrap.wrap(text, width)
+    return "\n".join(lines if len(lines) <= 2 else (text[:width], text[width:]))
+
+
+# Axes
 
 
 def plain_axes(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
@@ -34,8 +48,65 @@ def plain_axes(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
     axes.tick_params(length=0)
 
 
-def percent_up(axes: Axes) -> None:
+def percent_axis(axes: Axes) -> None:
     """Plain axes with shares, 0 to 1, written in percent upwards."""
     axes.set_ylim(-0.03, 1.03)
     axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
     plain_axes(axes)
+
+
+def level_axis(axes: Axes, levels: Sequence[str]) -> None:
+    """Names of levels along the x axis, at 0, 1, 2 ..., with room for half a step at both ends."""
+    axes.set_xticks(range(len(levels)), levels)
+    axes.set_xlim(-0.5, len(levels) - 0.5)
+
+
+def legend_below(figure: Figure, axes: Axes, columns: int = 3) -> None:
+    """The legend of these axes under the whole figure."""
+    handles, names = axes.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower left", ncols=columns, fontsize=8.5)
+
+
+# Series
+
+
+def series_appearance(index: int) -> dict[str, Any]:
+    """Colour and mark of the subject of that index."""
+    return {"color": SERIES[index % len(SERIES)], "marker": MARKS[index % len(MARKS)], "markersize": 5}
+
+
+def side_by_side(index: int, count: int, step: float) -> float:
+    """How far the series of that index stands from the middle, so that `count` of them do not cover each other."""
+    return (index - (count - 1) / 2) * step
+
+
+def draw_levels(
+    axes: Axes,
+    rows: Sequence[Any],
+    positions: Sequence[float],
+    *,
+    scale: float = 1.0,
+    horizontal: bool = False,
+    **appearance: Any,
+) -> None:
+    """One series of levels with error bars: a row of results (or None: a gap) at each position.
+
+    Numbers are multiplied by `scale`. `appearance` is that of `Axes.errorbar`; without `linestyle` or `linewidth` the
+    levels are joined. A row without an interval has no bar.
+    """
+    present = [(position, row) for position, row in zip(positions, rows, strict=True) if row is not None]
+    centers = [position for position, _ in present]
+    scores = scale * np.array([row.value for _, row in present], float)
+    ends = scale * np.array([[row.low for _, row in present], [row.high for _, row in present]], float)
+    bars = np.nan_to_num(np.abs(ends - scores))
+    if horizontal:
+        axes.errorbar(scores, centers, xerr=bars, **appearance)
+    else:
+        axes.errorbar(centers, scores, yerr=bars, **appearance)
+
+
+def draw_chances(axes: Axes, chances: Sequence[float], label: str = "chance") -> None:
+    """A dash at the chance of each level."""
+    positions = np.arange(len(chances))
+    appearance: dict[str, Any] = {"colors": MUTED, "linestyles": "--", "linewidth": 1.2, "label": label}
+    axes.hlines(np.array(chances, float), positions - 0.35, positions + 0.35, **appearance)

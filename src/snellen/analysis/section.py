@@ -1,28 +1,28 @@
-"""Pieces: what a suite adds to a report beyond what every suite gets."""
+"""Sections: what a suite adds to a report beyond what every suite gets, and the run that they are made from."""
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from snellen.core.itemset import ItemSet
 from snellen.core.response import Response
 from snellen.core.runfolder import RunCard
-
-if TYPE_CHECKING:
-    import pandas as pd
+from snellen.core.suite import Suite
 
 
 @dataclass(frozen=True)
 class ReportSection:
     """One titled block of a report: a note, and a table, a figure or both.
 
-    `name` makes the file names, so it is unique in a suite: small letters, digits and hyphens. `table` is a pandas
-    DataFrame whose cells are shown as they are (the index is not), `figure` a matplotlib Figure, or a function that
-    draws one when it is wanted. A `detail` has its figure drawn in a full report only; its table is always there.
+    `name` makes the file names, so it is unique in a suite: small letters, digits and hyphens. `table` is a
+    pandas DataFrame whose cells are shown as they are (the index is not), `figure` a matplotlib Figure, or a function
+    that draws one when it is wanted; either may be None. A `detail` has its figure drawn in a full
+    report only; its table is always there.
     """
 
     title: str
@@ -33,53 +33,34 @@ class ReportSection:
     detail: bool = False
 
 
-class Run(typing.Protocol):
-    """What a report knows of a run (or of several about one item set) when it asks a suite for its pieces."""
+@dataclass(frozen=True)
+class Run:
+    """A scored run with its items, or several runs about one item set joined (`roots` are all their folders).
+
+    `scores` lead from protocol to score rows; `results` hold all scored protocols (`analysis.results`). `inputs` are
+    the runs and files by name that the report was given for the suite (`Suite.report_inputs`).
+    """
+
+    card: RunCard
+    suite: Suite
+    items: ItemSet
+    responses: tuple[Response, ...]
+    scores: Mapping[str, pd.DataFrame]
+    results: pd.DataFrame
+    roots: tuple[Path, ...] = ()
+    inputs: Mapping[str, Path] = field(default_factory=dict)
 
     @property
-    def roots(self) -> Sequence[Path]:
-        """Its folder, or all of theirs."""
-        ...
+    def root(self) -> Path:
+        """Its folder; of joined runs the first one's."""
+        return self.roots[0]
 
-    @property
-    def card(self) -> RunCard:
-        """Its card, with the arms."""
-        ...
 
-    @property
-    def items(self) -> ItemSet:
-        """What was asked."""
-        ...
-
-    @property
-    def responses(self) -> Sequence[Response]:
-        """What came back."""
-        ...
-
-    @property
-    def scores(self) -> Mapping[str, pd.DataFrame]:
-        """Score rows by protocol."""
-        ...
-
-    @property
-    def results(self) -> pd.DataFrame:
-        """Scores put together."""
-        ...
-
-    @property
-    def inputs(self) -> Mapping[str, Path]:
-        """What the report was given for the suite (`Suite.report_inputs`): runs and files by name."""
-        ...
+def sections_of(run: Run) -> Iterable[ReportSection]:
+    """What the run's suite adds to a report. `Suite` stands in the core and cannot name the types; they stand here."""
+    return run.suite.sections(run) if run.suite.sections else ()
 
 
 def protocol_of(run: Run) -> str:
-    """The protocol whose scores pieces show: `strict`; where a run was not scored so, the first there is."""
+    """The protocol whose scores sections show: `strict`; where a run was not scored so, the first there is."""
     return "strict" if "strict" in run.scores else next(iter(run.scores))
-
-
-def fakes_last(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of examined subjects before those of simulated observers, else in their order."""
-    import pandas as pd
-
-    fake = rows["subject"].str.startswith("fake:").to_numpy(bool)
-    return pd.concat([rows[~fake], rows[fake]])

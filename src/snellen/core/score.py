@@ -28,7 +28,8 @@ class Metric:
 
     `worst` is the score of an unreadable reply under `strict`. `chance` is the expected score of a guesser who knows
     the form of the answer and nothing of the pictures. `summary` puts units together. `share` says that the score is a
-    fraction from 0 to 1, which people read in percent; without it, it is read in its own unit.
+    fraction from 0 to 1, which people read in percent; without it, it is read in its own unit, with `decimals` in
+    tables of subjects. `binary` says that an item's score is 0 or 1: right or wrong, and nothing between.
     """
 
     name: str
@@ -38,6 +39,18 @@ class Metric:
     chance: Callable[[Item], float] = _unknown
     summary: Literal["mean", "median", "root mean square"] = "mean"
     share: bool = True
+    decimals: int = 3
+    binary: bool = False
+
+    @property
+    def best(self) -> float:
+        """The score of a perfect answer: 1, or 0 where the score is an error."""
+        return 1.0 if self.higher_is_better else 0.0
+
+    @property
+    def label(self) -> str:
+        """What the head of a column calls it: percent right needs no name."""
+        return "" if self.binary else self.name
 
 
 @dataclass(frozen=True)

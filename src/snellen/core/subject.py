@@ -15,6 +15,11 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 
 
+def is_simulated(subject: str) -> bool:
+    """Whether a subject of this name (or an arm called after it) is a simulated observer: oracle, guesser, blind."""
+    return subject.startswith("fake:")
+
+
 @dataclass(frozen=True)
 class SubjectCard:
     """What a subject is.

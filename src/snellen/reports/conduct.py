@@ -10,11 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.contrasts import arm_name
+from snellen.analysis.run_view import arm_name
+from snellen.analysis.section import Run
 from snellen.core import files
 from snellen.core.itemset import ItemSetCard
 from snellen.core.runfolder import ArmCard
-from snellen.reports.loading import Exam, LoadedRun
+from snellen.reports.loading import Exam
 from snellen.reports.words import foreign
 
 _COLUMNS = ["key", "digest", "error", "stop", "model", "tokens_in", "tokens_out", "seconds"]
@@ -73,7 +74,7 @@ def set_facts(card: ItemSetCard) -> tuple[tuple[str, str], ...]:
     return tuple((name, foreign(told, 2000)) for name, told in facts if told)
 
 
-def _conduct(run: LoadedRun) -> Conduct:
+def _conduct(run: Run) -> Conduct:
     card = run.card
     calls = files.read_table(run.root / "exchanges.parquet").select(_COLUMNS).to_pandas().set_index("key")
     facts = (
@@ -91,7 +92,7 @@ def _conduct(run: LoadedRun) -> Conduct:
     )
 
 
-def _arms(run: LoadedRun, calls: pd.DataFrame) -> Iterator[Held]:
+def _arms(run: Run, calls: pd.DataFrame) -> Iterator[Held]:
     used: dict[str, dict[str, None]] = {}
     for response in run.responses:
         used.setdefault(arm_name(response.subject, response.condition), {}).update(dict.fromkeys(response.calls))
@@ -118,7 +119,7 @@ def _held(arm: ArmCard, name: str, repeats: int, calls: pd.DataFrame) -> Held:
     )  # fmt: skip
 
 
-def _reasons(run: LoadedRun) -> Iterator[tuple[str, str, str, int]]:
+def _reasons(run: Run) -> Iterator[tuple[str, str, str, int]]:
     told = Counter(
         (arm_name(r.subject, r.condition), r.status, foreign(r.reason.split("\n")[0], 200))
         for r in run.responses
@@ -127,7 +128,7 @@ def _reasons(run: LoadedRun) -> Iterator[tuple[str, str, str, int]]:
     yield from ((arm, status, reason, count) for (arm, status, reason), count in told.most_common(60))
 
 
-def _sent(run: LoadedRun, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
+def _sent(run: Run, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Of each task the first prompt that went out, word for word."""
     sent = files.read_table(run.root / "sent.parquet").to_pandas().set_index("digest")["parts"]
     told: set[str] = set()

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from snellen.analysis.contrasts import arm_name
 from snellen.analysis.results import metric_of
+from snellen.analysis.run_view import arm_name
+from snellen.analysis.section import Run
 from snellen.core import files
 from snellen.core.item import Item, Media
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
-from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import arm_order, lines_of, whole_tasks
 from snellen.reports.words import amount, answer_words, foreign
 
@@ -73,7 +73,7 @@ class Example:
 class Thumbs:
     """Downscaled copies of stored pictures in `out/thumbs`, each made once."""
 
-    def __init__(self, run: LoadedRun, out: Path) -> None:
+    def __init__(self, run: Run, out: Path) -> None:
         self.media, self.out = run.items.media, out
         self._made: dict[str, Shot] = {}
 
@@ -103,7 +103,7 @@ class Thumbs:
         return Shot(name, "", *size)
 
 
-def examples(run: LoadedRun, thumbs: Thumbs, each: int, most: int) -> list[tuple[str, list[Example]]]:
+def examples(run: Run, thumbs: Thumbs, each: int, most: int) -> list[tuple[str, list[Example]]]:
     """For every task, items drawn so that each arm is seen right, wrong and silent `each` times where it was.
 
     The draw is seeded by the item set, not by the run. At most `most` items a task. Simulated observers are shown only

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.plots import FAINT, INK, MUTED, two_lines
+from snellen.analysis.section import Run
 from snellen.core import files
-from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import arm_order, level_order, lines_of, metric_in, standing, subgroups, whole_tasks
 from snellen.reports.words import foreign
 
@@ -65,7 +65,7 @@ def fitted(name: str, width: int) -> str:
     return two_lines(foreign(name, 400), width)
 
 
-def overview(run: LoadedRun) -> Figure:
+def overview(run: Run) -> Figure:
     """One panel a task, one row an arm."""
     rows = whole_tasks(run.results)
     arms = arm_order(rows)
@@ -74,7 +74,7 @@ def overview(run: LoadedRun) -> Figure:
     return _panels(panels, arms, run, columns=4)
 
 
-def by_factor(run: LoadedRun, task: str, factor: str) -> Figure:
+def by_factor(run: Run, task: str, factor: str) -> Figure:
     """One panel an arm, one row a level: where an arm fails. Oracle and guesser are left out where others are.
 
     With too many arms, the first ones under vanilla.
@@ -91,7 +91,7 @@ def by_factor(run: LoadedRun, task: str, factor: str) -> Figure:
     return _panels(panels, levels, run, columns=4)
 
 
-def _panels(panels: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str], run: LoadedRun, columns: int) -> Figure:
+def _panels(panels: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str], run: Run, columns: int) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -116,7 +116,7 @@ def _panels(panels: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str], ru
     return figure
 
 
-def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: LoadedRun) -> None:
+def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: Run) -> None:
     """One panel: chance as a line behind, interval as a line, value as a dot, full where it is told from chance."""
     heard = rows[rows["value"].notna()]
     axes.set_title(fitted(title, 26), pad=7)

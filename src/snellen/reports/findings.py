@@ -10,9 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.contrasts import COLUMNS, arm_name, contrasts
+from snellen.analysis.contrasts import COLUMNS, contrasts
+from snellen.analysis.run_view import arm_name
+from snellen.analysis.section import Run
 from snellen.core.score import Metric, Protocol
-from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import arm_order, lines_of, metric_in, standing, subgroups, whole_tasks
 from snellen.reports.words import amount, difference, span
 
@@ -30,7 +31,7 @@ class Standings:
     below: tuple[str, ...]
 
 
-def standings(run: LoadedRun) -> list[Standings]:
+def standings(run: Run) -> list[Standings]:
     """Every arm that is no fake."""
     rows, told = whole_tasks(run.results), []
     for arm in arm_order(rows):
@@ -53,7 +54,7 @@ class Check:
     failed: tuple[str, ...]
 
 
-def checks(run: LoadedRun) -> list[Check]:
+def checks(run: Run) -> list[Check]:
     """What the simulated observers prove, where they were examined: solvable from the pictures, and nothing leaks."""
     whole = whole_tasks(run.results)
     parts = subgroups(run.results)
@@ -86,7 +87,7 @@ def _contains_chance(row: Any) -> bool:
     return bool(row.low <= row.chance <= row.high)
 
 
-def _check(run: LoadedRun, text: str, rows: list[Any], holds: Callable[[Any], bool]) -> Check:
+def _check(run: Run, text: str, rows: list[Any], holds: Callable[[Any], bool]) -> Check:
     """Checked where something was heard and perfect means 1: on shares."""
     found = [(row, metric) for row in rows if row.n > 0 and (metric := metric_in(run.suite, row)).share]
     failed = tuple(
@@ -97,7 +98,7 @@ def _check(run: LoadedRun, text: str, rows: list[Any], holds: Callable[[Any], bo
     return Check(text, len(found) - len(failed), len(found), failed)
 
 
-def paired(run: LoadedRun, most: int = MAX_ARMS) -> pd.DataFrame:
+def paired(run: Run, most: int = MAX_ARMS) -> pd.DataFrame:
     """Contrasts of the main metric of each task, between arms that differ in the subject or in the condition alone.
 
     What is compared is what the tables count: items, or groups of items where those are scored together. Of more than
@@ -166,7 +167,7 @@ class Compared:
     matrix: Mapping[tuple[str, str], tuple[str, int]]
 
 
-def compared(run: LoadedRun, table: pd.DataFrame) -> Iterator[Compared]:
+def compared(run: Run, table: pd.DataFrame) -> Iterator[Compared]:
     """Task by task. A sentence is told for each arm and the best of those it is clearly better than."""
     whole = whole_tasks(run.results)
     whole = whole[whole["arm"].isin({*table["first"], *table["second"]})]
@@ -226,7 +227,7 @@ class Printed:
         return pd.DataFrame(rows, columns=["subject", *names, "origin"])
 
 
-def published(run: LoadedRun) -> Iterator[Printed]:
+def published(run: Run) -> Iterator[Printed]:
     """What the paper prints beside what was measured, wherever the two have a task and metric in common."""
     told = pd.DataFrame([dict(row) for row in run.suite.published()] if run.suite.published else [])
     if told.empty:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.contrasts import arm_name
+from snellen.analysis.run_view import arm_name
+from snellen.analysis.section import Run
 from snellen.core.score import Metric
-from snellen.reports.loading import LoadedRun
 from snellen.reports.rows import (
     Standing,
     arm_order,
@@ -117,7 +117,7 @@ class _Footnotes:
         return tuple((sign, reason) for reason, sign in self.signs.items())
 
 
-def main_grid(run: LoadedRun) -> Grid:
+def main_grid(run: Run) -> Grid:
     """The main table: every arm on every task."""
     rows, notes = whole_tasks(run.results), _Footnotes()
     marks = _marks(run, notes)
@@ -126,7 +126,7 @@ def main_grid(run: LoadedRun) -> Grid:
     return _grid("", parts, arm_order(rows), run, lambda row: marks.get((row.task, row.arm), ""), notes)
 
 
-def factor_grids(run: LoadedRun) -> list[tuple[str, str, Grid]]:
+def factor_grids(run: Run) -> list[tuple[str, str, Grid]]:
     """(task, factor, table) for every factor that results are split by."""
     rows, found = subgroups(run.results), []
     order = arm_order(whole_tasks(run.results))
@@ -146,7 +146,7 @@ def _grid(
     title: str,
     parts: Iterable[tuple[str, pd.DataFrame]],
     arms: list[str],
-    run: LoadedRun,
+    run: Run,
     mark: Callable[[Any], str],
     notes: _Footnotes,
 ) -> Grid:
@@ -201,7 +201,7 @@ def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
     return bar
 
 
-def _cell(row: Any, run: LoadedRun, column: Column, draw: Callable[[Any], Bar | None], mark: str) -> Cell:
+def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None], mark: str) -> Cell:
     metric, notes = metric_in(run.suite, row), list[str]()
     if row.unable:
         notes.append("unable")
@@ -223,7 +223,7 @@ def _cell(row: Any, run: LoadedRun, column: Column, draw: Callable[[Any], Bar | 
     return Cell(text, around, chance, standing(row, metric), draw(row), tuple(notes), hover, mark)
 
 
-def _marks(run: LoadedRun, notes: _Footnotes) -> dict[tuple[str, str], str]:
+def _marks(run: Run, notes: _Footnotes) -> dict[tuple[str, str], str]:
     """Signs of footnotes by (task, arm): why an arm declined, and who helped to build what it is examined on."""
     signs: dict[tuple[str, str], list[str]] = {}
     for response in run.responses:
@@ -239,7 +239,7 @@ def _marks(run: LoadedRun, notes: _Footnotes) -> dict[tuple[str, str], str]:
     return {place: " ".join(held) for place, held in signs.items()}
 
 
-def built_by(run: LoadedRun) -> dict[tuple[str, str], int]:
+def built_by(run: Run) -> dict[tuple[str, str], int]:
     """(task, arm) -> on how many items the arm's subject is examined that it helped to build."""
     makers: dict[str, frozenset[str]] = {}
     for item in run.items.items:

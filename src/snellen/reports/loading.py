@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 import pandas as pd
 
 from snellen.analysis.results import KEYS, NUMBERS, results
+from snellen.analysis.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet, is_itemset, read_itemset
-from snellen.core.response import Response
-from snellen.core.runfolder import RunCard, read_responses, read_run_card
+from snellen.core.itemset import is_itemset, read_itemset
+from snellen.core.runfolder import read_responses, read_run_card
 from snellen.core.suite import Suite
 from snellen.runs.score import read_scores
 
 SuiteOf: TypeAlias = Callable[[str], Suite]
 """From a suite's name to the suite."""
-
-
-@dataclass(frozen=True)
-class LoadedRun:
-    """A run with its items, or several runs about one item set joined (`roots` are all their folders).
-
-    `scores` lead from protocol to score rows; `results` hold all scored protocols. `inputs` are what the report was
-    given for the suite's pieces.
-    """
-
-    root: Path
-    card: RunCard
-    suite: Suite
-    items: ItemSet
-    responses: tuple[Response, ...]
-    scores: Mapping[str, pd.DataFrame]
-    results: pd.DataFrame
-    roots: tuple[Path, ...]
-    inputs: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -48,8 +29,8 @@ class Exam:
     A subject that was examined in several of the runs under the same condition bears the run's number in `joined`.
     """
 
-    runs: tuple[LoadedRun, ...]
-    joined: LoadedRun
+    runs: tuple[Run, ...]
+    joined: Run
 
 
 def registered(name: str) -> Suite:
@@ -59,7 +40,7 @@ def registered(name: str) -> Suite:
     return SUITES.get(name)
 
 
-def load_run(root: Path, suite_of: SuiteOf = registered) -> LoadedRun:
+def load_run(root: Path, suite_of: SuiteOf = registered) -> Run:
     """Read a finished run, its scores and its items.
 
     Raises SnellenError where the run was cut off or never scored, or its item set is gone or another one.
@@ -73,10 +54,10 @@ def load_run(root: Path, suite_of: SuiteOf = registered) -> LoadedRun:
     if items.card.content_hash != card.content_hash:
         raise SnellenError(f"{place}: another item set than {root} was asked about; put the old one back, or run again")
     found = pd.concat([results(rows, items, suite, card.arms) for rows in scores.values()], ignore_index=True)
-    return LoadedRun(root, card, suite, items, tuple(responses), scores, found, (root,))
+    return Run(card, suite, items, tuple(responses), scores, found, (root,))
 
 
-def given(runs: Sequence[LoadedRun], inputs: Mapping[str, Path]) -> list[LoadedRun]:
+def given(runs: Sequence[Run], inputs: Mapping[str, Path]) -> list[Run]:
     """The runs, each with those inputs that its suite takes. Raises SnellenError for one that none of them takes."""
     known = dict.fromkeys(name for run in runs for name in run.suite.report_inputs)
     if unknown := next((name for name in inputs if name not in known), None):
@@ -88,12 +69,12 @@ def given(runs: Sequence[LoadedRun], inputs: Mapping[str, Path]) -> list[LoadedR
     ]
 
 
-def gather(runs: Sequence[LoadedRun]) -> list[Exam]:
+def gather(runs: Sequence[Run]) -> list[Exam]:
     """Runs by suite and item set, in the order given. Raises SnellenError for no runs, or two versions of a suite."""
     if not runs:
         raise SnellenError("no runs to report; name at least one run folder")
-    first: dict[str, LoadedRun] = {}
-    together: dict[tuple[str, str], list[LoadedRun]] = {}
+    first: dict[str, Run] = {}
+    together: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         before = first.setdefault(run.card.suite, run)
         if before.card.version != run.card.version:
@@ -105,7 +86,7 @@ def gather(runs: Sequence[LoadedRun]) -> list[Exam]:
     return [Exam(tuple(group), join(group)) for group in together.values()]
 
 
-def join(runs: Sequence[LoadedRun]) -> LoadedRun:
+def join(runs: Sequence[Run]) -> Run:
     """Several runs about one item set as one."""
     if len(runs) == 1:
         return runs[0]
@@ -129,7 +110,7 @@ def join(runs: Sequence[LoadedRun]) -> LoadedRun:
     )
 
 
-def _renamed(run: LoadedRun, twice: set[str], mark: str) -> LoadedRun:
+def _renamed(run: Run, twice: set[str], mark: str) -> Run:
     if not twice:
         return run
     names = {subject: subject + mark for subject in twice}
@@ -147,7 +128,7 @@ def _renamed(run: LoadedRun, twice: set[str], mark: str) -> LoadedRun:
     )
 
 
-def all_results(runs: Sequence[LoadedRun]) -> pd.DataFrame:
+def all_results(runs: Sequence[Run]) -> pd.DataFrame:
     """The results of all runs: keys, every axis of every suite, numbers."""
     axes = dict.fromkeys(axis.name for run in runs for axis in run.suite.axes)
     rows = pd.concat([run.results for run in runs], ignore_index=True)

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from snellen.analysis.contrasts import arm_name
 from snellen.analysis.results import metric_of
+from snellen.analysis.run_view import arm_name
 from snellen.core.itemset import ItemSet
 from snellen.core.score import Metric
 from snellen.core.suite import Suite

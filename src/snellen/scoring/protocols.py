@@ -40,7 +40,7 @@ def correct(item: Item, prediction: object) -> float:
     return exact_match(item.answer, prediction)
 
 
-ACCURACY = Metric("accuracy", correct, chance=guess)
+ACCURACY = Metric("accuracy", correct, chance=guess, binary=True)
 """Share of right answers, 0 to 1, higher is better; chance is one over the number of options."""
 
 

@@ -14,7 +14,8 @@ from snellen.core.media import MediaFolder
 from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES, counting_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.abilities.relative_depth import relative_depth_item
-from snellen.suites.ava_bench.balance import balances, hue, imbalance, level, sections
+from snellen.suites.ava_bench.balance import balances, hue, imbalance, level
+from snellen.suites.ava_bench.report.balance import sections
 from tests.helpers.sets import small_set
 from tests.suites.ava_bench.fixtures import COMPOSITES, shown
 

@@ -19,7 +19,7 @@ from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, SHAPES, all_composites, 
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE, prompts
 from snellen.suites.combo.perception import QUESTIONS, option_list
-from snellen.suites.combo.report.perceived import read_look
+from snellen.suites.combo.report.perceived import read_description
 from tests.suites.combo.fixtures import perception_items, shown
 
 LEVELS = ("full", "short", "minimal")
@@ -223,7 +223,7 @@ def test_a_description_is_asked_for_by_every_dimension_and_read_by_the_same_name
         assert f'"{dimension}": ' in text
     said = {dimension: text.split(f'"{dimension}": ')[1].splitlines()[0].split(", ")[0] for dimension in DIMENSIONS}
     said |= {"contact-point/anchor": "centre of a face", "contact-point/pivot": "flat base"}
-    assert None not in read_look(json.dumps(said)).values()
+    assert None not in read_description(json.dumps(said)).values()
 
 
 # The ladder, the controls

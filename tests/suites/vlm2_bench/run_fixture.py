@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from snellen.analysis.results import results
+from snellen.analysis.section import Run
 from snellen.core.item import Item, Media, ReplySpec
 from snellen.core.itemset import ItemSet, ItemSetCard
 from snellen.core.media import MediaFolder
@@ -26,7 +27,7 @@ from snellen.suites.vlm2_bench.items import (
     sorted_pattern,
     video_item,
 )
-from tests.helpers.sections import UNHASHED, MadeRun
+from tests.helpers.sections import UNHASHED
 
 ORDERS, GROUPED = ("AA", "AB", "AAB", "ABC"), ("AAB", "ABA", "AABC", "ABC")
 CUES = ("add/remove", "swap", "add/remove", "swap")
@@ -81,7 +82,7 @@ def _itemset(items: Sequence[Item]) -> ItemSet:
 
 def made_run(
     said: Mapping[tuple[str, str], Says], items: Sequence[Item], verdicts: Mapping[str, str] | None = None
-) -> MadeRun:
+) -> Run:
     """Score what every arm says of every item it is asked; `verdicts` lead from the pattern to the judge's reply."""
     held = _itemset(items)
     arms, responses = [], list[Response]()
@@ -111,4 +112,4 @@ def made_run(
     scores = score(responses, held, SUITE, "strict", judged)
     card = RunCard(suite="vlm2-bench", version="1", seed=0, limit=None, arms=arms, **UNHASHED)
     found = results(scores, held, SUITE, arms)
-    return MadeRun(card, held, {"strict": scores}, found, responses=tuple(responses))
+    return Run(card, SUITE, held, tuple(responses), {"strict": scores}, found)

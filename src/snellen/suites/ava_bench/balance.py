@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import colorsys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import pandas as pd
-
-from snellen.analysis.cells import DASH
-from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item
 from snellen.suites.ava_bench.abilities import ABILITIES
 
@@ -116,40 +112,3 @@ def imbalance(items: Iterable[Item]) -> list[str]:
         if one.apart() > MAX_SHARE_DIFFERENCE:
             told.append(f"{one.task}: shares of {one.factor} differ by {100 * one.apart():.0f} points between splits")
     return told
-
-
-def sections(run: Run) -> Iterator[ReportSection]:
-    """The balance of the item set that was asked, training items included."""
-    lines = [
-        [
-            one.task,
-            one.factor.replace("_", " "),
-            str(len(one.levels)),
-            *(_span(counts, one.levels) for counts in (one.train, one.test)),
-            _same(one),
-            f"{100 * one.apart():.1f}" if one.both else DASH,
-        ]
-        for one in balances(run.items.items)
-    ]
-    if not lines:
-        return
-    note = (
-        "Of each factor by which the items of an ability are balanced: how many levels there are, the fewest and the "
-        "most items that a level has to train on and to test on (0 where a split lacks one), whether both splits have "
-        "the same levels, and the greatest difference, in points, between a level's shares of the two (section 3.3: "
-        "what is trained is mirrored in testing). Factors with one level are left out."
-    )
-    names = ["ability", "factor", "levels", "train items a level", "test items a level", "same levels", "apart"]
-    yield ReportSection("Balance of the items", note, pd.DataFrame(lines, columns=names), None, "balance", detail=True)
-
-
-def _span(counts: Mapping[str, int], levels: Sequence[str]) -> str:
-    held = [counts.get(one, 0) for one in levels]
-    return f"{min(held)} to {max(held)}" if sum(held) else DASH
-
-
-def _same(one: Balance) -> str:
-    if not one.both:
-        return DASH
-    lone = [f"{len(found)} only in {split}" for split in ("train", "test") if (found := one.only_in(split))]
-    return ", ".join(lone) or "yes"

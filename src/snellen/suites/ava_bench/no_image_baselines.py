@@ -165,14 +165,14 @@ class _Learnt:
     def _of(self, words: Hashable) -> Answers:
         if words not in self._by_words:
             group = self._groups.get(words, ())
-            few = len(group) < (1 if self.metric.name == "accuracy" else ENOUGH)
+            few = len(group) < (1 if self.metric.binary else ENOUGH)
             whole = len(group) == len(self.train)
             self._by_words[words] = self.overall if whole else () if few else self._best(group, group[0].question)
         return self._by_words[words]
 
     def _best(self, items: Sequence[Item], *question: str) -> Answers:
         """The answers of some items, of all or of one question, best first; of equally frequent ones the task's."""
-        if self.metric.name == "accuracy":
+        if self.metric.binary:
             often = Counter(item.answer for item in items)
             return tuple(sorted(often, key=lambda one: (-often[one], -self._often[one], one)))
         most = DRAWN_A_QUESTION if question else DRAWN

@@ -22,22 +22,6 @@ from snellen.scoring.protocols import ACCURACY, by_item, correct, guess, strict
 from snellen.suites.ava_bench import released_scorers as released
 from snellen.suites.ava_bench.items import bin_middle
 
-WORST: Mapping[str, float] = MappingProxyType(
-    {
-        "accuracy": 0.0,
-        "anls": 0.0,
-        "anls_05": 0.0,
-        "giou": -1.0,
-        "mae_over_gt": 1.0,
-        "ciede2000": 100.0,
-    }
-)
-"""The score of an unreadable reply under `strict`.
-
-An answered MAE/GT above 1 counts as 1 (the error of who says nothing, or 0) and an answered CIEDE2000 above 100 (black
-for white) as 100. The other three end there by themselves.
-"""
-
 # Metrics
 
 
@@ -110,17 +94,38 @@ def _named(item: Item, said: Any) -> float:
     return float(item.answer in said)
 
 
-def _free(name: str, score: Callable[[Item, Any], float], protocol: str, **told: Any) -> Metric:
+FREE_METRICS: Mapping[str, Metric] = MappingProxyType(
+    {
+        metric.name: metric
+        for metric in (
+            Metric("accuracy", correct, binary=True),
+            Metric("anls", _same_text),
+            Metric("anls_05", _same_text_05),
+            Metric("giou", _overlap, worst=-1.0, share=False),
+            Metric("mae_over_gt", _count_apart, worst=1.0, higher_is_better=False, share=False),
+            Metric("ciede2000", _colour_apart, worst=100.0, higher_is_better=False, share=False, decimals=1),
+        )
+    }
+)
+"""What is true of each metric of a free answer under every protocol; a task may score by it in another way."""
+WORST: Mapping[str, float] = MappingProxyType({name: metric.worst for name, metric in FREE_METRICS.items()})
+"""The score of an unreadable reply under `strict`.
+
+An answered MAE/GT above 1 counts as 1 (the error of who says nothing, or 0) and an answered CIEDE2000 above 100 (black
+for white) as 100. The other three end there by themselves.
+"""
+
+
+def _free(name: str, score: Callable[[Item, Any], float], protocol: str, **changes: Any) -> Metric:
     """A metric of a free answer: worst and, where errors have no end, held to it under `strict`."""
-    worst = WORST[name] if protocol == "strict" else math.nan
-    upward = name not in ("mae_over_gt", "ciede2000")
-    if protocol == "strict" and not upward:
+    metric = FREE_METRICS[name]
+    worst = metric.worst if protocol == "strict" else math.nan
+    if protocol == "strict" and not metric.higher_is_better:
         score = _held(score, worst)
-    told = {"worst": worst, "chance": _drawn(name, protocol), **told}
-    return Metric(name, score, higher_is_better=upward, share=name in ("accuracy", "anls", "anls_05"), **told)
+    return replace(metric, **{"score": score, "worst": worst, "chance": _drawn(name, protocol), **changes})
 
 
-NAMED = Metric("accuracy", _named, chance=guess)
+NAMED = Metric("accuracy", _named, chance=guess, binary=True)
 """Share of replies for which the script of a choice says right, 0 to 1. Chance is that of a guesser who writes one
 option as it is shown."""
 DEPTH = WORST["mae_over_gt"]
@@ -167,7 +172,7 @@ DEPTH_BIN_PROTOCOLS = _both(
     _published(
         released.read_depth,
         _free("mae_over_gt", _metres_apart, "published", chance=_guessed(_metres_apart)),
-        Metric("accuracy", _same_rounded, chance=_guessed(_same_rounded)),
+        Metric("accuracy", _same_rounded, chance=_guessed(_same_rounded), binary=True),
     ),
 )
 TEXT_PROTOCOLS = _both(

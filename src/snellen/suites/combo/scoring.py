@@ -8,7 +8,7 @@ from snellen.core.score import Metric, Protocol, Protocols
 from snellen.scoring.answers import read_answer
 from snellen.scoring.protocols import ACCURACY, all_right, by_item, correct, guess, strict
 
-ALL_CORRECT = Metric("all_correct", correct, chance=guess)
+ALL_CORRECT = Metric("all_correct", correct, chance=guess, binary=True)
 """Share of category pairs of which every question is answered right, 0 to 1; chance of independent guesses."""
 
 

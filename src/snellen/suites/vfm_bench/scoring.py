@@ -50,7 +50,7 @@ def named(item: Item, prediction: tuple[str, ...]) -> float:
     return float(item.answer in prediction)
 
 
-NAMED = Metric("accuracy", named, chance=guess)
+NAMED = Metric("accuracy", named, chance=guess, binary=True)
 """Share of replies that name the true class, 0 to 1, higher is better. Chance is one over the number of classes: that
 of a guesser who names one, where no name is part of another. A reply that names every class is always right."""
 

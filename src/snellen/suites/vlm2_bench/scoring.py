@@ -151,7 +151,7 @@ def _of_top(item: Item, prediction: int) -> float:
     return prediction / TOP[item.factors["pattern"]]
 
 
-PAIR_ACCURACY = Metric("pair_accuracy", correct, chance=guess)
+PAIR_ACCURACY = Metric("pair_accuracy", correct, chance=guess, binary=True)
 """Equation 2: share of pairs of statements that are both answered right, 0 to 1. Chance is that of independent guesses,
 1/4; the paper prints 1/2 for Cpr, where it lets one guess decide both statements."""
 ACC_NUM = Metric("acc_num", _near, chance=_guessed_count)

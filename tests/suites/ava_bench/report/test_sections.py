@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from snellen.analysis.results import results
-from snellen.analysis.section import ReportSection
+from snellen.analysis.run_view import main_arms
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, ItemSetCard
@@ -22,10 +23,10 @@ from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.abilities.spatial import spatial_item
 from snellen.suites.ava_bench.no_image_baselines import with_chance
-from snellen.suites.ava_bench.report.run_view import main_arms, tower_of
+from snellen.suites.ava_bench.report.fingerprints import tower_of
 from snellen.suites.ava_bench.tasks import AXES, resolve
 from tests.helpers.journey import suite_of
-from tests.helpers.sections import UNHASHED, MadeRun, by_name
+from tests.helpers.sections import UNHASHED, by_name
 from tests.suites.ava_bench.fixtures import TASK_BY_NAME, shown
 
 SUITE = suite_of(*AXES, tasks=tuple(TASK_BY_NAME.values()), resolve=resolve)
@@ -80,7 +81,7 @@ def run(
     said: Mapping[tuple[str, str], Says],
     attributes: Mapping[str, dict[str, str]] | None = None,
     made: Sequence[Item] | None = None,
-) -> MadeRun:
+) -> Run:
     items, arms, responses = itemset(made_items() if made is None else made), [], list[Response]()
     for (subject, told), says in said.items():
         (condition,) = parse_conditions(AXES, told)
@@ -99,10 +100,10 @@ def run(
             responses.append(Response(name, subject, subject, *cells))  # type: ignore[arg-type]
     scores = score(responses, items, SUITE, "strict", {})
     card = RunCard(suite="ava-bench", version="1", seed=0, limit=None, arms=arms, **UNHASHED)
-    return MadeRun(card, items, {"strict": scores}, results(scores, items, SUITE, arms))
+    return Run(card, SUITE, items, (), {"strict": scores}, results(scores, items, SUITE, arms))
 
 
-def found(made: MadeRun) -> dict[str, ReportSection]:
+def found(made: Run) -> dict[str, ReportSection]:
     return by_name(report_sections(made))
 
 
@@ -202,7 +203,7 @@ def test_subgroups(three: dict[str, ReportSection]) -> None:
     assert "subgroups-spatial" not in three  # one place, one source: nothing to split
 
 
-def composite_run() -> MadeRun:
+def composite_run() -> Run:
     """Localization puts a, b, c, d in this order; without boxes so does spatial, with boxes all are right."""
     said: dict[tuple[str, str], Says] = {}
     for name, held in {"d": (3,), "a": (0, 1, 2, 3), "b": (1, 2, 3), "c": (2, 3)}.items():

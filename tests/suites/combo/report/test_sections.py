@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.section import ReportSection
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
@@ -23,9 +23,9 @@ from snellen.stimuli.scenes import DIMENSIONS, composite
 from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE
-from snellen.suites.combo.report.perceived import deciding, read_look, seen
+from snellen.suites.combo.report.perceived import deciding_dimensions, described_pictures, read_description
 from snellen.suites.combo.report.sections import sections
-from tests.helpers.sections import MadeRun, row_of
+from tests.helpers.sections import row_of
 
 CONDITIONS = ("vanilla", "pivot=on", "demos=in-context", "method=perceive-then-classify")
 
@@ -45,13 +45,13 @@ class Misled(IdealObserver):
         return Reply(json.dumps({**json.loads(reply.text), "colour/primary": "mauve"}))
 
 
-def _load(root: Path, toy: ItemSet, results: pd.DataFrame) -> MadeRun:
+def _load(root: Path, toy: ItemSet, results: pd.DataFrame) -> Run:
     responses = tuple(read_responses(root))
-    return MadeRun(read_run_card(root), toy, read_scores(root), results, (root,), responses=responses)
+    return Run(read_run_card(root), SUITE, toy, responses, read_scores(root), results, (root,))
 
 
 @pytest.fixture(scope="module")
-def loaded(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> MadeRun:
+def loaded(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Run:
     root = tmp_path_factory.mktemp("pieces")
     oracle = make_fake("oracle", {}, toy.items)
     assert isinstance(oracle, IdealObserver)
@@ -62,7 +62,7 @@ def loaded(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> MadeRun:
 
 
 @pytest.fixture(scope="module")
-def found(loaded: MadeRun) -> dict[str, ReportSection]:
+def found(loaded: Run) -> dict[str, ReportSection]:
     held = {section.name: section for section in sections(loaded)}
     assert len(held) == len(list(sections(loaded)))
     return held
@@ -150,15 +150,15 @@ def test_figure_7_goes_from_easy_to_expert(found: dict[str, ReportSection]) -> N
 
 
 def test_clustering_and_retrieval_is_what_encoders_do() -> None:
-    from snellen.suites.combo.report.sections import _how
+    from snellen.suites.combo.report.sections import _method_of
 
-    assert _how("encoder:hog", None) == "clustering & retrieval"
-    assert _how("fake:oracle", None) == "simulated"
-    assert _how("chat:openai/x", None) == "question answering"
+    assert _method_of(None, "encoder:hog") == "clustering & retrieval"
+    assert _method_of(None, "fake:oracle") == "simulated"
+    assert _method_of(None, "chat:openai/x") == "question answering"
 
 
-def test_perception_is_read_from_the_record(loaded: MadeRun, found: dict[str, ReportSection]) -> None:
-    described = seen(loaded)
+def test_perception_is_read_from_the_record(loaded: Run, found: dict[str, ReportSection]) -> None:
+    described = described_pictures(loaded)
     assert len(described) == 4 * 16 * 9
     line = row_of(found["perceived"], subject="fake:blind-to=colour")
     assert line["pictures"] == 16 * 9
@@ -169,11 +169,11 @@ def test_perception_is_read_from_the_record(loaded: MadeRun, found: dict[str, Re
     assert misled["colour, secondary"].split()[0] == "100"
 
 
-def test_accuracy_given_perception_splits_by_what_decides(loaded: MadeRun, found: dict[str, ReportSection]) -> None:
+def test_accuracy_given_perception_splits_by_what_decides(loaded: Run, found: dict[str, ReportSection]) -> None:
     oracle = row_of(found["given-perception"], subject="fake:oracle")
     assert (oracle["items"], oracle["items seen right"], oracle["other items"]) == (16, 16, 0)
     assert oracle["right there"] == "–"
-    by_colour = sum("colour/primary" in deciding(item) for item in loaded.items.task("category-building"))
+    by_colour = sum("colour/primary" in deciding_dimensions(item) for item in loaded.items.task("category-building"))
     misled = row_of(found["given-perception"], subject="own:misled")
     assert (misled["items seen right"], misled["other items"]) == (16 - by_colour, by_colour)
     nothing = row_of(found["given-perception"], subject="fake:first-option")
@@ -185,13 +185,13 @@ def test_pictures_that_are_not_the_items_own_are_not_counted(toy: ItemSet, tmp_p
     condition = "method=perceive-then-classify,pictures=shuffled"
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=[condition], show_progress=False)
     held = _load(tmp_path / "run", toy, done.results())
-    assert seen(held) == []
+    assert described_pictures(held) == []
     assert {section.name for section in sections(held)} == {"figure-7", "letters"}
 
 
 def test_deciding_dimensions_are_those_where_the_rules_contradict_each_other(toy: ItemSet) -> None:
     for item in toy.task("category-building"):
-        found = deciding(item)
+        found = deciding_dimensions(item)
         assert found
         first, second = (item.latent["claims"][key] for key in "AB")
         for dimension in found:
@@ -221,13 +221,13 @@ def test_deciding_dimensions_are_those_where_the_rules_contradict_each_other(toy
     ],
 )
 def test_what_a_description_says(text: str, wanted: dict[str, str]) -> None:
-    assert {d: said for d, said in read_look(text).items() if said is not None} == wanted
+    assert {d: said for d, said in read_description(text).items() if said is not None} == wanted
 
 
 def test_a_perfect_description_of_any_object_is_read_whole() -> None:
     for index in range(0, 9504, 97):
         look = composite(index).dimensions()
-        assert read_look(json.dumps(look)) == look
+        assert read_description(json.dumps(look)) == look
         assert set(look) == set(DIMENSIONS)
 
 
@@ -252,12 +252,12 @@ def test_letters_are_those_shown_when_options_are_shuffled(toy: ItemSet, tmp_pat
 def test_confusions_name_the_commonest_mistakes_of_examined_subjects(
     found: dict[str, ReportSection], toy: ItemSet
 ) -> None:
-    from snellen.suites.combo.report.confusions import _commonest, _counts
+    from snellen.suites.combo.report.confusions import _commonest_mistakes, _count_answers
 
     told = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", None), ("blue", "blue")]
     rows = pd.DataFrame([map(json.dumps, pair) for pair in told], columns=["truth", "prediction"])
-    assert _counts(rows, ["red", "blue"]).tolist() == [[3, 2, 0], [0, 1, 1]]
-    table = _commonest([("somebody", rows)])
+    assert _count_answers(rows, ["red", "blue"]).tolist() == [[3, 2, 0], [0, 1, 1]]
+    table = _commonest_mistakes([("somebody", rows)])
     assert table.to_numpy().tolist() == [
         ["somebody", "red", "blue", "2 of 5"],
         ["somebody", "blue", "(no answer)", "1 of 2"],
@@ -293,6 +293,6 @@ def test_confusions_are_details(found: dict[str, ReportSection]) -> None:
     ]
 
 
-def test_misled_is_a_subject_like_any_other(loaded: MadeRun) -> None:
+def test_misled_is_a_subject_like_any_other(loaded: Run) -> None:
     assert asyncio.iscoroutinefunction(Misled.answer)
     assert "own:misled" in {arm.subject for arm in loaded.card.arms}

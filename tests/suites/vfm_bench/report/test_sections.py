@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.results import results
-from snellen.analysis.section import ReportSection
+from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import delta, eta
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media
@@ -29,7 +29,7 @@ from snellen.suites.vfm_bench.published import REASONING, TABLE_1, TRADITIONAL
 from snellen.suites.vfm_bench.report.by_industry import spread
 from snellen.suites.vfm_bench.report.reasoning import mean_gap, pairs
 from snellen.suites.vfm_bench.report.sections import sections
-from tests.helpers.sections import UNHASHED, MadeRun, by_name, row_of
+from tests.helpers.sections import UNHASHED, by_name, row_of
 
 Says = Callable[[Item], str | None]
 """What somebody replies to an episode; None is a failed call."""
@@ -79,7 +79,7 @@ def _right_on(*numbers: int) -> Says:
     return says
 
 
-def _run(items: ItemSet, said: Mapping[tuple[str, str], Any], attributes: Mapping[str, Any] | None = None) -> MadeRun:
+def _run(items: ItemSet, said: Mapping[tuple[str, str], Any], attributes: Mapping[str, Any] | None = None) -> Run:
     """Score what every arm says. Conditions are read, so that their names are those of a real run."""
     arms, responses = [], list[Response]()
     for (subject, told), says in said.items():
@@ -101,10 +101,10 @@ def _run(items: ItemSet, said: Mapping[tuple[str, str], Any], attributes: Mappin
             responses.append(Response(f"{subject}/{name}/{item.item_id}", subject, subject, *cells))  # type: ignore[arg-type]
     scores = score(responses, items, SUITE, "strict", {})
     card = RunCard(suite="vfm-bench", version="1", seed=0, limit=None, arms=arms, **UNHASHED)
-    return MadeRun(card, items, {"strict": scores}, results(scores, items, SUITE, arms))
+    return Run(card, SUITE, items, (), {"strict": scores}, results(scores, items, SUITE, arms))
 
 
-def _found(run: MadeRun) -> dict[str, ReportSection]:
+def _found(run: Run) -> dict[str, ReportSection]:
     return by_name(sections(run))
 
 

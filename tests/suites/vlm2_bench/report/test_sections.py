@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.section import ReportSection
+from snellen.analysis.run_view import Arm
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item, ReplySpec
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_bootstrap, wilson
@@ -20,10 +21,10 @@ from snellen.suites.vlm2_bench.items import (
     video_item,
 )
 from snellen.suites.vlm2_bench.published import CAMERA_READY_AVERAGES, COLUMNS, TABLE_1
+from snellen.suites.vlm2_bench.report.methods_compared import shorten
 from snellen.suites.vlm2_bench.report.response_bias import leaning
-from snellen.suites.vlm2_bench.report.run_view import apart, clipped
-from snellen.suites.vlm2_bench.report.sections import as_printed, hardest, mean_of_tasks, sections
-from tests.helpers.sections import MadeRun, by_name, row_of
+from snellen.suites.vlm2_bench.report.sections import as_printed, difference_of_shares, hardest, mean_of_tasks, sections
+from tests.helpers.sections import by_name, row_of
 from tests.suites.vlm2_bench.run_fixture import Says, made_items, made_run, media
 
 
@@ -35,7 +36,7 @@ def _says_yes(item: Item, spec: ReplySpec) -> str:
     return {"true_false": "T", "choice": "A", "integer": "1"}.get(item.answer_kind, "one person")
 
 
-def _found(run: MadeRun) -> dict[str, ReportSection]:
+def _found(run: Run) -> dict[str, ReportSection]:
     return by_name(sections(run), drawn=False)
 
 
@@ -114,11 +115,11 @@ def test_our_twin_enters_no_mean() -> None:
     assert "Nobody answered oc-cpr, oc-cnt, oc-grp, pc-cpr, pc-cnt, pc-grp and pc-vid here" in table.note
 
 
-def _two_each(means: Sequence[float], clusters: Sequence[str]) -> dict[str, dict[tuple[str, str], pd.DataFrame]]:
+def _two_each(means: Sequence[float], clusters: Sequence[str]) -> dict[str, dict[Arm, pd.DataFrame]]:
     """Units a task whose mean is the one wanted."""
     spread = np.resize((0.05, -0.05), len(clusters))
     return {
-        task: {("m", "vanilla"): pd.DataFrame({"value": mean / 100 + spread, "right": 0.0, "cluster": clusters})}
+        task: {Arm("m", "vanilla"): pd.DataFrame({"value": mean / 100 + spread, "right": 0.0, "cluster": clusters})}
         for task, mean in zip(COLUMNS, means, strict=False)
     }
 
@@ -126,9 +127,9 @@ def _two_each(means: Sequence[float], clusters: Sequence[str]) -> dict[str, dict
 def test_both_means_are_those_of_the_printed_row() -> None:
     scores = [score for score in TABLE_1["Qwen2.5-VL-7B"].scores if score is not None]
     units = _two_each(scores, [f"c{n}" for n in range(30)])
-    assert mean_of_tasks(units, ("m", "vanilla"), COLUMNS[:8]).split()[0] == "55.9"  # 55.86
-    assert mean_of_tasks(units, ("m", "vanilla"), COLUMNS).split()[0] == "54.8"  # 54.82
-    assert mean_of_tasks(units, ("m", "method=cot"), COLUMNS) == "–"
+    assert mean_of_tasks(units, Arm("m", "vanilla"), COLUMNS[:8]).split()[0] == "55.9"  # 55.86
+    assert mean_of_tasks(units, Arm("m", "vanilla"), COLUMNS).split()[0] == "54.8"  # 54.82
+    assert mean_of_tasks(units, Arm("m", "method=cot"), COLUMNS) == "–"
 
 
 def test_tasks_about_the_same_pictures_make_a_mean_no_surer() -> None:
@@ -136,7 +137,7 @@ def test_tasks_about_the_same_pictures_make_a_mean_no_surer() -> None:
     clusters = [f"c{n // 4}" for n in range(120)]
     told = pd.DataFrame({"value": values, "right": 0.0, "cluster": clusters})
     two = ("gc-mat", "gc-trk")
-    same = mean_of_tasks({task: {("m", "v"): told} for task in two}, ("m", "v"), two)
+    same = mean_of_tasks({task: {Arm("m", "v"): told} for task in two}, Arm("m", "v"), two)
     low, high = cluster_bootstrap(values, clusters, stream("vlm2-bench", "mean of tasks", "m", "v", *two))
     assert same == f"{100 * values.mean():.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
@@ -144,7 +145,7 @@ def test_tasks_about_the_same_pictures_make_a_mean_no_surer() -> None:
 def test_a_mean_of_units_all_alike_has_an_interval_all_the_same() -> None:
     told = pd.DataFrame({"value": 1.0, "right": 1.0, "cluster": [f"c{n}" for n in range(10)]})
     low, _ = wilson(10, 10)
-    assert mean_of_tasks({"gc-mat": {("m", "v"): told}}, ("m", "v"), ("gc-mat",)) == f"100 [{100 * low:.0f}, 100]"
+    assert mean_of_tasks({"gc-mat": {Arm("m", "v"): told}}, Arm("m", "v"), ("gc-mat",)) == f"100 [{100 * low:.0f}, 100]"
 
 
 def test_the_printed_averages_of_the_preprint_are_means_of_nine_those_of_the_camera_ready_of_eight() -> None:
@@ -183,7 +184,7 @@ def test_the_hardest_cue_is_named_only_where_it_is_clear_against_every_other() -
 
 def test_the_interval_of_two_independent_shares_is_newcombes() -> None:
     # Newcombe 1998, Statistics in Medicine 17, Table II, method 10: 56/70 - 48/80 is 0.2000 [0.0524, 0.3339].
-    assert [round(x, 4) for x in apart(_row(56, 70), _row(48, 80))] == [0.2, 0.0524, 0.3339]
+    assert [round(x, 4) for x in difference_of_shares(_row(56, 70), _row(48, 80))] == [0.2, 0.0524, 0.3339]
 
 
 def test_people_are_compared_with_objects_where_both_were_asked(found: dict[str, ReportSection]) -> None:
@@ -233,7 +234,7 @@ def test_cases_show_both_statements_with_both_replies(found: dict[str, ReportSec
 
 
 def test_a_long_reply_keeps_its_end() -> None:
-    told = clipped("first\n" + "x " * 400 + "the answer is B", 60)
+    told = shorten("first\n" + "x " * 400 + "the answer is B", 60)
     assert told.startswith("first x")
     assert told.endswith("the answer is B")
     assert len(told) <= 63

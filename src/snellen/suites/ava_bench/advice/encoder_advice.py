@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from snellen.analysis.cells import DASH, listed
+from snellen.analysis.cells import DASH, decimal_interval, listing
+from snellen.analysis.run_view import ability_of, arms_with_all, examined, main_arms, scored_tasks
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
@@ -30,7 +31,7 @@ from snellen.suites.ava_bench.advice.recipe import (
     read_decisions,
     read_tagged,
 )
-from snellen.suites.ava_bench.report.run_view import ability_of, complete, examined, main_arms, span, tasks_of
+from snellen.suites.ava_bench.published import COLUMNS
 
 REPORT_INPUTS = (TAGS, TAG_CHECK)
 TITLE = "Which encoder for my task"
@@ -61,10 +62,10 @@ def sections(run: Run) -> Iterator[ReportSection]:
             )
         return
     given, arms = read_given(run), examined(main_arms(run))
-    tasks = [task for task in tasks_of(run, arms) if task in given.weights]
-    compared = complete(run, arms, tasks) if tasks else []
+    tasks = [task for task in scored_tasks(run, arms, COLUMNS) if task in given.weights]
+    compared = arms_with_all(run, arms, tasks) if tasks else []
     if len(compared) < 2:
-        told = f"fewer than two subjects have scores in all of {listed(tasks or given.weights)}"
+        told = f"fewer than two subjects have scores in all of {listing(tasks or given.weights)}"
         yield ReportSection(TITLE, f"No ranking: {told}. Run these tasks of ava-bench.", None, None, "task-ranking")
         yield needs(given, {})
         return
@@ -102,7 +103,7 @@ def _checked(checked: Checked, author: str, undecided: int) -> str:
 def ranking(given: Given, told: Recommended, missing: Sequence[str]) -> ReportSection:
     """Subjects from best to worst for the task."""
     lines = [
-        [name, span(rank, 2), f"{100 * first:.0f}"]
+        [name, decimal_interval(*rank, 2), f"{100 * first:.0f}"]
         for name, rank, first in zip(told.subjects, told.rank, told.first, strict=True)
     ]
     note = (
@@ -113,9 +114,9 @@ def ranking(given: Given, told: Recommended, missing: Sequence[str]) -> ReportSe
     )
     if told.left_out:
         share = 100 * sum(told.left_out.values())
-        note += f" Left out, since the subjects were not asked: {listed(told.left_out)}, {share:.0f} % of all weight."
+        note += f" Left out, since the subjects were not asked: {listing(told.left_out)}, {share:.0f} % of all weight."
     if missing:
-        note += f" Without scores in all of these abilities, and so not ranked: {listed(missing)}."
+        note += f" Without scores in all of these abilities, and so not ranked: {listing(missing)}."
     frame = pd.DataFrame(lines, columns=["subject", "weighted average rank", "first in % of draws"])
     return ReportSection(TITLE, note, frame, None, "task-ranking")
 

@@ -12,8 +12,20 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, listed
-from snellen.analysis.rankings import agreement
+from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, points
+from snellen.analysis.plots import MAX_SERIES
+from snellen.analysis.rankings import Agreement, agreement
+from snellen.analysis.run_view import (
+    ability_of,
+    arms_with_all,
+    examined,
+    main_metric,
+    mean_chance,
+    result_rows,
+    row_of,
+    scored,
+    scored_tasks,
+)
 from snellen.analysis.section import ReportSection, Run, protocol_of
 from snellen.core.errors import SnellenError
 from snellen.core.runfolder import ArmCard
@@ -21,21 +33,8 @@ from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.ava_bench.abilities import ability_named, composites, names
 from snellen.suites.ava_bench.abilities.ability import FirstPartAlone
+from snellen.suites.ava_bench.published import COLUMNS
 from snellen.suites.ava_bench.report import figures
-from snellen.suites.ava_bench.report.run_view import (
-    ability_of,
-    cell,
-    chance_of,
-    complete,
-    examined,
-    headed,
-    metric_of,
-    number,
-    result_rows,
-    row_of,
-    span,
-    tasks_of,
-)
 
 MIN_SUBJECTS = 3
 Pair = tuple[ArmCard, ArmCard]
@@ -57,17 +56,17 @@ def first_part_alone(task: str) -> FirstPartAlone:
 
 def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """Scores in the composite tasks, spatial without boxes beside spatial, and whose order of subjects each follows."""
-    asked = tasks_of(run, arms, composites())
-    if asked:
-        yield scores(run, arms, asked)
-    people = examined(arms)
-    for task in asked:
-        both = [(arm, arm) for arm in complete(run, people, [task])]
+    tasks = scored_tasks(run, arms, composites())
+    if tasks:
+        yield scores(run, arms, tasks)
+    subjects = examined(arms)
+    for task in tasks:
+        both = [(arm, arm) for arm in arms_with_all(run, subjects, [task])]
         yield from order_followed(run, both, task, task, parts_of(task))
     pairs = [
         (arm, bare)
-        for arm in complete(run, people, ["spatial"])
-        if (bare := _without(run, arm)) and complete(run, [bare], ["spatial"])
+        for arm in arms_with_all(run, subjects, ["spatial"])
+        if (bare := _arm_without_boxes(run, arm)) and arms_with_all(run, [bare], ["spatial"])
     ]
     if pairs:
         yield without_boxes(run, pairs)
@@ -76,72 +75,79 @@ def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
 
 def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSection:
     """Every composite task of our own with interval and chance, and what one of its parts alone is worth there."""
-    rows = {task: result_rows(run, task) for task in tasks}
-    heard = [arm for arm in arms if any(row_of(one, arm) is not None for one in rows.values())]
-    lines = [[arm.subject, *(cell(row_of(rows[task], arm), metric_of(run, task)) for task in tasks)] for arm in heard]
-    chances = [number(chance_of(rows[task]), metric_of(run, task), 200) for task in tasks]
-    lines.append(["(chance)", *chances])
+    rows = {task: scored(result_rows(run, task)) for task in tasks}
+    metrics = {task: main_metric(run, task) for task in tasks}
+    with_score = [arm for arm in arms if any(row_of(part, arm) is not None for part in rows.values())]
+    lines = [
+        [arm.subject, *(metric_cell(row_of(rows[task], arm), metrics[task]) for task in tasks)] for arm in with_score
+    ]
+    lines.append(["(chance)", *(number(mean_chance(rows[task]), metrics[task], 200) for task in tasks)])
     for task in tasks:
-        told, worth = f"({first_part_alone(task).description})", with_one_part(run, task)
-        lines.append([told, *(number(worth, metric_of(run, one), 200) if one == task else DASH for one in tasks)])
-    parts = "; ".join(f"{task} hangs on {listed(parts_of(task))}" for task in tasks)
+        worth = number(with_one_part(run, task), metrics[task], 200)
+        lines.append(
+            [f"({first_part_alone(task).description})", *(worth if column == task else DASH for column in tasks)]
+        )
+    parts = "; ".join(f"{task} hangs on {listing(parts_of(task))}" for task in tasks)
     note = (
         f"Scores with 95 % interval in tasks that need two abilities at once: {parts}. Below are chance, and what is "
         "had by somebody who masters the first of the two alone: who does no better may lack the second. These tasks "
         f"are ours, and count in no rank. Scored {protocol_of(run)}."
     )
-    frame = pd.DataFrame(lines, columns=["subject", *(headed(run, task) for task in tasks)])
+    frame = pd.DataFrame(lines, columns=["subject", *(column_head(task, metrics[task]) for task in tasks)])
     return ReportSection("Composite tasks", note, frame, None, "composites")
 
 
 def with_one_part(run: Run, task: str) -> float:
     """The mean over the items asked of what somebody gets who masters the first part alone."""
-    told = run.scores[protocol_of(run)]
-    asked = set(told.loc[told["task"] == task, "item_id"])
+    scores = run.scores[protocol_of(run)]
+    scored_items = set(scores.loc[scores["task"] == task, "item_id"])
     alone = first_part_alone(task)
-    return fmean(alone.score(item, metric_of(run, task)) for item in run.items.items if item.item_id in asked)
+    return fmean(alone.score(item, main_metric(run, task)) for item in run.items.items if item.item_id in scored_items)
 
 
-def _without(run: Run, arm: ArmCard) -> ArmCard | None:
-    wanted = {**arm.columns, "boxes": "none"}
-    return next(
-        (one for one in run.card.arms if one.subject == arm.subject and one.columns == wanted and one != arm), None
-    )
+def _arm_without_boxes(run: Run, arm: ArmCard) -> ArmCard | None:
+    columns = {**arm.columns, "boxes": "none"}
+    others = (card for card in run.card.arms if card.subject == arm.subject and card != arm)
+    return next((card for card in others if card.columns == columns), None)
 
 
-def _change(run: Run, pair: Pair) -> Paired:
-    held = ability_of(run, "spatial", pair)
-    drawn, bare = held.values
-    return paired_difference(bare, drawn, held.clusters, stream("ava-bench", "boxes", pair[0].subject))
+def _change_without_boxes(run: Run, pair: Pair) -> Paired:
+    ability = ability_of(run, "spatial", pair)
+    with_boxes, without = ability.values
+    return paired_difference(without, with_boxes, ability.clusters, stream("ava-bench", "boxes", pair[0].subject))
 
 
 def without_boxes(run: Run, pairs: Sequence[Pair]) -> ReportSection:
     """Spatial with boxes and without, beside localization, best in localization first."""
-    metric, rows = metric_of(run, "spatial"), result_rows(run, "spatial")
-    where, located = metric_of(run, "localization"), result_rows(run, "localization")
+    metric, rows = main_metric(run, "spatial"), scored(result_rows(run, "spatial"))
+    localization, localized = main_metric(run, "localization"), scored(result_rows(run, "localization"))
 
-    def place(pair: Pair) -> float:
-        row = row_of(located, pair[0])
+    def minus_localization(pair: Pair) -> float:
+        row = row_of(localized, pair[0])
         return np.inf if row is None else -float(row.value)
 
-    lines, drawn = [], []
-    for pair in sorted(pairs, key=place):
-        both, gap = [row_of(rows, arm) for arm in pair], _change(run, pair)
-        change = f"{100 * gap.difference:+.1f}"
-        change += "" if np.isnan(gap.low) else f" [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]"
-        told = [cell(row, metric) for row in both]
-        lines.append([pair[0].subject, *told, change, cell(row_of(located, pair[0]), where)])
-        drawn.append((pair[0].subject, float(both[0].value), float(both[1].value)))
+    lines, accuracies = [], []
+    for pair in sorted(pairs, key=minus_localization):
+        both, gap = [row_of(rows, arm) for arm in pair], _change_without_boxes(run, pair)
+        change = points(gap.difference, gap.low, gap.high)
+        cells = [*(metric_cell(row, metric) for row in both), change]
+        lines.append([pair[0].subject, *cells, metric_cell(row_of(localized, pair[0]), localization)])
+        accuracies.append((pair[0].subject, float(both[0].value), float(both[1].value)))
     note = (
         "Percent right in spatial with the red and the blue box and without them, the change in points on the items "
         "that have both, and GIoU in localization, each with 95 % interval. Without boxes the two things must be found "
         "first; the paper says that the order then follows localization."
     )
     names = ["subject", "boxes drawn", "without boxes", "change", "localization giou"]
-    figure = partial(figures.with_and_without, drawn[: 2 * figures.MOST], chance_of(rows))
+    figure = partial(figures.with_and_without, accuracies[: 2 * MAX_SERIES], mean_chance(rows))
     return ReportSection(
         "Spatial without boxes (Figure 8a)", note, pd.DataFrame(lines, columns=names), figure, "without-boxes"
     )
+
+
+def agreement_cells(alike: Agreement) -> tuple[str, str]:
+    """Tau-b and rho with their intervals."""
+    return decimal_interval(*alike.tau, 2), decimal_interval(*alike.rho, 2)
 
 
 def order_followed(
@@ -149,22 +155,22 @@ def order_followed(
 ) -> Iterator[ReportSection]:
     """How alike a composite task, called so, and each ability order the subjects; nothing for too few of them."""
     lines = []
-    for ability in tasks_of(run, [atomic for atomic, _ in pairs]):
-        held = [pair for pair in pairs if complete(run, pair[:1], [ability])]
-        if len(held) < MIN_SUBJECTS:
+    for ability in scored_tasks(run, [atomic for atomic, _ in pairs], COLUMNS):
+        compared = [pair for pair in pairs if arms_with_all(run, pair[:1], [ability])]
+        if len(compared) < MIN_SUBJECTS:
             continue
-        composed = ability_of(run, task, [one for _, one in held], composite)
-        atomic = ability_of(run, ability, [one for one, _ in held])
-        told = agreement(composed, atomic, stream("ava-bench", "composite", composite, ability))
+        composed = ability_of(run, task, [arm for _, arm in compared], composite)
+        atomic = ability_of(run, ability, [arm for arm, _ in compared])
+        alike = agreement(composed, atomic, stream("ava-bench", "composite", composite, ability))
         part = "yes" if ability in parts else ""
-        lines.append([ability, part, str(len(held)), span(told.tau, 2), span(told.rho, 2)])
+        lines.append([ability, part, str(len(compared)), *agreement_cells(alike)])
     if not lines:
         return
     note = (
         f"Kendall's tau-b and Spearman's rho between the order of the subjects in {composite} and that in each "
         "ability, 1 for the same order and -1 for the opposite one, with 95 % intervals: items are drawn again, "
         "subjects are not. Good subjects are good at most things, so that a high number alone proves no cause: look "
-        f"whether {listed(parts)}, of which the task consists, stand out."
+        f"whether {listing(parts)}, of which the task consists, stand out."
     )
     frame = pd.DataFrame(lines, columns=["ability", "part of it", "subjects", "tau-b", "rho"])
     name = "without-boxes-order" if task == "spatial" else f"{composite}-order"

@@ -1,4 +1,4 @@
-"""The figures among the suite's pieces. Nothing here knows of runs: names and numbers come in, a figure goes out.
+"""The figures among the suite's sections. Nothing here knows of runs: names and numbers come in, a figure goes out.
 
 Fonts and the like are the report's, which sets them while it draws.
 """
@@ -12,18 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from snellen.analysis.plots import FAINT, INK, MARKS, MUTED, SERIES, plain_axes, two_lines
+from snellen.analysis.plots import (
+    FAINT,
+    INK,
+    MAX_SERIES,
+    MUTED,
+    SERIES,
+    draw_chances,
+    draw_levels,
+    legend_below,
+    level_axis,
+    plain_axes,
+    series_appearance,
+    side_by_side,
+    two_lines,
+)
+from snellen.core.score import Metric
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-MOST = 8
-"""Subjects in one panel."""
 
 
 @dataclass(frozen=True)
-class Levels:
+class FactorPanel:
     """Scores by level of a factor: one row of results (or None) a level for every subject, and chance by level."""
 
     factor: str
@@ -44,15 +55,15 @@ def fingerprints(
 
     figure = Figure(figsize=(5.2 * len(panels), 5.6), layout="constrained")
     turns = np.linspace(0, 2 * np.pi, len(tasks), endpoint=False)
-    places = figure.subplots(1, len(panels), squeeze=False, subplot_kw={"projection": "polar"})[0]
-    for axes, (subjects, reference) in zip(places, panels, strict=True):
-        lines = [(name, {"color": SERIES[n], "linewidth": 1.6}) for n, name in enumerate(subjects[:MOST])]
+    rings = figure.subplots(1, len(panels), squeeze=False, subplot_kw={"projection": "polar"})[0]
+    for axes, (subjects, reference) in zip(rings, panels, strict=True):
+        lines = [(name, {"color": SERIES[n], "linewidth": 1.6}) for n, name in enumerate(subjects[:MAX_SERIES])]
         if reference:
             lines.append((reference, {"color": MUTED, "linewidth": 1.4, "linestyle": "--"}))
-        for name, look in lines:
-            values = np.clip(np.array([*shares[name], shares[name][0]], float), 0, 1)
-            told = f"{name} (reference)" if name == reference else name
-            axes.plot([*turns, 0], values, label=two_lines(told), **look)
+        for name, appearance in lines:
+            outline = np.clip(np.array([*shares[name], shares[name][0]], float), 0, 1)
+            label = f"{name} (reference)" if name == reference else name
+            axes.plot([*turns, 0], outline, label=two_lines(label), **appearance)
         axes.set_xticks(turns, tasks, fontsize=8)
         axes.tick_params(axis="x", pad=10)  # else names left and right lie on the rim
         axes.set_ylim(0, 1)
@@ -69,11 +80,11 @@ def rank_map(subjects: Sequence[str], tasks: Sequence[str], ranks: Sequence[Sequ
 
     figure = Figure(figsize=(2.6 + 0.55 * len(tasks), 1.6 + 0.34 * len(subjects)), layout="constrained")
     axes = figure.subplots()
-    values = np.array(ranks, float)
-    axes.imshow(values, cmap="Blues_r", vmin=1, vmax=len(subjects) * 1.15, aspect="auto")
-    for (row, column), value in np.ndenumerate(values):
-        ink = "white" if value <= (1 + len(subjects)) / 2.5 else INK
-        axes.text(column, row, f"{value:g}", ha="center", va="center", color=ink, fontsize=8)
+    matrix = np.array(ranks, float)
+    axes.imshow(matrix, cmap="Blues_r", vmin=1, vmax=len(subjects) * 1.15, aspect="auto")
+    for (row, column), rank in np.ndenumerate(matrix):
+        ink = "white" if rank <= (1 + len(subjects)) / 2.5 else INK
+        axes.text(column, row, f"{rank:g}", ha="center", va="center", color=ink, fontsize=8)
     axes.set_xticks(range(len(tasks)), tasks, rotation=40, ha="right")
     axes.set_yticks(range(len(subjects)), [two_lines(name) for name in subjects])
     axes.spines[:].set_visible(False)
@@ -81,55 +92,45 @@ def rank_map(subjects: Sequence[str], tasks: Sequence[str], ranks: Sequence[Sequ
     return figure
 
 
-def subgroups(found: Sequence[Levels], scale: float, unit: str) -> Figure:
+def subgroups(panels: Sequence[FactorPanel], subjects: Sequence[str], metric: Metric) -> Figure:
     """Scores with interval by level, a panel a factor, a mark a subject, chance as a dash (Figures 8b, 21 to 28)."""
     from matplotlib.figure import Figure
 
-    widths = [max(2, len(one.levels)) for one in found]
-    names = list(dict.fromkeys(name for one in found for name in one.rows))[:MOST]
-    figure = Figure(figsize=(max(7.2, 2 + 1.1 * sum(widths)), 3.4 + 0.15 * len(names)), layout="constrained")
-    panels = figure.subplots(1, len(found), sharey=True, squeeze=False, gridspec_kw={"width_ratios": widths})[0]
-    for axes, one in zip(panels, found, strict=True):
-        for place, name in enumerate(names):
-            shift = (place - (len(names) - 1) / 2) * 0.6 / len(names)
-            _dots(axes, one.rows.get(name, ()), shift, scale, name, place)
-        at = np.arange(len(one.levels))
-        look: dict[str, Any] = {"colors": MUTED, "linestyles": "--", "linewidth": 1.2, "label": "chance"}
-        axes.hlines(scale * np.array(one.chances), at - 0.35, at + 0.35, **look)
-        axes.set_xticks(at, [two_lines(level, 14) for level in one.levels], fontsize=8)
-        axes.set_xlim(-0.5, len(one.levels) - 0.5)
-        axes.set_title(one.factor.replace("_", " "))
+    widths = [max(2, len(panel.levels)) for panel in panels]
+    subjects, scale = subjects[:MAX_SERIES], 100.0 if metric.share else 1.0
+    figure = Figure(figsize=(max(7.2, 2 + 1.1 * sum(widths)), 3.4 + 0.15 * len(subjects)), layout="constrained")
+    columns = figure.subplots(1, len(panels), sharey=True, squeeze=False, gridspec_kw={"width_ratios": widths})[0]
+    for axes, panel in zip(columns, panels, strict=True):
+        for index, subject in enumerate(subjects):
+            shift = side_by_side(index, len(subjects), 0.6 / len(subjects))
+            appearance = {**series_appearance(index), "linestyle": "none", "elinewidth": 1.3}
+            positions = [n + shift for n in range(len(panel.levels))]
+            draw_levels(axes, panel.rows[subject], positions, scale=scale, label=two_lines(subject), **appearance)
+        draw_chances(axes, [scale * chance for chance in panel.chances])
+        level_axis(axes, [two_lines(level, 14) for level in panel.levels])
+        axes.tick_params(axis="x", labelsize=8)
+        axes.set_title(panel.factor.replace("_", " "))
         plain_axes(axes)
-    panels[0].set_ylabel(unit)
-    handles, told = panels[0].get_legend_handles_labels()
-    figure.legend(handles, told, loc="outside lower left", ncols=3, fontsize=8.5)
+    columns[0].set_ylabel("percent" if metric.share else metric.name)
+    legend_below(figure, columns[0])
     return figure
 
 
-def _dots(axes: Axes, rows: Sequence[Any], shift: float, scale: float, name: str, place: int) -> None:
-    held = [(n + shift, row) for n, row in enumerate(rows) if row is not None]
-    value = np.array([row.value for _, row in held], float)
-    ends = np.array([[row.low for _, row in held], [row.high for _, row in held]], float)
-    bars = scale * np.nan_to_num(np.abs(ends - value))
-    look: dict[str, Any] = {"color": SERIES[place], "marker": MARKS[place], "markersize": 5, "elinewidth": 1.3}
-    axes.errorbar([at for at, _ in held], scale * value, yerr=bars, linestyle="none", label=two_lines(name), **look)
-
-
-def with_and_without(lines: Sequence[tuple[str, float, float]], chance: float) -> Figure:
+def with_and_without(accuracies: Sequence[tuple[str, float, float]], chance: float) -> Figure:
     """Percent right with boxes (ring) and without (dot), a line a subject, from top to bottom as given (Figure 8a)."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 1.4 + 0.36 * len(lines)), layout="constrained")
+    figure = Figure(figsize=(7.2, 1.4 + 0.36 * len(accuracies)), layout="constrained")
     axes = figure.subplots()
-    for place, (_, drawn, bare) in enumerate(lines):
-        axes.plot([100 * drawn, 100 * bare], [place, place], color=FAINT, linewidth=3, zorder=1)
-        told = ("boxes drawn", "without boxes") if place == 0 else ("", "")
-        axes.scatter([100 * drawn], [place], facecolor="white", edgecolor=SERIES[0], s=45, label=told[0] or None)
-        axes.scatter([100 * bare], [place], color=SERIES[1], s=45, label=told[1] or None)
+    for y, (_, with_boxes, without) in enumerate(accuracies):
+        axes.plot([100 * with_boxes, 100 * without], [y, y], color=FAINT, linewidth=3, zorder=1)
+        ring, dot = ("boxes drawn", "without boxes") if y == 0 else (None, None)
+        axes.scatter([100 * with_boxes], [y], facecolor="white", edgecolor=SERIES[0], s=45, label=ring)
+        axes.scatter([100 * without], [y], color=SERIES[1], s=45, label=dot)
     if not math.isnan(chance):
         axes.axvline(100 * chance, color=MUTED, linestyle="--", linewidth=1.1, label="chance")
-    axes.set_yticks(range(len(lines)), [two_lines(name) for name, *_ in lines])
-    axes.set_ylim(len(lines) - 0.5, -0.5)
+    axes.set_yticks(range(len(accuracies)), [two_lines(name) for name, *_ in accuracies])
+    axes.set_ylim(len(accuracies) - 0.5, -0.5)
     axes.set_xlim(-2, 102)
     axes.set_xlabel("spatial, percent right")
     plain_axes(axes, "x")

@@ -26,37 +26,41 @@ from snellen.suites.combo.space import values
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One picture of a question: its look, and what was said of each dimension (None: nothing that counts)."""
+class DescribedPicture:
+    """One picture of a question: what it shows, and what was said of each dimension (None: nothing that counts)."""
 
     subject: str
     condition: str
     repeat: int
     item_id: str
     cluster_id: str
-    look: Mapping[str, str]
-    said: Mapping[str, str | None]
+    truth: Mapping[str, str]
+    description: Mapping[str, str | None]
 
-    def right(self, dimensions: Iterable[str]) -> bool:
-        """Whether all of these were said as they are."""
-        return all(self.said[dimension] == self.look[dimension] for dimension in dimensions)
+    def is_right(self, dimensions: Iterable[str]) -> bool:
+        """Whether all of these were described as they are."""
+        return all(self.description[dimension] == self.truth[dimension] for dimension in dimensions)
 
 
-def seen(run: Run) -> list[Seen]:
+def described_pictures(run: Run) -> list[DescribedPicture]:
     """Every described picture of the arms that perceive, then classify, as long as the pictures are the stored ones."""
     arms = {
         (arm.subject, arm.condition)
         for arm in run.card.arms
         if (arm.columns.get("method"), arm.columns.get("pictures")) == ("perceive-then-classify", "original")
     }
-    asked = [r for r in run.responses if r.task == categories.TASK and (r.subject, r.condition) in arms]
-    if not asked:
+    responses = [r for r in run.responses if r.task == categories.TASK and (r.subject, r.condition) in arms]
+    if not responses:
         return []
-    record = _record(run, {key for response in asked for key in response.calls[:-1]})
-    return [one for response in asked for one in _of(response, run.items.by_id[response.item_id], record)]
+    record = _read_record(run, {key for response in responses for key in response.calls[:-1]})
+    return [
+        picture
+        for response in responses
+        for picture in _pictures_of(response, run.items.by_id[response.item_id], record)
+    ]
 
 
-def deciding(item: Item) -> tuple[str, ...]:
+def deciding_dimensions(item: Item) -> tuple[str, ...]:
     """The dimensions in which the two rules of a question contradict each other.
 
     Those that both rules fix, or where they fix none in common, those in which what follows from them has no value in
@@ -69,45 +73,45 @@ def deciding(item: Item) -> tuple[str, ...]:
     return tuple(d for d in DIMENSIONS if d in first and d in second and not set(first[d]) & set(second[d]))
 
 
-def read_look(text: str) -> dict[str, str | None]:
+def read_description(text: str) -> dict[str, str | None]:
     """What a JSON reply says of each dimension, in the values of the objects; None where nothing that counts."""
-    told = read_json_objects(text)
-    if isinstance(told, list):
-        told = told[0] if len(told) == 1 else None
-    cells = told if isinstance(told, dict) else {}
-    return {dimension: _value(dimension, cells.get(dimension)) for dimension in DIMENSIONS}
+    parsed = read_json_objects(text)
+    if isinstance(parsed, list):
+        parsed = parsed[0] if len(parsed) == 1 else None
+    fields = parsed if isinstance(parsed, dict) else {}
+    return {dimension: _read_dimension(dimension, fields.get(dimension)) for dimension in DIMENSIONS}
 
 
-def _value(dimension: str, cell: Any) -> str | None:
-    if cell is None:
+def _read_dimension(dimension: str, field: Any) -> str | None:
+    if field is None:
         return None
-    said = read_answer(cell if isinstance(cell, str) else json.dumps(cell), _spec(dimension))
-    return None if said is None else str(said)
+    answer = read_answer(field if isinstance(field, str) else json.dumps(field), _reply_spec(dimension))
+    return None if answer is None else str(answer)
 
 
 @cache
-def _spec(dimension: str) -> ReplySpec:
+def _reply_spec(dimension: str) -> ReplySpec:
     """Every value of a dimension by all its names."""
     return ReplySpec("choice", tuple((name, value) for value in values(dimension) for name in names(dimension, value)))
 
 
-def _record(run: Run, keys: set[str]) -> dict[str, tuple[str, str]]:
+def _read_record(run: Run, keys: set[str]) -> dict[str, tuple[str, str]]:
     """Call -> (SHA-256 of the one picture sent, reply), for calls that were answered."""
-    heard, sent = {}, {}
+    replies, sent = {}, {}
     for root in run.roots:
         for exchange in read_exchanges(root):
             if exchange.reply is not None and exchange.key in keys:
-                heard[exchange.key] = exchange.digest, exchange.reply.text
-        digests = {digest for digest, _ in heard.values()}
+                replies[exchange.key] = exchange.digest, exchange.reply.text
+        digests = {digest for digest, _ in replies.values()}
         for row in files.read_table(root / "sent.parquet").to_pylist():
             if row["digest"] in digests:
                 sent[row["digest"]] = _pictures(row["parts"])
-    found = {}
-    for key, (digest, text) in heard.items():
+    record = {}
+    for key, (digest, text) in replies.items():
         pictures = sent.get(digest, [])
         if len(pictures) == 1:
-            found[key] = pictures[0], text
-    return found
+            record[key] = pictures[0], text
+    return record
 
 
 def _pictures(parts: str) -> list[str]:
@@ -116,10 +120,10 @@ def _pictures(parts: str) -> list[str]:
     ]
 
 
-def _of(response: Response, item: Item, record: Mapping[str, tuple[str, str]]) -> Iterator[Seen]:
+def _pictures_of(response: Response, item: Item, record: Mapping[str, tuple[str, str]]) -> Iterator[DescribedPicture]:
     """The described pictures of one question."""
-    place = response.subject, response.condition, response.repeat, item.item_id, item.cluster_id
-    for key in response.calls[:-1]:
-        picture, text = record.get(key, ("", ""))
+    key = response.subject, response.condition, response.repeat, item.item_id, item.cluster_id
+    for call in response.calls[:-1]:
+        picture, text = record.get(call, ("", ""))
         if picture in item.latent["shows"]:
-            yield Seen(*place, item.latent["shows"][picture], read_look(text))
+            yield DescribedPicture(*key, item.latent["shows"][picture], read_description(text))

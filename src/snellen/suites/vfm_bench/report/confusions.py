@@ -10,14 +10,16 @@ from itertools import zip_longest
 
 import pandas as pd
 
+from snellen.analysis.cells import percent
+from snellen.analysis.run_view import examined
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
 from snellen.suites.vfm_bench.report import figures
-from snellen.suites.vfm_bench.report.run_view import Line, examined
+from snellen.suites.vfm_bench.report.shot_series import ShotSeries
 
-EACH, SHOWN = 5, 6
-"""Pairs told of each subject in the table, and pairs drawn in the figure."""
+MAX_PAIRS, MAX_PICTURES = 5, 6
+"""Pairs of each subject in the table, and pairs in the figure."""
 
 
 @dataclass(frozen=True)
@@ -31,56 +33,72 @@ class Confusion:
     subject: str
     task: str
     truth: str
-    said: str
+    other: str
     count: int
     chances: int
     items: tuple[str, ...]
 
+    @property
+    def share(self) -> float:
+        """How many of the chances were taken."""
+        return self.count / self.chances
 
-def confusions(line: Line, items: ItemSet, condition: str) -> list[Confusion]:
+
+def confusions(series: ShotSeries, items: ItemSet, condition: str) -> list[Confusion]:
     """What a subject confuses under one condition, the commonest first; of equal counts the larger share of chances."""
-    rows = line.scores[line.scores["condition"] == condition]
+    rows = series.scores[series.scores["condition"] == condition]
     rows = rows[rows["outcome"].isin(["answered", "no_answer"])]
     chances: dict[tuple[str, str, str], int] = {}
-    held: dict[tuple[str, str, str], list[str]] = {}
+    confused_items: dict[tuple[str, str, str], list[str]] = {}
     for row in rows.itertuples():
         item = items.by_id[str(row.item_id)]
         names = {option.key: option.text for option in item.options}
         task, truth = item.factors.get("concept_task", ""), names[item.answer]
         for key in names.keys() - {item.answer}:
             chances[task, truth, names[key]] = chances.get((task, truth, names[key]), 0) + 1
-        said = json.loads(str(row.prediction))
-        if said in names and said != item.answer:
-            held.setdefault((task, truth, names[said]), []).append(item.item_id)
-    place = {item.item_id: n for n, item in enumerate(items.items)}
-    found = [
-        Confusion(line.subject, *key, len(ids), chances[key], tuple(sorted(set(ids), key=place.__getitem__)))
-        for key, ids in held.items()
+        prediction = json.loads(str(row.prediction))
+        if prediction in names and prediction != item.answer:
+            confused_items.setdefault((task, truth, names[prediction]), []).append(item.item_id)
+    position = {item.item_id: n for n, item in enumerate(items.items)}
+    pairs = [
+        Confusion(series.subject, *key, len(ids), chances[key], tuple(sorted(set(ids), key=position.__getitem__)))
+        for key, ids in confused_items.items()
     ]
-    return sorted(found, key=lambda one: (-one.count, -one.count / one.chances, one.task, one.truth, one.said))
+    return sorted(pairs, key=lambda pair: (-pair.count, -pair.share, pair.task, pair.truth, pair.other))
 
 
-def sections(run: Run, lines: Sequence[Line]) -> Iterator[ReportSection]:
+def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """The commonest confusions of each subject at its largest number of shots, some with pictures."""
-    asked = [line for line in examined(lines) if line.shots]
-    found = [confusions(line, run.items, line.conditions[line.shots[-1]])[:EACH] for line in asked]
-    if not any(found):
+    scored = [series for series in examined(plain) if series.shots]
+    by_subject = [confusions(series, run.items, series.conditions[series.shots[-1]])[:MAX_PAIRS] for series in scored]
+    if not any(by_subject):
         return
     cells = [
-        [one.subject, one.task, one.truth, one.said, one.count, one.chances, f"{100 * one.count / one.chances:.0f}"]
-        for mine in found
-        for one in mine
+        [
+            pair.subject,
+            pair.task,
+            pair.truth,
+            pair.other,
+            pair.count,
+            pair.chances,
+            percent(pair.count / pair.chances, 0),
+        ]
+        for pairs in by_subject
+        for pair in pairs
     ]
-    turns = [one for turn in zip_longest(*found) for one in turn if one is not None][:SHOWN]
-    example = [(one, *_pictures(run.items.by_id[one.items[0]], one.said)) for one in turns]
+    # One pair of each subject in turn, so that the figure has the worst of all before the second worst of any.
+    in_turn = [pair for turn in zip_longest(*by_subject) for pair in turn if pair is not None][:MAX_PICTURES]
     sheet = [
-        figures.Confused(one.subject, one.task, one.truth, one.said, f"{one.count} of {one.chances}", query, demo)
-        for one, query, demo in example
-    ]
+        figures.ConfusedPair(
+            pair.subject, pair.task, pair.truth, pair.other, f"{pair.count} of {pair.chances}",
+            *_pictures(run.items.by_id[pair.items[0]], pair.other),
+        )
+        for pair in in_turn
+    ]  # fmt: skip
     note = (
-        f"At most {EACH} of each subject, at the largest number of shots it was asked at: how often one class was said "
-        "to be another, and at how many chances: answers where the one was true and the other offered. A class belongs "
-        "to its task. In the figure: a picture asked about, and beside it an example of the class it was "
+        f"At most {MAX_PAIRS} of each subject, at the largest number of shots it was asked at: how often one class was "
+        "said to be another, and at how many chances: answers where the one was true and the other offered. A class "
+        "belongs to its task. In the figure: a picture asked about, and beside it an example of the class it was "
         "taken for, the worst of each subject first. Simulated observers are left out where others were examined."
     )
     frame = pd.DataFrame(cells, columns=["subject", "task", "is", "is taken for", "times", "chances", "percent"])
@@ -88,8 +106,8 @@ def sections(run: Run, lines: Sequence[Line]) -> Iterator[ReportSection]:
     yield ReportSection("Which classes are confused", note, frame, figure, "confused")
 
 
-def _pictures(item: Item, said: str) -> tuple[Media, Media | None]:
-    """The query, and the first demo of the class said where there is one."""
-    keys = {option.key for option in item.options if option.text == said}
+def _pictures(item: Item, other: str) -> tuple[Media, Media | None]:
+    """The query, and the first demo of the other class where there is one."""
+    keys = {option.key for option in item.options if option.text == other}
     demos = (media for demo in item.support if demo.answer in keys for media in demo.media)
     return item.query[0], next(demos, None)

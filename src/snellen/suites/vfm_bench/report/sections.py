@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 from snellen.analysis.section import ReportSection, Run
 from snellen.suites.vfm_bench.report import ablations, by_industry, confusions, reasoning, shots_compared
-from snellen.suites.vfm_bench.report.run_view import lines_of, plain_lines
+from snellen.suites.vfm_bench.report.shot_series import in_main_setting, series_of
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
     """Whatever the run has numbers for, in the order of the paper: Table 1, findings, Table 4, Figure 7, our own."""
-    lines = lines_of(run)
-    plain = plain_lines(lines)
+    series = series_of(run)
+    plain = in_main_setting(series)
     yield from shots_compared.sections(run, plain)
     yield from reasoning.sections(run, plain)
-    yield from ablations.sections(run, lines)
+    yield from ablations.sections(run, series)
     yield from by_industry.sections(run, plain)
     yield from confusions.sections(run, plain)

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.cells import DASH, percent
+from snellen.analysis.cells import DASH, percent, value_range
+from snellen.analysis.run_view import Arm
 from snellen.analysis.section import ReportSection, Run
-from snellen.analysis.shot_curves import Interval, delta, delta_above_chance, eta, eta_above_chance
+from snellen.analysis.shot_curves import delta, delta_above_chance, eta, eta_above_chance
 from snellen.suites.vfm_bench.report import figures
-from snellen.suites.vfm_bench.report.run_view import (
-    Line,
-    cell,
-    chance_of,
-    counts,
-    derived,
+from snellen.suites.vfm_bench.report.derived_cells import (
+    accuracy_cell,
+    derived_cell,
+    derived_interval,
+    guess_accuracy,
     no_gain_reason,
     no_room_reason,
-    result_rows,
-    told_interval,
 )
+from snellen.suites.vfm_bench.report.shot_series import ShotGains, ShotSeries, accuracy_rows
 
 MEANING = (
     "Efficiency (eta) is the mean gain of all numbers of shots over none as a share of the largest one, effectiveness "
@@ -32,56 +29,46 @@ MEANING = (
 )
 
 
-@dataclass(frozen=True)
-class Learnt:
-    """What one subject makes of more shots: a row of results by shots, eta and delta (fractions, NaN if undefined)."""
-
-    line: Line
-    rows: Mapping[int, Any]
-    eta: Interval
-    delta: Interval
-
-
-def learnt(run: Run, lines: Sequence[Line]) -> list[Learnt]:
-    """The lines with their derived numbers, each over the items that it was heard on at all its numbers of shots."""
-    rows = result_rows(run)
+def shot_gains(run: Run, plain: Sequence[ShotSeries]) -> list[ShotGains]:
+    """The series with their derived numbers, each over the items that have a score at all its numbers of shots."""
+    rows = accuracy_rows(run)
     return [
-        Learnt(
-            line,
-            {shots: rows[line.subject, condition][""] for shots, condition in line.conditions.items()},
-            told_interval(eta, [line.heard()], "eta", line.name),
-            told_interval(delta, [line.heard()], "delta", line.name),
+        ShotGains(
+            series,
+            {shots: rows[Arm(series.subject, condition)][""] for shots, condition in series.conditions.items()},
+            derived_interval(eta, [series.scored()], "eta", series.name),
+            derived_interval(delta, [series.scored()], "delta", series.name),
         )
-        for line in lines
-        if any((line.subject, condition) in rows for condition in line.conditions.values())
+        for series in plain
+        if any(Arm(series.subject, condition) in rows for condition in series.conditions.values())
     ]
 
 
-def sections(run: Run, lines: Sequence[Line]) -> Iterator[ReportSection]:
+def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """Table 1 with Figure 3, and the same above chance where some subject cannot do without demos."""
-    found = learnt(run, lines)
-    if found:
-        yield table_1(found)
-        yield from above_chance(lines)
+    gains = shot_gains(run, plain)
+    if gains:
+        yield table_1(gains)
+        yield from above_chance(plain)
 
 
-def table_1(found: Sequence[Learnt]) -> ReportSection:
+def table_1(gains: Sequence[ShotGains]) -> ReportSection:
     """Subjects by shots, percent with interval; the random policy below."""
-    shots = sorted({count for one in found for count in one.rows})
+    shots = sorted({count for gain in gains for count in gain.rows})
     cells = [
         [
-            one.line.subject,
-            counts(int(row.n) for row in one.rows.values() if row.n),
-            *(cell(one.rows.get(count)) for count in shots),
-            derived(one.eta, no_gain_reason(one.line.curve())),
-            derived(one.delta, no_room_reason(one.line.curve())),
+            gain.series.subject,
+            value_range(int(row.n) for row in gain.rows.values() if row.n),
+            *(accuracy_cell(gain.rows.get(count)) for count in shots),
+            derived_cell(gain.eta, no_gain_reason(gain.series.curve())),
+            derived_cell(gain.delta, no_room_reason(gain.series.curve())),
         ]
-        for one in found
+        for gain in gains
     ]
-    heard = pd.concat([one.line.heard() for one in found])
-    chances = {count: chance_of(heard[heard["shots"] == count]) for count in shots}
-    guessed = [f"{100 * chances[count]:.1f}" if not math.isnan(chances[count]) else DASH for count in shots]
-    cells.append(["(random policy)", counts([heard["item_id"].nunique()]), *guessed, DASH, DASH])
+    scores = pd.concat([gain.series.scored() for gain in gains])
+    chances = {count: guess_accuracy(scores[scores["shots"] == count]) for count in shots}
+    guesses = [f"{100 * chances[count]:.1f}" if not math.isnan(chances[count]) else DASH for count in shots]
+    cells.append(["(random policy)", value_range([scores["item_id"].nunique()]), *guesses, DASH, DASH])
     note = (
         "Percent right with 95 % interval, by the number of solved examples of every class (shots). The random policy "
         "is exact: the mean of one over the number of classes. "
@@ -90,33 +77,33 @@ def table_1(found: Sequence[Learnt]) -> ReportSection:
         "numbers of shots has other means. Neither is defined without an answer at 0 shots, efficiency not where "
         "nothing is gained, effectiveness not where 0 shots are perfect."
     )
-    frame = pd.DataFrame(cells, columns=["subject", "items", *map(_head, shots), "efficiency", "effectiveness"])
+    frame = pd.DataFrame(cells, columns=["subject", "items", *map(_column_head, shots), "efficiency", "effectiveness"])
     return ReportSection(
-        "Accuracy by shots (Table 1, Figure 3)", note, frame, partial(figures.by_shots, found, chances), "table-1"
+        "Accuracy by shots (Table 1, Figure 3)", note, frame, partial(figures.by_shots, gains, chances), "table-1"
     )
 
 
-def _head(shots: int) -> str:
+def _column_head(shots: int) -> str:
     return f"{shots} shot" if shots == 1 else f"{shots} shots"
 
 
-def above_chance(lines: Sequence[Line]) -> Iterator[ReportSection]:
+def above_chance(plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """Efficiency and effectiveness with exact chance in the place of zero shots, for all; only where one needs it."""
-    asked = [line for line in lines if max(line.shots, default=0) > 0]
-    if all(0 in line.shots for line in asked):
+    with_demos = [series for series in plain if max(series.shots, default=0) > 0]
+    if all(0 in series.shots for series in with_demos):
         return
     cells = []
-    for line in asked:
-        heard = line.heard(k for k in line.shots if k > 0)
-        arms = [heard, heard.drop_duplicates("item_id").assign(shots=0, value=lambda rows: rows["chance"])]
-        told = [
-            told_interval(lambda curve, base: eta_above_chance(curve, base[0]), arms, "eta above chance", line.name),
-            told_interval(
-                lambda curve, base: delta_above_chance(curve, base[0]), arms, "delta above chance", line.name
-            ),
-        ]
-        base = percent(chance_of(heard), 200)
-        cells.append([line.subject, base, derived(told[0], "undefined: no gain"), derived(told[1], "undefined")])
+    for series in with_demos:
+        scores = series.scored(k for k in series.shots if k > 0)
+        arms = [scores, scores.drop_duplicates("item_id").assign(shots=0, value=lambda rows: rows["chance"])]
+        efficiency = derived_interval(
+            lambda curve, base: eta_above_chance(curve, base[0]), arms, "eta above chance", series.name
+        )
+        effectiveness = derived_interval(
+            lambda curve, base: delta_above_chance(curve, base[0]), arms, "delta above chance", series.name
+        )
+        derived = derived_cell(efficiency, "undefined: no gain"), derived_cell(effectiveness, "undefined")
+        cells.append([series.subject, percent(guess_accuracy(scores), 200), *derived])
     note = (
         "Encoders know no names and cannot answer without demos. Here chance (exact, of the items they were heard on) "
         "stands for everyone in the place of what zero shots would give, so that these numbers compare with each other "

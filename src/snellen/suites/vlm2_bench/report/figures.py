@@ -1,4 +1,4 @@
-"""The figures among the suite's pieces. Nothing here knows of runs: names and numbers come in, a figure goes out.
+"""The figures among the suite's sections. Nothing here knows of runs: names and numbers come in, a figure goes out.
 
 Fonts and the like are the report's, which sets them while it draws.
 """
@@ -11,58 +11,64 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from snellen.analysis.plots import INK, MARKS, MUTED, SERIES, percent_up, plain_axes
+from snellen.analysis.plots import (
+    INK,
+    MAX_SERIES,
+    MUTED,
+    SERIES,
+    draw_levels,
+    legend_below,
+    level_axis,
+    percent_axis,
+    plain_axes,
+    series_appearance,
+    side_by_side,
+)
+from snellen.analysis.run_view import Arm, arm_name, examined
 from snellen.scoring.uncertainty import Paired
-from snellen.suites.vlm2_bench.report.run_view import Arm, examined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FAMILIES = {"gc": "general cues", "oc": "objects", "pc": "people"}
-MAX_ARMS, MAX_SUBJECTS = 8, 6
+MAX_SUBJECTS = 6
 PAIR_CHANCE = 0.25
 Bar: TypeAlias = tuple[Arm, str, str, Paired]
 """Plain arm, method, task, and the difference the method makes."""
-CueLine: TypeAlias = tuple[str, Arm, Sequence[Any]]
+CueSeries: TypeAlias = tuple[str, Arm, Sequence[Any]]
 """Task, arm, and a row of results (or None) a cue."""
 
 
 def _label(arm: Arm, width: int = 34) -> str:
     """An arm's name in at most two lines."""
-    subject, condition = arm
-    name = subject if condition == "vanilla" else f"{subject} [{condition}]"
-    return "\n".join(textwrap.wrap(name, width, max_lines=2, placeholder="…"))
+    return "\n".join(textwrap.wrap(arm_name(*arm), width, max_lines=2, placeholder="…"))
 
 
-def by_cue(lines: Sequence[CueLine], cues: Sequence[str]) -> Figure:
+def by_cue(series: Sequence[CueSeries], cues: Sequence[str]) -> Figure:
     """Pair accuracy with interval by cue, one panel a task, one mark an arm, chance as a line across.
 
     Arms under vanilla alone, where there are some: with every method besides nothing could be told apart.
     """
     from matplotlib.figure import Figure
 
-    tasks = list(dict.fromkeys(task for task, _, _ in lines))
-    arms = examined(list(dict.fromkeys(arm for _, arm, _ in lines)))
-    arms = ([arm for arm in arms if arm[1] == "vanilla"] or arms)[:MAX_ARMS]
+    tasks = list(dict.fromkeys(task for task, _, _ in series))
+    arms = examined(list(dict.fromkeys(arm for _, arm, _ in series)))
+    arms = ([arm for arm in arms if arm.condition == "vanilla"] or arms)[:MAX_SERIES]
+    rows = {(task, arm): levels for task, arm, levels in series}
     figure = Figure(figsize=(4.6 * len(tasks), 3.7), layout="constrained")
     panels = np.atleast_1d(figure.subplots(1, len(tasks), sharey=True, squeeze=False)).ravel()
     for axes, task in zip(panels, tasks, strict=True):
         axes.set_title(task)
         axes.axhline(PAIR_CHANCE, color=MUTED, linewidth=1.1, label="chance", zorder=1)
-        for number, arm in enumerate(arms):
-            rows = next((rows for asked, mine, rows in lines if (asked, mine) == (task, arm)), ())
-            held = [(n, row) for n, row in enumerate(rows) if row is not None]
-            at = [n + (number - (len(arms) - 1) / 2) * 0.7 / len(arms) for n, _ in held]
-            value = np.array([row.value for _, row in held], float)
-            ends = np.abs(np.array([[row.low for _, row in held], [row.high for _, row in held]], float) - value)
-            look: dict[str, Any] = {"color": SERIES[number], "marker": MARKS[number], "markersize": 5}
-            axes.errorbar(at, value, yerr=ends, linestyle="none", elinewidth=1.3, label=_label(arm), **look)
-        axes.set_xticks(range(len(cues)), cues)
-        axes.set_xlim(-0.5, len(cues) - 0.5)
-        percent_up(axes)
-    handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower left", ncols=3, fontsize=8.5)
+        for index, arm in enumerate(arms):
+            shift = side_by_side(index, len(arms), 0.7 / len(arms))
+            appearance = {**series_appearance(index), "linestyle": "none", "elinewidth": 1.3, "label": _label(arm)}
+            levels = rows.get((task, arm), [None] * len(cues))
+            draw_levels(axes, levels, [n + shift for n in range(len(cues))], **appearance)
+        level_axis(axes, cues)
+        percent_axis(axes)
+    legend_below(figure, panels[0])
     return figure
 
 
@@ -79,12 +85,12 @@ def gains(bars: Sequence[Bar]) -> Figure:
     widths = [len(tasks[name]) for name in families]
     panels = figure.subplots(len(arms), len(families), sharey=True, squeeze=False, gridspec_kw={"width_ratios": widths})
     for (row, column), axes in np.ndenumerate(panels):
-        mine = [bar for bar in bars if bar[0] == arms[row] and bar[2] in tasks[families[column]]]
-        _bars(axes, mine, tasks[families[column]], methods)
+        panel_bars = [bar for bar in bars if bar[0] == arms[row] and bar[2] in tasks[families[column]]]
+        _draw_bars(axes, panel_bars, tasks[families[column]], methods)
         axes.set_title(FAMILIES[families[column]] if row == 0 else "")
     for axes, arm in zip(panels[:, 0], arms, strict=True):
         axes.set_ylabel(_label(arm, 24))
-        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:+.0f}" if value else "0")
+        axes.yaxis.set_major_formatter(lambda points, _: f"{100 * points:+.0f}" if points else "0")
     handles = [_swatch(number, method) for number, method in enumerate(methods)]
     figure.legend(
         handles=handles,
@@ -96,16 +102,15 @@ def gains(bars: Sequence[Bar]) -> Figure:
     return figure
 
 
-def _bars(axes: Axes, bars: Sequence[Bar], tasks: Sequence[str], methods: Sequence[str]) -> None:
+def _draw_bars(axes: Axes, bars: Sequence[Bar], tasks: Sequence[str], methods: Sequence[str]) -> None:
     width = 0.8 / len(methods)
     for _, method, task, gap in bars:
         number = methods.index(method)
-        at = tasks.index(task) + (number - (len(methods) - 1) / 2) * width
-        axes.bar([at], [gap.difference], 0.9 * width, color=SERIES[number % len(SERIES)], alpha=0.75)
-        axes.vlines([at], [gap.low], [gap.high], colors=INK, linewidth=1.1)
+        position = tasks.index(task) + side_by_side(number, len(methods), width)
+        axes.bar([position], [gap.difference], 0.9 * width, color=SERIES[number % len(SERIES)], alpha=0.75)
+        axes.vlines([position], [gap.low], [gap.high], colors=INK, linewidth=1.1)
     axes.axhline(0, color=MUTED, linewidth=1.1)
-    axes.set_xticks(range(len(tasks)), tasks)
-    axes.set_xlim(-0.5, len(tasks) - 0.5)
+    level_axis(axes, tasks)
     plain_axes(axes)
 
 

@@ -6,28 +6,34 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from snellen.analysis.cells import cell
-from snellen.analysis.section import ReportSection, Run, fakes_last
-from snellen.suites.vlm2_bench.report.run_view import metric_of, result_rows, score_rows
+from snellen.analysis.cells import result_cell
+from snellen.analysis.run_view import response_key, response_keys, result_rows, rows_simulated_last, score_rows
+from snellen.analysis.section import ReportSection, Run
 from snellen.suites.vlm2_bench.scoring import TOP
 from snellen.suites.vlm2_bench.tasks import VIDEOS
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
     """One table for all judges, where somebody judged."""
-    texts = {(r.subject, r.condition, r.repeat, r.item_id) for r in run.responses if r.task in VIDEOS and r.text}
+    with_text = {response_key(r) for r in run.responses if r.task in VIDEOS and r.text}
     lines = []
     for task in VIDEOS:
-        scores = score_rows(run, task, metric_of(run, task))
-        whole, parts = result_rows(run, task), result_rows(run, task, "pattern")
+        scores = score_rows(run, task)
+        results = pd.concat([result_rows(run, task), result_rows(run, task, "pattern")])
         scores = scores[scores["judge"] != ""]
-        for place, rows in scores.groupby(["judge", "subject", "condition"], sort=False):
-            described = rows[[key in texts for key in _keys(rows)]]
+        for (judge, subject, condition), rows in scores.groupby(["judge", "subject", "condition"], sort=False):
+            described = rows[[key in with_text for key in response_keys(rows)]]
             outcomes = described["outcome"].value_counts()
-            unread, unheard = int(outcomes.get("no_answer", 0)), int(outcomes.get("failed", 0))
-            held = {str(row.level): row for row in _of(pd.concat([whole, parts]), *map(str, place)).itertuples()}
-            means = [cell(held.get(level)) for level in (*TOP, "")]
-            lines.append([task, *map(str, place), len(described), len(rows) - len(described), unread, unheard, *means])
+            counts = [
+                len(described),
+                len(rows) - len(described),
+                outcomes.get("no_answer", 0),
+                outcomes.get("failed", 0),
+            ]
+            of_judge = results[(results["judge"] == judge) & (results["subject"] == subject)]
+            levels = {str(row.level): row for row in of_judge[of_judge["condition"] == condition].itertuples()}
+            means = [result_cell(levels.get(level)) for level in (*TOP, "")]
+            lines.append([task, str(judge), str(subject), str(condition), *counts, *means])
     if not lines:
         return
     note = (
@@ -37,16 +43,9 @@ def sections(run: Run) -> Iterator[ReportSection]:
         "judge may be wrong: draw a sample for people by `snellen judge RUN --sample FILE`, and compare what they "
         "wrote by `snellen judge RUN --agreement FILE` (in the paper 178 of 180 verdicts were confirmed)."
     )
-    counts = ["descriptions", "without a text", "verdicts not readable", "failed"]
+    count_names = ["descriptions", "without a text", "verdicts not readable", "failed"]
     frame = pd.DataFrame(
-        lines, columns=["task", "judge", "subject", "condition", *counts, *(f"mean {name}" for name in TOP), "both"]
+        lines,
+        columns=["task", "judge", "subject", "condition", *count_names, *(f"mean {name}" for name in TOP), "both"],
     )
-    yield ReportSection("What the judge said of videos", note, fakes_last(frame), None, "judge")
-
-
-def _keys(rows: pd.DataFrame) -> Iterator[tuple[str, str, int, str]]:
-    yield from zip(rows["subject"], rows["condition"], rows["repeat"], rows["item_id"], strict=True)
-
-
-def _of(rows: pd.DataFrame, judge: str, subject: str, condition: str) -> pd.DataFrame:
-    return rows[(rows["judge"] == judge) & (rows["subject"] == subject) & (rows["condition"] == condition)]
+    yield ReportSection("What the judge said of videos", note, rows_simulated_last(frame), None, "judge")

@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from snellen.analysis.cells import DASH, percent
+from snellen.analysis.cells import DASH, percent, points
+from snellen.analysis.run_view import Arm, arm_cards, arm_name, examined, simulated_last
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item
 from snellen.core.response import Response
@@ -17,15 +18,16 @@ from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.vlm2_bench.prompts import core
 from snellen.suites.vlm2_bench.report import figures
-from snellen.suites.vlm2_bench.report.run_view import Arm, Units, arm_cards, clipped, examined, points
 from snellen.suites.vlm2_bench.tasks import TRUE_FALSE
 
 PLAIN = {"method": "vanilla", "visual_prompt": "none"}
 """The axes that Figure 5 moves, at what it compares with."""
+Units: TypeAlias = Mapping[str, Mapping[Arm, pd.DataFrame]]
+"""Task -> arm -> its scored units (`run_view.scored_units`)."""
 Turn: TypeAlias = Literal["wrong to right", "right to wrong"]
 MAX_CASES = 3
-"""Units shown a direction, subject and method."""
-LONG = 20
+"""Units listed a direction, subject and method."""
+MAX_LINES = 20
 """More lines than these are a detail."""
 
 
@@ -50,12 +52,12 @@ class Change:
 
 def sections(run: Run, units: Units) -> Iterator[ReportSection]:
     """Differences, units that turned, and some of them with both replies."""
-    found = changes(run, units)
-    if not found:
+    method_changes = changes(run, units)
+    if not method_changes:
         return
-    yield differences(found)
-    yield from turned_units(found)
-    yield from cases(run, found)
+    yield differences(method_changes)
+    yield from turned_units(method_changes)
+    yield from cases(run, method_changes)
 
 
 def changes(run: Run, units: Units) -> list[Change]:
@@ -63,32 +65,32 @@ def changes(run: Run, units: Units) -> list[Change]:
 
     Simulated observers are left out where others were examined: a method means nothing to them.
     """
-    pairs = list(_beside_plain(run))
-    shown = examined([plain for plain, _, _ in pairs])
-    found = [
+    pairs = list(_arms_beside_plain(run))
+    subjects = examined([plain for plain, _, _ in pairs])
+    compared = [
         compare(task, method, plain, changed, arms[plain], arms[changed])
         for plain, changed, method in pairs
         for task, arms in units.items()
-        if plain in shown and plain in arms and changed in arms
+        if plain in subjects and plain in arms and changed in arms
     ]
-    return [change for change in found if change.gap.n]
+    return [change for change in compared if change.gap.n]
 
 
-def _beside_plain(run: Run) -> Iterator[tuple[Arm, Arm, str]]:
+def _arms_beside_plain(run: Run) -> Iterator[tuple[Arm, Arm, str]]:
     """(plain arm, arm that differs in method or visual prompt alone, what differs); simulated observers last."""
     cards = arm_cards(run)
 
-    def rest(arm: Arm) -> tuple[Any, ...]:
-        return arm[0], tuple(sorted((k, v) for k, v in cards[arm].columns.items() if k not in PLAIN))
+    def other_axes(arm: Arm) -> tuple[Any, ...]:
+        return arm.subject, tuple(sorted((k, v) for k, v in cards[arm].columns.items() if k not in PLAIN))
 
     moved = {
         arm: [str(card.columns[name]) for name, usual in PLAIN.items() if card.columns.get(name, usual) != usual]
         for arm, card in cards.items()
     }
-    plain = {rest(arm): arm for arm, names in moved.items() if not names}
-    for arm in sorted(moved, key=lambda one: one[0].startswith("fake:")):
-        if moved[arm] and rest(arm) in plain:
-            yield plain[rest(arm)], arm, " + ".join(moved[arm])
+    plain = {other_axes(arm): arm for arm, names in moved.items() if not names}
+    for arm in simulated_last(moved):
+        if moved[arm] and other_axes(arm) in plain:
+            yield plain[other_axes(arm)], arm, " + ".join(moved[arm])
 
 
 def compare(task: str, method: str, plain: Arm, changed: Arm, before: pd.DataFrame, after: pd.DataFrame) -> Change:
@@ -106,24 +108,20 @@ def compare(task: str, method: str, plain: Arm, changed: Arm, before: pd.DataFra
     return Change(task, method, plain, changed, *means, gap, turned, p)
 
 
-def _setting(change: Change) -> str:
-    """The condition of the plain arm, where it is not the paper's main setting."""
-    return "" if change.plain[1] == "vanilla" else f" [{change.plain[1]}]"
+def _change_cells(change: Change) -> list[str]:
+    """Who, by which method, at which task."""
+    return [arm_name(*change.plain), change.method, change.task]
 
 
-def _named(change: Change) -> list[str]:
-    return [change.plain[0] + _setting(change), change.method, change.task]
-
-
-def differences(found: Sequence[Change]) -> ReportSection:
+def differences(method_changes: Sequence[Change]) -> ReportSection:
     """The table and figure that stand for Figure 5."""
     lines = []
-    for change in found:
+    for change in method_changes:
         gap = change.gap
         means = percent(change.before, gap.n), percent(change.after, gap.n)
         turned = [len(units) for units in change.turned.values()]
-        told = points(gap.difference, gap.low, gap.high)
-        lines.append([*_named(change), gap.n, *means, told, *turned, _p(change.p)])
+        difference = points(gap.difference, gap.low, gap.high)
+        lines.append([*_change_cells(change), gap.n, *means, difference, *turned, _p_cell(change.p)])
     note = (
         "Percent of the task's main metric when asked plainly and with a method or visual prompt, on the units (pairs "
         "of statements, or questions) that both have, and the difference in points with its 95 % interval (paired by "
@@ -134,22 +132,22 @@ def differences(found: Sequence[Change]) -> ReportSection:
     )
     names = ["subject", "method", "task", "units", "plain", "with it", "difference", "wrong to right", "right to wrong"]
     frame = pd.DataFrame(lines, columns=[*names, "McNemar p"])
-    bars = [(change.plain, change.method, change.task, change.gap) for change in found]
+    bars = [(change.plain, change.method, change.task, change.gap) for change in method_changes]
     figure = partial(figures.gains, bars)
     return ReportSection("What a method changes (Figure 5)", note, frame, figure, "methods")
 
 
-def _p(p: float | None) -> str:
+def _p_cell(p: float | None) -> str:
     if p is None:
         return DASH
     return "< 0.001" if p < 0.001 else f"{p:.{3 if p < 0.1 else 2}f}"
 
 
-def turned_units(found: Sequence[Change]) -> Iterator[ReportSection]:
+def turned_units(method_changes: Sequence[Change]) -> Iterator[ReportSection]:
     """Which units turned, a line a direction."""
     lines = [
-        [*_named(change), turn, len(units), ", ".join(units)]
-        for change in found
+        [*_change_cells(change), turn, len(units), ", ".join(units)]
+        for change in method_changes
         for turn, units in change.turned.items()
         if units
     ]
@@ -160,31 +158,31 @@ def turned_units(found: Sequence[Change]) -> Iterator[ReportSection]:
         "whole in the CSV. `snellen show ITEMSET ITEM` shows one."
     )
     frame = pd.DataFrame(lines, columns=["subject", "method", "task", "turned", "units", "ids"])
-    long = len(lines) > LONG or max(len(str(line[-1])) for line in lines) > 400
+    long = len(lines) > MAX_LINES or max(len(str(line[-1])) for line in lines) > 400
     yield ReportSection("Which answers a method turns", note, frame, None, "turned", detail=long)
 
 
 # Cases
 
 
-def cases(run: Run, found: Sequence[Change]) -> Iterator[ReportSection]:
+def cases(run: Run, method_changes: Sequence[Change]) -> Iterator[ReportSection]:
     """Both replies to some units that turned, at most three a direction, subject and method, drawn by a fixed seed."""
     members: dict[str, list[Item]] = {}
     for item in run.items.items:
         members.setdefault(_unit_of(item), []).append(item)
     responses = {(r.subject, r.condition, r.item_id): r for r in reversed(run.responses)}
     lines = []
-    for change, turn, unit in _drawn(found):
+    for change, turn, unit in _draw_cases(method_changes):
         for item in members[unit]:
-            places = [(*arm, item.item_id) for arm in (change.plain, change.changed)]
-            replies = [responses[place] for place in places if place in responses]
-            if len(replies) < len(places):
+            keys = [(*arm, item.item_id) for arm in (change.plain, change.changed)]
+            replies = [responses[key] for key in keys if key in responses]
+            if len(replies) < len(keys):
                 continue  # a limit may have cut a pair
-            told = [DASH if reply.text is None else clipped(reply.text) for reply in replies]
+            texts = [DASH if reply.text is None else shorten(reply.text) for reply in replies]
             pictures = " ".join(media.sha256[:8] for media in item.query)
-            asked = clipped(core(item.question), 200)
-            shown = f"{item.item_id} ({pictures})"
-            lines.append([", ".join(_named(change)[:2]), turn, shown, asked, _right(item, replies[0]), *told])
+            question, name = shorten(core(item.question), 200), f"{item.item_id} ({pictures})"
+            answer = _right_answer(item, replies[0])
+            lines.append([", ".join(_change_cells(change)[:2]), turn, name, question, answer, *texts])
     if not lines:
         return
     note = (
@@ -200,7 +198,15 @@ def cases(run: Run, found: Sequence[Change]) -> Iterator[ReportSection]:
     )
 
 
-def _right(item: Item, response: Response) -> str:
+def shorten(text: str, max_length: int = 300) -> str:
+    """A reply on one line with its middle left out where it is long, for answers stand at the end."""
+    line = " ".join(text.split())
+    if len(line) <= max_length:
+        return line
+    return f"{line[: max_length // 3]} … {line[-(max_length - max_length // 3) :]}"
+
+
+def _right_answer(item: Item, response: Response) -> str:
     """The right answer as it was offered: `T`, `2`, `C) 1 and 3`."""
     words = {option.key: f") {option.text}" for option in item.options if option.text}
     return response.reply_spec.write(item.answer) + words.get(str(item.answer), "")
@@ -210,13 +216,13 @@ def _unit_of(item: Item) -> str:
     return item.group_id if item.task in TRUE_FALSE else item.item_id
 
 
-def _drawn(found: Sequence[Change]) -> Iterator[tuple[Change, Turn, str]]:
+def _draw_cases(method_changes: Sequence[Change]) -> Iterator[tuple[Change, Turn, str]]:
     """Up to `MAX_CASES` turned units of each subject, method and direction, over all tasks."""
     pools: dict[tuple[str, ...], list[tuple[Change, Turn, str]]] = {}
-    for change in found:
+    for change in method_changes:
         for turn, units in change.turned.items():
             pool = pools.setdefault((*change.changed, turn), [])
             pool += [(change, turn, unit) for unit in sorted(units)]
-    for place, pool in pools.items():
-        order = stream("vlm2-bench", "cases", *place).permutation(len(pool))[:MAX_CASES]
+    for key, pool in pools.items():
+        order = stream("vlm2-bench", "cases", *key).permutation(len(pool))[:MAX_CASES]
         yield from (pool[int(n)] for n in sorted(order))

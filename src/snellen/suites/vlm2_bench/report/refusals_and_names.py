@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from snellen.analysis.cells import cell
+from snellen.analysis.cells import result_cell, share_cell
+from snellen.analysis.run_view import Arm, examined_rows, result_rows, row_by_arm
 from snellen.analysis.section import ReportSection, Run
-from snellen.suites.vlm2_bench.report.run_view import ORDER, by_arm, examined, result_rows, share
+from snellen.suites.vlm2_bench.published import TASK_ORDER
 
 # Refusals
 
@@ -62,12 +63,12 @@ First Following For Four Fourth From General Given Her Here His However If In In
 Not Now Of On One Only Or Other Overall Positive Red Same Second Several She He Similar Similarly Since So The Their
 Then There Therefore These They Third This Those Three Thus To Two Upon Using We What When Where Which While White With
 Yes You Young"""
-_THINGS = """Analysis Answer Appearance Background Beard Body Choice Choices Clothing Color Colour Comparison Conclusion
-Context Details Eye Eyes Eyebrows Expression Face Faces Facial False Feature Features Female Hair Hairline Hairstyle
-Image Images Individual Individuals Jaw Jawline Look Male Man Men Mouth Nose Observation Observations Option Options
-People Person Persons Photo Photos Picture Pictures Question Reasoning Shape Skin Smile Statement Step Structure
-Summary Tone True Woman Women"""
-OPENERS, THINGS = frozenset(_OPENERS.split()), frozenset(_THINGS.split())
+_HEADING_WORDS = """Analysis Answer Appearance Background Beard Body Choice Choices Clothing Color Colour Comparison
+Conclusion Context Details Eye Eyes Eyebrows Expression Face Faces Facial False Feature Features Female Hair Hairline
+Hairstyle Image Images Individual Individuals Jaw Jawline Look Male Man Men Mouth Nose Observation Observations Option
+Options People Person Persons Photo Photos Picture Pictures Question Reasoning Shape Skin Smile Statement Step
+Structure Summary Tone True Woman Women"""
+OPENERS, HEADING_WORDS = frozenset(_OPENERS.split()), frozenset(_HEADING_WORDS.split())
 """Words written large where a sentence or heading begins (no first name), and words of headings (no name at all)."""
 
 
@@ -75,17 +76,17 @@ def names_somebody(text: str, question: str) -> bool:
     """Whether the reply holds what looks like a name: two capitalised words side by side that the question lacks.
 
     Initials and small words between them may stand (`John F. Kennedy`, `Ludwig van Beethoven`). Headings (lines that
-    begin with #, words followed by a colon), `OPENERS` and `THINGS` do not count. Missed: single names, names in small
-    or in capital letters, other scripts. Wrongly taken: places, brands and events (`Eiffel Tower`), and capitalised
-    words that the lists lack.
+    begin with #, words followed by a colon), `OPENERS` and `HEADING_WORDS` do not count. Missed: single names, names
+    in small or in capital letters, other scripts. Wrongly taken: places, brands and events (`Eiffel Tower`), and words
+    written large that the lists lack.
     """
-    asked = question.lower()
+    question_text = question.lower()
     for line in text.splitlines():
-        for found in () if line.lstrip().startswith("#") else _NAME.finditer(line):
-            first, last = found.groups()
-            heading = re.match(r"[*_\s]*:", line[found.end("last") :])
-            plain = first in OPENERS | THINGS or last in THINGS
-            if not heading and not plain and line[found.start() : found.end("last")].lower() not in asked:
+        for match in () if line.lstrip().startswith("#") else _NAME.finditer(line):
+            first, last = match.groups()
+            heading = re.match(r"[*_\s]*:", line[match.end("last") :])
+            plain = first in OPENERS | HEADING_WORDS or last in HEADING_WORDS
+            if not heading and not plain and line[match.start() : match.end("last")].lower() not in question_text:
                 return True
     return False
 
@@ -96,20 +97,21 @@ def sections(run: Run) -> Iterator[ReportSection]:
     for response in run.responses:
         if response.task.startswith("pc-") and response.status == "ok" and response.text:
             item = run.items.by_id[response.item_id]
-            told = declines(response.text), names_somebody(response.text, item.question)
-            rows.append((response.task, response.subject, response.condition, item.cluster_id, *map(float, told)))
+            flags = declines(response.text), names_somebody(response.text, item.question)
+            rows.append((response.task, response.subject, response.condition, item.cluster_id, *map(float, flags)))
     if not rows:
         return
-    held = pd.DataFrame(rows, columns=["task", "subject", "condition", "cluster", "declines", "names"])
-    subjects = {subject for subject, _ in examined(list(zip(held["subject"], held["condition"], strict=True)))}
-    held = held[held["subject"].isin(subjects)]
+    columns = ["task", "subject", "condition", "cluster", "declines", "names"]
+    replies = examined_rows(pd.DataFrame(rows, columns=columns))
     lines = []
-    for task in (task for task in ORDER if task in set(held["task"])):
-        scored = by_arm(result_rows(run, task))
-        for (subject, condition), part in held[held["task"] == task].groupby(["subject", "condition"], sort=False):
-            rates = [share(list(part[name]), list(part["cluster"])) for name in ("declines", "names")]
-            right = cell(scored.get((str(subject), str(condition))))
-            lines.append([subject, task, condition, len(part), *rates, right])
+    for task in (task for task in TASK_ORDER if task in set(replies["task"])):
+        results = row_by_arm(result_rows(run, task))
+        for (subject, condition), part in replies[replies["task"] == task].groupby(
+            ["subject", "condition"], sort=False
+        ):
+            rates = [share_cell(list(part[name]), list(part["cluster"])) for name in ("declines", "names")]
+            score = result_cell(results.get(Arm(str(subject), str(condition))))
+            lines.append([subject, task, condition, len(part), *rates, score])
     note = (
         "Percent of the replies that decline to identify or compare people, and of those that name somebody, with 95 % "
         "interval, beside the task's score. Both are told by patterns, not by a reader: a name is two capitalised "
@@ -119,10 +121,10 @@ def sections(run: Run) -> Iterator[ReportSection]:
     )
     names = ["subject", "task", "condition", "replies", "declines", "names somebody", "score"]
     frame = pd.DataFrame(lines, columns=names)
-    order = frame.sort_values(["subject", "task"], key=_first_seen, kind="stable")
+    order = frame.sort_values(["subject", "task"], key=_first_appearance, kind="stable")
     yield ReportSection("People named, answers declined (Finding IX)", note, order, None, "people-named")
 
 
-def _first_seen(column: pd.Series) -> pd.Series:
+def _first_appearance(column: pd.Series) -> pd.Series:
     """Places of first appearance, so that sorting keeps the order of the run."""
     return pd.Series(pd.factorize(column)[0], index=column.index)

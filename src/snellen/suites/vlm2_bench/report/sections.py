@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, cell, listed, spanned
+from snellen.analysis.cells import DASH, chance_range, listing, percent_interval, points, result_cell
+from snellen.analysis.run_view import (
+    Arm,
+    result_rows,
+    row_by_arm,
+    rows_by_arm,
+    scored,
+    simulated_last,
+    units_by_task,
+)
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_bootstrap, wilson
@@ -28,21 +37,12 @@ from snellen.suites.vlm2_bench.published import (
     HUMAN,
     PEOPLE_ABOVE_OBJECTS,
     TABLE_1,
+    TASK_ORDER,
     Row,
     mean_of,
 )
 from snellen.suites.vlm2_bench.report import figures, judge_report, methods_compared, refusals_and_names, response_bias
-from snellen.suites.vlm2_bench.report.run_view import (
-    ORDER,
-    Arm,
-    Units,
-    all_units,
-    apart,
-    by_arm,
-    points,
-    result_rows,
-    spread,
-)
+from snellen.suites.vlm2_bench.report.methods_compared import Units
 
 IMAGE_TASKS = 8
 """Of `COLUMNS`, those before the column of open questions (VID)."""
@@ -53,7 +53,7 @@ CUES = tuple(dict.fromkeys(CUE_BY_EDIT.values()))
 
 def sections(run: Run) -> Iterator[ReportSection]:
     """Whatever the run has the numbers for, in the order of the paper: Table 1, findings, Figure 5, and our own."""
-    units = all_units(run)
+    units = units_by_task(run, TASK_ORDER)
     yield from table_1(run, units)
     yield from methods_compared.sections(run, units)
     yield from cues(run)
@@ -69,16 +69,16 @@ def sections(run: Run) -> Iterator[ReportSection]:
 
 def table_1(run: Run, units: Units) -> Iterator[ReportSection]:
     """Subjects by tasks with both averages (Table 1), percent with interval."""
-    rows = {task: result_rows(run, task) for task in ORDER}
-    tasks = [task for task in ORDER if (rows[task]["n"] > 0).any()]
+    rows = {task: result_rows(run, task) for task in TASK_ORDER}
+    tasks = [task for task in TASK_ORDER if not scored(rows[task]).empty]
     if not tasks:
         return
-    held = {task: by_arm(rows[task]) for task in tasks}
+    by_arm = {task: row_by_arm(rows[task]) for task in tasks}
     lines = []
-    for arm in dict.fromkeys(arm for task in tasks for arm, row in held[task].items() if row.n > 0):
+    # Each task alone puts simulated subjects last; a subject that answered later tasks only would come behind them.
+    for arm in simulated_last(dict.fromkeys(arm for task in tasks for arm, row in by_arm[task].items() if row.n > 0)):
         means = [mean_of_tasks(units, arm, COLUMNS[:count]) for count in (IMAGE_TASKS, len(COLUMNS))]
-        lines.append([*arm, *means, *(cell(held[task].get(arm)) for task in tasks)])
-    lines = sorted(lines, key=lambda line: line[0].startswith("fake:"))
+        lines.append([*arm, *means, *(result_cell(by_arm[task].get(arm)) for task in tasks)])
     lines += [_computed_chance(rows, tasks), _printed_chance(tasks)]
     names = ["subject", "condition", "mean of the eight", "mean of all nine", *tasks]
     frame = pd.DataFrame(lines, columns=names)
@@ -92,59 +92,60 @@ def mean_of_tasks(units: Units, arm: Arm, tasks: Sequence[str]) -> str:
     linearised values, average + N / (tasks n_t) (value - mean_t), whose mean over all N units is the average. Where all
     units of every task are alike nothing can be drawn: then Wilson's interval over the clusters.
     """
-    held = [units.get(task, {}).get(arm) for task in tasks]
-    told = [part for part in held if part is not None]
-    if len(told) < len(tasks):
+    parts = [units[task][arm] for task in tasks if arm in units.get(task, {})]
+    if len(parts) < len(tasks):
         return DASH
-    total = sum(map(len, told))
-    average = float(np.mean([part["value"].mean() for part in told]))
-    spreads = [total / (len(tasks) * len(part)) * (part["value"] - part["value"].mean()) for part in told]
-    clusters = np.concatenate([part["cluster"].to_numpy(str) for part in told])
+    total = sum(map(len, parts))
+    average = float(np.mean([part["value"].mean() for part in parts]))
+    spreads = [total / (len(tasks) * len(part)) * (part["value"] - part["value"].mean()) for part in parts]
+    clusters = np.concatenate([part["cluster"].to_numpy(str) for part in parts])
     values = average + np.concatenate([part.to_numpy(float) for part in spreads])
     low, high = cluster_bootstrap(values, clusters, stream("vlm2-bench", "mean of tasks", *arm, *tasks))
     if high - low < 1e-12:
         count = len(set(clusters))
         low, high = wilson(average * count, count)
-    return spanned(average, max(0.0, low), min(1.0, high), total)
+    return percent_interval(average, max(0.0, low), min(1.0, high), total)
 
 
 def _computed_chance(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> list[str]:
-    found = {task: rows[task].loc[rows[task]["n"] > 0, "chance"] for task in tasks}
-    image = [found[task].mean() for task in COLUMNS[:IMAGE_TASKS] if task in found]
+    chances = {task: scored(rows[task])["chance"] for task in tasks}
+    image = [chances[task].mean() for task in COLUMNS[:IMAGE_TASKS] if task in chances]
     mean = f"{100 * float(np.mean(image)):.1f}" if len(image) == IMAGE_TASKS else DASH
-    return ["(chance of guesses)", "", mean, DASH, *(spread(list(found[task])) for task in tasks)]
+    return ["(chance of guesses)", "", mean, DASH, *(chance_range(chances[task]) for task in tasks)]
 
 
 def _printed_chance(tasks: Sequence[str]) -> list[str]:
     printed = dict(zip(COLUMNS, CHANCE.scores, strict=True))
-    cells = [_two_places(printed.get(task)) for task in tasks]
-    return ["(chance as printed)", "", _two_places(CHANCE.average), DASH, *cells]
+    cells = [_two_decimals(printed.get(task)) for task in tasks]
+    return ["(chance as printed)", "", _two_decimals(CHANCE.average), DASH, *cells]
 
 
-def _two_places(value: float | None) -> str:
-    return DASH if value is None else f"{value:.2f}"
+def _two_decimals(number: float | None) -> str:
+    return DASH if number is None else f"{number:.2f}"
 
 
 def _table_note(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> str:
-    told = [
+    sentences = [
         "Percent with 95 % interval: pairs of statements both right (mat, trk, cpr), nearness of the count (cnt), "
         "right answers (grp), and the judge's score over the best one (vid). The paper's footnote leaves VID out of "
         "the average, its preprint counts it, so both means are given: of the eight tasks with pictures, and of all "
         "nine, each only where all of its tasks were answered under that condition."
     ]
     if missing := [task for task in COLUMNS if task not in tasks]:
-        told.append(f"Nobody answered {listed(missing)} here, so that what these belong to has no mean.")
+        sentences.append(f"Nobody answered {listing(missing)} here, so that what these belong to has no mean.")
     if "oc-vid" in tasks:
-        told.append("oc-vid is our twin of pc-vid with objects, and enters neither mean.")
+        sentences.append("oc-vid is our twin of pc-vid with objects, and enters neither mean.")
     judges = {task: sorted(set(rows[task]["judge"]) - {""}) for task in tasks if task.endswith("vid")}
     for task, names in judges.items():
         if names:
-            told.append(f"{task} was judged by {names[0] if len(names) == 1 else 'several; the first judge counts'}.")
-    told.append(
+            sentences.append(
+                f"{task} was judged by {names[0] if len(names) == 1 else 'several; the first judge counts'}."
+            )
+    sentences.append(
         "Chance: the paper lets one guess decide both statements of cpr (50); two independent guesses get 25. That of "
         "cnt follows from the numbers of pictures of the questions asked."
     )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def as_printed() -> ReportSection:
@@ -154,7 +155,7 @@ def as_printed() -> ReportSection:
     for name, row in {"Chance": CHANCE, "Human": HUMAN, **TABLE_1, **camera}.items():
         means = [_printed_mean(row, count) for count in (IMAGE_TASKS, len(COLUMNS))]
         later = CAMERA_READY_AVERAGES.get(name)
-        lines.append([name, *map(_two_places, row.scores), _two_places(row.average), *means, _two_places(later)])
+        lines.append([name, *map(_two_decimals, row.scores), _two_decimals(row.average), *means, _two_decimals(later)])
     note = (
         "Percent as printed. The footnote of Table 1 says that VID is left out of its averages, but in the preprint "
         "those of models and people are means of nine columns; only that of chance, which has no ninth, is a mean of "
@@ -181,15 +182,12 @@ def _printed_mean(row: Row, columns: int) -> str:
 
 def cues(run: Run) -> Iterator[ReportSection]:
     """Pair accuracy of Mat and Trk by the kind of edit (Finding II)."""
-    lines, drawn = [], []
+    lines, series = [], []
     for task in ("gc-mat", "gc-trk"):
-        rows = result_rows(run, task, "cue")
-        rows = rows[rows["n"] > 0]
-        for (subject, condition), part in rows.groupby(["subject", "condition"], sort=False):
-            levels = {str(row.level): row for row in part.itertuples()}
-            cells = [_with_number(levels.get(cue)) for cue in CUES]
-            lines.append([task, subject, condition, *cells, hardest(levels)])
-            drawn.append((task, (str(subject), str(condition)), [levels.get(cue) for cue in CUES]))
+        for arm, levels in rows_by_arm(scored(result_rows(run, task, "cue"))).items():
+            cells = [_cell_with_size(levels.get(cue)) for cue in CUES]
+            lines.append([task, *arm, *cells, hardest(levels)])
+            series.append((task, arm, [levels.get(cue) for cue in CUES]))
     if not lines:
         return
     note = (
@@ -199,12 +197,12 @@ def cues(run: Run) -> Iterator[ReportSection]:
         "Trk. Questions whose kind of edit is not known (most of the released ones) are left out."
     )
     frame = pd.DataFrame(lines, columns=["task", "subject", "condition", *CUES, "hardest"])
-    figure = partial(figures.by_cue, drawn, CUES)
+    figure = partial(figures.by_cue, series, CUES)
     yield ReportSection("Which cues are missed (Finding II)", note, frame, figure, "cues")
 
 
-def _with_number(row: Any) -> str:
-    return DASH if row is None else f"{cell(row)}, n {row.n}"
+def _cell_with_size(row: Any) -> str:
+    return DASH if row is None else f"{result_cell(row)}, n {row.n}"
 
 
 def hardest(levels: Mapping[str, Any]) -> str:
@@ -215,8 +213,20 @@ def hardest(levels: Mapping[str, Any]) -> str:
     if len(levels) < 2 or min(row.n for row in levels.values()) < MIN_PAIRS:
         return DASH
     lowest = min(levels, key=lambda name: float(levels[name].value))
-    clear = all(apart(row, levels[lowest])[1] > 0 for name, row in levels.items() if name != lowest)
+    clear = all(difference_of_shares(row, levels[lowest])[1] > 0 for name, row in levels.items() if name != lowest)
     return lowest if clear else DASH
+
+
+def difference_of_shares(first: Any, second: Any) -> tuple[float, float, float]:
+    """(difference, low, high) of two independent shares, first minus second, from their own intervals.
+
+    Zou and Donner 2008, Statistics in Medicine 27; with Wilson's intervals it is Newcombe's (1998). Each interval knows
+    its own clusters, and none is ever without width.
+    """
+    gap = first.value - second.value
+    low = gap - np.hypot(first.value - first.low, second.high - second.value)
+    high = gap + np.hypot(first.high - first.value, second.value - second.low)
+    return float(gap), float(low), float(high)
 
 
 # Finding III: people against objects
@@ -226,20 +236,22 @@ def families(run: Run) -> Iterator[ReportSection]:
     """PC minus OC in the three tasks that both families have (Finding III)."""
     lines = []
     for task in ("cpr", "cnt", "grp"):
-        objects, people = (by_arm(result_rows(run, f"{family}-{task}")) for family in ("oc", "pc"))
+        objects, people = (row_by_arm(result_rows(run, f"{family}-{task}")) for family in ("oc", "pc"))
         for arm, first in people.items():
             second = objects.get(arm)
             if second is None or not first.n or not second.n or math.isnan(first.low) or math.isnan(second.low):
                 continue
-            lines.append([task, *arm, cell(first), cell(second), points(*apart(first, second))])
+            lines.append(
+                [task, *arm, result_cell(first), result_cell(second), points(*difference_of_shares(first, second))]
+            )
     if not lines:
         return
-    printed = listed([f"{gap} ({task})" for task, gap in PEOPLE_ABOVE_OBJECTS.items()])
+    printed = listing([f"{gap} ({task})" for task, gap in PEOPLE_ABOVE_OBJECTS.items()])
     note = (
         "Percent with 95 % interval, and people minus objects in points. The two samples have nothing in common, so "
         "that the interval of the difference is put together from theirs (Zou and Donner 2008). Questions about people "
         "and objects differ in more than what is shown: cnt has another mix of lengths, and with it another chance. "
-        f"The paper prints {printed} as the mean of {listed(FINDING_III_MODELS)}."
+        f"The paper prints {printed} as the mean of {listing(FINDING_III_MODELS)}."
     )
     frame = pd.DataFrame(lines, columns=["task", "subject", "condition", "people (pc)", "objects (oc)", "difference"])
     yield ReportSection("People against objects (Finding III)", note, frame, None, "people-objects")

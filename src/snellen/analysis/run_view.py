@@ -1,0 +1,251 @@
+"""A run as reports need it: its arms, rows of results and scores by task and factor, scored units by arm.
+
+What a suite's paper shows stands in the suite's `report/`; this is what all of them ask of a run. `strict` scores are
+looked at where there are some (`protocol_of`).
+"""
+
+from __future__ import annotations
+
+import math
+import typing
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from snellen.analysis.rankings import Ability
+from snellen.analysis.section import Run, protocol_of
+from snellen.core.response import Response
+from snellen.core.runfolder import ArmCard
+from snellen.core.score import Metric, Protocol
+from snellen.core.subject import is_simulated
+
+
+class Arm(NamedTuple):
+    """A subject under a condition as written: what tables have a row for. Repeats belong to one arm."""
+
+    subject: str
+    condition: str
+
+
+class HasSubject(typing.Protocol):
+    """An arm, its card, or whatever else belongs to one subject."""
+
+    @property
+    def subject(self) -> str:
+        """The subject's name."""
+        ...
+
+
+ResponseKey: TypeAlias = tuple[str, str, int, str]
+"""Subject, condition, repeat, item."""
+OfSubject = TypeVar("OfSubject", bound=HasSubject)
+
+
+# Arms
+
+
+def arm_name(subject: str, condition: str) -> str:
+    """How an arm is called in tables: the subject, and the condition where it is not vanilla."""
+    return subject if condition == "vanilla" else f"{subject} [{condition}]"
+
+
+def examined(arms: Sequence[OfSubject]) -> list[OfSubject]:
+    """Those of examined subjects; those of simulated observers where there are no others."""
+    return [arm for arm in arms if not is_simulated(arm.subject)] or list(arms)
+
+
+def simulated_last(arms: Iterable[OfSubject]) -> list[OfSubject]:
+    """Those of examined subjects before those of simulated observers, else in their order."""
+    return sorted(arms, key=lambda arm: is_simulated(arm.subject))
+
+
+def arm_cards(run: Run) -> dict[Arm, ArmCard]:
+    """The card of each arm (of its first repeat), in the order of the run."""
+    cards: dict[Arm, ArmCard] = {}
+    for card in run.card.arms:
+        cards.setdefault(Arm(card.subject, card.condition), card)
+    return cards
+
+
+def main_arms(run: Run) -> list[ArmCard]:
+    """One arm a subject under the run's main condition: vanilla, else the one most subjects have. Simulated ones last.
+
+    Of several repeats it is the first; scores hold all of them.
+    """
+    cards = arm_cards(run)
+    counts = Counter(condition for _, condition in cards)
+    if not counts:
+        return []
+    main = "vanilla" if "vanilla" in counts else counts.most_common(1)[0][0]
+    return simulated_last(card for card in cards.values() if card.condition == main)
+
+
+# Rows of results
+
+
+def protocol_in(run: Run, task: str) -> Protocol:
+    """The protocol by which sections show a task."""
+    return run.suite.tasks[task].protocols[protocol_of(run)]
+
+
+def main_metric(run: Run, task: str) -> Metric:
+    """The main metric of a task: the first that its protocol names."""
+    return protocol_in(run, task).metrics[0]
+
+
+def rows_simulated_last(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of examined subjects before those of simulated observers, else in their order."""
+    simulated = _simulated(rows)
+    return pd.concat([rows[~simulated], rows[simulated]])
+
+
+def examined_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of examined subjects; those of simulated observers where there are no others."""
+    simulated = _simulated(rows)
+    return rows if simulated.all() else rows[~simulated]
+
+
+def _simulated(rows: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    return np.array([is_simulated(subject) for subject in rows["subject"]], dtype=np.bool_)
+
+
+def without_unjudged(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of one task; of a subject that somebody judged, those that wait for a judge are left out."""
+    judged = set(rows.loc[rows["judge"] != "", "subject"])
+    return rows[(rows["judge"] != "") | ~rows["subject"].isin(judged)]
+
+
+def result_rows(run: Run, task: str, factor: str = "", metric: str = "") -> pd.DataFrame:
+    """The results of a task by a metric (the main one), a row an arm, level of `factor`, and judge; simulated last.
+
+    Rows without any scored unit (declined arms) are among them: see `scored`. What nobody has judged yet is left out
+    where the subject was judged.
+    """
+    rows, protocol = run.results, protocol_of(run)
+    rows = rows[(rows["task"] == task) & (rows["factor"] == factor) & (rows["protocol"] == protocol)]
+    if rows.empty:
+        return rows
+    rows = rows[rows["metric"] == (metric or main_metric(run, task).name)]
+    return rows_simulated_last(without_unjudged(rows))
+
+
+def scored(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of results that put at least one scored unit together."""
+    return rows[rows["n"] > 0]
+
+
+def row_by_arm(rows: pd.DataFrame) -> dict[Arm, Any]:
+    """One row of results an arm; with several judges that of the first."""
+    by_arm: dict[Arm, Any] = {}
+    for row in rows.itertuples():
+        by_arm.setdefault(Arm(str(row.subject), str(row.condition)), row)
+    return by_arm
+
+
+def rows_by_arm(rows: pd.DataFrame) -> dict[Arm, dict[str, Any]]:
+    """The rows of results of each arm by level."""
+    by_arm: dict[Arm, dict[str, Any]] = {}
+    for row in rows.itertuples():
+        by_arm.setdefault(Arm(str(row.subject), str(row.condition)), {})[str(row.level)] = row
+    return by_arm
+
+
+def row_of(rows: pd.DataFrame, arm: Arm | ArmCard) -> Any:
+    """The first row of an arm, or None."""
+    return next(rows[(rows["subject"] == arm.subject) & (rows["condition"] == arm.condition)].itertuples(), None)
+
+
+def scored_tasks(run: Run, arms: Sequence[Arm | ArmCard], tasks: Iterable[str]) -> list[str]:
+    """Of these tasks those that any of the arms has a score in."""
+    return [task for task in tasks if any(_has_score(run, arm, task) for arm in arms)]
+
+
+def arms_with_all(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> list[ArmCard]:
+    """The arms that have a score in every one of the tasks."""
+    return [arm for arm in arms if all(_has_score(run, arm, task) for task in tasks)]
+
+
+def _has_score(run: Run, arm: Arm | ArmCard, task: str) -> bool:
+    return row_of(scored(result_rows(run, task)), arm) is not None
+
+
+def ordered_levels(levels: Iterable[str], order: Sequence[str]) -> list[str]:
+    """Each level once: those of `order` as they stand there, then the others by name."""
+    names = set(levels)
+    return [*(level for level in order if level in names), *sorted(names - set(order))]
+
+
+def mean_chance(rows: pd.DataFrame) -> float:
+    """The mean chance of some rows of results; NaN where none is known."""
+    return float(rows["chance"].mean()) if len(rows) else math.nan
+
+
+# Scores
+
+
+def response_key(response: Response) -> ResponseKey:
+    """What names a response in score rows."""
+    return response.subject, response.condition, response.repeat, response.item_id
+
+
+def response_keys(scores: pd.DataFrame) -> Iterator[ResponseKey]:
+    """What names the response behind each score row."""
+    yield from zip(*(scores[name] for name in ("subject", "condition", "repeat", "item_id")), strict=True)
+
+
+def score_rows(run: Run, task: str, metric: str = "") -> pd.DataFrame:
+    """Score rows of a task by a metric (the main one), simulated observers last."""
+    scores = run.scores[protocol_of(run)]
+    name = metric or main_metric(run, task).name
+    return rows_simulated_last(scores[(scores["task"] == task) & (scores["metric"] == name)])
+
+
+def scored_units(run: Run, task: str) -> dict[Arm, pd.DataFrame]:
+    """By arm: unit (item, or group of items scored together) -> value, share of repeats that got it whole, cluster.
+
+    Repeats of a unit are averaged. With several judges it is the first one's scores that count.
+    """
+    protocol, units_by_arm = protocol_in(run, task), dict[Arm, pd.DataFrame]()
+    for (subject, condition), part in score_rows(run, task).groupby(["subject", "condition"], sort=False):
+        judges = [judge for judge in part["judge"].unique() if judge]
+        rows = part[part["judge"] == judges[0]] if judges else part
+        repeats = []
+        for _, repeat in rows.groupby("repeat", sort=False):
+            units = protocol.units(repeat)
+            names = units.index if units.index.name == "group_id" else repeat.loc[units.index, "item_id"]
+            repeats.append(units.set_axis(pd.Index(names, name="unit")))
+        values = pd.concat(repeats).dropna(subset="value")
+        values = values.assign(right=(values["value"] == 1.0).astype(float))
+        units = values.groupby("unit", sort=False).agg(
+            value=("value", "mean"), right=("right", "mean"), cluster=("cluster_id", "first")
+        )
+        if len(units):
+            units_by_arm[Arm(str(subject), str(condition))] = units
+    return units_by_arm
+
+
+def units_by_task(run: Run, tasks: Iterable[str]) -> Mapping[str, Mapping[Arm, pd.DataFrame]]:
+    """The scored units (`scored_units`) of those of the tasks that have some."""
+    present = set(run.scores[protocol_of(run)]["task"])
+    units = {task: scored_units(run, task) for task in tasks if task in present}
+    return {task: arms for task, arms in units.items() if arms}
+
+
+def ability_of(run: Run, task: str, arms: Sequence[ArmCard], name: str = "") -> Ability:
+    """Scores of the arms (its rows, in their order) on the items of a task, ready to be ranked.
+
+    Repeats of an item are averaged.
+    """
+    metric, scores = main_metric(run, task), run.scores[protocol_of(run)]
+    scores = scores[(scores["task"] == task) & (scores["metric"] == metric.name)].dropna(subset="value")
+    keys = [(arm.subject, arm.condition) for arm in arms]
+    scores = scores[pd.MultiIndex.from_frame(scores[["subject", "condition"]]).isin(keys)]
+    table = scores.pivot_table(values="value", index=["subject", "condition"], columns="item_id", aggfunc="mean")
+    clusters = scores.drop_duplicates("item_id").set_index("item_id")["cluster_id"]
+    values = table.reindex(pd.MultiIndex.from_tuples(keys)).to_numpy(np.float64)
+    return Ability(
+        name or task, values, tuple(str(clusters[item]) for item in table.columns), not metric.higher_is_better
+    )

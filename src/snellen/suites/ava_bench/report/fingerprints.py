@@ -1,0 +1,92 @@
+"""How much of the way from chance to a perfect score subjects go in every ability, as outlines (Figure 5)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import pandas as pd
+
+from snellen.analysis.cells import DASH
+from snellen.analysis.plots import MAX_SERIES
+from snellen.analysis.run_view import examined, main_metric, mean_chance, result_rows, row_of, scored, scored_tasks
+from snellen.analysis.section import ReportSection, Run
+from snellen.core.runfolder import ArmCard
+from snellen.core.score import Metric
+from snellen.suites.ava_bench.published import COLUMNS
+from snellen.suites.ava_bench.report import figures
+
+TOWERS: tuple[tuple[str, str], ...] = (
+    ("SigLIP-2", r"siglip[-_ ]?(?:v)?2"),
+    ("SigLIP-1", r"siglip"),
+    ("AIMv2", r"aim-?v2"),
+    ("InternVL-2.5", r"intern-?v"),
+    ("CLIP", r"\bclip"),
+    ("RADIOv2.1", r"radio"),
+    ("DINOv2", r"dino-?v2"),
+    ("SAM", r"\bsam\b"),
+    ("MiDaS-3.0", r"midas"),
+)
+"""Towers of Table 5 and how names of subjects speak of them; the first that fits counts."""
+LANGUAGE_SUPERVISED = ("SigLIP-2", "AIMv2", "SigLIP-1", "CLIP", "InternVL-2.5")
+"""Towers left in Figure 5, with DINOv2 as reference; the others stand right, with SigLIP-2 as theirs."""
+REFERENCES = ("DINOv2", "SigLIP-2")
+MIN_ABILITIES = 3
+"""Fewer make no ring."""
+
+
+def tower_of(arm: ArmCard) -> str:
+    """The tower of Table 5 that a subject sees through, by its attribute `tower` or its name; empty for others."""
+    name = arm.attributes.get("tower", arm.subject).casefold()
+    return next((tower for tower, pattern in TOWERS if re.search(pattern, name)), "")
+
+
+def share_of_way(score: float, chance: float, metric: Metric) -> float:
+    """How much of the way from chance (0) to a perfect score (1) a score goes; below 0 where worse than chance."""
+    room = metric.best - chance
+    return math.nan if math.isnan(chance) or room == 0 else (score - chance) / room
+
+
+def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
+    """How much of the way from chance to perfect each subject goes in every ability, as an outline (Figure 5)."""
+    rows = {task: scored(result_rows(run, task)) for task in scored_tasks(run, arms, COLUMNS)}
+    chances = {task: mean_chance(part) for task, part in rows.items()}
+    tasks = [task for task, chance in chances.items() if not math.isnan(chance)]
+    if len(tasks) < MIN_ABILITIES:
+        return
+    shares = {arm.subject: [_way(run, rows[task], arm, task, chances[task]) for task in tasks] for arm in arms}
+    lines = [[name, *(DASH if math.isnan(x) else f"{100 * x:.0f}" for x in ways)] for name, ways in shares.items()]
+    note = (
+        "Percent of the way from chance (0, in the middle) to a perfect score (100, at the rim), so that abilities "
+        "with other measures stand in one ring; drawn at 0 where worse than chance. The paper does not say how its "
+        "rings are scaled. As there, towers supervised by language stand beside DINOv2, the others beside SigLIP-2, "
+        "where the run has them."
+    )
+    figure = partial(figures.fingerprints, _panels(examined(arms)), tasks, shares)
+    frame = pd.DataFrame(lines, columns=["subject", *tasks])
+    yield ReportSection("Fingerprints (Figure 5)", note, frame, figure, "fingerprints")
+
+
+def _way(run: Run, rows: pd.DataFrame, arm: ArmCard, task: str, chance: float) -> float:
+    row = row_of(rows, arm)
+    return math.nan if row is None else share_of_way(float(row.value), chance, main_metric(run, task))
+
+
+def _panels(arms: Sequence[ArmCard]) -> list[tuple[list[str], str]]:
+    """(subjects, reference) a panel: the halves of Figure 5 where subjects have its towers, then everybody else."""
+    towers = {arm.subject: tower_of(arm) for arm in arms}
+    halves: list[list[str]] = [
+        [name for name, tower in towers.items() if tower in LANGUAGE_SUPERVISED],
+        [name for name, tower in towers.items() if tower and tower not in LANGUAGE_SUPERVISED],
+    ]
+    panels = []
+    for half, reference_tower in zip(halves, REFERENCES, strict=True):
+        reference = next((name for name, tower in towers.items() if tower == reference_tower), "")
+        panels += [(part, reference) for part in _parts(half)]
+    return panels + [(part, "") for part in _parts([name for name, tower in towers.items() if not tower])]
+
+
+def _parts(names: list[str]) -> list[list[str]]:
+    return [names[start : start + MAX_SERIES] for start in range(0, len(names), MAX_SERIES)]

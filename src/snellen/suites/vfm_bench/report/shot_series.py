@@ -1,0 +1,129 @@
+"""Scores of every subject and setting by number of shots: what the tables and figures of the suite stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pandas as pd
+
+from snellen.analysis.run_view import Arm, arm_cards, result_rows, rows_by_arm, score_rows, simulated_last
+from snellen.analysis.section import Run
+from snellen.analysis.shot_curves import Curve, Interval, curve_of
+from snellen.core.subject import is_simulated
+from snellen.scoring.uncertainty import Paired
+from snellen.suites.vfm_bench.items import SHOTS, TASK
+
+Setting: TypeAlias = tuple[tuple[str, str], ...]
+"""The axes that a condition moves with their values, shots left out; empty for the paper's main setting."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShotSeries:
+    """One subject in one setting at all its numbers of shots.
+
+    `conditions` leads from shots to the condition as written. `scores` has a row a response: item_id, cluster_id,
+    shots, value (0 or 1; NaN where there is no score), chance, truth and said (option keys as JSON), outcome.
+    """
+
+    subject: str
+    setting: Setting
+    conditions: Mapping[int, str]
+    scores: pd.DataFrame
+
+    @property
+    def name(self) -> str:
+        """The subject, with its setting where it is not the main one."""
+        return f"{self.subject} [{write_setting(self.setting)}]" if self.setting else self.subject
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it is a simulated observer."""
+        return is_simulated(self.subject)
+
+    def scored(self, shots: Iterable[int] | None = None) -> pd.DataFrame:
+        """Its scores without those that are none, at these numbers of shots (all)."""
+        rows = self.scores.dropna(subset="value")
+        return rows if shots is None else rows[rows["shots"].isin(list(shots))]
+
+    @property
+    def shots(self) -> tuple[int, ...]:
+        """The numbers of shots at which something was scored, in order."""
+        return tuple(sorted(int(k) for k in self.scored()["shots"].unique()))
+
+    def curve(self) -> dict[int, float]:
+        """Accuracy by shots, over whatever was scored at each."""
+        return curve_of(self.scored())
+
+
+SeriesBySetting: TypeAlias = Mapping[tuple[str, Setting], ShotSeries]
+
+
+@dataclass(frozen=True)
+class ShotGains:
+    """What one subject makes of more shots: a row of results by shots, eta and delta (fractions, NaN if undefined)."""
+
+    series: ShotSeries
+    rows: Mapping[int, Any]
+    eta: Interval
+    delta: Interval
+
+
+@dataclass(frozen=True)
+class Change:
+    """One subject with and without a change, on the items scored in both at all of `shots`.
+
+    `before` and `after` lead from shots to accuracy. `gap` is the difference of their means over shots, `phi` that
+    difference as a share of the mean before (equation 4; NaN where nothing is right before).
+    """
+
+    original: ShotSeries
+    condition: str
+    shots: tuple[int, ...]
+    before: Curve
+    after: Curve
+    gap: Paired
+    phi: Interval
+
+
+def write_setting(setting: Setting) -> str:
+    """The setting as conditions are written."""
+    return ",".join(f"{name}={level}" for name, level in setting)
+
+
+def setting_of(condition: str) -> Setting:
+    """What a written condition moves beside the number of shots."""
+    if condition == "vanilla":
+        return ()
+    terms = (term.partition("=") for term in condition.split(","))
+    return tuple((name, level) for name, _, level in terms if name != "shots")
+
+
+def series_of(run: Run) -> dict[tuple[str, Setting], ShotSeries]:
+    """Every subject and setting of the run in its order, simulated observers last."""
+    cards = arm_cards(run)
+    parts: dict[tuple[str, Setting], dict[int, tuple[str, pd.DataFrame]]] = {}
+    for key, part in score_rows(run, TASK, "accuracy").groupby(["subject", "condition"], sort=False):
+        arm = Arm(*map(str, key))
+        shots = int(cards[arm].columns.get("shots", SHOTS)) if arm in cards else SHOTS
+        parts.setdefault((arm.subject, setting_of(arm.condition)), {})[shots] = arm.condition, part.assign(shots=shots)
+    series = simulated_last(_series(*key, by_shots) for key, by_shots in parts.items())
+    return {(line.subject, line.setting): line for line in series}
+
+
+def _series(subject: str, setting: Setting, parts: Mapping[int, tuple[str, pd.DataFrame]]) -> ShotSeries:
+    by_shots = dict(sorted(parts.items()))
+    conditions = {shots: condition for shots, (condition, _) in by_shots.items()}
+    scores = pd.concat([part for _, part in by_shots.values()], ignore_index=True)
+    return ShotSeries(subject, setting, conditions, scores)
+
+
+def in_main_setting(series: SeriesBySetting) -> list[ShotSeries]:
+    """The series in the main setting."""
+    return [line for (_, setting), line in series.items() if not setting]
+
+
+def accuracy_rows(run: Run, factor: str = "") -> dict[Arm, dict[str, Any]]:
+    """Accuracy as the results have it: arm -> level -> row."""
+    return rows_by_arm(result_rows(run, TASK, factor, "accuracy"))
