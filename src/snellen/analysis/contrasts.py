@@ -22,8 +22,8 @@ def contrasts(scores: pd.DataFrame) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     scored = scores.dropna(subset="value")
-    for place, part in scored.groupby(["task", "protocol", "metric"], sort=False):
-        keys = dict(zip(("task", "protocol", "metric"), map(str, place), strict=True))
+    for key, part in scored.groupby(["task", "protocol", "metric"], sort=False):
+        keys = dict(zip(("task", "protocol", "metric"), map(str, key), strict=True))
         arms = {
             arm_name(str(subject), str(condition)): rows_of.groupby("item_id", sort=False).agg(
                 value=("value", "mean"), cluster=("cluster_id", "first")
@@ -35,9 +35,9 @@ def contrasts(scores: pd.DataFrame) -> pd.DataFrame:
             if both.empty:
                 continue
             rng = stream("contrast", *keys.values(), first, second)
-            found = paired_difference(
+            contrast = paired_difference(
                 both["value"].to_numpy(), both["value_second"].to_numpy(), both["cluster"].to_numpy(str), rng
             )
-            clear = bool(found.low > 0 or found.high < 0)
-            rows.append({**keys, "first": first, "second": second, **found._asdict(), "clear": clear})
+            clear = bool(contrast.low > 0 or contrast.high < 0)
+            rows.append({**keys, "first": first, "second": second, **contrast._asdict(), "clear": clear})
     return pd.DataFrame(rows, columns=list(COLUMNS))

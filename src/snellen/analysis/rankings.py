@@ -84,9 +84,9 @@ def margins(ability: Ability) -> tuple[list[str], Floats]:
     names, codes = np.unique(np.array(ability.clusters, dtype=str), return_inverse=True)
     values = -ability.values if ability.lower_is_better else ability.values
     sums = np.zeros((len(names), len(values), len(values)))
-    for place, mine in enumerate(values):
-        gaps = np.nan_to_num(mine[None, :] - values, nan=0.0)
-        np.add.at(sums[:, place], codes, gaps.T)
+    for row, values_of_subject in enumerate(values):
+        gaps = np.nan_to_num(values_of_subject[None, :] - values, nan=0.0)
+        np.add.at(sums[:, row], codes, gaps.T)
     return [str(name) for name in names], sums
 
 
@@ -109,15 +109,15 @@ def drawn_weights(clusters: Sequence[str], rng: np.random.Generator, draws: int)
 
 def redrawn_signs(abilities: Sequence[Ability], rng: np.random.Generator, draws: int = DRAWS) -> list[Floats]:
     """For each ability the signs (draws x subjects x subjects) when clusters are drawn again, together for all."""
-    held = [margins(ability) for ability in abilities]
-    everything = sorted({name for names, _ in held for name in names})
-    place = {name: n for n, name in enumerate(everything)}
-    at = [np.array([place[name] for name in names], dtype=np.intp) for names, _ in held]
-    found: list[list[Floats]] = [[] for _ in abilities]
+    margins_by_ability = [margins(ability) for ability in abilities]
+    everything = sorted({name for names, _ in margins_by_ability for name in names})
+    position = {name: n for n, name in enumerate(everything)}
+    positions = [np.array([position[name] for name in names], dtype=np.intp) for names, _ in margins_by_ability]
+    draws_of_signs: list[list[Floats]] = [[] for _ in abilities]
     for weights in drawn_weights(everything, rng, draws):
-        for mine, (where, (_, sums)) in enumerate(zip(at, held, strict=True)):
-            found[mine].append(signs(np.tensordot(weights[:, where], sums, axes=1)))
-    return [np.concatenate(blocks) for blocks in found]
+        for number, (rows, (_, sums)) in enumerate(zip(positions, margins_by_ability, strict=True)):
+            draws_of_signs[number].append(signs(np.tensordot(weights[:, rows], sums, axes=1)))
+    return [np.concatenate(blocks) for blocks in draws_of_signs]
 
 
 def observed_signs(ability: Ability) -> Floats:
@@ -130,16 +130,16 @@ def fewest_clusters(abilities: Sequence[Ability]) -> int:
     return min(len(set(ability.clusters)) for ability in abilities)
 
 
-def interval(value: float, drawn: Floats, clusters: int) -> Ranked:
+def interval(value: float, draws: Floats, clusters: int) -> Ranked:
     """A value with the percentiles of its draws, wider for few clusters, and never without the value itself.
 
     Redrawn ranks lie nearer to the middle than the true ones, for noise can only lower who is first: the average rank
     of who is best throughout would else lie outside of its own interval. NaN among the draws is left out.
     """
-    told = drawn[~np.isnan(drawn)]
-    if math.isnan(value) or clusters < 2 or not len(told):
+    known_draws = draws[~np.isnan(draws)]
+    if math.isnan(value) or clusters < 2 or not len(known_draws):
         return Ranked(value, math.nan, math.nan)
-    low, high = np.quantile(told, tails(clusters, LEVEL), method="inverted_cdf")
+    low, high = np.quantile(known_draws, tails(clusters, LEVEL), method="inverted_cdf")
     return Ranked(value, min(value, float(low)), max(value, float(high)))
 
 
@@ -148,18 +148,18 @@ def ranked(abilities: Sequence[Ability], rng: np.random.Generator, draws: int = 
 
     All abilities must have the same subjects in the same order.
     """
-    drawn = [ranks_of(one) for one in redrawn_signs(abilities, rng, draws)]
-    seen = [ranks_of(observed_signs(ability)) for ability in abilities]
-    found = {
-        ability.name: _intervals(mine, again, fewest_clusters([ability]))
-        for ability, mine, again in zip(abilities, seen, drawn, strict=True)
+    rank_draws = [ranks_of(signs) for signs in redrawn_signs(abilities, rng, draws)]
+    observed = [ranks_of(observed_signs(ability)) for ability in abilities]
+    intervals = {
+        ability.name: _intervals(observed_ranks, again, fewest_clusters([ability]))
+        for ability, observed_ranks, again in zip(abilities, observed, rank_draws, strict=True)
     }
-    found[""] = _intervals(np.mean(seen, axis=0), np.mean(drawn, axis=0), fewest_clusters(abilities))
-    return found
+    intervals[""] = _intervals(np.mean(observed, axis=0), np.mean(rank_draws, axis=0), fewest_clusters(abilities))
+    return intervals
 
 
-def _intervals(seen: Floats, drawn: Floats, clusters: int) -> list[Ranked]:
-    return [interval(float(value), drawn[:, n], clusters) for n, value in enumerate(seen)]
+def _intervals(observed: Floats, draws: Floats, clusters: int) -> list[Ranked]:
+    return [interval(float(value), draws[:, n], clusters) for n, value in enumerate(observed)]
 
 
 def weighted(
@@ -175,13 +175,13 @@ def weighted(
     them as they are.
     """
     order = np.array([weights[ability.name] for ability in abilities])
-    again = np.stack([ranks_of(one) for one in redrawn_signs(abilities, rng, draws)], axis=1)
+    again = np.stack([ranks_of(signs) for signs in redrawn_signs(abilities, rng, draws)], axis=1)
     each = np.broadcast_to(order, (draws, len(order))) if drawn_weights_of is None else drawn_weights_of
-    drawn = np.einsum("da,das->ds", each, again)
-    seen = order @ np.stack([ranks_of(observed_signs(ability)) for ability in abilities])
-    first = np.abs(drawn - drawn.min(axis=1, keepdims=True)) <= ALIKE
+    rank_draws = np.einsum("da,das->ds", each, again)
+    observed_ranks = order @ np.stack([ranks_of(observed_signs(ability)) for ability in abilities])
+    first = np.abs(rank_draws - rank_draws.min(axis=1, keepdims=True)) <= ALIKE
     best = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
-    return _intervals(seen, drawn, fewest_clusters(abilities)), [float(share) for share in best]
+    return _intervals(observed_ranks, rank_draws, fewest_clusters(abilities)), [float(share) for share in best]
 
 
 # Spread
@@ -195,33 +195,33 @@ def spread(ability: Ability, rng: np.random.Generator, draws: int = DRAWS) -> Sp
     observed variance is therefore one such noise, of which one comes off the observed variance and two off a redrawn
     one. What is negative then is 0.
     """
-    whole = ~np.isnan(ability.values).any(axis=0)
-    values = ability.values[:, whole]
-    names, codes = np.unique(np.array(ability.clusters, dtype=str)[whole], return_inverse=True)
+    complete = ~np.isnan(ability.values).any(axis=0)
+    values = ability.values[:, complete]
+    names, codes = np.unique(np.array(ability.clusters, dtype=str)[complete], return_inverse=True)
     if len(values) < 2 or values.shape[1] < 2:
         return None
     means = values.mean(axis=1)
     observed, span = float(means.var(ddof=1)), float(means.max() - means.min())
-    told = math.sqrt(observed), span, values.shape[1]
+    estimate = math.sqrt(observed), span, values.shape[1]
     if len(names) < 2:
-        return Spread(told[0], math.nan, math.nan, math.nan, *told[1:])
-    drawn = _redrawn_variances(values, codes, len(names), rng, draws)
-    noise = max(0.0, float(drawn.mean()) - observed)
-    low, high = np.quantile(drawn - 2 * noise, tails(len(names), LEVEL))
+        return Spread(estimate[0], math.nan, math.nan, math.nan, *estimate[1:])
+    variances = _redrawn_variances(values, codes, len(names), rng, draws)
+    noise = max(0.0, float(variances.mean()) - observed)
+    low, high = np.quantile(variances - 2 * noise, tails(len(names), LEVEL))
     beyond, low, high = (math.sqrt(max(0.0, square)) for square in (observed - noise, float(low), float(high)))
-    return Spread(told[0], beyond, min(low, beyond), max(high, beyond), *told[1:])
+    return Spread(estimate[0], beyond, min(low, beyond), max(high, beyond), *estimate[1:])
 
 
 def _redrawn_variances(
     values: Floats, codes: npt.NDArray[np.intp], count: int, rng: np.random.Generator, draws: int
 ) -> Floats:
-    sums = np.stack([np.bincount(codes, mine, count) for mine in values], axis=1)
+    sums = np.stack([np.bincount(codes, scores, count) for scores in values], axis=1)
     sizes = np.bincount(codes, minlength=count).astype(np.float64)
-    found = []
+    variances = []
     for weights in drawn_weights([str(n) for n in range(count)], rng, draws):
         weights = weights[weights.sum(axis=1) > 0]  # a draw of nothing has no mean
-        found.append(((weights @ sums) / (weights @ sizes)[:, None]).var(axis=1, ddof=1))
-    return np.concatenate(found)
+        variances.append(((weights @ sums) / (weights @ sizes)[:, None]).var(axis=1, ddof=1))
+    return np.concatenate(variances)
 
 
 # Agreement
@@ -236,7 +236,7 @@ def kendall(first: Floats, second: Floats) -> Floats:
 
 def spearman(first: Floats, second: Floats) -> Floats:
     """Rho (…) of two sets of ranks (… x subjects), -1 to 1, ties averaged; NaN where an evaluator ranks all alike."""
-    a, b = (one - one.mean(axis=-1, keepdims=True) for one in (first, second))
+    a, b = (signs - signs.mean(axis=-1, keepdims=True) for signs in (first, second))
     size = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
     return np.asarray(np.divide((a * b).sum(axis=-1), size, out=np.full_like(size, np.nan), where=size > 1e-12))
 
@@ -249,9 +249,11 @@ def agreement(first: Ability, second: Ability, rng: np.random.Generator, draws: 
     """
     if len(first.values) != len(second.values):
         raise ValueError(f"{len(first.values)} and {len(second.values)} encoders; both evaluators need the same ones")
-    seen = observed_signs(first), observed_signs(second)
-    drawn = redrawn_signs([first, second], rng, draws)
-    return _agreement((seen[0], seen[1]), (drawn[0], drawn[1]), fewest_clusters([first, second]))
+    observed = observed_signs(first), observed_signs(second)
+    draws_of_signs = redrawn_signs([first, second], rng, draws)
+    return _agreement(
+        (observed[0], observed[1]), (draws_of_signs[0], draws_of_signs[1]), fewest_clusters([first, second])
+    )
 
 
 def average_agreement(
@@ -259,24 +261,24 @@ def average_agreement(
 ) -> Agreement:
     """How alike two evaluators rank the same encoders on average over abilities, the same ones for both."""
     both = [*first, *second]
-    seen, drawn = [observed_signs(one) for one in both], redrawn_signs(both, rng, draws)
+    observed, draws_of_signs = [observed_signs(pair) for pair in both], redrawn_signs(both, rng, draws)
     count = len(first)
 
-    def halves(found: Sequence[Floats]) -> tuple[Floats, Floats]:
-        return _by_average(found[:count]), _by_average(found[count:])
+    def halves(signs: Sequence[Floats]) -> tuple[Floats, Floats]:
+        return _by_average(signs[:count]), _by_average(signs[count:])
 
-    return _agreement(halves(seen), halves(drawn), fewest_clusters(both))
+    return _agreement(halves(observed), halves(draws_of_signs), fewest_clusters(both))
 
 
-def _by_average(found: Sequence[Floats]) -> Floats:
+def _by_average(signs_by_ability: Sequence[Floats]) -> Floats:
     """Signs (… x subjects x subjects) of average ranks, given the signs of every ability."""
-    average = np.mean([ranks_of(one) for one in found], axis=0)
+    average = np.mean([ranks_of(order) for order in signs_by_ability], axis=0)
     return signs(average[..., None, :] - average[..., :, None])
 
 
-def _agreement(seen: tuple[Floats, Floats], drawn: tuple[Floats, Floats], clusters: int) -> Agreement:
-    tau, rho = kendall(*seen), spearman(ranks_of(seen[0]), ranks_of(seen[1]))
+def _agreement(observed: tuple[Floats, Floats], draws: tuple[Floats, Floats], clusters: int) -> Agreement:
+    tau, rho = kendall(*observed), spearman(ranks_of(observed[0]), ranks_of(observed[1]))
     return Agreement(
-        interval(float(tau), kendall(*drawn), clusters),
-        interval(float(rho), spearman(ranks_of(drawn[0]), ranks_of(drawn[1])), clusters),
+        interval(float(tau), kendall(*draws), clusters),
+        interval(float(rho), spearman(ranks_of(draws[0]), ranks_of(draws[1])), clusters),
     )

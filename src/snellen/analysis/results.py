@@ -54,15 +54,15 @@ def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[A
     """
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
     rows = []
-    for place, asked in scores.groupby(list(KEYS), sort=False):
-        keys = dict(zip(KEYS, map(str, place), strict=True))
+    for key, arm_scores in scores.groupby(list(KEYS), sort=False):
+        keys = dict(zip(KEYS, map(str, key), strict=True))
         task = suite.tasks[keys["task"]]
         protocol = task.protocols[keys["protocol"]]
         axes = columns.get((keys["subject"], keys["condition"]), {})
-        for factor, level, part in _parts(asked, items, task):
-            numbers = _numbers(part, protocol, keys["metric"], (*place, factor, level))
-            told = {"ceiling": _ceiling(suite, keys, factor, level), "factor": factor, "level": level}
-            rows.append({**keys, **axes, **numbers, **told})
+        for factor, level, part in _parts(arm_scores, items, task):
+            numbers = _numbers(part, protocol, keys["metric"], (*key, factor, level))
+            facts = {"ceiling": _ceiling(suite, keys, factor, level), "factor": factor, "level": level}
+            rows.append({**keys, **axes, **numbers, **facts})
     return pd.DataFrame(rows, columns=result_columns(suite))
 
 
@@ -71,30 +71,30 @@ def metric_of(protocol: Protocol, name: str) -> Metric:
     return next(metric for metric in protocol.metrics if metric.name == name)
 
 
-def _parts(asked: pd.DataFrame, items: ItemSet, task: Task) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    yield "", "", asked
-    if (asked["outcome"] == "not_applicable").all():
+def _parts(arm_scores: pd.DataFrame, items: ItemSet, task: Task) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    yield "", "", arm_scores
+    if (arm_scores["outcome"] == "not_applicable").all():
         return
-    held = [items.by_id[name] for name in asked["item_id"]]
+    items_of_scores = [items.by_id[name] for name in arm_scores["item_id"]]
     for factor in task.split_by:
-        levels = np.array([item.factors.get(factor, "") for item in held])
+        levels = np.array([item.factors.get(factor, "") for item in items_of_scores])
         for level in sorted(set(levels) - {""}):
-            yield factor, level, asked[levels == level]
-    for required in sorted({name for item in held for name in item.requires}):
-        needs = np.array([required in item.requires for item in held])
-        yield "requires", required, asked[needs]
+            yield factor, level, arm_scores[levels == level]
+    for required in sorted({name for item in items_of_scores for name in item.requires}):
+        needs = np.array([required in item.requires for item in items_of_scores])
+        yield "requires", required, arm_scores[needs]
         if not needs.all():
-            yield "requires", f"not {required}", asked[~needs]
+            yield "requires", f"not {required}", arm_scores[~needs]
 
 
-def _numbers(part: pd.DataFrame, protocol: Protocol, name: str, place: tuple[Any, ...]) -> dict[str, Any]:
+def _numbers(part: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any, ...]) -> dict[str, Any]:
     metric = metric_of(protocol, name)
     count = part["outcome"].value_counts()
-    heard = int(count.get("answered", 0) + count.get("no_answer", 0))
-    tried = heard + int(count.get("failed", 0))
+    responded = int(count.get("answered", 0) + count.get("no_answer", 0))
+    tried = responded + int(count.get("failed", 0))
     repeats = [protocol.units(once) for _, once in part.groupby("repeat")]
     units = pd.concat(repeats).dropna(subset="value")
-    low, high, interval = _interval(units, metric, place)
+    low, high, interval = _interval(units, metric, key)
     return {
         "value": summary(units["value"].to_numpy(float), metric),
         "low": low,
@@ -103,7 +103,7 @@ def _numbers(part: pd.DataFrame, protocol: Protocol, name: str, place: tuple[Any
         "n": len(units),
         "clusters": units["cluster_id"].nunique(),
         "chance": units["chance"].mean() if len(units) else math.nan,
-        "no_answer_rate": int(count.get("no_answer", 0)) / heard if heard else math.nan,
+        "no_answer_rate": int(count.get("no_answer", 0)) / responded if responded else math.nan,
         "failure_rate": int(count.get("failed", 0)) / tried if tried else math.nan,
         "not_applicable": int(count.get("not_applicable", 0)),
         "unable": is_unable(part),
@@ -121,28 +121,28 @@ def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> fl
     return float(np.mean(values))
 
 
-def _interval(units: pd.DataFrame, metric: Metric, place: tuple[Any, ...]) -> tuple[float, float, str]:
+def _interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...]) -> tuple[float, float, str]:
     values, clusters = units["value"].to_numpy(float), units["cluster_id"].to_numpy(str)
     if not len(values):
         return math.nan, math.nan, ""
     if metric.summary == "mean" and np.isin(values, (0.0, 1.0)).all():
         return *cluster_wilson(values, clusters), "95 % Wilson, adjusted for clusters"
-    rng = stream("interval", *map(str, place))
+    rng = stream("interval", *map(str, key))
     return *cluster_bootstrap(values, clusters, rng, statistic=metric.summary), "95 % cluster bootstrap"
 
 
 def is_unable(part: pd.DataFrame) -> bool:
     """The flag beside a score, never in its place; the rule stands in `UNABLE_RULE`."""
-    heard = part[part["outcome"].isin(["answered", "no_answer"])]
-    if not len(heard):
+    responded = part[part["outcome"].isin(["answered", "no_answer"])]
+    if not len(responded):
         return False
-    if (heard["outcome"] == "no_answer").mean() >= 0.5:
+    if (responded["outcome"] == "no_answer").mean() >= 0.5:
         return True
-    answered = heard[heard["outcome"] == "answered"]
+    answered = responded[responded["outcome"] == "answered"]
     return len(answered) >= 10 and answered["prediction"].nunique() == 1 and answered["truth"].nunique() > 1
 
 
 def _ceiling(suite: Suite, keys: Mapping[str, str], factor: str, level: str) -> float:
-    wanted = keys["task"], keys["metric"], factor, level
-    held = (c.value for c in suite.card.ceilings if (c.task, c.metric, c.factor, c.level) == wanted)
-    return next(held, math.nan)
+    sought = keys["task"], keys["metric"], factor, level
+    ceilings = (c.value for c in suite.card.ceilings if (c.task, c.metric, c.factor, c.level) == sought)
+    return next(ceilings, math.nan)

@@ -20,55 +20,56 @@ from snellen.scoring.uncertainty import Floats, tails
 
 Curve: TypeAlias = Mapping[int, float]
 """Shots a class -> accuracy."""
-LEAST = 1e-12
+MIN_GAIN = 1e-12
 """Differences below this are the rounding of floats, no gain."""
 MAX_UNDEFINED = 0.05
 """Where more than this share of the draws has no value, the interval cannot be told."""
 
 
-def eta(curve: Curve, most: int | None = None) -> float | None:
+def eta(curve: Curve, max_shots: int | None = None) -> float | None:
     """Efficiency (equation 2): the mean gain over zero shots as a share of the largest one; at most 1, higher better.
 
-    The mean runs over the shots from 1 to `most` (all there are) that the curve has. None without zero shots, without
-    any others, or where no number of shots gains anything: there the formula divides by nothing, or by a loss.
+    The mean runs over the shots from 1 to `max_shots` (all there are) that the curve has. None without zero shots,
+    without any others, or where no number of shots gains anything: there the formula divides by nothing, or by a
+    loss.
     """
-    return _efficiency(_gains(curve, curve.get(0), most))
+    return _efficiency(_gains(curve, curve.get(0), max_shots))
 
 
-def delta(curve: Curve, most: int | None = None) -> float | None:
+def delta(curve: Curve, max_shots: int | None = None) -> float | None:
     """Effectiveness (equation 3): the mean gain over zero shots as a share of all there was to gain; at most 1.
 
     Negative where demos do harm, though the paper gives its range as 0 to 1. None without zero shots, without any
     others, or where zero shots are perfect already.
     """
-    return _effectiveness(curve, curve.get(0), most)
+    return _effectiveness(curve, curve.get(0), max_shots)
 
 
-def eta_above_chance(curve: Curve, chance: float, most: int | None = None) -> float | None:
+def eta_above_chance(curve: Curve, chance: float, max_shots: int | None = None) -> float | None:
     """`eta` with exact chance in the place of zero shots, for subjects that need demos. Never in one column with it."""
-    return _efficiency(_gains(curve, chance, most))
+    return _efficiency(_gains(curve, chance, max_shots))
 
 
-def delta_above_chance(curve: Curve, chance: float, most: int | None = None) -> float | None:
+def delta_above_chance(curve: Curve, chance: float, max_shots: int | None = None) -> float | None:
     """`delta` with exact chance in the place of zero shots, for subjects that need demos. Never in one column."""
-    return _effectiveness(curve, chance, most)
+    return _effectiveness(curve, chance, max_shots)
 
 
-def _gains(curve: Curve, base: float | None, most: int | None) -> list[float]:
+def _gains(curve: Curve, base: float | None, max_shots: int | None) -> list[float]:
     if base is None:
         return []
-    return [value - base for shots, value in curve.items() if shots > 0 and (most is None or shots <= most)]
+    return [value - base for shots, value in curve.items() if shots > 0 and (max_shots is None or shots <= max_shots)]
 
 
 def _efficiency(gains: Sequence[float]) -> float | None:
-    if not gains or max(gains) <= LEAST:
+    if not gains or max(gains) <= MIN_GAIN:
         return None
     return sum(gains) / len(gains) / max(gains)
 
 
-def _effectiveness(curve: Curve, base: float | None, most: int | None) -> float | None:
-    gains = _gains(curve, base, most)
-    if base is None or not gains or 1 - base <= LEAST:
+def _effectiveness(curve: Curve, base: float | None, max_shots: int | None) -> float | None:
+    gains = _gains(curve, base, max_shots)
+    if base is None or not gains or 1 - base <= MIN_GAIN:
         return None
     return sum(gains) / len(gains) / (1 - base)
 
@@ -83,7 +84,7 @@ def phi(changed: Curve, original: Curve, shots: Iterable[int]) -> float | None:
     if not over or any(k not in changed or k not in original for k in over):
         return None
     base = sum(original[k] for k in over)
-    return None if base <= LEAST else (sum(changed[k] for k in over) - base) / base
+    return None if base <= MIN_GAIN else (sum(changed[k] for k in over) - base) / base
 
 
 def gain_at(curve: Curve, shots: int) -> float | None:
@@ -92,15 +93,15 @@ def gain_at(curve: Curve, shots: int) -> float | None:
     Its definition (Table 3) sums over shots by equation 4, which gives none of the printed values. None without zero
     shots, without the others, or where zero shots get nothing right.
     """
-    if 0 not in curve or shots not in curve or curve[0] <= LEAST:
+    if 0 not in curve or shots not in curve or curve[0] <= MIN_GAIN:
         return None
     return (curve[shots] - curve[0]) / curve[0]
 
 
-def average(curve: Curve, most: int | None = None) -> float | None:
+def average(curve: Curve, max_shots: int | None = None) -> float | None:
     """The mean accuracy over all shots the curve has, zero included (`ava` of Table 4)."""
-    held = [value for shots, value in curve.items() if most is None or shots <= most]
-    return sum(held) / len(held) if held else None
+    accuracies = [value for shots, value in curve.items() if max_shots is None or shots <= max_shots]
+    return sum(accuracies) / len(accuracies) if accuracies else None
 
 
 def rounded(number: float, places: int = 2) -> float:
@@ -139,19 +140,19 @@ def common(arms: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
     An arm has columns `item_id`, `cluster_id`, `shots`, `value`; a missing value is no value. Raises ValueError for an
     arm without rows, and for an item that does not belong to the same cluster everywhere.
     """
-    heard = [arm.dropna(subset="value") for arm in arms]
-    if any(arm.empty for arm in heard):
+    responded = [arm.dropna(subset="value") for arm in arms]
+    if any(arm.empty for arm in responded):
         raise ValueError("an arm has no values; leave it out of the comparison")
-    both = pd.concat(heard)[["item_id", "cluster_id"]].drop_duplicates()
+    both = pd.concat(responded)[["item_id", "cluster_id"]].drop_duplicates()
     if both["item_id"].duplicated().any():
         odd = both.loc[both["item_id"].duplicated(), "item_id"].iloc[0]
         raise ValueError(f"item {odd!r} belongs to several clusters; the arms are of different item sets")
-    kept: set[str] | None = None
-    for arm in heard:
-        whole = arm.groupby("item_id")["shots"].nunique()
-        here = set(whole.index[whole == arm["shots"].nunique()])
-        kept = here if kept is None else kept & here
-    return [arm[arm["item_id"].isin(kept or ())] for arm in heard]
+    common_items: set[str] | None = None
+    for arm in responded:
+        counts = arm.groupby("item_id")["shots"].nunique()
+        complete = set(counts.index[counts == arm["shots"].nunique()])
+        common_items = complete if common_items is None else common_items & complete
+    return [arm[arm["item_id"].isin(common_items or ())] for arm in responded]
 
 
 def curve_of(arm: pd.DataFrame) -> dict[int, float]:
@@ -179,18 +180,18 @@ def interval(
     sums, sizes, shots = _by_cluster(cut)
     value = statistic(*_curves(sums.sum(axis=0) / sizes.sum(), shots))
     count, items = len(sizes), int(sizes.sum())
-    whole = math.nan if value is None else float(value)
+    estimate = math.nan if value is None else float(value)
     if count < 2 or value is None:
-        return Interval(whole, math.nan, math.nan, items, count, 0.0)
-    drawn = rng.integers(count, size=(draws, count))
-    means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)[:, None]
-    found = [statistic(*_curves(row, shots)) for row in means]
-    held = [one for one in found if one is not None]
-    undefined = 1 - len(held) / draws
+        return Interval(estimate, math.nan, math.nan, items, count, 0.0)
+    samples = rng.integers(count, size=(draws, count))
+    means = sums[samples].sum(axis=1) / sizes[samples].sum(axis=1)[:, None]
+    statistics = [statistic(*_curves(row, shots)) for row in means]
+    defined = [statistic_value for statistic_value in statistics if statistic_value is not None]
+    undefined = 1 - len(defined) / draws
     if undefined > MAX_UNDEFINED:
-        return Interval(whole, math.nan, math.nan, items, count, undefined)
-    low, high = np.quantile(np.array(held), tails(count, level))
-    return Interval(whole, float(low), float(high), items, count, undefined)
+        return Interval(estimate, math.nan, math.nan, items, count, undefined)
+    low, high = np.quantile(np.array(defined), tails(count, level))
+    return Interval(estimate, float(low), float(high), items, count, undefined)
 
 
 Places: TypeAlias = tuple[tuple[int, ...], ...]
@@ -212,4 +213,4 @@ def _by_cluster(arms: Sequence[pd.DataFrame]) -> tuple[Floats, Floats, Places]:
 def _curves(row: Floats, places: Places) -> list[dict[int, float]]:
     """The row of column means as one curve an arm."""
     numbers = iter(row.tolist())
-    return [{shots: next(numbers) for shots in held} for held in places]
+    return [{shots: next(numbers) for shots in positions} for positions in places]

@@ -22,7 +22,7 @@ _COLUMNS = ["key", "digest", "error", "stop", "model", "tokens_in", "tokens_out"
 
 
 @dataclass(frozen=True)
-class Held:
+class ArmConduct:
     """One arm: who, under what, and what it took."""
 
     arm: str
@@ -46,7 +46,7 @@ class Conduct:
 
     name: str
     facts: tuple[tuple[str, str], ...]
-    held: tuple[Held, ...]
+    arms: tuple[ArmConduct, ...]
     reasons: tuple[tuple[str, str, str, int], ...]
     sent: tuple[tuple[str, str], ...]
 
@@ -59,7 +59,7 @@ def conduct(exam: Exam) -> list[Conduct]:
 def set_facts(card: ItemSetCard) -> tuple[tuple[str, str], ...]:
     """What the page says of the item set."""
     counts = "; ".join(
-        f"{task}: " + ", ".join(f"{n:,} {split}" for split, n in of.items()) for task, of in card.counts.items()
+        f"{task}: " + ", ".join(f"{n:,} {split}" for split, n in count.items()) for task, count in card.counts.items()
     )
     facts = (
         ("suite and version", f"{card.suite} {card.version}"),
@@ -71,7 +71,7 @@ def set_facts(card: ItemSetCard) -> tuple[tuple[str, str], ...]:
         ("made with", _plain(card.provenance)),
         ("remarks", " ".join(card.notes)),
     )
-    return tuple((name, foreign(told, 2000)) for name, told in facts if told)
+    return tuple((name, foreign(fact, 2000)) for name, fact in facts if fact)
 
 
 def _conduct(run: Run) -> Conduct:
@@ -85,59 +85,59 @@ def _conduct(run: Run) -> Conduct:
     )
     return Conduct(
         run.root.name,
-        tuple((name, foreign(told, 2000)) for name, told in facts if told),
+        tuple((name, foreign(fact, 2000)) for name, fact in facts if fact),
         tuple(_arms(run, calls)),
         tuple(_reasons(run)),
         tuple(_sent(run, calls)),
     )
 
 
-def _arms(run: Run, calls: pd.DataFrame) -> Iterator[Held]:
+def _arms(run: Run, calls: pd.DataFrame) -> Iterator[ArmConduct]:
     used: dict[str, dict[str, None]] = {}
     for response in run.responses:
         used.setdefault(arm_name(response.subject, response.condition), {}).update(dict.fromkeys(response.calls))
     repeats = Counter(arm_name(arm.subject, arm.condition) for arm in run.card.arms)
-    seen: set[str] = set()
+    arms: set[str] = set()
     for arm in run.card.arms:
         name = arm_name(arm.subject, arm.condition)
-        if name not in seen:
-            seen.add(name)
-            mine = calls[calls.index.isin(used.get(name, {}))]
-            yield _held(arm, name, repeats[name], mine)
+        if name not in arms:
+            arms.add(name)
+            arm_calls = calls[calls.index.isin(used.get(name, {}))]
+            yield _arm_conduct(arm, name, repeats[name], arm_calls)
 
 
-def _held(arm: ArmCard, name: str, repeats: int, calls: pd.DataFrame) -> Held:
-    asked, answered = int(calls["tokens_in"].sum()), int(calls["tokens_out"].sum())
+def _arm_conduct(arm: ArmCard, name: str, repeats: int, calls: pd.DataFrame) -> ArmConduct:
+    tokens, answered = int(calls["tokens_in"].sum()), int(calls["tokens_out"].sum())
     price_in, price_out = (float(arm.settings.get(key) or 0.0) for key in ("price_in", "price_out"))
-    cost = (asked * price_in + answered * price_out) / 1e6
+    cost = (tokens * price_in + answered * price_out) / 1e6
     stops = calls["stop"].dropna().value_counts()
-    return Held(
+    return ArmConduct(
         name, repeats, arm.fingerprint, foreign(_plain(arm.settings), 1000), foreign(_plain(arm.attributes), 400),
-        _plain(arm.columns), len(calls), asked, answered, float(calls["seconds"].sum()), f"{cost:.4f}" if cost else "",
+        _plain(arm.columns), len(calls), tokens, answered, float(calls["seconds"].sum()), f"{cost:.4f}" if cost else "",
         foreign(", ".join(sorted(set(calls["model"].dropna()) - {""})), 200),
         ", ".join(f"{foreign(str(stop), 40)} {count}" for stop, count in stops.items() if stop != "end"),
     )  # fmt: skip
 
 
 def _reasons(run: Run) -> Iterator[tuple[str, str, str, int]]:
-    told = Counter(
+    reasons = Counter(
         (arm_name(r.subject, r.condition), r.status, foreign(r.reason.split("\n")[0], 200))
         for r in run.responses
         if r.status != "ok"
     )
-    yield from ((arm, status, reason, count) for (arm, status, reason), count in told.most_common(60))
+    yield from ((arm, status, reason, count) for (arm, status, reason), count in reasons.most_common(60))
 
 
 def _sent(run: Run, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Of each task the first prompt that went out, word for word."""
     sent = files.read_table(run.root / "sent.parquet").to_pandas().set_index("digest")["parts"]
-    told: set[str] = set()
+    digests: set[str] = set()
     for response in run.responses:
-        if response.task in told or not response.calls or response.calls[-1] not in calls.index:
+        if response.task in digests or not response.calls or response.calls[-1] not in calls.index:
             continue
         digest = calls.loc[response.calls[-1], "digest"]
         if digest in sent.index:
-            told.add(response.task)
+            digests.add(response.task)
             yield (
                 f"{response.task}, {arm_name(response.subject, response.condition)}",
                 _prompt(json.loads(sent[digest])),
@@ -158,8 +158,8 @@ def _prompt(parts: list[Any]) -> str:
     return foreign("\n".join(lines), 6000)
 
 
-def _plain(told: Any) -> str:
+def _plain(fact: Any) -> str:
     """Plain data as `name value` pairs, nested ones as JSON."""
     return ", ".join(
-        f"{name} {value if isinstance(value, str | int | float) else json.dumps(value)}" for name, value in told.items()
+        f"{name} {value if isinstance(value, str | int | float) else json.dumps(value)}" for name, value in fact.items()
     )

@@ -18,6 +18,7 @@ from snellen.core import files
 from snellen.core.item import Item, Media
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
+from snellen.core.subject import is_simulated
 from snellen.reports.rows import arm_order, lines_of, whole_tasks
 from snellen.reports.words import amount, answer_words, foreign
 
@@ -46,7 +47,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Said:
+class Prediction:
     """What one arm made of the item. `mark` is right, wrong, partly, no answer, failed or declined."""
 
     arm: str
@@ -67,7 +68,7 @@ class Example:
     options: tuple[Choice, ...]
     truth: str
     factors: str
-    said: tuple[Said, ...]
+    predictions: tuple[Prediction, ...]
 
 
 class Thumbs:
@@ -75,19 +76,19 @@ class Thumbs:
 
     def __init__(self, run: Run, out: Path) -> None:
         self.media, self.out = run.items.media, out
-        self._made: dict[str, Shot] = {}
+        self._files: dict[str, Shot] = {}
 
     def shot(self, media: Media) -> Shot:
         """A picture's thumbnail; of a video a note."""
-        if media.sha256 not in self._made:
-            self._made[media.sha256] = self._make(media)
-        return self._made[media.sha256]
+        if media.sha256 not in self._files:
+            self._files[media.sha256] = self._make(media)
+        return self._files[media.sha256]
 
     def shots(self, media: tuple[Media, ...]) -> tuple[Shot, ...]:
         """Thumbnails of the first pictures, and a note that says how many more there are."""
         rest = len(media) - MAX_PICTURES
         more = (Shot("", f"and {rest} more", 0, 0),) if rest > 0 else ()
-        return (*(self.shot(one) for one in media[:MAX_PICTURES]), *more)
+        return (*(self.shot(picture) for picture in media[:MAX_PICTURES]), *more)
 
     def _make(self, media: Media) -> Shot:
         if media.kind == "video":
@@ -97,45 +98,52 @@ class Thumbs:
             width = min(THUMB_WIDTH, picture.width)
             size = width, max(1, round(picture.height * width / picture.width))
             small = picture.convert("RGB").resize(size, reducing_gap=2.0)
-        held = io.BytesIO()
-        small.save(held, "JPEG", quality=85)
-        files.write_bytes(self.out / name, held.getvalue())
+        buffer = io.BytesIO()
+        small.save(buffer, "JPEG", quality=85)
+        files.write_bytes(self.out / name, buffer.getvalue())
         return Shot(name, "", *size)
 
 
-def examples(run: Run, thumbs: Thumbs, each: int, most: int) -> list[tuple[str, list[Example]]]:
+def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str, list[Example]]]:
     """For every task, items drawn so that each arm is seen right, wrong and silent `each` times where it was.
 
-    The draw is seeded by the item set, not by the run. At most `most` items a task. Simulated observers are shown only
+    The draw is seeded by the item set, not by the run. At most `limit` items a task. Simulated observers are shown only
     where nobody else was examined.
     """
-    rows, found = whole_tasks(run.results), []
+    rows, groups = whole_tasks(run.results), []
     order = arm_order(rows)
-    order = ([arm for arm in order if not arm.startswith("fake:")] or order)[:MAX_ARMS]
+    order = ([arm for arm in order if not is_simulated(arm)] or order)[:MAX_ARMS]
     texts = {(r.item_id, arm_name(r.subject, r.condition)): r.text or "" for r in reversed(run.responses)}
     reasons = {(r.item_id, arm_name(r.subject, r.condition)): r.reason for r in reversed(run.responses)}
     for (task, protocol, metric), _ in rows.groupby(["task", "protocol", "metric"], sort=False):
         how = run.suite.tasks[str(task)].protocols[str(protocol)]
-        scores, asked = run.scores[str(protocol)], metric_of(how, str(metric))
+        scores, metric_scores = run.scores[str(protocol)], metric_of(how, str(metric))
         scores = scores[(scores["task"] == task) & (scores["metric"] == metric)]
         scores = scores.drop_duplicates(["subject", "condition", "item_id"])
-        told = [arm_name(s, c) for s, c in zip(scores["subject"], scores["condition"], strict=True)]
-        scores = scores.assign(arm=told, mark=_marks(scores))
+        arm_names = [arm_name(s, c) for s, c in zip(scores["subject"], scores["condition"], strict=True)]
+        scores = scores.assign(arm=arm_names, mark=_marks(scores))
         scores = scores[scores["arm"].isin(order)]
-        chosen = draw(scores, [run.card.suite, run.card.recipe_hash, str(task)], each, most)
-        shown = []
+        chosen = draw(scores, [run.card.suite, run.card.recipe_hash, str(task)], each, limit)
+        task_examples = []
         for item_id in chosen:
-            heard = {row.arm: row for row in lines_of(scores[scores["item_id"] == item_id])}
+            rows_by_arm = {row.arm: row for row in lines_of(scores[scores["item_id"] == item_id])}
             item = run.items.by_id[item_id]
-            said = tuple(
-                _said(item, arm, heard[arm], asked, texts.get((item_id, arm), ""), reasons.get((item_id, arm), ""))
+            predictions = tuple(
+                _prediction(
+                    item,
+                    arm,
+                    rows_by_arm[arm],
+                    metric_scores,
+                    texts.get((item_id, arm), ""),
+                    reasons.get((item_id, arm), ""),
+                )
                 for arm in order
-                if arm in heard
+                if arm in rows_by_arm
             )
-            shown.append(_example(item, said, thumbs))
-        if shown:
-            found.append((str(task), shown))
-    return [(task, shown) for task in run.suite.tasks for name, shown in found if name == task]
+            task_examples.append(_example(item, predictions, thumbs))
+        if task_examples:
+            groups.append((str(task), task_examples))
+    return [(task, task_examples) for task in run.suite.tasks for name, task_examples in groups if name == task]
 
 
 def _marks(scores: pd.DataFrame) -> list[str]:
@@ -155,17 +163,20 @@ def _marks(scores: pd.DataFrame) -> list[str]:
     return marks
 
 
-def draw(scores: pd.DataFrame, place: list[str], each: int, most: int) -> list[str]:
+def draw(scores: pd.DataFrame, stream_names: list[str], each: int, limit: int) -> list[str]:
     """Item ids: at every step the one that fills most of what is still to be shown, ties by a seeded order."""
-    shown = scores[~scores["mark"].isin(["failed", "declined"])]
+    answered = scores[~scores["mark"].isin(["failed", "declined"])]
     pairs: dict[str, set[tuple[str, str]]] = {}
-    for row in lines_of(shown):
+    for row in lines_of(answered):
         pairs.setdefault(str(row.item_id), set()).add((str(row.arm), str(row.mark)))
-    need = {pair: min(each, count) for pair, count in Counter(pair for held in pairs.values() for pair in held).items()}
+    need = {
+        pair: min(each, count)
+        for pair, count in Counter(pair for candidates in pairs.values() for pair in candidates).items()
+    }
     names = sorted(pairs)
-    rest = [names[int(at)] for at in stream("examples", *place).permutation(len(names))]
+    rest = [names[int(number)] for number in stream("examples", *stream_names).permutation(len(names))]
     chosen: list[str] = []
-    while rest and len(chosen) < most and any(need.values()):
+    while rest and len(chosen) < limit and any(need.values()):
         best = max(rest, key=lambda name: sum(need[pair] > 0 for pair in pairs[name]))
         rest.remove(best)
         chosen.append(best)
@@ -174,15 +185,15 @@ def draw(scores: pd.DataFrame, place: list[str], each: int, most: int) -> list[s
     return chosen
 
 
-def _said(item: Item, arm: str, row: object, metric: Metric, text: str, reason: str) -> Said:
+def _prediction(item: Item, arm: str, row: object, metric: Metric, text: str, reason: str) -> Prediction:
     mark, value = str(row.mark), float(row.value)  # type: ignore[attr-defined]
     score = "" if not mark.startswith("partly") else amount(value, metric)
-    said = json.loads(row.prediction)  # type: ignore[attr-defined]
-    told = text if mark not in ("failed", "declined") else reason
-    return Said(arm, mark.partition(",")[0], score, answer_words(item, said), foreign(told, 240))
+    answer = json.loads(row.prediction)  # type: ignore[attr-defined]
+    text_or_reason = text if mark not in ("failed", "declined") else reason
+    return Prediction(arm, mark.partition(",")[0], score, answer_words(item, answer), foreign(text_or_reason, 240))
 
 
-def _example(item: Item, said: tuple[Said, ...], thumbs: Thumbs) -> Example:
+def _example(item: Item, predictions: tuple[Prediction, ...], thumbs: Thumbs) -> Example:
     groups: dict[str, list[Media]] = {}
     captions: dict[str, list[str]] = {}
     for demo in item.support:
@@ -190,8 +201,8 @@ def _example(item: Item, said: tuple[Said, ...], thumbs: Thumbs) -> Example:
         alone = demo.caption and not demo.media  # beside pictures a caption is shown under some conditions only
         captions.setdefault(demo.answer, []).extend([foreign(demo.caption, 120)] if alone else [])
     support = tuple(
-        (answer_words(item, answer), thumbs.shots(tuple(held)), tuple(captions[answer][:6]))
-        for answer, held in groups.items()
+        (answer_words(item, answer), thumbs.shots(tuple(arms)), tuple(captions[answer][:6]))
+        for answer, arms in groups.items()
     )
     options = tuple(
         Choice(foreign(option.text or option.key, 120), thumbs.shots(option.media), option.key == item.answer)
@@ -199,10 +210,10 @@ def _example(item: Item, said: tuple[Said, ...], thumbs: Thumbs) -> Example:
     )
     return Example(
         foreign(item.item_id, 60), foreign(item.question, 600), support, thumbs.shots(item.query), options,
-        answer_words(item, item.answer), _factors(item.factors, item.requires), said,
+        answer_words(item, item.answer), _factors(item.factors, item.requires), predictions,
     )  # fmt: skip
 
 
 def _factors(factors: Mapping[str, str], requires: tuple[str, ...]) -> str:
-    told = [f"{name} {value}" for name, value in factors.items()]
-    return " · ".join([*told, *([f"requires {', '.join(requires)}"] if requires else [])])
+    labels = [f"{name} {value}" for name, value in factors.items()]
+    return " · ".join([*labels, *([f"requires {', '.join(requires)}"] if requires else [])])

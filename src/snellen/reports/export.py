@@ -30,11 +30,11 @@ def _one_type(rows: pd.DataFrame) -> pd.DataFrame:
     mixed = [
         name for name in rows.columns if rows[name].dtype == object and rows[name].dropna().map(type).nunique() > 1
     ]
-    told = {
+    columns = {
         name: pd.Series([None if pd.isna(v) else str(v) for v in rows[name]], index=rows.index, dtype="str")
         for name in mixed
     }
-    return rows.assign(**told)
+    return rows.assign(**columns)
 
 
 def write_frame(folder: Path, name: str, table: pd.DataFrame) -> None:
@@ -48,10 +48,10 @@ def to_markdown(table: pd.DataFrame) -> str:
     """A pipe table."""
 
     def line(cells: list[str]) -> str:
-        told = (
+        escaped = (
             cell.replace("\\", "\\\\").replace("|", r"\|").replace("<", "&lt;").replace("\n", " ") for cell in cells
         )
-        return "| " + " | ".join(told) + " |\n"
+        return "| " + " | ".join(escaped) + " |\n"
 
     head, *rows = _cells(table)
     return line(head) + "|" + " --- |" * len(head) + "\n" + "".join(map(line, rows))
@@ -75,7 +75,7 @@ def to_latex(table: pd.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-def shown(value: object) -> str:
+def format_cell(value: object) -> str:
     """A cell as text: numbers to four digits, nothing for what is missing."""
     if isinstance(value, float):
         return "" if value != value else f"{value:.4g}"
@@ -83,5 +83,5 @@ def shown(value: object) -> str:
 
 
 def _cells(table: pd.DataFrame) -> list[list[str]]:
-    rows = [[shown(value) for value in row] for row in table.itertuples(index=False, name=None)]
-    return [[shown(name) for name in table.columns], *rows]
+    rows = [[format_cell(value) for value in row] for row in table.itertuples(index=False, name=None)]
+    return [[format_cell(name) for name in table.columns], *rows]

@@ -106,10 +106,10 @@ def _panels(panels: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str], ru
         layout=ConstrainedLayoutEngine(h_pad=0.09, hspace=0.05, wspace=0.03),
     )
     axes = np.atleast_1d(figure.subplots(down, across, sharey=True, squeeze=False)).ravel()
-    for place, (title, rows) in zip(axes, panels, strict=False):
-        _dots(place, title, rows.reindex(list(names)).reset_index(), run)
-    for place in axes[len(panels) :]:
-        place.set_visible(False)
+    for axis, (title, rows) in zip(axes, panels, strict=False):
+        _dots(axis, title, rows.reindex(list(names)).reset_index(), run)
+    for axis in axes[len(panels) :]:
+        axis.set_visible(False)
     axes[0].set_yticks(range(len(names)), labels)
     axes[0].set_ylim(len(names) - 0.4, -0.6)
     _legend(figure, any(rows["ceiling"].notna().any() for _, rows in panels))
@@ -118,29 +118,35 @@ def _panels(panels: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str], ru
 
 def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: Run) -> None:
     """One panel: chance as a line behind, interval as a line, value as a dot, full where it is told from chance."""
-    heard = rows[rows["value"].notna()]
+    responded = rows[rows["value"].notna()]
     axes.set_title(fitted(title, 26), pad=7)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(length=0)
     axes.grid(axis="x", color=FAINT, linewidth=0.7)
     axes.set_axisbelow(True)
-    asked = rows[rows["metric"].notna()]
-    if asked.empty:
+    scored = rows[rows["metric"].notna()]
+    if scored.empty:
         return
-    metric = metric_in(run.suite, next(lines_of(asked)))
-    states = [standing(row, metric) for row in lines_of(heard)]
+    metric = metric_in(run.suite, next(lines_of(scored)))
+    states = [standing(row, metric) for row in lines_of(responded)]
     colours = [COLOURS[state] for state in states]
-    at = heard.index.to_numpy(float)
+    positions = responded.index.to_numpy(float)
     for column, colour, dashes in (("chance", MUTED, SOLID), ("ceiling", PEOPLE, DASHED)):
-        known = heard[heard[column].notna()]
-        if known[column].nunique() == 1:
-            axes.axvline(known[column].iloc[0], color=colour, linestyle=dashes, linewidth=1.1, zorder=1)
+        with_chance = responded[responded[column].notna()]
+        if with_chance[column].nunique() == 1:
+            axes.axvline(with_chance[column].iloc[0], color=colour, linestyle=dashes, linewidth=1.1, zorder=1)
             continue
-        y = known.index.to_numpy(float)
-        axes.vlines(known[column].to_numpy(float), y - 0.5, y + 0.5, colors=colour, linestyles=dashes, linewidth=1.1)
-    axes.hlines(at, heard["low"].to_numpy(float), heard["high"].to_numpy(float), colors=colours, linewidth=1.6)
+        y = with_chance.index.to_numpy(float)
+        axes.vlines(
+            with_chance[column].to_numpy(float), y - 0.5, y + 0.5, colors=colour, linestyles=dashes, linewidth=1.1
+        )
+    axes.hlines(
+        positions, responded["low"].to_numpy(float), responded["high"].to_numpy(float), colors=colours, linewidth=1.6
+    )
     faces = ["white" if state == "same" else colour for state, colour in zip(states, colours, strict=True)]
-    axes.scatter(heard["value"].to_numpy(float), at, s=26, c=faces, edgecolors=colours, linewidths=1.3, zorder=3)
+    axes.scatter(
+        responded["value"].to_numpy(float), positions, s=26, c=faces, edgecolors=colours, linewidths=1.3, zorder=3
+    )
     _unheard(axes, rows[rows["value"].isna()])
     if metric.share:
         axes.set_xlim(-0.03, 1.03)
@@ -152,9 +158,9 @@ def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: Run) -> None:
 def _unheard(axes: Axes, rows: pd.DataFrame) -> None:
     """Words in the place of dots."""
     for row in lines_of(rows):
-        told = "declined" if row.not_applicable > 0 else "–"
+        label = "declined" if row.not_applicable > 0 else "–"
         axes.annotate(
-            told,
+            label,
             (0.02, row.Index),
             xycoords=("axes fraction", "data"),
             va="center",
@@ -168,8 +174,8 @@ def _legend(figure: Figure, with_people: bool) -> None:
     from matplotlib.lines import Line2D
 
     def dot(face: str, edge: str, name: str) -> Line2D:
-        look: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": edge, "markersize": 5.5}
-        return Line2D([], [], color=edge, marker="o", linewidth=1.6, label=name, **look)
+        style: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": edge, "markersize": 5.5}
+        return Line2D([], [], color=edge, marker="o", linewidth=1.6, label=name, **style)
 
     handles = [
         dot(ABOVE, ABOVE, "better than chance"),
@@ -186,11 +192,11 @@ def _legend(figure: Figure, with_people: bool) -> None:
 
 def save(figure: Figure, folder: Path, name: str) -> str:
     """Write `name.png` and `name.svg`; the SVG text comes back for the page."""
-    drawn, lines = io.BytesIO(), io.StringIO()
+    raster, lines = io.BytesIO(), io.StringIO()
     figure.draw_without_rendering()  # lays out
     figure.set_layout_engine("none")  # and need not do so twice more
-    figure.savefig(drawn, format="png", dpi=150, pil_kwargs={"compress_level": 3})
+    figure.savefig(raster, format="png", dpi=150, pil_kwargs={"compress_level": 3})
     figure.savefig(lines, format="svg", metadata={"Date": None, "Creator": None})
-    files.write_bytes(folder / f"{name}.png", drawn.getvalue())
+    files.write_bytes(folder / f"{name}.png", raster.getvalue())
     files.write_text(folder / f"{name}.svg", lines.getvalue())
     return lines.getvalue()

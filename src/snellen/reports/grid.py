@@ -12,6 +12,7 @@ import pandas as pd
 from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run
 from snellen.core.score import Metric
+from snellen.core.subject import is_simulated
 from snellen.reports.rows import (
     Standing,
     arm_order,
@@ -87,12 +88,12 @@ class Grid:
     def frame(self) -> pd.DataFrame:
         """The same as plain text, with rows for chance and people where a head holds them."""
         rows = [[line.arm, *(_plain(cell) for cell in line.cells)] for line in self.lines]
-        for name, told in (
+        for name, values in (
             ("(chance)", [c.chance for c in self.columns]),
             ("(people)", [c.ceiling for c in self.columns]),
         ):
-            if any(told):
-                rows.append([name, *told])
+            if any(values):
+                rows.append([name, *values])
         return pd.DataFrame(rows, columns=["subject", *(f"{column.title}" for column in self.columns)])
 
 
@@ -110,10 +111,10 @@ class _Footnotes:
     signs: dict[str, str] = field(default_factory=dict)
 
     def sign(self, reason: str) -> str:
-        round_, place = divmod(len(self.signs), 26)
-        return self.signs.setdefault(reason, "abcdefghijklmnopqrstuvwxyz"[place] * (round_ + 1))
+        cycle, letter = divmod(len(self.signs), 26)
+        return self.signs.setdefault(reason, "abcdefghijklmnopqrstuvwxyz"[letter] * (cycle + 1))
 
-    def told(self) -> tuple[tuple[str, str], ...]:
+    def footnotes(self) -> tuple[tuple[str, str], ...]:
         return tuple((sign, reason) for reason, sign in self.signs.items())
 
 
@@ -128,7 +129,7 @@ def main_grid(run: Run) -> Grid:
 
 def factor_grids(run: Run) -> list[tuple[str, str, Grid]]:
     """(task, factor, table) for every factor that results are split by."""
-    rows, found = subgroups(run.results), []
+    rows, tables = subgroups(run.results), []
     order = arm_order(whole_tasks(run.results))
     for (task, factor), part in rows.groupby(["task", "factor"], sort=False):
         levels = [
@@ -136,10 +137,10 @@ def factor_grids(run: Run) -> list[tuple[str, str, Grid]]:
             for level in level_order(run.items, str(task), str(factor), part["level"])
         ]
         arms = [arm for arm in order if arm in set(part["arm"])]
-        found.append(
+        tables.append(
             (str(task), str(factor), _grid(f"{task} by {factor}", levels, arms, run, lambda row: "", _Footnotes()))
         )
-    return found
+    return tables
 
 
 def _grid(
@@ -162,41 +163,48 @@ def _grid(
     for arm in arms:
         card = names.get(arm)
         subject, condition = (card.subject, card.condition) if card else (arm, "vanilla")
-        told = "" if condition == "vanilla" else condition
-        lines.append(Line(arm, subject, told, arm.startswith("fake:"), tuple(of_task.get(arm) for of_task in cells)))
-    return Grid(title, tuple(columns), tuple(lines), notes.told())
+        label = "" if condition == "vanilla" else condition
+        lines.append(Line(arm, subject, label, is_simulated(arm), tuple(of_task.get(arm) for of_task in cells)))
+    return Grid(title, tuple(columns), tuple(lines), notes.footnotes())
 
 
 def _column(title: str, part: pd.DataFrame, metric: Metric) -> Column:
-    heard = part[part["n"] > 0]
-    sizes = sorted(set(heard["n"]))
+    responded = part[part["n"] > 0]
+    sizes = sorted(set(responded["n"]))
     n = "" if not sizes else f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}"
-    chance, ceiling = (_common(heard[column], metric) for column in ("chance", "ceiling"))
+    chance, ceiling = (_common(responded[column], metric) for column in ("chance", "ceiling"))
     return Column(title, metric.name, n, chance, ceiling, not metric.higher_is_better)
 
 
 def _common(values: pd.Series[float], metric: Metric) -> str:
     """The value as written, if it is the same for all."""
-    told = {amount(value, metric) for value in values.dropna()}
-    return told.pop() if len(told) == 1 else ""
+    texts = {amount(value, metric) for value in values.dropna()}
+    return texts.pop() if len(texts) == 1 else ""
 
 
 def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
     """From a row to its bar, all on one scale: 0 to 1 for shares, else from the least to the largest number shown."""
-    shown = part[["value", "low", "high", "chance", "ceiling"]].to_numpy(float).ravel()
-    shown = shown[~pd.isna(shown)]
-    share = metric.share or not len(shown)
-    first, last = (0.0, 1.0) if share else (min(0.0, float(shown.min())), float(shown.max()))
+    numbers = part[["value", "low", "high", "chance", "ceiling"]].to_numpy(float).ravel()
+    numbers = numbers[~pd.isna(numbers)]
+    share = metric.share or not len(numbers)
+    first, last = (0.0, 1.0) if share else (min(0.0, float(numbers.min())), float(numbers.max()))
     width = (last - first) or 1.0
 
-    def place(value: float) -> float | None:
+    def share_of_scale(value: float) -> float | None:
         return None if math.isnan(value) else round(100 * (value - first) / width, 2)
 
     def bar(row: Any) -> Bar | None:
-        at = place(row.value)
-        if at is None:
+        position = share_of_scale(row.value)
+        if position is None:
             return None
-        return Bar(at, place(row.low), place(row.high), place(row.chance), place(row.ceiling), place(0.0) or 0.0)
+        return Bar(
+            position,
+            share_of_scale(row.low),
+            share_of_scale(row.high),
+            share_of_scale(row.chance),
+            share_of_scale(row.ceiling),
+            share_of_scale(0.0) or 0.0,
+        )
 
     return bar
 
@@ -228,29 +236,29 @@ def _marks(run: Run, notes: _Footnotes) -> dict[tuple[str, str], str]:
     signs: dict[tuple[str, str], list[str]] = {}
     for response in run.responses:
         if response.status == "declined":
-            place = response.task, arm_name(response.subject, response.condition)
+            key = response.task, arm_name(response.subject, response.condition)
             sign = notes.sign(f"declined: {foreign(response.reason, 160)}")
-            if sign not in (held := signs.setdefault(place, [])):
-                held.append(sign)
+            if sign not in (reasons := signs.setdefault(key, [])):
+                reasons.append(sign)
     for (task, arm), count in built_by(run).items():
         signs.setdefault((task, arm), []).append(
             notes.sign(f"{arm} helped to build {count} of the {task} items it is examined on")
         )
-    return {place: " ".join(held) for place, held in signs.items()}
+    return {key: " ".join(reasons) for key, reasons in signs.items()}
 
 
 def built_by(run: Run) -> dict[tuple[str, str], int]:
     """(task, arm) -> on how many items the arm's subject is examined that it helped to build."""
     makers: dict[str, frozenset[str]] = {}
     for item in run.items.items:
-        told = item.provenance.get("construction_subjects") or ()
-        makers[item.item_id] = frozenset([told] if isinstance(told, str) else map(str, told))
+        builders = item.provenance.get("construction_subjects") or ()
+        makers[item.item_id] = frozenset([builders] if isinstance(builders, str) else map(str, builders))
     if not any(makers.values()):
         return {}
-    held: dict[tuple[str, str], set[str]] = {}
+    items_by_pair: dict[tuple[str, str], set[str]] = {}
     for response in run.responses:
         if {response.subject, response.subject.partition("?")[0]} & makers[response.item_id]:
-            held.setdefault((response.task, arm_name(response.subject, response.condition)), set()).add(
+            items_by_pair.setdefault((response.task, arm_name(response.subject, response.condition)), set()).add(
                 response.item_id
             )
-    return {place: len(items) for place, items in held.items()}
+    return {pair: len(items) for pair, items in items_by_pair.items()}

@@ -47,23 +47,25 @@ def load_run(root: Path, suite_of: SuiteOf = registered) -> Run:
     """
     card, suite = read_run_card(root), suite_of(read_run_card(root).suite)
     responses, scores = read_responses(root), read_scores(root)
-    place = Path(card.itemset)
-    if not is_itemset(place):
-        raise SnellenError(f"{root}: its item set is no longer at {place}; put it back there")
-    items = read_itemset(place)
+    itemset_path = Path(card.itemset)
+    if not is_itemset(itemset_path):
+        raise SnellenError(f"{root}: its item set is no longer at {itemset_path}; put it back there")
+    items = read_itemset(itemset_path)
     if items.card.content_hash != card.content_hash:
-        raise SnellenError(f"{place}: another item set than {root} was asked about; put the old one back, or run again")
-    found = pd.concat([results(rows, items, suite, card.arms) for rows in scores.values()], ignore_index=True)
-    return Run(card, suite, items, tuple(responses), scores, found, (root,))
+        raise SnellenError(
+            f"{itemset_path}: another item set than {root} was asked about; put the old one back, or run again"
+        )
+    table = pd.concat([results(rows, items, suite, card.arms) for rows in scores.values()], ignore_index=True)
+    return Run(card, suite, items, tuple(responses), scores, table, (root,))
 
 
-def given(runs: Sequence[Run], inputs: Mapping[str, Path]) -> list[Run]:
+def with_inputs(runs: Sequence[Run], inputs: Mapping[str, Path]) -> list[Run]:
     """The runs, each with those inputs that its suite takes. Raises SnellenError for one that none of them takes."""
-    known = dict.fromkeys(name for run in runs for name in run.suite.report_inputs)
-    if unknown := next((name for name in inputs if name not in known), None):
+    known_inputs = dict.fromkeys(name for run in runs for name in run.suite.report_inputs)
+    if unknown := next((name for name in inputs if name not in known_inputs), None):
         suites = ", ".join(dict.fromkeys(run.suite.name for run in runs))
-        told = near(unknown, known) if known else "leave it out"
-        raise SnellenError(f"--input {unknown}: a report on {suites} has no use for it; {told}")
+        remedy = near(unknown, known_inputs) if known_inputs else "leave it out"
+        raise SnellenError(f"--input {unknown}: a report on {suites} has no use for it; {remedy}")
     return [
         replace(run, inputs={name: inputs[name] for name in run.suite.report_inputs if name in inputs}) for run in runs
     ]
@@ -90,12 +92,12 @@ def join(runs: Sequence[Run]) -> Run:
     """Several runs about one item set as one."""
     if len(runs) == 1:
         return runs[0]
-    seen: set[tuple[str, str]] = set()
+    earlier: set[tuple[str, str]] = set()
     named = []
     for number, run in enumerate(runs, 1):
         arms = {(arm.subject, arm.condition) for arm in run.card.arms}
-        named.append(_renamed(run, {subject for subject, _ in arms & seen}, f" (run {number})"))
-        seen |= arms
+        named.append(_renamed(run, {subject for subject, _ in arms & earlier}, f" (run {number})"))
+        earlier |= arms
     protocols = dict.fromkeys(name for run in named for name in run.scores)
     return replace(
         named[0],

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.analysis.results import UNABLE_RULE
-from snellen.reports.export import shown
+from snellen.reports.export import format_cell
 from snellen.reports.words import brief, foreign, rate
 
 
@@ -22,5 +22,5 @@ def render(sections: Sequence[dict[str, Any]]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    room.filters.update(foreign=foreign, brief=brief, shown=shown, rate=rate)
+    room.filters.update(foreign=foreign, brief=brief, shown=format_cell, rate=rate)
     return room.get_template("report.html.j2").render(sections=sections, unable_rule=UNABLE_RULE)

@@ -13,6 +13,7 @@ from snellen.analysis.results import metric_of
 from snellen.analysis.run_view import arm_name
 from snellen.core.itemset import ItemSet
 from snellen.core.score import Metric
+from snellen.core.subject import is_simulated
 from snellen.core.suite import Suite
 
 Standing: TypeAlias = Literal["above", "same", "below", "untold", "none"]
@@ -33,26 +34,26 @@ def subgroups(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def _main(rows: pd.DataFrame) -> pd.DataFrame:
-    kept = []
+    parts = []
     for _, task in rows.groupby(["suite", "task"], sort=False):
         names = list(task["protocol"].unique())
         protocol = "strict" if "strict" in names else names[0]
-        told = task[task["protocol"] == protocol]
-        told = told[told["metric"] == told["metric"].iloc[0]]
-        judged = set(told.loc[told["judge"] != "", "subject"])
-        kept.append(told[(told["judge"] != "") | ~told["subject"].isin(judged)])
-    return pd.concat(kept, ignore_index=True) if kept else rows.copy()
+        protocol_rows = task[task["protocol"] == protocol]
+        protocol_rows = protocol_rows[protocol_rows["metric"] == protocol_rows["metric"].iloc[0]]
+        judged = set(protocol_rows.loc[protocol_rows["judge"] != "", "subject"])
+        parts.append(protocol_rows[(protocol_rows["judge"] != "") | ~protocol_rows["subject"].isin(judged)])
+    return pd.concat(parts, ignore_index=True) if parts else rows.copy()
 
 
 def _named(rows: pd.DataFrame) -> pd.DataFrame:
     """With `arm`: subject and condition, counted where one table holds the same twice (two item sets of a suite)."""
-    seen: Counter[tuple[str, ...]] = Counter()
+    counts: Counter[tuple[str, ...]] = Counter()
     names = []
     for row in lines_of(rows):
         name = arm_name(str(row.subject), str(row.condition))
-        place = (name, str(row.task), str(row.judge), str(row.factor), str(row.level))
-        seen[place] += 1
-        names.append(name if seen[place] == 1 else f"{name} ({seen[place]})")
+        key = (name, str(row.task), str(row.judge), str(row.factor), str(row.level))
+        counts[key] += 1
+        names.append(name if counts[key] == 1 else f"{name} ({counts[key]})")
     return rows.assign(arm=names)
 
 
@@ -63,16 +64,16 @@ def lines_of(rows: pd.DataFrame) -> Iterator[Any]:
 
 def arm_order(rows: pd.DataFrame) -> list[str]:
     """Arms as the run names them, subjects first and fakes after them."""
-    return sorted(rows["arm"].unique(), key=lambda name: name.startswith("fake:"))
+    return sorted(rows["arm"].unique(), key=lambda name: is_simulated(name))
 
 
 def level_order(items: ItemSet, task: str, factor: str, levels: Iterable[str]) -> list[str]:
     """Levels as the items bring them up, easy before hard where the suite does so; numbers by size."""
-    seen = list(dict.fromkeys(item.factors.get(factor, "") for item in items.task(task)))
-    told = list(dict.fromkeys(levels))
-    if all(level.isdigit() for level in told):
-        return sorted(told, key=int)
-    return sorted(told, key=lambda level: seen.index(level) if level in seen else len(seen))
+    present = list(dict.fromkeys(item.factors.get(factor, "") for item in items.task(task)))
+    order = list(dict.fromkeys(levels))
+    if all(level.isdigit() for level in order):
+        return sorted(order, key=int)
+    return sorted(order, key=lambda level: present.index(level) if level in present else len(present))
 
 
 def metric_in(suite: Suite, row: Any) -> Metric:

@@ -34,8 +34,8 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tab
     for suite, task in tasks:
         part = rows[(rows["suite"] == suite) & (rows["task"] == task)]
         metric = metrics[suite, task] = metric_in(suite_of(suite), next(lines_of(part)))
-        told = sorted({amount(chance, metric) for chance in part["chance"].dropna()})
-        chances[suite, task] = told[0] if len(told) == 1 else ""
+        texts = sorted({amount(chance, metric) for chance in part["chance"].dropna()})
+        chances[suite, task] = texts[0] if len(texts) == 1 else ""
         head = f"{suite} {task}" if several else task
         table.add_column(
             escape(head) + f"\n[dim]chance {chances[suite, task]}[/]" * bool(chances[suite, task]), justify="right"
@@ -58,9 +58,9 @@ def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str
     if math.isnan(row.value):
         return "[dim]declined[/]" if row.not_applicable else "[red]failed[/]" if row.failure_rate > 0 else DASH
     around = escape(span(row.low, row.high, metric, row.n) + " ").strip()
-    told = f"{amount(row.value, metric, row.n)} [dim]{around}[/]"
+    text = f"{amount(row.value, metric, row.n)} [dim]{around}[/]"
     notes = [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
     notes += ["unable"] if row.unable else []
     notes += [f"no answer {rate(row.no_answer_rate)}"] if row.no_answer_rate > 0 else []
     notes += [f"failed {rate(row.failure_rate)}"] if row.failure_rate > 0 else []
-    return told + (f"\n[dim]{', '.join(notes)}[/]" if notes else "")
+    return text + (f"\n[dim]{', '.join(notes)}[/]" if notes else "")

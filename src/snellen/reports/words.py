@@ -35,8 +35,8 @@ def span(low: float, high: float, metric: Metric, n: int = 0) -> str:
 
 def difference(value: float, metric: Metric, n: int = 0) -> str:
     """A difference of two values without its sign, in points or in the metric's own unit."""
-    told = amount(abs(value), metric, n, False)
-    return f"{told} {'point' if told == '1' else 'points'}" if metric.share else told
+    text = amount(abs(value), metric, n, False)
+    return f"{text} {'point' if text == '1' else 'points'}" if metric.share else text
 
 
 def rate(share: float) -> str:
@@ -50,8 +50,8 @@ def foreign(text: str, limit: int = 300) -> str:
     The page escapes it besides.
     """
     cut = text[:limit]
-    seen = _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", cut)
-    return seen if len(text) <= limit else f"{seen} … ({len(text):,} characters)"
+    escaped = _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", cut)
+    return escaped if len(text) <= limit else f"{escaped} … ({len(text):,} characters)"
 
 
 def brief(name: str, room: int) -> str:

@@ -19,7 +19,7 @@ from snellen.reports.examples import Thumbs, examples
 from snellen.reports.export import write_frame, write_results
 from snellen.reports.findings import MAX_ARMS, checks, compared, paired, published, standings
 from snellen.reports.grid import factor_grids, main_grid
-from snellen.reports.loading import Exam, SuiteOf, all_results, gather, given, load_run, registered
+from snellen.reports.loading import Exam, SuiteOf, all_results, gather, load_run, registered, with_inputs
 from snellen.reports.page import render
 from snellen.reports.words import slug
 
@@ -34,7 +34,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PageFigure:
     """A figure on the page: a data URI, and the name of its files."""
 
     title: str
@@ -58,7 +58,7 @@ def write_report(
     are runs and files by name that pieces of a suite are made with. Raises SnellenError for runs of two versions of a
     suite, for inputs that no suite here takes, and where a run, its scores or its items cannot be read.
     """
-    loaded = given([load_run(root, suite_of) for root in runs], inputs or {})
+    loaded = with_inputs([load_run(root, suite_of) for root in runs], inputs or {})
     exams = gather(loaded)
     rows = all_results(loaded)
     write_results(out, rows)
@@ -86,10 +86,10 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
     for task, factor, table in factors:
         write_frame(tables, f"{name}-{slug(task)}-{slug(factor)}", table.frame())
     printed = list(published(run)) if compare_published else []
-    for number, one in enumerate(printed, 1):
-        write_frame(tables, f"{name}-published-{number}", one.frame())
+    for number, comparison in enumerate(printed, 1):
+        write_frame(tables, f"{name}-published-{number}", comparison.frame())
     thumbs = Thumbs(run, out)
-    drawn = list(_figures(exam, name, out, [(task, factor) for task, factor, _ in factors], full))
+    page_figures = list(_figures(exam, name, out, [(task, factor) for task, factor, _ in factors], full))
     return {
         "id": name,
         "run": run,
@@ -97,8 +97,8 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
         "grid": grid,
         "standings": standings(run),
         "checks": checks(run),
-        "overview": drawn[0],
-        "factors": [(task, factor, table, _find(drawn, task, factor)) for task, factor, table in factors],
+        "overview": page_figures[0],
+        "factors": [(task, factor, table, _find(page_figures, task, factor)) for task, factor, table in factors],
         "compared": list(compared(run, pairs)),
         "left_out": MAX_ARMS if len(grid.lines) > MAX_ARMS else 0,
         "sections": [_section_file(section, name, out, full) for section in run.suite.sections(run)]
@@ -112,32 +112,32 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
     }
 
 
-def _figures(exam: Exam, name: str, out: Path, factors: Sequence[tuple[str, str]], full: bool) -> Iterator[Drawn]:
+def _figures(exam: Exam, name: str, out: Path, factors: Sequence[tuple[str, str]], full: bool) -> Iterator[PageFigure]:
     """The overview, then one figure a factor; `requires` is in the tables, and drawn only in a full report."""
     with figures.style():
-        yield _drawn("", figures.overview(exam.joined), out, f"{name}-overview")
+        yield _page_figure("", figures.overview(exam.joined), out, f"{name}-overview")
         for task, factor in factors:
             if full or factor != "requires":
                 figure = figures.by_factor(exam.joined, task, factor)
-                yield _drawn(f"{task}/{factor}", figure, out, f"{name}-{slug(task)}-{slug(factor)}")
+                yield _page_figure(f"{task}/{factor}", figure, out, f"{name}-{slug(task)}-{slug(factor)}")
 
 
-def _drawn(title: str, figure: Any, out: Path, name: str) -> Drawn:
+def _page_figure(title: str, figure: Any, out: Path, name: str) -> PageFigure:
     svg = figures.save(figure, out / "figures", name)
-    return Drawn(title, "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode(), name)
+    return PageFigure(title, "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode(), name)
 
 
-def _find(drawn: Sequence[Drawn], task: str, factor: str) -> Drawn | None:
-    return next((one for one in drawn if one.title == f"{task}/{factor}"), None)
+def _find(page_figures: Sequence[PageFigure], task: str, factor: str) -> PageFigure | None:
+    return next((figure for figure in page_figures if figure.title == f"{task}/{factor}"), None)
 
 
 def _section_file(section: ReportSection, name: str, out: Path, full: bool) -> dict[str, Any]:
     file = f"{name}-{slug(section.name)}"
     if section.table is not None:
         write_frame(out / "tables", file, section.table)
-    drawn = None
+    page_figure = None
     if section.figure is not None and (full or not section.detail):
         with figures.style():
             figure = section.figure() if callable(section.figure) else section.figure
-            drawn = _drawn(section.title, figure, out, file)
-    return {"section": section, "drawn": drawn, "file": file}
+            page_figure = _page_figure(section.title, figure, out, file)
+    return {"section": section, "drawn": page_figure, "file": file}

@@ -56,8 +56,11 @@ def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     tasks = [task for task, chance in chances.items() if not math.isnan(chance)]
     if len(tasks) < MIN_ABILITIES:
         return
-    shares = {arm.subject: [_way(run, rows[task], arm, task, chances[task]) for task in tasks] for arm in arms}
-    lines = [[name, *(DASH if math.isnan(x) else f"{100 * x:.0f}" for x in ways)] for name, ways in shares.items()]
+    shares = {arm.subject: [_share_of_way(run, rows[task], arm, task, chances[task]) for task in tasks] for arm in arms}
+    lines = [
+        [name, *(DASH if math.isnan(x) else f"{100 * x:.0f}" for x in shares_of_way)]
+        for name, shares_of_way in shares.items()
+    ]
     note = (
         "Percent of the way from chance (0, in the middle) to a perfect score (100, at the rim), so that abilities "
         "with other measures stand in one ring; drawn at 0 where worse than chance. The paper does not say how its "
@@ -69,7 +72,7 @@ def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     yield ReportSection("Fingerprints (Figure 5)", note, frame, figure, "fingerprints")
 
 
-def _way(run: Run, rows: pd.DataFrame, arm: ArmCard, task: str, chance: float) -> float:
+def _share_of_way(run: Run, rows: pd.DataFrame, arm: ArmCard, task: str, chance: float) -> float:
     row = row_of(rows, arm)
     return math.nan if row is None else share_of_way(float(row.value), chance, main_metric(run, task))
 

@@ -93,12 +93,18 @@ def _without_pictures(run: Run, tasks: Sequence[str]) -> list[list[str]]:
     if protocol_of(run) != "strict":
         return []
     scored_items = set(run.scores["strict"]["item_id"])
-    known = blind(item for item in run.items.items if item.split == "train" or item.item_id in scored_items)
+    baselines = blind(item for item in run.items.items if item.split == "train" or item.item_id in scored_items)
     names = {"best_single": "(best single answer)", "words_alone": "(words alone)"}
     return [
-        [label, *(number(known[task][name], main_metric(run, task), 200) if task in known else DASH for task in tasks)]
+        [
+            label,
+            *(
+                number(baselines[task][name], main_metric(run, task), 200) if task in baselines else DASH
+                for task in tasks
+            ),
+        ]
         for name, label in names.items()
-        if any(task in known for task in tasks)
+        if any(task in baselines for task in tasks)
     ]
 
 
@@ -140,8 +146,8 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[Ability]) -> 
         beyond_draw = DASH if math.isnan(between.beyond) else with_interval(*beyond)
         chance = mean_chance(scored(result_rows(run, ability.name)))
         share = abs(share_of_way(chance + between.observed, chance, metric))
-        way = DASH if math.isnan(share) else f"{100 * share:.1f}"
-        lines.append([column_head(ability.name, metric), observed, beyond_draw, span, way, str(between.n)])
+        share_text = DASH if math.isnan(share) else f"{100 * share:.1f}"
+        lines.append([column_head(ability.name, metric), observed, beyond_draw, span, share_text, str(between.n)])
     note = (
         "The standard deviation of the subjects' scores in every ability, on the items that all of them have a score "
         "for; what is left of it without what the draw of the items adds (95 % interval); and best minus worst. To "

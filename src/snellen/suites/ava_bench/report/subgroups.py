@@ -30,14 +30,14 @@ def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[ReportSec
     panels = [panel for panel in every_panel if len(panel.levels) > 1]
     if not panels:
         return
-    metric, whole = main_metric(run, task), scored(result_rows(run, task))
-    with_score = [arm for arm in arms if row_of(whole, arm) is not None]
+    metric, rows = main_metric(run, task), scored(result_rows(run, task))
+    with_score = [arm for arm in arms if row_of(rows, arm) is not None]
     lines = [
-        [arm.subject, metric_cell(row_of(whole, arm), metric)]
+        [arm.subject, metric_cell(row_of(rows, arm), metric)]
         + [metric_cell(row, metric) for panel in panels for row in panel.rows[arm.subject]]
         for arm in with_score
     ]
-    chances = [mean_chance(whole), *(chance for panel in panels for chance in panel.chances)]
+    chances = [mean_chance(rows), *(chance for panel in panels for chance in panel.chances)]
     lines.append(["(chance)", *(number(chance, metric, 200) for chance in chances)])
     heads = [f"{panel.factor.replace('_', ' ')} {level}" for panel in panels for level in panel.levels]
     factors = listing(panel.factor.replace("_", " ") for panel in panels)

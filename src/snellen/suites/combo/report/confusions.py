@@ -49,9 +49,9 @@ def _examined_arms(part: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _answers_in_order(dimension: str, part: pd.DataFrame) -> list[str]:
     """The values of a dimension that are true or were said, in the order in which they are offered."""
-    answers = {json.loads(truth) for truth in part["truth"]} | {json.loads(said) for said in part["prediction"]} - {
-        None
-    }
+    answers = {json.loads(truth) for truth in part["truth"]} | {
+        json.loads(prediction) for prediction in part["prediction"]
+    } - {None}
     return ordered_levels(answers, values(dimension))
 
 

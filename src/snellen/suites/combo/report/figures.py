@@ -57,10 +57,10 @@ def by_difficulty(series: Sequence[tuple[Arm, Sequence[Any]]], levels: Sequence[
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
-    axes, drawn = figure.subplots(), examined([arm for arm, _ in series])[:MAX_SERIES]
+    axes, series_drawn = figure.subplots(), examined([arm for arm, _ in series])[:MAX_SERIES]
     rows_by_arm = dict(series)
-    for index, arm in enumerate(drawn):
-        positions = [n + side_by_side(index, len(drawn), 0.05) for n in range(len(levels))]
+    for index, arm in enumerate(series_drawn):
+        positions = [n + side_by_side(index, len(series_drawn), 0.05) for n in range(len(levels))]
         appearance = {**series_appearance(index), "linewidth": 1.4, "elinewidth": 1, "label": arm_label(arm)}
         draw_levels(axes, rows_by_arm[arm], positions, **appearance)
     axes.axhline(0.5, color=MUTED, linewidth=1.1, label="chance")
@@ -106,15 +106,15 @@ def confusions(matrices: Sequence[tuple[str, NDArray[np.int64]]], answers: Seque
     """One panel an arm: rows are true, columns were said, cells hold percent of the row."""
     from matplotlib.figure import Figure
 
-    drawn = matrices[:MAX_MATRICES]
-    across = min(3, len(drawn))
-    down = ceil(len(drawn) / across)
+    matrices_drawn = matrices[:MAX_MATRICES]
+    across = min(3, len(matrices_drawn))
+    down = ceil(len(matrices_drawn) / across)
     side = 0.42 * len(answers)
     figure = Figure(figsize=(1.1 + across * (side + 0.75), down * (side + 1.15)), layout="constrained")
     panels = np.atleast_1d(figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)).ravel()
-    for axes, (arm, counts) in zip(panels, drawn, strict=False):
+    for axes, (arm, counts) in zip(panels, matrices_drawn, strict=False):
         _heat(axes, "\n".join(textwrap.wrap(arm, max(18, 6 * len(answers)))), counts, answers)
-    for axes in panels[len(drawn) :]:
+    for axes in panels[len(matrices_drawn) :]:
         axes.set_visible(False)
     return figure
 

@@ -179,15 +179,15 @@ def figure_7(run: Run) -> Iterator[ReportSection]:
     rows = scored(result_rows(run, categories.TASK, "difficulty"))
     if rows.empty:
         return
-    whole = [scored(result_rows(run, categories.TASK, metric=name)) for name in ("accuracy", ALL_CORRECT.name)]
-    overall, cards = [row_by_arm(part) for part in whole], arm_cards(run)
+    rows_by_metric = [scored(result_rows(run, categories.TASK, metric=name)) for name in ("accuracy", ALL_CORRECT.name)]
+    overall, cards = [row_by_arm(part) for part in rows_by_metric], arm_cards(run)
     lines, series = [], []
     for arm, levels in rows_by_arm(rows).items():
         cells = [result_cell(levels.get(level)) for level in LEVELS]
         cells += [result_cell(row.get(arm)) for row in overall]
         lines.append([*arm, _method_of(cards.get(arm), arm.subject), *cells])
         series.append((arm, [levels.get(level) for level in LEVELS]))
-    chances = [*_chances(rows, LEVELS), *(percent(float(part["chance"].mean()), 0) for part in whole)]
+    chances = [*_chances(rows, LEVELS), *(percent(float(part["chance"].mean()), 0) for part in rows_by_metric)]
     lines.append(["(chance)", "", "", *chances])
     note = (
         "Percent right with 95 % interval, by the distance between the two categories. 'All of a pair': share of pairs "

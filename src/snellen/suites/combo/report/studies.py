@@ -23,7 +23,7 @@ from snellen.suites.combo.categories import Pair, reference_pairs
 from snellen.suites.combo.difficulty import Features, level_of, packaged_features, separation
 from snellen.suites.combo.items import VERSION
 
-Place = Literal["first", "second"]
+Side = Literal["first", "second"]
 """One of the two pairs of categories in a comparison."""
 
 
@@ -94,8 +94,8 @@ def without_best_and_worst(scores: pd.DataFrame) -> pd.DataFrame:
 
 def accuracy_by_type(scores: pd.DataFrame) -> dict[str, float]:
     """Mean value of each task and of all rows together (`overall`), over score rows with columns `task` and `value`."""
-    told = {str(task): float(part.mean()) for task, part in scores.groupby("task", sort=False)["value"]}
-    return {**told, "overall": float(scores["value"].mean())}
+    accuracies = {str(task): float(part.mean()) for task, part in scores.groupby("task", sort=False)["value"]}
+    return {**accuracies, "overall": float(scores["value"].mean())}
 
 
 # Difficulty
@@ -109,7 +109,7 @@ class Comparison:
     second: Pair
 
     @property
-    def harder(self) -> Place:
+    def harder(self) -> Side:
         """The pair that the distance calls harder: the closer one."""
         return "first" if self.first.distance < self.second.distance else "second"
 
@@ -118,13 +118,13 @@ def comparisons(seed: int, count: int = 40, features: Features | None = None) ->
     """`count` comparisons of two pairs of categories each, drawn as the pairs that set the levels are."""
     from threadpoolctl import threadpool_limits
 
-    held = features if features is not None else packaged_features()
+    features_used = features if features is not None else packaged_features()
     rng = stream("combo", VERSION, seed, "difficulty comparisons")
     pairs = []
     with threadpool_limits(1):
         for first, second in reference_pairs(2 * count, rng):
-            distance = separation(held.values, first.mask(), second.mask())
-            pairs.append(Pair(first, second, distance, level_of(distance, held.thresholds)))
+            distance = separation(features_used.values, first.mask(), second.mask())
+            pairs.append(Pair(first, second, distance, level_of(distance, features_used.thresholds)))
     order = rng.permutation(len(pairs))
     return [Comparison(pairs[int(a)], pairs[int(b)]) for a, b in zip(order[::2], order[1::2], strict=True)]
 
@@ -145,27 +145,28 @@ class Agreement:
     ties: int
 
 
-def agreement(asked: Sequence[Comparison], votes: Mapping[str, Sequence[Place | None]]) -> Agreement:
+def agreement(comparisons: Sequence[Comparison], votes: Mapping[str, Sequence[Side | None]]) -> Agreement:
     """Agreement of people's votes with the distance.
 
     `votes` lead from a participant to one vote a comparison, in order, None where there is none. Comparisons that
     nobody voted on are left out. Raises SnellenError where a participant has another number of votes, or nobody voted.
     """
-    for name, said in votes.items():
-        if len(said) != len(asked):
+    for name, person_votes in votes.items():
+        if len(person_votes) != len(comparisons):
             raise SnellenError(
-                f"participant {name} has {len(said)} votes on {len(asked)} comparisons; give None for a missing one"
+                f"participant {name} has {len(person_votes)} votes on {len(comparisons)} comparisons; "
+                "give None for a missing one"
             )
-    heard, agreeing, ties, voted, right = 0, 0.0, 0, 0, 0
-    for number, comparison in enumerate(asked):
-        count = Counter(said[number] for said in votes.values() if said[number] is not None)
-        total, mine = sum(count.values()), count[comparison.harder]
+    agreed, agreeing, ties, voted, right = 0, 0.0, 0, 0, 0
+    for number, comparison in enumerate(comparisons):
+        count = Counter(person_votes[number] for person_votes in votes.values() if person_votes[number] is not None)
+        total, for_harder = sum(count.values()), count[comparison.harder]
         if not total:
             continue
-        heard, voted, right = heard + 1, voted + total, right + mine
-        tied = 2 * mine == total
+        agreed, voted, right = agreed + 1, voted + total, right + for_harder
+        tied = 2 * for_harder == total
         ties += tied
-        agreeing += 0.5 if tied else float(2 * mine > total)
-    if not heard:
+        agreeing += 0.5 if tied else float(2 * for_harder > total)
+    if not agreed:
         raise SnellenError("nobody voted on any comparison")
-    return Agreement(agreeing / heard, *wilson(agreeing, heard), right / voted, heard, ties)
+    return Agreement(agreeing / agreed, *wilson(agreeing, agreed), right / voted, agreed, ties)

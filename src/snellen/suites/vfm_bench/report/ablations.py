@@ -60,9 +60,9 @@ def split(series: ShotSeries) -> tuple[str, tuple[tuple[str, str], ...]]:
     return write_setting(changed), tuple(term for term in series.setting if term[0] not in MOVED)
 
 
-def change(original: ShotSeries, changed: ShotSeries, wanted: Sequence[int] = ALL_SHOTS) -> Change | None:
-    """The change over those wanted shots that both series have; None without any, or without a common item."""
-    shots = tuple(k for k in wanted if k in original.shots and k in changed.shots)
+def change(original: ShotSeries, changed: ShotSeries, shot_counts: Sequence[int] = ALL_SHOTS) -> Change | None:
+    """The change over those numbers of shots that both series have; None without any, or without a common item."""
+    shots = tuple(k for k in shot_counts if k in original.shots and k in changed.shots)
     if not shots:
         return None
     after, before = common([changed.scored(shots), original.scored(shots)])
@@ -83,14 +83,14 @@ def _item_means(arm: pd.DataFrame) -> NDArray[np.float64]:
     return each.to_numpy(np.float64)
 
 
-def changes(series: SeriesBySetting, wanted: Sequence[int] = ALL_SHOTS) -> list[Change]:
+def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[Change]:
     """Every series that changes something against the one that changes nothing and is shown alike otherwise."""
     compared = []
     for (subject, _), changed in series.items():
         condition, rest = split(changed)
         original = series.get((subject, rest))
         if condition and original is not None:
-            compared.append(change(original, changed, wanted))
+            compared.append(change(original, changed, shots))
     return [result for result in compared if result is not None]
 
 
@@ -153,12 +153,12 @@ def _one_shot(series: ShotSeries) -> tuple[float, float, Interval] | None:
     return curve[0], curve[1], gain
 
 
-def _phi_cell(result: Change | None, wanted: Sequence[int]) -> str:
+def _phi_cell(result: Change | None, shots: Sequence[int]) -> str:
     """A change in percent, with the shots it is over where some are missing."""
     if result is None:
         return DASH
     text = derived_cell(result.phi, NOTHING_RIGHT, "+")
-    return text if result.shots == tuple(wanted) else f"{text}, over {write_shots(result.shots)}"
+    return text if result.shots == tuple(shots) else f"{text}, over {write_shots(result.shots)}"
 
 
 # Table 4, right half: strategies, over all shots

@@ -85,8 +85,15 @@ def by_shots(gains: Sequence[ShotGains], chances: Mapping[int, float]) -> Figure
         curves.plot(shots, accuracy, linewidth=1.6, label=two_lines(gain.series.name), **series_appearance(index))
         low, high = ([getattr(row, end) for row in rows.values()] for end in ("low", "high"))
         curves.fill_between(shots, low, high, color=SERIES[index % len(SERIES)], alpha=0.13, linewidth=0)
-    known = {shots: chance for shots, chance in chances.items() if not math.isnan(chance)}
-    curves.plot(list(known), list(known.values()), color=MUTED, linewidth=1.2, linestyle="--", label="random policy")
+    known_chances = {shots: chance for shots, chance in chances.items() if not math.isnan(chance)}
+    curves.plot(
+        list(known_chances),
+        list(known_chances.values()),
+        color=MUTED,
+        linewidth=1.2,
+        linestyle="--",
+        label="random policy",
+    )
     curves.set_xticks(sorted(chances))
     curves.set_xlabel("solved examples of every class")
     curves.set_title("accuracy")
@@ -151,30 +158,30 @@ def causes(bars: Sequence[Bar], order: Sequence[str]) -> Figure:
     names = list(order)[:MAX_SERIES]
     helps = list(dict.fromkeys(name for _, name, *_ in bars))
     figure = Figure(figsize=(10.4, 1.3 + (0.2 + 0.2 * len(helps)) * len(names)), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
+    left_axis, right = figure.subplots(1, 2, sharey=True)
     for name, help_name, before, after, gain in bars:
         if name not in names:
             continue
         height, index = 0.8 / len(helps), helps.index(help_name)
         y = names.index(name) + side_by_side(index, len(helps), height)
         colour = SERIES[index % len(SERIES)]
-        left.barh([y], [after], 0.86 * height, color=colour, alpha=0.8)
-        left.vlines([before], y - height / 2, y + height / 2, colors=INK, linewidth=2)
+        left_axis.barh([y], [after], 0.86 * height, color=colour, alpha=0.8)
+        left_axis.vlines([before], y - height / 2, y + height / 2, colors=INK, linewidth=2)
         if math.isnan(gain.value):
             right.annotate(" undefined", (0, y), va="center", color=MUTED, fontsize=8)
             continue
         right.barh([y], [gain.value], 0.86 * height, color=colour, alpha=0.8)
         if not math.isnan(gain.low):
             right.hlines([y], [gain.low], [gain.high], colors=INK, linewidth=1.1)
-    left.set_yticks(range(len(names)), [two_lines(name) for name in names])
-    left.set_ylim(len(names) - 0.45, -0.55)
-    left.set_xlim(0, 1.02)
-    left.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}")
-    left.set_title("percent right with the help (tick: without)")
+    left_axis.set_yticks(range(len(names)), [two_lines(name) for name in names])
+    left_axis.set_ylim(len(names) - 0.45, -0.55)
+    left_axis.set_xlim(0, 1.02)
+    left_axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}")
+    left_axis.set_title("percent right with the help (tick: without)")
     right.axvline(0, color=MUTED, linewidth=1.1)
     right.xaxis.set_major_formatter(lambda share, _: f"{100 * share:+.0f}" if share else "0")
     right.set_title("change in percent of accuracy without")
-    for axes in (left, right):
+    for axes in (left_axis, right):
         plain_axes(axes, "x")
     handles = [Patch(color=SERIES[n % len(SERIES)], alpha=0.8, label=name) for n, name in enumerate(helps)]
     figure.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=8.5)
@@ -198,16 +205,16 @@ def by_level(series: Sequence[LevelRows], levels: Sequence[str], chances: Mappin
     return figure
 
 
-def by_ways(series: Sequence[LevelRows], ways: Sequence[int]) -> Figure:
+def by_ways(series: Sequence[LevelRows], shot_counts: Sequence[int]) -> Figure:
     """Accuracy with interval by number of classes, with one over it as a line."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
     axes = figure.subplots()
-    _draw_series(axes, series, ways, 0.02 * (max(ways) - min(ways)), linewidth=0.8)
-    counts = np.linspace(min(ways), max(ways), 60)
+    _draw_series(axes, series, shot_counts, 0.02 * (max(shot_counts) - min(shot_counts)), linewidth=0.8)
+    counts = np.linspace(min(shot_counts), max(shot_counts), 60)
     axes.plot(counts, 1 / counts, color=MUTED, linestyle="--", linewidth=1.2, label="random policy")
-    axes.set_xticks(ways)
+    axes.set_xticks(shot_counts)
     axes.set_xlabel("classes to choose from")
     percent_axis(axes)
     legend_below(figure, axes, 2)
@@ -217,10 +224,10 @@ def by_ways(series: Sequence[LevelRows], ways: Sequence[int]) -> Figure:
 def _draw_series(
     axes: Axes, series: Sequence[LevelRows], positions: Sequence[int], step: float, linewidth: float
 ) -> None:
-    drawn = series[:MAX_SERIES]
-    for index, line in enumerate(drawn):
+    shown_series = series[:MAX_SERIES]
+    for index, line in enumerate(shown_series):
         appearance = {**series_appearance(index), "linewidth": linewidth, "elinewidth": 1.3}
-        shifted = [position + side_by_side(index, len(drawn), step) for position in positions]
+        shifted = [position + side_by_side(index, len(shown_series), step) for position in positions]
         draw_levels(axes, line.rows, shifted, label=two_lines(line.subject), **appearance)
 
 
