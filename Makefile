@@ -40,8 +40,8 @@ lint: env  ## ruff, mypy and the import rules
 	$(BIN)/mypy --strict src tests
 	$(BIN)/lint-imports
 
-slow: env  ## run the slow tests
-	$(BIN)/python -m pytest -m slow $(ARGS)
+slow: env  ## run the slow tests; on real replies too by REPLIES=FILE
+	REPLIES='$(REPLIES)' $(BIN)/python -m pytest -m slow $(ARGS)
 
 bench: env  ## run every bench/*.py
 	@set -e; for script in $(sort $(wildcard bench/[!_]*.py)); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.core.item import Affine, AnswerKind, ReplySpec
-from snellen.scoring.answers import read_answer, read_exactly, read_json_objects
+from snellen.scoring.answers import answer_form, read_answer, read_exactly, read_json_objects
 from snellen.scoring.answers.plain import LONGEST, flat, flattened
 
 TABLE = yaml.safe_load(Path(__file__).with_name("answer_cases.yaml").read_text(encoding="utf-8"))
@@ -228,6 +228,40 @@ def test_any_reply_is_read_without_error(text: str, name: str) -> None:
         assert said is None or said.encode()
     read_exactly(text, spec)
     read_json_objects(text)
+    assert answer_form(text, spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "text", "form"),
+    [
+        ("colour", "[255, 170, 0]", "as asked"),
+        ("colour", "#ffaa00", "hex"),
+        ("colour", "0xFFAA00", "hex"),
+        ("colour", "#fa0", "short hex"),
+        ("colour", "FFAA00", "bare hex"),
+        ("colour", "Answer: FFAA00", "bare hex"),
+        ("colour", "rgba(255, 170, 0, 1)", "rgba"),
+        ("colour", "rgba(255, 170, 0, 0.5)", "rgba"),
+        ("colour", "rgb(100%, 50%, 0%)", "percentages"),
+        ("colour", "(0.5, 0.2, 0.1)", "unit floats"),
+        ("colour", "(1, 0, 1)", "as asked"),
+        ("colour", "hsl(40, 100, 50)", "other colour system"),
+        ("colour", "orange", "none"),
+        ("box", "[10, 20, 30, 40]", "as asked"),
+        ("box", "[30, 40, 10, 20]", "corners exchanged"),
+        ("box", "[10%, 20%, 30%, 40%]", "percent"),
+        ("box", "x: 1, y: 2, width: 3, height: 4", "corner and size"),
+        ("box", "There is none.", "none"),
+        ("norm_box", "[0.1, 0.2, 0.3, 0.4]", "as asked"),
+        ("norm_box", "[10, 20, 30, 40]", "pixels or percent"),
+        ("norm_box", "[10, 20, 300, 400]", "pixels"),
+        ("norm_box", "[300, 20, 10, 400]", "pixels, corners exchanged"),
+        ("integer", "5", "as asked"),
+        ("integer", "many", "none"),
+    ],
+)
+def test_forms_are_named(spec: str, text: str, form: str) -> None:
+    assert answer_form(text, SPECS[spec]) == form
 
 
 @given(st.permutations(WORDS), st.permutations(WORDS), st.sampled_from(WORDS), st.sampled_from(DECLARATIONS))
@@ -314,6 +348,24 @@ UNITS = [
     "it is ",
     "no, ",
     "```\n",
+    "so there are 3, ",
+    "Therefore, A fits. ",
+    "The best is ",
+    "the most likely image is\n",
+    "if it is so, ",
+    "The count is 3. ",
+    "B is closer than A. ",
+    "there are no ",
+    "No, it is not ",
+    "rgba(1,2,3,",
+    "1%,",
+    "0x",
+    "#fa0 ",
+    "2 + 3 = ",
+    "A (",
+    "\n1. a",
+    "The statement is ",
+    "neither a b ",
 ]
 
 FEW = {"B ", "1,", "[[1,2],", "{", "The answer is B. ", "\n"}
@@ -337,7 +389,7 @@ def seconds(read: Callable[[], object]) -> float:
 def test_a_megabyte_is_read_in_half_a_second(unit: str, length: int) -> None:
     # The second length is that of the longest reply which is read as a whole.
     text = unit * (length // len(unit))
-    for spec in (SPECS["colours"], SPECS["integer"], SPECS["box"]):
+    for spec in (SPECS["colours"], SPECS["tf"], SPECS["integer"], SPECS["box"], SPECS["colour"]):
         assert seconds(partial(read_answer, text, spec)) < 0.5
     assert seconds(partial(read_json_objects, text)) < 0.5
 

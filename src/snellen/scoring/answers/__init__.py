@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from snellen.core.item import AnswerKind, ReplySpec
+from snellen.scoring.answers.forms import box_form, colour_form
 from snellen.scoring.answers.grammar import Grammar
 from snellen.scoring.answers.json_values import read_json_objects
 from snellen.scoring.answers.numbers import Numbers
 from snellen.scoring.answers.options import Options
 from snellen.scoring.answers.plain import prepare, without_thoughts
 from snellen.scoring.answers.reading import read
-from snellen.scoring.answers.shapes import Boxes, Colours
+from snellen.scoring.answers.shapes import FARTHEST_SHARE, Boxes, Colours, asks_for_shares
 
-__all__ = ["read_answer", "read_exactly", "read_json_objects"]
+__all__ = ["answer_form", "read_answer", "read_exactly", "read_json_objects"]
 
 GRAMMARS: dict[AnswerKind, Grammar] = {
     "integer": Numbers(integers=True),
@@ -44,6 +45,13 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
         # Text is stored as UTF-8, which has no place for half a surrogate pair.
         return without_thoughts(text).encode("utf-8", "replace").decode("utf-8").strip() or None
     answer = read(prepare(text), GRAMMARS[spec.kind])
+    if (
+        spec.kind == "box"
+        and answer is not None
+        and asks_for_shares(spec.frame)
+        and max(map(abs, answer)) > FARTHEST_SHARE
+    ):
+        return None  # pixels, percent or thousandths: which, the reply does not say
     if spec.kind == "box" and spec.frame is not None and answer is not None:
         return spec.frame.inverse().box(answer)
     return answer
@@ -54,3 +62,18 @@ def read_exactly(text: str, spec: ReplySpec) -> str | None:
     stripped = text.strip()
     keys = {key for name, key in spec.keys if stripped in name and name.strip() == stripped}
     return keys.pop() if len(keys) == 1 else None
+
+
+def answer_form(text: str, spec: ReplySpec) -> str:
+    """In which form the reply answers: "none", "as asked", or by name another form than the one asked for.
+
+    For reports that count forms. Of boxes: "corners exchanged", "percent", "pixels", "pixels or percent", "corner and
+    size", several joined by a comma. Of colours: "hex", "short hex", "bare hex", "rgba", "percentages", "unit floats",
+    "other colour system". A form that is named here need not be one that `read_answer` reads: where it is not plain
+    which numbers are meant, there is no answer.
+    """
+    if spec.keys or spec.kind not in ("box", "colour"):
+        return "none" if read_answer(text, spec) is None else "as asked"
+    plain = prepare(text).text
+    form = box_form(plain, spec.frame) if spec.kind == "box" else colour_form(plain)
+    return form or ("none" if read_answer(text, spec) is None else "as asked")

@@ -28,6 +28,13 @@ class Grammar(typing.Protocol):
     def reaches_on(self) -> bool:
         """Whether an answer may run over several lines."""
 
+    @property
+    def counts(self) -> bool:
+        """Whether answers are numbers, which sentences also hold that are no answers."""
+
+    def within(self, text: str) -> Grammar:
+        """The grammar as far as it concerns this text."""
+
     def alone(self, piece: str) -> Any | None:
         """The answer that this piece of text consists of, or None."""
 
@@ -37,3 +44,15 @@ class Grammar(typing.Protocol):
         In a `declared` piece, which begins where a declaration says that the answer follows, more forms count at its
         beginning.
         """
+
+    def stated(self, sentence: str) -> Any | None:
+        """The one answer that a sentence states, or None: hedged, denied, several."""
+
+    def judged(self, sentence: str) -> Any | None:
+        """What `stated` gives, where the sentence also shows that it answers, and does not only describe."""
+
+    def listed(self, line: str) -> Any | None:
+        """The answer or number with which a line begins that is an item of a list: "(B) the right one", "2. look"."""
+
+    def truth(self, right: bool) -> Any | None:
+        """The answer that calls a statement right or wrong, where these are the answers."""

@@ -17,7 +17,7 @@ def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
-NOUN = r"(?:answer|choice|option|selection|response|verdict|prediction|答案|回答)"
+NOUN = r"(?:answer|choice|option|selection|response|verdict|prediction|答案|回答|选项)"
 GAP = (
     r"(?:\s(?:to|for|of|in|on|this|that|these|the|your|my|question|problem|images?|pictures?|here|given|above|most"
     r"|likely|therefore|thus|should|would|must|will|then|now|task|letter|number|final))*"
@@ -55,11 +55,16 @@ TURN = _words(
     r"|likely|most likely|definitely|clearly|rather)\b[,:. ]*)*"
 )
 ABOUT_IT = _words(
-    r"\s*(?:not|never|clear|evident|obvious|correct|wrong|incorrect|based|supported|consistent|visible|determined|found"
-    r"|given|shown|below|as follows|easy|simple|straightforward|therefore|thus|still|also|already|confirmed|one of|only"
+    r"\s*(?:not|never|clear|evident|obvious|correct|wrong|incorrect|based|supported|consistent|visible"
+    r"|determined|found"
+    r"|given|shown|below|as follows|easy|simple|straightforward|therefore|thus|still|also|already|confirmed"
+    r"|one of|only"
     r"|then|so|asked|expected|required|needed|the same)\b"
 )
-HYPOTHETICAL = _words(r"\b(?:if|whether|unless|suppos\w+|assum\w+|could|might|may)\b[^.,:;!?\n]{0,30}$")
+HYPOTHETICAL = _words(
+    r"\b(?:if|whether|unless|suppos\w+|assum\w+|could|might|may)\b[^.,:;!?\n]{0,30}$|\b(?:otherwise"
+    r"|else)\b[^.:;!?\n]{0,30}$"
+)
 CUT = _words(
     r"\b(?:because|since|as|for|given|while|whereas|although|though|due to|based on|if|when)\b"
     r"|[;\n]|[.!?](?=\s|$)|: | - "
@@ -67,21 +72,28 @@ CUT = _words(
 SENTENCE_END = re.compile(r"[\w)\]\"'][.!?]\s")
 APPROVED = _words(
     r"[)\].:\"']* ?(?:one|option|choice|answer)? ?\b(?:is|must be|should be|would be) (?:clearly |definitely "
-    r"|therefore |thus )?(?:the )?(?:(?:only|most|single) )?(?:correct|right|best|final)\b"
-    r"(?!-| (?:of|to|side|above|below|hand|in)\b)"
+    r"|therefore |thus )?(?:the )?(?:(?:only|most|single) )?(?:correct|right|best|final)\b(?!-)"
+    r"(?= ?(?:$|[\n.,;:!?)\]\"'])| (?:one|option|choice|answer|selection|match|fit|candidate|because|since|as"
+    r"|for|given"
+    r"|based|here|and|but|while|among)\b)"
 )
+"""Behind it an answer must be meant: "A is the right angle", "A is the best lit picture" approve of nothing."""
 JOINED = _words(r"[)\].\"']*,? ?(?:or|and|nor|/|&) ?(?:option |choice )?[(\[\"']*")
 THEREFORE = _words(r"\b(?:so|therefore|thus|hence)\b,? ")
 UNSURE = _words(
     r"\b(?:cannot|can not|can't|cant|couldn't|could not|unable to|not able to|not possible to|impossible to|hard to"
-    r"|difficult to)\b[^.!?\n]{0,40}?\b(?:determined?|tell|identify|answer(?:ed)?|assist|help|provide|say|judge|decide"
+    r"|difficult to)\b[^.!?\n]{0,40}?\b(?:determined?|tell|identify|answer(?:ed)?|assist|help|provide|say|judge"
+    r"|decide"
     r"|view|see|know|comply|count|process|analy[sz]e|be sure|be certain)\b"
     r"|\b(?:not (?:sure|certain|clear)|unsure|unclear|don't know|do not know|as an ai|i'm sorry|i am sorry"
     r"|apologi[sz]e)\b"
 )
 QUESTION = re.compile(r"[^.!?\n]{0,60}\?")
 
-_FILL = r"(?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily) )*[\"'(\[]*$"
+_FILL = (
+    r"(?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily|entirely|completely"
+    r"|quite|fully|exactly|strictly|bounding|box|point|image|picture) )*[\"'(\[]*$"
+)
 DENIED_BEFORE = _words(
     r"(?:\b(?:not|never|no longer|anything but|neither|nor|without|except|excluding|unlike|no|cannot|can't|rul\w+ out"
     r"|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht|kein\w*|pas|niet|não|non"
@@ -90,5 +102,6 @@ DENIED_BEFORE = _words(
 _IS = r"(?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)"
 DENIED_AFTER = _words(
     rf"[)\].:\"',]* ?(?:one |option |choice |answer )?(?:{_IS}(?:n't| not\b| never\b)|can't\b|cannot\b|won't\b"
-    r"|(?:is|are|was|seems|looks) (?:\w+ly |also )?(?:wrong|incorrect|impossible|ruled out|excluded|eliminated|out\b))"
+    r"|(?:is|are|was|seems|looks) (?:\w+ly |also )?(?:wrong|incorrect|impossible|ruled out|excluded|eliminated"
+    r"|out\b))"
 )

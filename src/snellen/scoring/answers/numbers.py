@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from snellen.scoring.answers import markers
+from snellen.scoring.answers import cues, markers
 from snellen.scoring.answers.grammar import Mention
 
 ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -26,7 +26,38 @@ NUMBER = re.compile(
 )
 UNIT = re.compile(r"\s?(?:mm|cm|m|km|px|kg|g|s|deg|degrees|°)(?!\w)")
 ORDINAL = re.compile(r"(?i)(?:st|nd|rd|th)\b|-?\w*[^\W\d_]")
-MANY = re.compile(r"(?i)\s(?:hundred|thousand|million|billion|dozen|score)s?\b|\s?[k%‰]\b|\s?%")
+MANY = re.compile(r"(?i)\s(?:hundred|thousand|million|billion|dozen|score)s?\b|\s?[k‰]\b")
+PERCENT = re.compile(r"\s?(?:%|percent\b)")
+_FILLING = (
+    r"(?: (?:about|approximately|around|roughly|exactly|only|just|now|still|also|thus|then|therefore|simply|indeed"
+    r"|estimated|at|a|total|of|the|in|number|all|likely|probably))*:? ?$"
+)
+COPULA = re.compile(
+    r"(?i)\b(?:is|are|was|were|be|equals?|equal to|to be|becomes?|remains?|leav(?:es|ing)|left with|measures?|needs?"
+    rf"|totals?){_FILLING}"
+)
+"""What stands right before the number that a sentence states."""
+HAVING = re.compile(rf"(?i)\b(?:has|have|see|count(?:ed)?|find){_FILLING}")
+"""What may stand before it where it is the only number."""
+APART = re.compile(r"(?i)[,;]|\b(?:and|or|but|while)\b")
+DATED = re.compile(r"(?i)\b(?:in|of|at|for|from|on|by|than|year|since|until) ?$")
+YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?!\d)")
+"""A number that dates something, and counts nothing: "so, in 2014, it was higher"."""
+EQUAL = re.compile(r"[=≈:] ?$")
+TERM = re.compile(
+    r"(?i)\s?(?:%|[a-z]{1,12}(?:/[a-z]{1,4})?)?\s?"
+    r"(?:[-+] ?[\d(.]|[*/×÷^] ?[\w(]|x ?\d|(?:plus|minus|times|divided by) \S)|\s?[*^]"
+)
+"""Behind a number it shows a term of a calculation: "3 + 2", "2 * 4 cm", "-3*pi"."""
+COORDINATED = re.compile(
+    r"(?i)[^.;:(\n]{0,40}?(?:,|\b(?:and|or|to|plus)\b|-)"
+    r"(?: (?:only|about|another|a|the|then|maybe|perhaps|possibly|or))* ?$"
+)
+LETTER = re.compile(r"[^\W\d_]")
+STEP_LINE = re.compile(r"\n[^\w\n(]{0,9}\(?(\d{1,2})[.)] +(?=[^\W\d_])")
+ALGEBRA = re.compile(r"(?:\s?[-+*/^]\s?\d*)?\s?(?:\\(?!circ|deg|%)[a-zA-Z]|[π√])")
+"""Behind a number it shows that it is a factor or a term of an expression: 4\\pi is not 4."""
+STEP = re.compile(r"\s*[^\w\s(]?\s*\(?(\d{1,2})[.)](?= \S)")
 BOUND = re.compile(
     r"(?i)(?:\b(?:at least|at most|more than|less than|fewer than|greater than|over|under|above|below|up to|nearly"
     r"|almost|minimum of|maximum of)|[<>≥≤±])\s?$"
@@ -44,6 +75,11 @@ class Numbers:
 
     integers: bool
     reaches_on: bool = False
+    counts: bool = True
+
+    def within(self, text: str) -> Numbers:
+        """Itself: all texts are read alike."""
+        return self
 
     def alone(self, piece: str) -> int | float | None:
         """The number that the piece consists of, with a unit perhaps, or written twice: "2 (two)"."""
@@ -52,6 +88,8 @@ class Numbers:
             return None
         matches = list(NUMBER.finditer(stripped))
         if not matches or len(matches) > 2:
+            return None
+        if any(ALGEBRA.match(stripped, match.end()) for match in matches):
             return None
         rest = [stripped[: matches[0].start()], *(stripped[a.end() : b.start()] for a, b in pairwise(matches))]
         rest += [stripped[matches[-1].end() :]]
@@ -69,21 +107,84 @@ class Numbers:
 
     def _mentions(self, piece: str, declared: bool) -> Iterator[Mention]:
         aside = _asides(piece) if declared else []
+        steps = _steps(piece)
         for match in NUMBER.finditer(piece):
             start, end = match.span()
             lead, rest = piece[max(0, start - 30) : start], piece[end : end + 20]
-            if any(low < start < high for low, high in aside) or _is_part(lead, rest, self.integers):
+            if (
+                match.start("digits") in steps
+                or any(low < start < high for low, high in aside)
+                or _is_part(lead, rest, self.integers)
+            ):
                 continue
-            if markers.DENIED_BEFORE.search(lead):
+            # Without a letter before it nothing is denied: rows of numbers are read twice as quickly.
+            if LETTER.search(lead) and markers.DENIED_BEFORE.search(lead):
                 continue
             value = self._value(match)
             counts = SURE.search(lead) or (declared and not lead.strip())
-            if BOUND.search(lead) or MANY.match(rest) or MORE.match(rest) or _is_fraction(lead, rest):
+            if (
+                BOUND.search(lead)
+                or MANY.match(rest)
+                or MORE.match(rest)
+                or _is_fraction(lead, rest)
+                or ALGEBRA.match(rest)
+                or (PERCENT.match(rest) and not self.integers)
+            ):
                 value = None
             elif (match["word"] or "").lower() == "one" and (not counts or rest.startswith(" of")):
                 # "the left one", "one of these": no count
                 value = None
             yield Mention(start, end, value)
+
+    def stated(self, sentence: str) -> int | float | None:
+        """The number that a sentence comes to: "There are 5 cups", "2 + 3 = 5", "The mode is 7"; None where several."""
+        if cues.UNDECIDED.search(sentence):
+            return None
+        sentence = STEP.sub("", sentence, count=1)
+        mentions = self.mentions(sentence, False)
+        words, signs, attributes = list[Mention](), list[Mention](), list[Mention]()
+        alone = len(_outside(mentions, sentence)) == 1
+        for mention in mentions:
+            lead = sentence[max(0, mention.start - 60) : mention.start]
+            if TERM.match(sentence, mention.end):
+                continue
+            if COPULA.search(lead) or (alone and HAVING.search(lead)):
+                words.append(mention)
+            elif EQUAL.search(lead):
+                # "= 2 * 3 = 6" is one calculation, "x = 3 and y = 4" are two
+                apart = signs and APART.search(sentence, signs[-1].end, mention.start)
+                signs = [*signs, mention] if apart else [mention]
+            elif DATED.search(lead) and YEAR.match(sentence, mention.start):
+                attributes.append(mention)
+        named = words or signs
+        if not named:
+            named = [mention for mention in mentions if mention not in attributes]
+        elif len(named) == 1 and self._goes_on(sentence, named[0], mentions):
+            return None
+        values = {mention.value for mention in named}
+        return values.pop() if len(values) == 1 else None
+
+    def _goes_on(self, sentence: str, stated: Mention, mentions: list[Mention]) -> bool:
+        """Whether another number is joined to the one stated: "3 cubes and 2 spheres"."""
+        later = next((mention for mention in mentions if mention.start >= stated.end), None)
+        return later is not None and bool(COORDINATED.fullmatch(sentence, stated.end, later.start))
+
+    def judged(self, sentence: str) -> int | float | None:
+        """A number stated by a verb; not that of one part among several, nor of a condition or a question."""
+        if cues.PART.search(sentence) or cues.CONDITION.match(sentence) or sentence.rstrip().endswith(("?", ":")):
+            return None
+        mentions = _outside(self.mentions(sentence, False), sentence)
+        leads = [sentence[max(0, mention.start - 60) : mention.start] for mention in mentions]
+        by_verb = any(COPULA.search(lead) or (len(leads) == 1 and HAVING.search(lead)) for lead in leads)
+        return self.stated(sentence) if by_verb else None
+
+    def listed(self, line: str) -> int | None:
+        """The number of a numbered step: "2. I counted"."""
+        step = STEP.match(line)
+        return int(step[1]) if step else None
+
+    def truth(self, right: bool) -> None:
+        """Numbers are neither true nor false."""
 
     def _value(self, match: re.Match[str]) -> int | float | None:
         if match["digits"]:
@@ -102,6 +203,21 @@ def _asides(piece: str) -> list[tuple[int, int]]:
     return [
         match.span() for match in re.finditer(r"\([^()\n]*\)", piece) if not NUMBER.fullmatch(match[0][1:-1].strip())
     ]
+
+
+def _outside(mentions: list[Mention], sentence: str) -> list[Mention]:
+    """Without the numbers of asides."""
+    asides = _asides(sentence)
+    return [mention for mention in mentions if not any(low < mention.start < high for low, high in asides)]
+
+
+def _steps(piece: str) -> set[int]:
+    """Where the numbers of steps stand: 1, 2, ... each at the beginning of a later line and before a word."""
+    steps = set[int]()
+    for match in STEP_LINE.finditer(piece):
+        if int(match[1]) == len(steps) + 1:
+            steps.add(match.start(1))
+    return steps
 
 
 def _is_part(lead: str, rest: str, integers: bool) -> bool:

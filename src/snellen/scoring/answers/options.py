@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from snellen.core.item import ReplySpec
-from snellen.scoring.answers import markers
+from snellen.scoring.answers import cues, markers
 from snellen.scoring.answers.grammar import Mention
 from snellen.scoring.answers.plain import flat, lower
 
@@ -40,6 +40,9 @@ A_THING = re.compile(r"\b(?:an?|[Vv]itamin|Mrs?\.?|Dr\.?|[Pp]lan|[Gg]rade) $")
 """What stands before a letter that is the name of a thing: "the shape of a C"."""
 WORDLIKE = frozenset("aeiouy")
 """Letters that are words in some language: 'a', 'I', Spanish 'o' and 'y', Italian 'e'."""
+MANY_TEXTS = 50
+SUBJECT = 16
+"""Within so many characters a clause names its subject."""
 TRUTHS = {"true": ("true", "t"), "false": ("false", "f")}
 
 
@@ -80,7 +83,9 @@ class Options:
     labels: Mapping[str, str | None]
     asides: Mapping[str, str | None]
     openings: frozenset[str]
+    judges: bool = False
     reaches_on: bool = False
+    counts: bool = False
 
     @classmethod
     @lru_cache(maxsize=1024)
@@ -110,7 +115,23 @@ class Options:
             names, name = (labels, bare) if label == "letter" or key in many else (texts, name)
             names[name] = key if names.get(name, key) == key else None
         asides = {name: key for name, key in asides.items() if any(key == pair_key for _, pair_key in pairs)}
-        return cls(texts, labels, asides, frozenset(asides) & _names_in_lower_case(spec) if asides else frozenset())
+        openings = frozenset(asides) & (
+            _names_in_lower_case(spec) | ({"yes", "no"} if spec.kind == "true_false" else set())
+        )
+        return cls(
+            texts,
+            labels,
+            asides,
+            openings,
+            spec.kind == "true_false" and not asides.keys() & _names_in_lower_case(spec),
+        )
+
+    def within(self, text: str) -> Options:
+        """Only the names that occur in the text: its sentences are then quickly searched, however many are offered."""
+        if len(self.texts) < MANY_TEXTS:
+            return self
+        small = lower(text)
+        return replace(self, texts={name: key for name, key in self.texts.items() if name in small})
 
     def alone(self, piece: str) -> str | None:
         """The key of the option that the piece is a name of, with or without trimmings, or a label and its own text."""
@@ -121,9 +142,48 @@ class Options:
                     return None if _is_signed(piece, small.find(form), form) else names[form]
         if len(small) <= 400 and (label := LABEL.match(small)) and label[1] in self.labels:
             key, rest = self.labels[label[1]], small[label.end() :]
-            if key is not None and key in (self.texts.get(form) for form in (rest, rest.strip(TRIMMINGS))):
+            forms = (rest, rest.strip(TRIMMINGS))
+            if key is not None and key in (names.get(form) for names in self._names for form in forms):
                 return key
         return None
+
+    @property
+    def _names(self) -> tuple[Mapping[str, str | None], ...]:
+        return self.texts, self.labels, self.asides
+
+    def stated(self, sentence: str) -> str | None:
+        """The one option that the main clause of a sentence names, without hedging and denying."""
+        opening = cues.SUBORDINATE.match(sentence)
+        bodies = [sentence[opening.end() :], sentence] if opening else [sentence]
+        for body in bodies:
+            mentions = [
+                mention
+                for mention in self.mentions(body, False)
+                if not cues.COMPARED.search(body[max(0, mention.start - 40) : mention.start])
+            ]
+            if mentions:
+                return _clause_value(body, mentions)
+        return None
+
+    def judged(self, sentence: str) -> str | None:
+        """The option stated by a sentence that weighs them, or that gives a label with its own text."""
+        if sentence.rstrip().endswith("?") or cues.CONDITION.match(sentence):
+            return None
+        mentions = self.mentions(sentence, False)
+        paired = any(mention.label and mention.end - mention.start > 3 for mention in mentions)
+        lead = cues.SUBORDINATE.match(sentence)
+        begins = mentions and mentions[0].start - (lead.end() if lead else 0) <= SUBJECT
+        weighs = begins and cues.JUDGED.search(sentence) and not cues.DESCRIBED.search(sentence)
+        return self.stated(sentence) if paired or weighs else None
+
+    def truth(self, right: bool) -> str | None:
+        """The option that means true, or the one that means false, where both are offered."""
+        return self.texts.get("true" if right else "false") if TRUTHS.keys() <= self.texts.keys() else None
+
+    def listed(self, line: str) -> str | None:
+        """The key of the option with whose label a line begins."""
+        item = ITEM.match(line)
+        return self.labels.get(item[1].lower()) if item else None
 
     def mentions(self, piece: str, declared: bool) -> list[Mention]:
         """Every option named in the piece and not denied there, in order. A label and its own text are one mention."""
@@ -135,7 +195,7 @@ class Options:
                 taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
                 mentions.append(mention)
         mentions.sort(key=lambda mention: mention.start)
-        return list(_not_denied(self._pair_labels(mentions, piece), piece))
+        return _not_denied(self._pair_labels(mentions, piece), piece)
 
     def _texts(self, small: str, piece: str) -> Iterator[Mention]:
         for name in [name for name in self.texts if name in small and name]:
@@ -152,12 +212,23 @@ class Options:
         at_start = len(piece) - len(piece.lstrip(" \"'([")) if declared else -1
         for match in SINGLE.finditer(piece):
             name = match[1].lower()
-            if name not in self.labels:
+            if name not in self.labels or cues.GEOMETRY.match(piece, match.end()):
                 continue
+            if aside := ASIDE.match(piece, match.end()):
+                key = self._bracketed(aside[1])
+                if key is not None:
+                    value = key if key == self.labels[name] else None
+                    yield Mention(match.start(), aside.end(), value, True)
+                    continue
             if _is_label(piece, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), self.labels[name], True)
             elif _may_be_label(piece, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), None, True)
+
+    def _bracketed(self, text: str) -> str | None:
+        """The key of the option that is named in brackets behind a label: "A (Yes)"."""
+        small = lower(text).strip(TRIMMINGS)
+        return next((names[small] for names in self._names if small in names), None)
 
     def _pair_labels(self, mentions: list[Mention], piece: str) -> Iterator[Mention]:
         """A label and the same option's text right behind it (or the other way round) are one mention.
@@ -173,7 +244,11 @@ class Options:
             meant = (
                 first.value if first.value is not None or not first.label else self.labels[piece[first.start].lower()]
             )
-            if meant == second.value and first.label != second.label and not between.strip(" ).:,]([\"'-"):
+            if (
+                meant == second.value
+                and first.label != second.label
+                and not LINK.sub("", between, count=1).strip(PAIR_MARKS)
+            ):
                 waiting = None
                 yield Mention(first.start, second.end, second.value, second.label)
             elif first.value is not None or piece[first.start] != "A" or between != " ":
@@ -184,8 +259,12 @@ class Options:
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
         for name, key in self.asides.items():
             behind = r"(?! \w)" if declared else r"(?=[,.;:!])"
-            if (declared or name in self.openings) and (match := re.match(rf"[\"'(\[ ]*({name})\b{behind}", small)):
-                yield Mention(*match.span(1), key)
+            opening = re.match(rf"[\"'(\[ ]*({name})\b{behind}", small)
+            if not opening or not (declared or name in self.openings):
+                continue
+            # "No, they are not the same" denies one statement and agrees with its contrary.
+            if not (self.judges and not declared and DOUBTFUL[name].match(small, opening.end())):
+                yield Mention(*opening.span(1), key)
 
 
 def _without_signs(text: str) -> str:
@@ -202,6 +281,35 @@ def _is_sign(char: str) -> bool:
     return char in TRIMMINGS or unicodedata.category(char) in ("So", "Sk", "Cf", "Mn", "Me", "Cc", "Zs", "Cn", "Co")
 
 
+def _clause_value(body: str, mentions: list[Mention]) -> str | None:
+    """The value of the mentions up to the end of the clause in which the first one stands."""
+    values, end, labelled = {mentions[0].value}, mentions[0].end, mentions[0].label
+    for mention in mentions[1:]:
+        if cues.CLAUSE_END.search(body, end, mention.start):
+            break
+        values.add(mention.value)
+        end, labelled = mention.end, labelled or mention.label
+    stop = cues.CLAUSE_END.search(body, end)
+    clause = body[: stop.start() if stop else len(body)]
+    unsettled = bool(cues.HEDGED.search(clause) or cues.NEGATED.search(clause))
+    if not cues.JUDGED.search(clause):
+        # "So the red cube is blurred" names a text in passing; "so it is red" and "the red one is the answer" state it.
+        states = labelled or not clause[end:].strip(" .,!)]\"'") or cues.DESIGNATED.match(clause, end)
+        unsettled = unsettled or bool(cues.DESCRIBED.search(clause)) or not states
+    return values.pop() if len(values) == 1 and not unsettled else None
+
+
+ITEM = re.compile(r"[^\w\n]*([A-Za-z]|\d{1,3})[).:\]]")
+DOUBTFUL = {
+    "no": re.compile(r"(?i)(?:[.!]\s)?[^.!?\n]*(?:\b(?:not|no|never|neither|nor|none|nothing|but)\b|n't\b)"),
+    "yes": re.compile(r"(?i)[^.!?\n]*\b(?:but|although|though|however|and no)\b"),
+}
+LINK = re.compile(r"(?i)\b(?:option|choice|answer|image|picture)\b ")
+PAIR_MARKS = " ).:,]([\"'-"
+SIGNS_BEFORE = ("-", "°", "$", "+", "∠", "△", "⊙", "√", "∥", "⊥")
+"""What binds a letter or number behind it: a temperature, a sum, the name of an angle."""
+ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")
+"""What stands in brackets right behind a label."""
 CAPITAL = re.compile(r" [A-Z]")
 LIST_BEFORE = re.compile(r"\d ?(?:,|and|&|, ?and) ?$")
 LIST_AFTER = re.compile(r" ?(?:,|and|&|, ?and) ?\d")
@@ -279,21 +387,26 @@ def _may_be_label(piece: str, start: int, end: int, declared: bool) -> bool:
 def _belongs_to_more(before: str, after: str) -> bool:
     """Whether a lone letter or number is part of something: "C'est", "T-shirt", "U.S.A.", "37 °C", "f(b)", "4.5"."""
     near, far = after[:1], after[1:2]
-    if before[-1:] in ("-", "°", "$", "+") or (before[-1:] in ("'", ".", ",") and before[-2:-1].isalnum()):
+    if before[-1:] in SIGNS_BEFORE or (before[-1:] in ("'", ".", ",") and before[-2:-1].isalnum()):
         return True
     if near in ("+", "#", "%", "°") or (near in ("'", "-", ".", ",") and far.isalnum()):
         return True
     return (near == ")" or before[-1:] == "(") and before.rstrip("(")[-1:].isalnum()
 
 
-def _not_denied(mentions: Iterator[Mention], piece: str) -> Iterator[Mention]:
+def _not_denied(mentions: Iterator[Mention], piece: str) -> list[Mention]:
     """Without "not A", "neither A nor B", "A is wrong"."""
     before: Mention | None = None
     denied = False
+    affirmed = list[Mention]()
     for mention in mentions:
         joined = before and markers.JOINED.fullmatch(piece, before.end, mention.start)
         lead = piece[max(0, mention.start - 50) : mention.start]
         denied = bool((denied and joined) or markers.DENIED_BEFORE.search(lead))
         if not denied and not markers.DENIED_AFTER.match(piece, mention.end):
-            yield mention
+            affirmed.append(mention)
+        elif joined and not denied and affirmed and affirmed[-1] is before:
+            # "A and B are out": the denial behind them is of both.
+            affirmed.pop()
         before = mention
+    return affirmed

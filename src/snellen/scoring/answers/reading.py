@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
-from snellen.scoring.answers import markers
+from snellen.scoring.answers import cues, markers
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.markers import Manner
 from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
+from snellen.scoring.answers.statements import Sentence, closing, conclusion, opening, split_sentences, total
 
 FARTHEST = 2000
 """How far behind its marker an answer may end."""
+SENTENCE_LIMIT = 300
+"""How far back the beginning of a sentence is looked for."""
 MAX_MARKERS = 100
 """After so many markers that declare nothing, looking for one that does ends, and so does reading."""
 
@@ -26,8 +29,18 @@ class Verdict:
     value: Any | None
 
 
-Declaration: TypeAlias = tuple[int, Callable[[], Verdict | None]]
-"""Where it stands, and what it comes to; None if it turns out to be no declaration."""
+@dataclass(frozen=True)
+class Declaration:
+    """Where an answer is declared, and what that comes to; None if it turns out to be no declaration.
+
+    `firm`: it is marked as the answer. What is not firm is overruled by a firm declaration before it that says
+    something else, and taken back by a refusal behind it.
+    """
+
+    start: int
+    verdict: Callable[[], Verdict | None]
+    firm: bool = True
+    conclusion: bool = False
 
 
 def read(reply: Prepared, grammar: Grammar) -> Any | None:
@@ -35,14 +48,59 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
     text = reply.text
     if not reply.cut and (answer := grammar.alone(text.strip(f"{OPEN}{CLOSE} \n"))) is not None:
         return answer
+    grammar = grammar.within(text)
     named = [] if reply.cut else grammar.mentions(text, False)
-    declarations = sorted(_declarations(text, grammar, named), key=lambda declaration: -declaration[0])
-    for _, verdict in declarations[:MAX_MARKERS]:
-        if (declared := verdict()) is not None:
-            return declared.value
-    if reply.cut or len(declarations) > MAX_MARKERS or markers.UNSURE.search(text):
+    sentences = [] if reply.cut else _content(text)
+    declarations = sorted(
+        [*_declarations(text, grammar, named), *_conclusions(text, sentences, grammar)],
+        key=lambda declaration: -declaration.start,
+    )
+    for index, declaration in enumerate(declarations[:MAX_MARKERS]):
+        if (verdict := declaration.verdict()) is not None:
+            return verdict.value if declaration.firm else _unopposed(text, verdict, declarations[index:MAX_MARKERS])
+    if reply.cut or len(declarations) > MAX_MARKERS:
         return None
-    return _common_value(mention for mention in named if not markers.QUESTION.match(text, mention.end))
+    if (value := _weak_statement(text, sentences, grammar)) is not None:
+        return value
+    if any(pattern.search(text) for pattern in (markers.UNSURE, cues.REFUSED, cues.MISSING)):
+        return None
+    named = [mention for mention in named if not markers.QUESTION.match(text, mention.end)]
+    return None if all(_in_condition(text, mention.start) for mention in named) else _common_value(named)
+
+
+def _content(text: str) -> list[Sentence]:
+    """The sentences that may answer: not "Sure, I can help", not "I hope this helps"."""
+    return [sentence for sentence in split_sentences(text) if not cues.BOILERPLATE.match(sentence.text)]
+
+
+def _unopposed(text: str, verdict: Verdict, declarations: Sequence[Declaration]) -> Any | None:
+    """The value of the first declaration, unless a refusal behind it or a firm declaration before it is against it.
+
+    A conclusion that settles nothing leaves a firm declaration before it standing.
+    """
+    firm = (declaration.verdict() for declaration in declarations[1:] if declaration.firm)
+    earlier = next((other for other in firm if other is not None), None) if declarations[0].conclusion else None
+    if verdict.value is None:
+        return earlier.value if earlier else None
+    if cues.REFUSED.search(text, declarations[0].start):
+        return None
+    return None if earlier and earlier.value not in (None, verdict.value) else verdict.value
+
+
+def _weak_statement(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> Any | None:
+    """What the last total, the last paragraph or the first sentence states, where nothing is declared."""
+    statements = [state(sentences, grammar) for state in (closing, opening)]
+    if grammar.counts:
+        statements.append(total(sentences, grammar))
+    valued = [statement for statement in statements if statement is not None and statement.value is not None]
+    if not valued:
+        return None
+    last = max(valued, key=lambda statement: statement.start)
+    if cues.REFUSED.search(text, last.start) or (grammar.counts and cues.MISSING.search(text)):
+        return None
+    if last.start == sentences[0].start and markers.UNSURE.search(text):
+        return None
+    return last.value
 
 
 def _common_value(named: Iterable[Mention]) -> Any | None:
@@ -54,14 +112,50 @@ def _common_value(named: Iterable[Mention]) -> Any | None:
 def _declarations(text: str, grammar: Grammar, named: list[Mention]) -> Iterator[Declaration]:
     for manner, marker in markers.MARKERS:
         for match in marker.finditer(text):
-            if not markers.HYPOTHETICAL.search(text[max(0, match.start() - 40) : match.start()]):
-                yield match.start(), partial(_follow, text, match.end(), manner, grammar)
+            if not _is_hypothetical(text, match.start()):
+                verdict = partial(_follow, text, match.end(), manner, grammar)
+                yield Declaration(match.start(), verdict, firm=manner in ("firm", "is", "next firm"))
     yield from _bare_line(text, grammar)
     yield from _approved(text, named)
+    yield from _truths(text, grammar)
     for match in list(markers.THEREFORE.finditer(text))[-1:]:
         rest = text[match.end() :]
         if len(rest) < FARTHEST and (value := grammar.alone(rest[_past(markers.TURN, rest) :].strip())) is not None:
-            yield match.start(), partial(Verdict, value)
+            yield Declaration(match.start(), partial(Verdict, value))
+
+
+def _conclusions(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> Iterator[Declaration]:
+    """The last conclusion, and of options every "the best one is B"."""
+    if statement := conclusion(sentences, grammar):
+        yield Declaration(statement.start, partial(Verdict, statement.value), firm=False, conclusion=True)
+    if not sentences or grammar.counts:
+        return
+    for match in cues.BEST.finditer(text):
+        if not _is_hypothetical(text, match.start()):
+            verdict = partial(_follow, text, match.end(), "next soft", grammar)
+            yield Declaration(match.start(), verdict, firm=False, conclusion=True)
+
+
+def _truths(text: str, grammar: Grammar) -> Iterator[Declaration]:
+    """Verdicts on the statement, "That is not true" and the like: of two truths, a denied one is the other."""
+    if grammar.truth(True) is None:
+        return
+    for match in cues.TRUTH.finditer(text):
+        right = match["word"].lower() in cues.RIGHT_WORDS
+        if not _is_hypothetical(text, match.start()) and "?" not in text[match.end() : match.end() + 1]:
+            yield Declaration(match.start(), partial(Verdict, grammar.truth(right != bool(match["denied"]))))
+
+
+def _is_hypothetical(text: str, place: int) -> bool:
+    """Whether what stands there is one case of several: "If they differ, the answer is F"."""
+    return bool(markers.HYPOTHETICAL.search(text[max(0, place - 40) : place])) or _in_condition(text, place)
+
+
+def _in_condition(text: str, place: int) -> bool:
+    """Whether the sentence that goes on there begins with "if"."""
+    lead = text[max(0, place - SENTENCE_LIMIT) : place]
+    starts = [match.end() for match in cues.SENTENCE_START.finditer(lead)]
+    return bool(cues.CONDITION.match(lead[starts[-1] :] if starts else lead))
 
 
 def _past(pattern: Any, piece: str) -> int:
@@ -75,6 +169,8 @@ def _follow(text: str, start: int, manner: Manner, grammar: Grammar) -> Verdict 
     piece = _piece(text, start, grammar)
     if not piece.strip():
         return None
+    if _is_list(text, start, grammar):
+        return None if grammar.counts else Verdict(None)
     soft = Verdict(None) if manner.endswith("firm") or manner == "is" else None
     if (answer := grammar.alone(piece.strip())) is not None:
         return Verdict(answer)
@@ -102,13 +198,25 @@ def _piece(text: str, start: int, grammar: Grammar) -> str:
     return piece.replace(OPEN, " ").replace(CLOSE, " ").lstrip()
 
 
+def _is_list(text: str, start: int, grammar: Grammar) -> bool:
+    """Whether what follows a declaration on its own lines are steps, or options one after the other."""
+    if text[start - 1] == OPEN or grammar.reaches_on:
+        return False
+    lines = [line for line in text[start : start + FARTHEST].split("\n", 8)[:8] if line.strip(" *_#:>-\"'")]
+    marks = [mark for line in lines if (mark := grammar.listed(line)) is not None]
+    if not lines or not marks or grammar.listed(lines[0]) is None:
+        return False
+    own_line = not text[start : start + FARTHEST].split("\n", 1)[0].strip(" *_#:>-\"'")
+    return len(set(marks)) > 1 or (grammar.counts and own_line and len(lines[0].split()) > 3)
+
+
 def _sentence(piece: str, named: list[Mention]) -> Iterator[Mention]:
     """The first mention, and those that belong to the same statement."""
     end = named[0].end
     yield named[0]
     for before, mention in pairwise(named):
         # "B. red": the dot of a label, not the end of a sentence.
-        follows = before.label and not piece[before.end : mention.start].strip("\n ).:,]\"'-")
+        follows = before.label and not mention.label and not piece[before.end : mention.start].strip("\n ).:,]\"'-")
         cut = markers.CUT.search(piece, end, mention.start)
         if cut and not follows:
             return
@@ -124,10 +232,14 @@ def _bare_line(text: str, grammar: Grammar) -> Iterator[Declaration]:
     if len(lines) < 2 or not bare:
         return
     last, first = (alone(lines[index].strip(f"{OPEN}{CLOSE} ")) for index in (-1, 0))
+    before = grammar.listed(lines[-2])
+    if before not in (None, last) and all(grammar.listed(line) != last for line in lines[:-1]):
+        # "(A) ...", "(B) ...", and "(C)" cut off: the last item of a list
+        last = None
     if last is not None and (len(set(bare)) == 1 or bare.count(last) > 1):
-        yield text.rfind("\n"), partial(Verdict, last)
+        yield Declaration(text.rfind("\n"), partial(Verdict, last))
     elif first is not None and len(set(bare)) == 1:
-        yield 0, partial(Verdict, first)
+        yield Declaration(0, partial(Verdict, first))
 
 
 def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:
@@ -137,6 +249,8 @@ def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:
         if markers.APPROVED.match(text, mention.end):
             joined = before and markers.JOINED.fullmatch(text, before.end, mention.start)
             agreed = not joined or not before or before.value == mention.value
-            if not markers.HYPOTHETICAL.search(text[max(0, mention.start - 40) : mention.start]):
-                yield mention.start, partial(Verdict, mention.value if agreed else None)
+            if cues.NONE_BEFORE.search(text[max(0, mention.start - 80) : mention.start]):
+                agreed = False
+            if not _is_hypothetical(text, mention.start):
+                yield Declaration(mention.start, partial(Verdict, mention.value if agreed else None), firm=False)
         before = mention

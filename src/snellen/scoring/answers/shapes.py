@@ -7,14 +7,23 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from snellen.core.item import Box
+from snellen.core.item import Affine, Box
 from snellen.scoring.answers.grammar import Mention
 
 N = r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?)"
 SEP = r"\s{0,9}[,;\s]\s{0,9}"
 Colour = tuple[int, int, int]
+UNIT_SCALE = 1 / 32
+"""A frame of so small a scale leads to shares of the picture: a picture has more than 32 pixels a side."""
+FARTHEST_SHARE = 2.0
+"""Shares of the picture beyond it are no shares, but pixels, percent or thousandths."""
 LARGEST = 1e9
 """Coordinates beyond it are no place in a picture."""
+
+
+def asks_for_shares(frame: Affine | None) -> bool:
+    """Whether boxes are asked for in shares of the picture's width and height, 0 to 1."""
+    return frame is not None and max(map(abs, (frame.a, frame.b, frame.d, frame.e))) <= UNIT_SCALE
 
 
 def _keyed(*names: str) -> str:
@@ -50,7 +59,14 @@ COLOURS = tuple(
 )
 BARE = re.compile(rf"(?<![\w.+-]){N}(?:{SEP}{N})*(?![\w%])".replace("([", "(?:["))
 OTHER_SYSTEM = re.compile(r"(?i)\b(?:hs[lvbi]|hsluv|cie\w*|lab|lch|xyz|yuv|cmyk?|bgr)\W{0,3}$")
-HEX = re.compile(r"(?<![\w&])#([0-9a-f]{6})(?!\w)", re.I)
+HEX = re.compile(r"(?<![\w&])(?:(?:#|0x)([0-9a-f]{6})|#([0-9a-f]{3}))(?!\w)", re.I)
+BARE_HEX = re.compile(r"(?=[0-9a-f]*\d|[0-9A-F]+$)(?=\d*[a-fA-F])[0-9a-fA-F]{6}")
+"""Six hexadecimal digits without a mark: digits alone may be a number, small letters alone a word ("facade")."""
+PERCENT = r"(\d{1,3}(?:\.\d{0,40})?)\s?%"
+PERCENTAGES = re.compile(rf"rgba?\(\s{{0,9}}{PERCENT}{SEP}{PERCENT}{SEP}{PERCENT}\s{{0,9}}\)", re.I)
+RGBA = re.compile(rf"rgba?\(\s{{0,9}}{_row(3)}\s{{0,9}}[,/\s]\s{{0,9}}(\d{{0,9}}\.?\d{{1,9}}%?)\s{{0,9}}\)", re.I)
+UNIT_FLOATS = re.compile(rf"[\[(]\s{{0,9}}{SEP.join([r'(?:0?[.][0-9]{1,40}|[01](?:[.]0{0,40})?)'] * 3)}\s{{0,9}}[\])]")
+OPAQUE = frozenset(("1", "1.0", "100%"))
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,11 @@ class Boxes:
     """[x1, y1, x2, y2] in the numbers of the reply. A box whose corners are exchanged is none."""
 
     reaches_on: bool = True
+    counts: bool = True
+
+    def within(self, text: str) -> Boxes:
+        """Itself: all texts are read alike."""
+        return self
 
     def alone(self, piece: str) -> Box | None:
         """A piece is never more than what it mentions."""
@@ -67,20 +88,42 @@ class Boxes:
         """Every set of four numbers in the piece: bracketed or named ones if there are any, else bare ones."""
         return _mentions(piece, BOXES, 4, _box)
 
+    def stated(self, sentence: str) -> Box | None:
+        """Sets of numbers are declared, or the only ones: sentences are not searched for more."""
+        return None
+
+    def judged(self, sentence: str) -> Box | None:
+        """As `stated`."""
+        return None
+
+    def listed(self, line: str) -> None:
+        """Lines of boxes or colours are no list of options."""
+
+    def truth(self, right: bool) -> None:
+        """Neither true nor false."""
+
 
 @dataclass(frozen=True)
 class Colours:
     """(red, green, blue), whole numbers 0..255."""
 
     reaches_on: bool = True
+    counts: bool = True
+
+    def within(self, text: str) -> Colours:
+        """Itself: all texts are read alike."""
+        return self
 
     def alone(self, piece: str) -> Colour | None:
-        """A piece is never more than what it mentions."""
-        return None
+        """Six hexadecimal digits without a mark count only alone; of the rest a piece is what it mentions."""
+        code = piece.strip(" \t\n\"'()[].,:;!")
+        return _from_hex(code) if BARE_HEX.fullmatch(code) else None
 
     def mentions(self, piece: str, declared: bool) -> list[Mention]:
-        """Every #rrggbb and every set of three numbers in the piece."""
-        coded = [Mention(*match.span(), _from_hex(match[1])) for match in HEX.finditer(piece)]
+        """Every #rrggbb, #rgb, rgba(...) and rgb of percentages, and every set of three numbers in the piece."""
+        coded = [Mention(*match.span(), _from_hex(match[1] or match[2])) for match in HEX.finditer(piece)]
+        coded += [Mention(*match.span(), _percentages(match.groups())) for match in PERCENTAGES.finditer(piece)]
+        coded += [Mention(*match.span(), _opaque(match.groups())) for match in RGBA.finditer(piece)]
         mentions = _mentions(piece, COLOURS, 0 if coded else 3, _colour)
         mentions = [
             mention
@@ -89,12 +132,26 @@ class Colours:
         ]
         return sorted(coded + mentions, key=lambda mention: mention.start)
 
+    def stated(self, sentence: str) -> Colour | None:
+        """Sets of numbers are declared, or the only ones: sentences are not searched for more."""
+        return None
+
+    def judged(self, sentence: str) -> Colour | None:
+        """As `stated`."""
+        return None
+
+    def listed(self, line: str) -> None:
+        """Lines of boxes or colours are no list of options."""
+
+    def truth(self, right: bool) -> None:
+        """Neither true nor false."""
+
 
 def _mentions(
     piece: str,
     patterns: tuple[re.Pattern[str], ...],
     bare: int,
-    value: Callable[[tuple[str, ...]], Box | Colour | None],
+    value: Callable[[tuple[str, ...]], tuple[float, ...] | None],
 ) -> list[Mention]:
     """The mentions of all patterns; where there are none, rows of just so many `bare` numbers. In order."""
     mentions = [
@@ -104,6 +161,12 @@ def _mentions(
         rows = ((match, tuple(re.findall(N, match[0]))) for match in BARE.finditer(piece))
         mentions = [Mention(*match.span(), value(numbers)) for match, numbers in rows if len(numbers) == bare]
     return sorted(mentions, key=lambda mention: mention.start)
+
+
+def corner_numbers(text: str) -> tuple[float, ...] | None:
+    """The numbers of the last set of four, whether they make a box or not."""
+    sets = _mentions(text, BOXES, 4, lambda numbers: tuple(map(float, numbers)))
+    return sets[-1].value if sets else None
 
 
 def _box(numbers: tuple[str, ...]) -> Box | None:
@@ -120,4 +183,20 @@ def _colour(numbers: tuple[str, ...]) -> Colour | None:
 
 
 def _from_hex(code: str) -> Colour:
+    if len(code) == 3:
+        code = "".join(2 * digit for digit in code)
     return int(code[:2], 16), int(code[2:4], 16), int(code[4:], 16)
+
+
+def _percentages(numbers: tuple[str, ...]) -> Colour | None:
+    """Shares of 255, halves rounded up as in CSS."""
+    shares = [float(number) for number in numbers]
+    if max(shares) > 100:
+        return None
+    red, green, blue = (math.floor(share * 255 / 100 + 0.5) for share in shares)
+    return red, green, blue
+
+
+def _opaque(numbers: tuple[str, ...]) -> Colour | None:
+    """A colour that lets nothing through; of others the colour on the screen is not known."""
+    return _colour(numbers[:3]) if numbers[3] in OPAQUE else None

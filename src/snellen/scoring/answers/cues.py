@@ -1,0 +1,166 @@
+"""The words by which a single sentence concludes, weighs, hedges, refuses or only frames: English ones."""
+
+from __future__ import annotations
+
+import re
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+
+
+_ANALYSIS = (
+    r"(?:analys[ei]s|observations?|comparisons?|assessments?|patterns?|considerations?|findings|examination|evidence"
+    r"|elements|details|factors|facts|clues|features|reasoning|information|typical understanding)"
+)
+CONCLUDING = _words(
+    r"[^\w\n]*(?:\d{1,2}[.)] ?)?(?:and |but )?(?:(?:so|therefore|thus|hence|overall|consequently|accordingly"
+    r"|ultimately|altogether"
+    r"|in (?:total|conclusion|summary|short|sum|all)|to (?:conclude|sum up|summari[sz]e)|conclusion|total|as a result"
+    r"|this (?:means|leaves|gives)(?: that)?|(?:because|as a result) of (?:this|that|these))\b"
+    rf"|(?:based on|given|considering|from|after) [^.,;:!?\n]{{0,60}}\b{_ANALYSIS}\b[^.,;:!?\n]{{0,40}}(?:,|\n"
+    rf"|$))[:,]*"
+)
+"""How a sentence begins that draws a conclusion."""
+CONCLUDING_WITHIN = _words(r"[,;:] (?:and )?(?:so|therefore|thus|hence|leaving|which leaves|which means|in total)\b,? ")
+TOTAL = _words(
+    r"\b(?:in total|altogether|(?:the|a|is|final|grand|overall) total|total (?:number|count|of|is|sum|amount"
+    r"|remaining)|(?:the|final) (?:number|count|sum|value|result)"
+    r" (?:of|is)|all together|left|remain(?:s|ing)?|overall)\b"
+)
+JUDGED = _words(
+    r"\b(?:more|most|best|better|closer|closest|nearest|nearer|correct|same|similar|match(?:es|ing)?"
+    r"|correspond(?:s|ing)?|fits?|likely"
+    r"|identical|\w+er (?:than|to|in)|\w+est)\b"
+)
+"""What shows that a sentence weighs the options, rather than tells what is to be seen in one of them."""
+DESCRIBED = _words(
+    r"\b(?:shows?|showing|depicts?|features?|displays?|contains?|includes?|consists?|presents?|located"
+    r"|describe[sd]?|captures?"
+    r"|illustrates?|has|have|introduces?|is (?:an?|of|at|on|in|near|above|below|under)|appears? to (?:show"
+    r"|be (?:an?|in|on|at)))\b"
+)
+HEDGED = _words(
+    r"\b(?:might|may|could|either|any of|all of|all (?:two|three|four|five|six)|both|if|whether|unless|neither"
+    r"|none|nothing|no (?:option|choice)"
+    r"|cannot|can't|unable|impossible|not (?:possible|clear|sure|certain)|difficult|challenging|would need"
+    r"|eliminate\w*|rul\w+ out)\b"
+)
+"""Words of a sentence that settles nothing."""
+DESIGNATED = _words(r"[^.!?\n]{0,40}\b(?:is|be) the\b")
+"""What follows a text that is called the one."""
+UNDECIDED = _words(
+    r"\b(?:might|may|could|perhaps|possibly|either|whether|unless|cannot|can't|unable|impossible"
+    r"|not (?:possible|clear|sure|certain))\b"
+)
+"""Words of a sentence whose number is only one that may be."""
+_OFFERED = (
+    r"(?:options?|choices?|answers?|alternatives?|these|them|above|given|points?|images?|pictures?|box(?:es)?"
+    r"|candidates?|the)"
+)
+REFUSED = _words(
+    r"\b(?:cannot|can not|can't|couldn't|could not|unable to|not able to|(?:not|n't) possible to"
+    r"|impossible to)\b[^.!?\n]{0,40}?"
+    r"\b(?:determined?|tell|identify|answer(?:ed)?|assist|help|provided?|decide|judge|choose|select|be solved"
+    r"|calculated?|know|count)\b"
+    r"|\b(?:not|n't|no|without) (?:have |provide |contain |include |give |offer |been given |given )?(?:enough"
+    r"|sufficient|any|more|additional|further|specific)"
+    r" (?:\w+ ){0,2}(?:information|context|data|details?|images?|pictures?|photos?|access)\b"
+    rf"|\bnone of (?:the )?(?:\w+ ){{0,2}}{_OFFERED}\b|\bneither of\b|\bneither (?:\w+ ){{0,6}}nor\b"
+    r"|\b(?:answer|option|choice|value|result)s? (?:is|are|was|were) (?:not|n't) (?:provided|given|listed"
+    r"|offered|included|available|present"
+    r"|among|in (?:the|any)|one of)\b|\bnot (?:among|one of|in) (?:the )?(?:\w+ )?(?:options|choices|answers)\b"
+    r"|\b(?:no|not a|none) (?:correct|right|matching|suitable) (?:answer|option|choice)\b"
+    r"|\banswer is (?:unknown|undetermined|unclear|neither|none)\b"
+    r"|\b(?:none|no one) (?:is|are) (?:right|correct)\b|\bmistake in the (?:question|options|problem|choices)\b"
+)
+"""What says that there is no answer: it takes back what was concluded before it."""
+_MEDIA = r"(?:images?|pictures?|photos?|files?|attachments?)"
+MISSING = _words(
+    # Please share the four images
+    r"\b(?:please|could you|can you|kindly|(?:once|if|when|after|until) you|you (?:can|could|may|need to|should))"
+    r"(?: also| have)? (?:shared?|re-?upload|re-?attach|re-?send|provide|upload|attach|send|include|give|supply|clarify"
+    r"|describe|show)\b"
+    # the two images did not load
+    r"|(?:\bnot|n't)(?: yet| been| be| properly| correctly)* (?:load|upload|attach)(?:ed)?\b"
+    r"|\bfail(?:s|ed)? to (?:load|upload|attach|open|display|appear)\b"
+    r"|\b(?:appears?|seems?|is|are|were|was) (?:to be )?(?:completely |all )?(?:blank|empty|broken|corrupted)\b"
+    # not enough information, no images were provided
+    r"|\b(?:no|not|n't|never|without|missing)\b[^.!?\n]{0,60}\b(?:provided?|attached|uploaded|available|supplied"
+    r"|specified|defined|included|mentioned|given|information|context|enough|sufficient|data|access|visible)\b"
+    rf"|\bno {_MEDIA}\b|\b(?:insufficient|incomplete|missing)\b|\bmore (?:information|context|details)\b"
+    # I need to see the 5 photos
+    r"|\b(?:need|needs|needed|requires?|required) (?:to (?:see|know|view|look|have)|more|additional|further|information"
+    rf"|the {_MEDIA})\b|\b(?:would|will) need\b|\bwaiting for\b|\bif (?:they|it) (?:were|was)\b"
+    # I do not see any of the 4 photos
+    r"|\b(?:don't|do not|didn't|did not|cannot|can't|could not|couldn't) (?:\w+ )?(?:see|find|receive|have|get|view"
+    rf"|access|open|detect) (?:\w+ ){{0,4}}{_MEDIA}\b|\bonly (?:see|have|received?|got) (?:\w+ )?(?:text|question)\b"
+    r"|\bunfortunately\b|^\W{0,3}sorry\b"
+)
+"""What says that something is missing that an answer would need: a number or a name beside it was only repeated."""
+BOILERPLATE = _words(
+    r"[^\w\n]*(?:sure|okay|ok|certainly|of course|great|alright|absolutely|i understand|i see the|i can help"
+    r"|i'd be happy|let's|let us|let me"
+    r"|here (?:is|are)|is there anything|do you have|i hope|please let|feel free|to (?:find|determine|count"
+    r"|answer|solve|decide|figure)"
+    r"|looking at|comparing|thank you|thanks|hello|hi)\b"
+)
+"""How a sentence begins that frames an answer and is none."""
+PART = _words(
+    r"\b(?:first|second|third|fourth|fifth|sixth|last|next|other|another|each|every|left|right|top|bottom|upper"
+    r"|lower|middle|remaining)"
+    r" (?:image|picture|photo|panel|frame|view|row|column|one|side|group|corner)\b|\b(?:image|picture|photo"
+    r"|panel|frame|view|row"
+    r"|column|step|group|option|figure) ?#?\d|\b\d+(?:st|nd|rd|th) (?:image|picture|photo|panel|frame|view|row"
+    r"|column)\b"
+)
+"""One of several parts: what is counted there need not be all that was to be counted."""
+BEST = _words(
+    r"\b(?:correct|right|best|closest|nearest|corresponding|matching|most (?:\w+ )?(?:likely|similar"
+    r"|appropriate|suitable|consistent"
+    r"|plausible|probable|accurate|fitting|logical|alike)|better|my|point that|one that|image that|box that"
+    r"|option that|choice that)\b[^.;:!?\n]{0,150}?"
+    r"\b(?:is|be|are)\b(?: (?:therefore|thus|likely|probably|most likely|clearly|definitely|that|to be))*[ :\n]*"
+)
+EVIDENT = _words(
+    r"[^\w\n]*(?:this|that|it) (?:is|can be|was) (?:evident|indicated|seen|clear|because|supported|shown|due)\b"
+)
+"""How a sentence begins that gives the reason for the one before."""
+SUBORDINATE = _words(
+    r"\s*(?:since|given|because|as|while|if|when|although|though|based on|for|considering|in|on|looking at|to"
+    r"|among|of|out of|from"
+    r"|with|after|upon|by)\b[^,\n]{0,200}, ?"
+)
+"""What a sentence may begin with before it comes to its point."""
+CLAUSE_END = _words(
+    r"\b(?:because|since|as|while|whereas|although|though|but|due to|which|where|compared|than|rather than"
+    r"|instead of|unlike|over"
+    r"|despite|even if|unless|with)\b|[;\n]|[.!?](?=\s|$)"
+)
+COMPARED = _words(
+    r"\b(?:than|compared (?:to|with)|over|unlike|versus|vs\.?|rather than|instead of)"
+    r" (?:(?:the|in|option|point|image|box|with|that|those) )*[(\[\"']*$"
+)
+"""What stands before that with which something is compared."""
+NEGATED = _words(r"\b(?:not(?! only\b)|never|unlikely|incorrect|wrong|inconsistent)\b|n't\b")
+SENTENCE_START = re.compile(r"[.!?][\"')\]]*\s+|\n")
+RIGHT_WORDS = frozenset(("true", "correct", "right", "accurate"))
+TRUTH = _words(
+    r"(?:\b(?:statement|claim|assertion|sentence|description)(?: (?:above|given|in question|provided))?,? (?:is|was)"
+    r"|\b(?:this|that|which|it)(?: (?:is|was)|'s))(?: (?:therefore|thus|hence|definitely|clearly|indeed|simply))?"
+    r"(?P<denied> not|n't)? (?P<word>true|false|correct|incorrect|right|wrong|accurate|inaccurate|untrue)\b"
+    r"(?= ?(?:$|[\n.,;:!?)\]\"'])| (?:because|since|as|here)\b)"
+)
+NONE_BEFORE = _words(r"\b(?:none|neither|nor|no (?:option|choice|one|answer))\b[^.!?;\n]{0,70}$")
+GEOMETRY = _words(
+    r" is (?:the|an?) (?:[\w-]+ ){0,2}(?:angle|triangle|vertex|midpoint|cent(?:er|re)|corner|side|line|radius"
+    r"|diameter)\b"
+)
+"""What follows a letter that names a point or an angle of a drawing."""
+CONDITION = _words(
+    r"[^\w\n]*(?:\d{1,2}[.)] ?)?(?:(?:so|but|and|however|then|now|thus|therefore|hence)\b,? ?)?(?:if|unless"
+    r"|suppose|supposing"
+    r"|assume|assuming|in case)\b(?! (?:you|we|i|one) (?:\w+ly )?(?:look|observe|compare|consider|examine|zoom|count"
+    r"|subtract|further|add|remove|take|had|have|must|were|was|need|use|follow|analy\w+)\b)"
+)
+"""How a sentence begins that tells one case of several; "if we look closely" and the like do not."""

@@ -1,0 +1,135 @@
+"""What single sentences of a reply state: its conclusion, its first one, its total, its last paragraph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from snellen.scoring.answers import cues
+from snellen.scoring.answers.grammar import Grammar
+from snellen.scoring.answers.plain import CLOSE, OPEN
+
+SENTENCE_BREAK = re.compile(r"[.!?][\"')\]]*(?=\s)|\n")
+LONGEST_SENTENCE = 1000
+"""What is longer is a table, a formula or noise."""
+WORD = re.compile(r"[^\W\d_]{4,}")
+ALIKE = 0.7
+"""The share of common words from which on two sentences speak of the same."""
+LIST_MARK = re.compile(r"[^\w\n]*(?:[A-Za-z]|\d{1,2})[)\]]?")
+"""A letter or number alone before a dot: the mark of a list item, not a sentence."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, or a line without a stop. `paragraph`: in which one it stands, counted by blank lines."""
+
+    start: int
+    text: str
+    paragraph: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a sentence comes to. `value` None: it names answers, and settles for none of them."""
+
+    start: int
+    value: Any | None
+
+
+def split_sentences(text: str) -> list[Sentence]:
+    """The sentences of a text, in order; overlong ones are left out."""
+    sentences = list[Sentence]()
+    start = paragraph = breaks = 0
+    for end in [*(match.end() for match in SENTENCE_BREAK.finditer(text)), len(text)]:
+        part = text[start:end]
+        if not part.endswith("\n") and end < len(text) and LIST_MARK.fullmatch(part[:-1]):
+            continue
+        if len(part) <= LONGEST_SENTENCE and part.strip(f" \n{OPEN}{CLOSE}"):
+            sentences.append(Sentence(start, part, paragraph))
+            breaks = 0
+        breaks += part.endswith("\n")
+        if breaks == 2:
+            paragraph += 1
+        start = end
+    return sentences
+
+
+def conclusion(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
+    r"""What the last sentence that draws a conclusion states.
+
+    One that opens with "Therefore", "So", "Overall", "In total", "Based on this analysis" and the like; or the last
+    sentence of all, if it goes on with ", so". One that only announces goes on in the next line: "... would be:\n(A)".
+    """
+    for index in range(len(sentences) - 1, -1, -1):
+        sentence = sentences[index]
+        inner = list(cues.CONCLUDING_WITHIN.finditer(sentence.text)) if index == len(sentences) - 1 else []
+        mark = cues.CONCLUDING.match(sentence.text) or (inner[-1] if inner else None)
+        if mark is None:
+            continue
+        body = sentence.text[mark.end() :].strip()
+        if (not body or body.endswith(":")) and index + 1 < len(sentences):
+            body = f"{body} {sentences[index + 1].text}"
+        if not grammar.mentions(body, False) or (grammar.counts and cues.PART.search(body)):
+            continue
+        if body.rstrip().endswith("?") or cues.CONDITION.match(sentence.text):
+            return None
+        value = grammar.stated(body)
+        return Statement(sentence.start, value if _stands(value, index, sentences, grammar) else None)
+    return None
+
+
+def _stands(value: Any | None, index: int, sentences: Sequence[Sentence], grammar: Grammar) -> bool:
+    """Whether a number that a sentence states is the last one, and the first sentence does not say otherwise of it.
+
+    A later sentence that states another number goes on counting. A first sentence of nearly the same words with another
+    number contradicts it.
+    """
+    if not grammar.counts:
+        return True
+    later = (grammar.judged(sentence.text) for sentence in sentences[index + 1 :])
+    if any(number not in (None, value) for number in later):
+        return False
+    first, words = set(WORD.findall(sentences[0].text.lower())), set(WORD.findall(sentences[index].text.lower()))
+    alike = len(first & words) >= ALIKE * len(first | words)
+    return not alike or grammar.judged(sentences[0].text) in (None, value)
+
+
+def total(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
+    """What the last sentence about a total, a remainder or "the number of" states."""
+    for index, sentence in reversed(list(enumerate(sentences))):
+        if not cues.TOTAL.search(sentence.text) or cues.PART.search(sentence.text):
+            continue
+        if not cues.CONDITION.match(sentence.text) and (value := grammar.stated(sentence.text)) is not None:
+            stands = _stands(value, index, sentences, grammar)
+            return Statement(sentence.start, value) if stands else None
+    return None
+
+
+def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
+    """What the last paragraph states, if it is a single sentence behind others, and no item of a list."""
+    if len(sentences) < 2 or sentences[-2].paragraph == sentences[-1].paragraph:
+        return None
+    last = sentences[-1]
+    if cues.PART.search(last.text) or not last.text.lstrip()[:1].isupper():
+        return None
+    value = grammar.judged(last.text)
+    return Statement(last.start, value if _stands(value, len(sentences) - 1, sentences, grammar) else None)
+
+
+def opening(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
+    """What the first sentence states, if no later one states something else in the same way."""
+    if len(sentences) < 2 or (cues.PART.search(sentences[0].text) and grammar.counts):
+        return None
+    first, rest = sentences[0], sentences[1:]
+    # With the second sentence, for "No. They are not the same" is as doubtful as with a comma.
+    alone = not first.text.endswith("\n") and grammar.mentions(first.text + rest[0].text, False)
+    value = grammar.alone(first.text.strip()) if alone else None
+    if value is None:
+        value = grammar.judged(first.text)
+    if value is None and cues.EVIDENT.match(rest[0].text):
+        value = grammar.stated(first.text)
+    later = grammar.stated if grammar.counts else grammar.judged
+    others = [other for sentence in rest if (other := later(sentence.text)) is not None]
+    return Statement(first.start, value) if value is not None and set(others) <= {value} else None
