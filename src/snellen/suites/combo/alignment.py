@@ -1,7 +1,7 @@
 """Abstraction Alignment (section 3.2, appendix B.3): natural categories that composites abstract.
 
 The paper's 24 categories and 21 COCO names stand only in figures; ours, with object, stance and view, are in
-`natural_categories.yaml`, chosen by looking at the renders (`design/natural-categories.md`).
+`choices/natural_categories.yaml`, chosen by looking at the renders (`design/natural-categories.md`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class NaturalCategory(BaseModel):
 
 
 class NaturalCategories(BaseModel):
-    """`natural_categories.yaml`: our 24 categories, and 21 COCO names that only distract."""
+    """`choices/natural_categories.yaml`: our 24 categories, and 21 COCO names that only distract."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -61,7 +61,7 @@ class NaturalCategories(BaseModel):
 @cache
 def natural_categories() -> NaturalCategories:
     """The categories as data."""
-    text = files("snellen.suites.combo").joinpath("natural_categories.yaml").read_text("utf-8")
+    text = files("snellen.suites.combo").joinpath("choices", "natural_categories.yaml").read_text("utf-8")
     return NaturalCategories.model_validate(yaml.safe_load(text))
 
 
