@@ -21,7 +21,7 @@ from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.scene import scene_item
 from snellen.suites.ava_bench.abilities.spatial import POSITIONS, spatial_item
-from snellen.suites.ava_bench.no_image_baselines import DRAWN_A_QUESTION, ENOUGH, blind, with_chance
+from snellen.suites.ava_bench.no_image_baselines import ENOUGH, MAX_TRIED_A_QUESTION, blind, with_chance
 from snellen.suites.ava_bench.released.recipe import RELEASED
 from tests.helpers.sets import small_set
 from tests.suites.ava_bench.curated.test_curated import build, lvis, whole
@@ -143,7 +143,7 @@ def test_colours_all_at_once_miss_as_one_by_one() -> None:
 
 
 def test_a_sample_of_many_is_drawn_the_same_every_time() -> None:
-    counts = stream("t").integers(1, 41, 3 * DRAWN_A_QUESTION).tolist()
+    counts = stream("t").integers(1, 41, 3 * MAX_TRIED_A_QUESTION).tolist()
     items = [*counted("train", "cups", counts), *counted("train", "pens", counts), *counted("test", "cups", [9])]
     assert blind(items) == blind(items)
 

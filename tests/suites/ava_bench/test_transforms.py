@@ -1,4 +1,4 @@
-"""Where padding puts a box, what the drawn one leaves alone, and in which numbers it is answered."""
+"""Where padding puts a box, what the drawn one leaves alone, in which numbers it is answered, and what a cut shows."""
 
 from __future__ import annotations
 
@@ -10,25 +10,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media, ReplySpec, View
 from snellen.core.media import MediaFolder
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.scoring.answers import read_answer
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.prompts import target
+from snellen.suites.ava_bench.tasks import AXES, resolve
 from snellen.suites.ava_bench.transforms import (
     PADDING_RGB,
     Boxed,
+    Cut,
     Labelled,
     Padded,
     UnitFrame,
     boxes_of,
     line_px,
 )
-from tests.suites.ava_bench.fixtures import one_of_each
+from tests.suites.ava_bench.fixtures import HEIGHT, TASK_BY_NAME, WIDTH, one_of_each
 
 RNG = np.random.default_rng(0)
 PALE = (200, 210, 220)
+CARD = SuiteCard(name="ava-bench", title="", measures="", paper="", version="1", counts={})
+SUITE = Suite(CARD, AXES, TASK_BY_NAME, {}, resolve)
+
+INSIDE = ("object", "colour", "ocr", "emotion")
 
 
 def view_of(*pictures: Media) -> View:
@@ -155,3 +164,44 @@ def test_options_are_written_with_their_label_and_read_in_every_form() -> None:
     depth = Labelled("letters")(one_of_each()["absolute-depth"].view(), media, RNG).reply
     metres = ("B. 4-5", "4-5", "B", "about 4-5 meters", "4.5", "C. 4-5")
     assert [read_answer(text, depth) for text in metres] == ["4-5"] * 4 + [None] * 2
+
+
+def task_views(media: MediaFolder, who: str, condition: str = "vanilla") -> dict[str, View]:
+    """One view a task; the picture is red from column 10 to 49 and row 20 to 59, the box of most items."""
+    pixels = np.full((HEIGHT, WIDTH, 3), (0, 90, 200), np.uint8)
+    pixels[20:60, 10:50] = (250, 0, 0)
+    (point,) = parse_conditions(AXES, condition)
+    point, views_by_task = settle(point, SUITE, SubjectCard(who)), {}
+    for task, item in one_of_each(picture=media.add_picture(Image.fromarray(pixels))).items():
+        views_by_task[task] = item.view()
+        for transform in TASK_BY_NAME[task].transforms(item, ViewContext(point, [item])):
+            views_by_task[task] = transform(views_by_task[task], media, np.random.default_rng(0))
+    return views_by_task
+
+
+def test_encoders_look_into_the_box(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    for task, view in task_views(media, "encoder:x").items():
+        pixels = np.asarray(media.open(view.query[0]))
+        assert (set(map(tuple, pixels.reshape(-1, 3).tolist())) == {(250, 0, 0)}) == (task in INSIDE), task
+        if task in INSIDE:
+            assert pixels.shape == (40, 40, 3)
+            assert view.query[0].from_stored.box((10, 20, 50, 60)) == (0, 0, 40, 40)
+
+
+def test_who_reads_sees_the_whole_picture(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    shown = task_views(media, "chat:x")
+    assert all(min(view.query[0].width, view.query[0].height) >= HEIGHT for view in shown.values())
+    forced = task_views(media, "chat:x", "look=box")["colour"]
+    assert (forced.query[0].width, forced.query[0].height) == (40, 40)
+    whole = task_views(media, "encoder:x", "look=picture")["colour"]
+    assert whole == shown["colour"]
+
+
+def test_parts_of_pixels_are_kept_whole(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    view = task_views(media, "chat:x", "pictures=original")["fine-grained"]
+    (cut,) = Cut((10.6, 20.2, 12.1, 99.9))(view, media, np.random.default_rng(0)).query
+    assert (cut.width, cut.height) == (3, 80)
+    assert cut.origin == view.query[0].sha256

@@ -44,13 +44,13 @@ class Balance:
 
     def only_in(self, split: str) -> tuple[str, ...]:
         """Levels that the other split lacks."""
-        mine, other = (self.train, self.test) if split == "train" else (self.test, self.train)
-        return tuple(sorted(set(mine) - set(other)))
+        counts, other = (self.train, self.test) if split == "train" else (self.test, self.train)
+        return tuple(sorted(set(counts) - set(other)))
 
     def apart(self) -> float:
         """The greatest difference between a level's share of the training items and that of the test items, 0 to 1."""
         train, test = sum(self.train.values()), sum(self.test.values())
-        return max(abs(self.train.get(one, 0) / train - self.test.get(one, 0) / test) for one in self.levels)
+        return max(abs(self.train.get(name, 0) / train - self.test.get(name, 0) / test) for name in self.levels)
 
 
 def level(item: Item, factor: str) -> str:
@@ -60,8 +60,8 @@ def level(item: Item, factor: str) -> str:
 
 def hue(rgb: Sequence[float]) -> str:
     """The family of an sRGB colour 0..255, `pale` for what is nearly grey."""
-    turned, saturation, _ = colorsys.rgb_to_hsv(*(one / 255 for one in rgb))
-    return "pale" if saturation < PALE else next(name for most, name in HUES if 360 * turned <= most)
+    turned, saturation, _ = colorsys.rgb_to_hsv(*(channel / 255 for channel in rgb))
+    return "pale" if saturation < PALE else next(name for max_degrees, name in HUES if 360 * turned <= max_degrees)
 
 
 def _by_depth(item: Item, nearer: bool) -> str:
@@ -84,16 +84,17 @@ def balances(items: Iterable[Item]) -> list[Balance]:
     by_task: dict[str, list[Item]] = {}
     for item in items:
         by_task.setdefault(item.task, []).append(item)
-    found = []
-    for task in (one for one in ABILITIES if one in by_task):
+    task_balances = []
+    for task in (name for name in ABILITIES if name in by_task):
         for factor in ("source", *ABILITIES[task].balanced_by):
-            counts = {
-                split: Counter(told for one in by_task[task] if one.split == split and (told := level(one, factor)))
-                for split in ("train", "test")
-            }
-            one = Balance(task, factor, counts["train"], counts["test"])
-            found += [one] if len(one.levels) > 1 else []
-    return found
+            counts = {split: _count_levels(by_task[task], split, factor) for split in ("train", "test")}
+            balance = Balance(task, factor, counts["train"], counts["test"])
+            task_balances += [balance] if len(balance.levels) > 1 else []
+    return task_balances
+
+
+def _count_levels(items: Iterable[Item], split: str, factor: str) -> Counter[str]:
+    return Counter(name for item in items if item.split == split and (name := level(item, factor)))
 
 
 def imbalance(items: Iterable[Item]) -> list[str]:
@@ -102,13 +103,14 @@ def imbalance(items: Iterable[Item]) -> list[str]:
     A level that one split lacks, or shares that differ by more than `MAX_SHARE_DIFFERENCE`; of tasks with `ENOUGH`
     test items.
     """
-    told = []
-    for one in balances(items):
-        if not one.both or sum(one.test.values()) < ENOUGH:
+    notes = []
+    for balance in balances(items):
+        if not balance.both or sum(balance.test.values()) < ENOUGH:
             continue
         for split in ("train", "test"):
-            if lone := one.only_in(split):
-                told.append(f"{one.task}: {one.factor} {', '.join(lone)} only in split={split}")
-        if one.apart() > MAX_SHARE_DIFFERENCE:
-            told.append(f"{one.task}: shares of {one.factor} differ by {100 * one.apart():.0f} points between splits")
-    return told
+            if lone := balance.only_in(split):
+                notes.append(f"{balance.task}: {balance.factor} {', '.join(lone)} only in split={split}")
+        points = 100 * balance.apart()
+        if balance.apart() > MAX_SHARE_DIFFERENCE:
+            notes.append(f"{balance.task}: shares of {balance.factor} differ by {points:.0f} points between splits")
+    return notes

@@ -74,7 +74,11 @@ def make_item(
             f"{', '.join(options)}"
         )
     handle = f"{task}-{source.handle}"
-    wrong = [[option for option in options if option != answer]] if options else [[one] for one in wrong_answers]
+    wrong = (
+        [[option for option in options if option != answer]]
+        if options
+        else [[wrong_answer] for wrong_answer in wrong_answers]
+    )
     return Item(
         item_id=handle,
         suite=SUITE,

@@ -25,47 +25,47 @@ from snellen.suites.ava_bench.items import SUITE
 from snellen.suites.ava_bench.scoring import measured
 from snellen.suites.ava_bench.transforms import padding
 
-DRAWN, DRAWN_A_QUESTION = 200, 40
+MAX_TRIED, MAX_TRIED_A_QUESTION = 200, 40
 """How many training items of a task, or of one question, are drawn where each truth is tried on each item."""
 PEERS = 24
 """How many other items' truths the chance of a free answer is taken over, where there are no training items."""
 ENOUGH = 8
 """Training items of a question below which it is not known which free answer, or which depth, suits it best."""
-PLACES = 4
+DECIMALS = 4
 Answers: TypeAlias = tuple[Any, ...]
 """Answers, the one that is worth most first."""
 
 
 def blind(items: Iterable[Item]) -> dict[str, dict[str, float]]:
-    """By task `best_single`, `words_alone` and `chance`: means over the test items, rounded to `PLACES`.
+    """By task `best_single`, `words_alone` and `chance`: means over the test items, rounded to `DECIMALS`.
 
-    `best_single` is the answer that is worth most on the training items, given to every test item. `words_alone` gives
-    each test item what is worth most on the training items with its question and its options, else on those with its
-    question, else on all; where options are offered, the best of these. For accuracy that is the most frequent answer.
-    For other metrics it is the best of at most `DRAWN` truths (`DRAWN_A_QUESTION` a question) by their mean score on
-    the items that they were drawn from, and a question with fewer than `ENOUGH` training items is not gone by. Boxes
-    are shares of the padded square, as they are answered. Items must have been given chances
-    (`with_chance`); a task without any, as with a single test item, has no `chance`. A task without training
-    items or without test items is left out.
+    `best_single` is the answer that is worth most on the training items, given to every test item. `words_alone`
+    gives each test item what is worth most on the training items with its question and its options, else on those
+    with its question, else on all; where options are offered, the best of these. For accuracy that is the most
+    frequent answer. For other metrics it is the best of at most `MAX_TRIED` truths (`MAX_TRIED_A_QUESTION` a
+    question) by their mean score on the items that they were drawn from, and a question with fewer than `ENOUGH`
+    training items is not gone by. Boxes are shares of the padded square, as they are answered. Items must have been
+    given chances (`with_chance`); a task without any, as with a single test item, has no `chance`. A task without
+    training items or without test items is left out.
     """
-    held: dict[tuple[str, str], list[Item]] = {}
+    items_by_split: dict[tuple[str, str], list[Item]] = {}
     for item in items:
-        held.setdefault((item.task, item.split), []).append(item)
-    tasks = [task for task in ABILITIES if (task, "train") in held and (task, "test") in held]
-    return {task: _told(task, held[task, "train"], held[task, "test"]) for task in tasks}
+        items_by_split.setdefault((item.task, item.split), []).append(item)
+    tasks = [task for task in ABILITIES if (task, "train") in items_by_split and (task, "test") in items_by_split]
+    return {task: _baselines(task, items_by_split[task, "train"], items_by_split[task, "test"]) for task in tasks}
 
 
-def _told(task: str, train: Sequence[Item], test: Sequence[Item]) -> dict[str, float]:
+def _baselines(task: str, train: Sequence[Item], test: Sequence[Item]) -> dict[str, float]:
     metric = ability_named(task).protocols["strict"].metrics[0]
     learnt = _Learnt(task, metric, [_as_answered(item) for item in train])
-    asked = [_as_answered(item) for item in test]
-    one = learnt.overall[0]
-    found = {
-        "best_single": _mean(metric, [(item, one) for item in asked]),
-        "words_alone": _mean(metric, [(item, learnt.answer(item)) for item in asked]),
+    test_items = [_as_answered(item) for item in test]
+    best_answer = learnt.overall[0]
+    scores = {
+        "best_single": _mean(metric, [(item, best_answer) for item in test_items]),
+        "words_alone": _mean(metric, [(item, learnt.answer(item)) for item in test_items]),
         "chance": fmean(metric.chance(item) for item in test),
     }
-    return {name: round(value, PLACES) for name, value in found.items() if not np.isnan(value)}
+    return {name: round(value, DECIMALS) for name, value in scores.items() if not np.isnan(value)}
 
 
 def _as_answered(item: Item) -> Item:
@@ -90,28 +90,28 @@ def with_chance(items: Sequence[Item]) -> list[Item]:
     test item of the task, the mean over up to `PEERS` of them, evenly spread in the order given; an only child has no
     chance. Answers are read under each protocol; what they are worth becomes a measure (`scoring.measured`).
     """
-    held: dict[tuple[str, str], list[Item]] = {}
+    items_by_split: dict[tuple[str, str], list[Item]] = {}
     for item in items:
         if not ability_named(item.task).has_options:
-            held.setdefault((item.task, item.split), []).append(item)
-    told: dict[str, Item] = {}
-    for (task, split), alike in held.items():
+            items_by_split.setdefault((item.task, item.split), []).append(item)
+    items_with_chance: dict[str, Item] = {}
+    for (task, split), alike in items_by_split.items():
         if split != "test":
             continue
-        train = [_as_answered(item) for item in held.get((task, "train"), ())]
+        train = [_as_answered(item) for item in items_by_split.get((task, "train"), ())]
         single = _Learnt(task, ability_named(task).protocols["strict"].metrics[0], train).overall[:1] if train else ()
         truths = [_as_answered(item).answer for item in alike]
-        for place, item in enumerate(alike):
-            answers = single or [truths[n] for n in _others(place, len(alike))]
+        for index, item in enumerate(alike):
+            answers = single or [truths[n] for n in _others(index, len(alike))]
             if answers:
-                told[item.item_id] = replace(item, measures={**item.measures, **_chances(item, answers)})
-    return [told.get(item.item_id, item) for item in items]
+                items_with_chance[item.item_id] = replace(item, measures={**item.measures, **_chances(item, answers)})
+    return [items_with_chance.get(item.item_id, item) for item in items]
 
 
-def _others(place: int, count: int) -> list[int]:
-    """The places of up to `PEERS` others, evenly spread."""
+def _others(index: int, count: int) -> list[int]:
+    """The indices of up to `PEERS` others, evenly spread."""
     some = min(PEERS, count - 1)
-    return [(place + 1 + n * (count - 1) // some) % count for n in range(some)]
+    return [(index + 1 + n * (count - 1) // some) % count for n in range(some)]
 
 
 def _chances(item: Item, answers: Sequence[Any]) -> dict[str, float]:
@@ -120,13 +120,15 @@ def _chances(item: Item, answers: Sequence[Any]) -> dict[str, float]:
     if item.answer_kind == "box":
         back = _to_shares(item).inverse()
         answers = [back.box(answer) for answer in answers]
-    found: dict[str, float] = {}
+    chances: dict[str, float] = {}
     for name, protocol in ability_named(item.task).protocols.items():
-        said = [protocol.read(spec.write(answer), spec) for answer in answers]
+        predictions = [protocol.read(spec.write(answer), spec) for answer in answers]
         for metric in protocol.metrics:
-            each = [metric.worst if one is None else metric.score(item, one) for one in said]
-            found[measured(metric.name, name)] = sum(each) / len(each)
-    return found
+            each = [
+                metric.worst if prediction is None else metric.score(item, prediction) for prediction in predictions
+            ]
+            chances[measured(metric.name, name)] = sum(each) / len(each)
+    return chances
 
 
 @dataclass(frozen=True)
@@ -143,11 +145,11 @@ class _Learnt:
 
     @cached_property
     def _groups(self) -> Mapping[Hashable, Sequence[Item]]:
-        found: dict[Hashable, list[Item]] = {}
+        groups: dict[Hashable, list[Item]] = {}
         for item in self.train:
             for words in _words(item):
-                found.setdefault(words, []).append(item)
-        return found
+                groups.setdefault(words, []).append(item)
+        return groups
 
     @cached_property
     def _by_words(self) -> dict[Hashable, Answers]:
@@ -156,36 +158,36 @@ class _Learnt:
     def answer(self, item: Item) -> Any:
         """What the words of an item make one say; None where none of its options was ever right."""
         offered = _offered(item)
-        for answers in (*map(self._of, _words(item)), self.overall):
-            for one in answers:
-                if not offered or one in offered:
-                    return one
+        for answers in (*map(self._answers_for, _words(item)), self.overall):
+            for answer in answers:
+                if not offered or answer in offered:
+                    return answer
         return None
 
-    def _of(self, words: Hashable) -> Answers:
-        if words not in self._by_words:
-            group = self._groups.get(words, ())
+    def _answers_for(self, key: Hashable) -> Answers:
+        if key not in self._by_words:
+            group = self._groups.get(key, ())
             few = len(group) < (1 if self.metric.binary else ENOUGH)
-            whole = len(group) == len(self.train)
-            self._by_words[words] = self.overall if whole else () if few else self._best(group, group[0].question)
-        return self._by_words[words]
+            is_everything = len(group) == len(self.train)
+            self._by_words[key] = self.overall if is_everything else () if few else self._best(group, group[0].question)
+        return self._by_words[key]
 
     def _best(self, items: Sequence[Item], *question: str) -> Answers:
         """The answers of some items, of all or of one question, best first; of equally frequent ones the task's."""
         if self.metric.binary:
-            often = Counter(item.answer for item in items)
-            return tuple(sorted(often, key=lambda one: (-often[one], -self._often[one], one)))
-        most = DRAWN_A_QUESTION if question else DRAWN
-        if len(items) > most:
+            counts = Counter(item.answer for item in items)
+            return tuple(sorted(counts, key=lambda answer: (-counts[answer], -self._counts[answer], answer)))
+        max_items = MAX_TRIED_A_QUESTION if question else MAX_TRIED
+        if len(items) > max_items:
             rng = stream(SUITE, "blind", self.task, *question)
-            items = [items[n] for n in np.sort(rng.choice(len(items), most, replace=False))]
+            items = [items[n] for n in np.sort(rng.choice(len(items), max_items, replace=False))]
         truths = list({_hashed(item.answer): item.answer for item in items}.values())
         mean = _worth(self.metric, items, truths).mean(axis=0)
         order = np.argsort(-mean if self.metric.higher_is_better else mean, kind="stable")
         return tuple(truths[n] for n in order)
 
     @cached_property
-    def _often(self) -> Mapping[str, int]:
+    def _counts(self) -> Mapping[str, int]:
         return Counter(item.answer for item in self.train)
 
 
@@ -204,31 +206,33 @@ def _hashed(answer: Any) -> Hashable:
     return tuple(answer) if isinstance(answer, list | tuple) else answer
 
 
-def _mean(metric: Metric, said: Sequence[tuple[Item, Any]]) -> float:
+def _mean(metric: Metric, answered_items: Sequence[tuple[Item, Any]]) -> float:
     """The mean score of answers to items, each worth a guess where it is None."""
     alike: dict[Hashable, list[Item]] = {}
-    for item, answer in said:
+    for item, answer in answered_items:
         alike.setdefault(_hashed(answer), []).append(item)
     total = 0.0
     for answer, items in alike.items():
         total += sum(map(metric.chance, items)) if answer is None else float(_worth(metric, items, [answer]).sum())
-    return total / len(said)
+    return total / len(answered_items)
 
 
-def _worth(metric: Metric, items: Sequence[Item], said: Sequence[Any]) -> NDArray[np.float64]:
+def _worth(metric: Metric, items: Sequence[Item], answers: Sequence[Any]) -> NDArray[np.float64]:
     """What each answer is worth for each item, shape (items, answers); the worst where it is not offered."""
     if metric.name == "ciede2000":
-        return np.minimum(_colours_apart([item.answer for item in items], said), metric.worst)
-    found = np.empty((len(items), len(said)))
-    for row, item in zip(found, items, strict=True):
+        return np.minimum(_colours_apart([item.answer for item in items], answers), metric.worst)
+    scores = np.empty((len(items), len(answers)))
+    for row, item in zip(scores, items, strict=True):
         offered = _offered(item)
-        row[:] = [metric.score(item, one) if not offered or one in offered else metric.worst for one in said]
-    return found
+        row[:] = [
+            metric.score(item, answer) if not offered or answer in offered else metric.worst for answer in answers
+        ]
+    return scores
 
 
-def _colours_apart(answers: Sequence[Any], said: Sequence[Any]) -> NDArray[np.float64]:
+def _colours_apart(truths: Sequence[Any], predictions: Sequence[Any]) -> NDArray[np.float64]:
     """`metrics.ciede2000` of every pair at once: one by one, hundreds of thousands of them take minutes."""
     from skimage.color import deltaE_ciede2000, rgb2lab
 
-    true, told = (rgb2lab(np.array(one, np.float64) / 255.0) for one in (answers, said))
-    return np.asarray(deltaE_ciede2000(true[:, None], told[None]), np.float64)  # type: ignore[no-untyped-call]
+    true, predicted = (rgb2lab(np.array(colours, np.float64) / 255.0) for colours in (truths, predictions))
+    return np.asarray(deltaE_ciede2000(true[:, None], predicted[None]), np.float64)  # type: ignore[no-untyped-call]

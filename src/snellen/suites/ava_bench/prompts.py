@@ -1,8 +1,8 @@
 """Every wording of AVA-Bench, letter for letter as printed where it is printed.
 
-Questions are those of Table 1 (appendix A.1), with slots in place of what they name. The lists of options, and
-the words that lead to them, are those of appendix A.2. What stands under `OURS` and `FORMS` is ours: the paper words no
-composite task, and its subjects were tuned on the form of the answer, which others must be told.
+Questions are those of Table 1 (appendix A.1), with slots in place of what they name. The lists of options, and the
+words that lead to them, are those of appendix A.2. What stands under `COMPOSITE_QUESTIONS` and `FORMS` is ours: the
+paper words no composite task, and its subjects were tuned on the form of the answer, which others must be told.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TABLE_1: Mapping[str, str] = MappingProxyType(
     }
 )
 """The example questions of Table 1 by task; slots: `category` (plural for counting), `group`, `red` and `blue`."""
-OURS: Mapping[str, str] = MappingProxyType(
+COMPOSITE_QUESTIONS: Mapping[str, str] = MappingProxyType(
     {
         "counting-by-colour": "How many {colour} {category} are in the image?",
         "nearer-localization": (

@@ -154,8 +154,8 @@ on average. 230 / 28 is the "8x" of section 4.1."""
 
 def ranks(values: Sequence[float], lower_is_better: bool) -> tuple[float, ...]:
     """The rank of each value, 1 for the best; equal values share the mean of their places."""
-    better = [sum((other < one) if lower_is_better else (other > one) for other in values) for one in values]
-    return tuple(before + (values.count(one) + 1) / 2 for before, one in zip(better, values, strict=True))
+    better = [sum((other < value) if lower_is_better else (other > value) for other in values) for value in values]
+    return tuple(before + (values.count(value) + 1) / 2 for before, value in zip(better, values, strict=True))
 
 
 def recomputed_ranks() -> dict[str, tuple[float, ...]]:

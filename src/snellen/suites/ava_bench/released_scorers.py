@@ -32,10 +32,10 @@ def as_vqa(text: str) -> str:
     between digits; else it becomes a space: `4-5` gives `4 5`, `-3` gives `3`. Number words to ten become digits.
     Contractions, which the scripts mend too, are in no answer here.
     """
-    said = cleaned = re.sub(r"[\n\t]", " ", text).strip()
-    grouped = _COMMA_IN_NUMBER.search(said) is not None
+    stripped = cleaned = re.sub(r"[\n\t]", " ", text).strip()
+    grouped = _COMMA_IN_NUMBER.search(stripped) is not None
     for sign in _PUNCTUATION:
-        beside = f"{sign} " in said or f" {sign}" in said
+        beside = f"{sign} " in stripped or f" {sign}" in stripped
         cleaned = cleaned.replace(sign, "" if beside or grouped else " ")
     words = (_WORDS.get(word, word) for word in _PERIOD.sub("", cleaned, count=32).lower().split())
     return " ".join(word for word in words if word not in _ARTICLES)
@@ -43,10 +43,10 @@ def as_vqa(text: str) -> str:
 
 def as_action(text: str) -> str:
     """The reply as the script for action cleans it: commas between digits vanish, all other punctuation is a space."""
-    said = _PERIOD.sub("", _COMMA_IN_NUMBER.sub(r"\1\2", re.sub(r"[\n\t]", " ", text).strip().lower()))
+    cleaned = _PERIOD.sub("", _COMMA_IN_NUMBER.sub(r"\1\2", re.sub(r"[\n\t]", " ", text).strip().lower()))
     for sign in _PUNCTUATION:
-        said = said.replace(sign, " ")
-    return " ".join(word for word in said.split() if word not in _ARTICLES)
+        cleaned = cleaned.replace(sign, " ")
+    return " ".join(word for word in cleaned.split() if word not in _ARTICLES)
 
 
 def read_count(text: str, spec: ReplySpec) -> str | None:
@@ -57,9 +57,9 @@ def read_count(text: str, spec: ReplySpec) -> str | None:
     return as_vqa(text) or None
 
 
-def whole(said: str) -> int | None:
+def whole_number(reply: str) -> int | None:
     """The number that a cleaned reply is, or None."""
-    return int(said) if re.fullmatch(rf"\d{{1,{_LONGEST}}}", said) else None
+    return int(reply) if re.fullmatch(rf"\d{{1,{_LONGEST}}}", reply) else None
 
 
 def read_depth(text: str, spec: ReplySpec) -> float | None:
@@ -67,10 +67,10 @@ def read_depth(text: str, spec: ReplySpec) -> float | None:
 
     `D. 4-5` is 4.5, and so is `4.5`; `12.0` is 6.
     """
-    found = re.findall(r"\d+", as_vqa(text))[-2:]
-    if not found or any(len(number) > _LONGEST for number in found):
+    numbers = re.findall(r"\d+", as_vqa(text))[-2:]
+    if not numbers or any(len(number) > _LONGEST for number in numbers):
         return None
-    return sum(map(int, found)) / len(found)
+    return sum(map(int, numbers)) / len(numbers)
 
 
 def read_first_box(text: str, spec: ReplySpec) -> Box | None:
@@ -90,8 +90,8 @@ def read_first_colour(text: str, spec: ReplySpec) -> tuple[float, ...] | None:
 
 
 def _first(text: str, count: int) -> list[float] | None:
-    found = _SIGNED.findall(text)[:count]
-    numbers = [float(number) for number in found]
+    matches = _SIGNED.findall(text)[:count]
+    numbers = [float(number) for number in matches]
     return numbers if len(numbers) == count and all(map(math.isfinite, numbers)) else None
 
 
@@ -103,9 +103,9 @@ def read_whole_text(text: str, spec: ReplySpec) -> str | None:
 def _keys(spec: ReplySpec, right: Callable[[str], bool]) -> tuple[str, ...]:
     """The keys of the options that would be right, each by the first name under which it is shown."""
     names: dict[str, str] = {}
-    for shown, key in spec.keys:
-        names.setdefault(key, shown)
-    return tuple(key for key, shown in names.items() if right(shown))
+    for name, key in spec.keys:
+        names.setdefault(key, name)
+    return tuple(key for key, name in names.items() if right(name))
 
 
 # Truths are names of options, and the same ones in many items.
@@ -127,20 +127,20 @@ def _any_of(truth: str) -> frozenset[str]:
 
 def read_equal(text: str, spec: ReplySpec) -> tuple[str, ...]:
     """Relative depth: the option that the cleaned reply equals, number and all: `1. red`, never `red`."""
-    said = as_vqa(text)
-    return _keys(spec, lambda truth: _as_vqa(truth) == said)
+    reply = as_vqa(text)
+    return _keys(spec, lambda truth: _as_vqa(truth) == reply)
 
 
 def read_number_or_equal(text: str, spec: ReplySpec) -> tuple[str, ...]:
     """Action: the option with the number that the reply begins with; where either has none, equal cleaned texts."""
-    said = as_action(text)
-    number = re.match(r"\d+", said)
+    reply = as_action(text)
+    number = re.match(r"\d+", reply)
 
     def right(truth: str) -> bool:
-        cleaned, own = _numbered(truth)
-        if own and number:
-            return own == number[0]
-        return cleaned == said
+        cleaned, true_number = _numbered(truth)
+        if true_number and number:
+            return true_number == number[0]
+        return cleaned == reply
 
     return _keys(spec, right)
 
@@ -151,8 +151,8 @@ def read_any_token(text: str, spec: ReplySpec) -> tuple[str, ...]:
     Words are what stands between dots and spaces, capitals count. `3. Boletus edulis` is right for any truth with
     number 3, or with `Boletus` in its name.
     """
-    said = set(_tokens(text))
-    return _keys(spec, lambda truth: not said.isdisjoint(_any_of(truth)))
+    reply_tokens = set(_tokens(text))
+    return _keys(spec, lambda truth: not reply_tokens.isdisjoint(_any_of(truth)))
 
 
 def read_first_token(text: str, spec: ReplySpec) -> tuple[str, ...]:
@@ -160,13 +160,13 @@ def read_first_token(text: str, spec: ReplySpec) -> tuple[str, ...]:
 
     "Every stretch" holds of a reply with fewer words than that: `B`, `left` or nothing is right whatever the truth.
     """
-    said = [token.lower() for token in _tokens(text)]
+    reply_tokens = [token.lower() for token in _tokens(text)]
 
     def right(truth: str) -> bool:
-        own = [token.lower() for token in _tokens(truth)]
-        rest = own[1:]
-        stretches = (said[n : n + len(rest)] for n in range(len(said) - len(rest) + 1))
-        return own[0] == said[0] or (bool(rest) and all(stretch == rest for stretch in stretches))
+        true_tokens = [token.lower() for token in _tokens(truth)]
+        rest = true_tokens[1:]
+        stretches = (reply_tokens[n : n + len(rest)] for n in range(len(reply_tokens) - len(rest) + 1))
+        return true_tokens[0] == reply_tokens[0] or (bool(rest) and all(stretch == rest for stretch in stretches))
 
     return _keys(spec, right)
 

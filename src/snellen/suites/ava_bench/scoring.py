@@ -30,46 +30,46 @@ def measured(metric: str, protocol: str) -> str:
     return f"chance_{protocol}_{metric}"
 
 
-def _drawn(metric: str, protocol: str) -> Callable[[Item], float]:
+def _measured_chance(metric: str, protocol: str) -> Callable[[Item], float]:
     return lambda item: item.measures.get(measured(metric, protocol), math.nan)
 
 
-def _held(score: Callable[[Item, Any], float], worst: float) -> Callable[[Item, Any], float]:
-    return lambda item, said: min(score(item, said), worst)
+def _capped(score: Callable[[Item, Any], float], worst: float) -> Callable[[Item, Any], float]:
+    return lambda item, prediction: min(score(item, prediction), worst)
 
 
-def _overlap(item: Item, said: Any) -> float:
+def _overlap(item: Item, prediction: Any) -> float:
     x1, y1, x2, y2 = (float(side) for side in item.answer)
-    return giou((x1, y1, x2, y2), said)
+    return giou((x1, y1, x2, y2), prediction)
 
 
-def _colour_apart(item: Item, said: Any) -> float:
-    return ciede2000(item.answer, said)
+def _colour_apart(item: Item, prediction: Any) -> float:
+    return ciede2000(item.answer, prediction)
 
 
-def _count_apart(item: Item, said: Any) -> float:
-    return mae_over_gt(float(item.answer), float(said))
+def _count_apart(item: Item, prediction: Any) -> float:
+    return mae_over_gt(float(item.answer), float(prediction))
 
 
-def _released_count_apart(item: Item, said: str) -> float:
-    number = released.whole(said)
+def _released_count_apart(item: Item, prediction: str) -> float:
+    number = released.whole_number(prediction)
     return math.nan if number is None else _count_apart(item, number)
 
 
-def _same_digits(item: Item, said: str) -> float:
-    return float(said == str(item.answer))
+def _same_digits(item: Item, prediction: str) -> float:
+    return float(prediction == str(item.answer))
 
 
-def _bin_apart(item: Item, said: Any) -> float:
-    return mae_over_gt(bin_middle(item.answer), bin_middle(said))
+def _bin_apart(item: Item, prediction: Any) -> float:
+    return mae_over_gt(bin_middle(item.answer), bin_middle(prediction))
 
 
-def _metres_apart(item: Item, said: float) -> float:
-    return mae_over_gt(bin_middle(item.answer), said)
+def _metres_apart(item: Item, prediction: float) -> float:
+    return mae_over_gt(bin_middle(item.answer), prediction)
 
 
-def _same_rounded(item: Item, said: float) -> float:
-    return float(round(bin_middle(item.answer)) == round(said))
+def _same_rounded(item: Item, prediction: float) -> float:
+    return float(round(bin_middle(item.answer)) == round(prediction))
 
 
 def _guessed(score: Callable[[Item, float], float], worst: float = math.inf) -> Callable[[Item], float]:
@@ -82,16 +82,16 @@ def _guessed(score: Callable[[Item, float], float], worst: float = math.inf) -> 
     return chance
 
 
-def _same_text(item: Item, said: str) -> float:
-    return anls(item.answer, said)
+def _same_text(item: Item, prediction: str) -> float:
+    return anls(item.answer, prediction)
 
 
-def _same_text_05(item: Item, said: str) -> float:
-    return anls_05(item.answer, said)
+def _same_text_05(item: Item, prediction: str) -> float:
+    return anls_05(item.answer, prediction)
 
 
-def _named(item: Item, said: Any) -> float:
-    return float(item.answer in said)
+def _named(item: Item, prediction: Any) -> float:
+    return float(item.answer in prediction)
 
 
 FREE_METRICS: Mapping[str, Metric] = MappingProxyType(
@@ -121,8 +121,8 @@ def _free(name: str, score: Callable[[Item, Any], float], protocol: str, **chang
     metric = FREE_METRICS[name]
     worst = metric.worst if protocol == "strict" else math.nan
     if protocol == "strict" and not metric.higher_is_better:
-        score = _held(score, worst)
-    return replace(metric, **{"score": score, "worst": worst, "chance": _drawn(name, protocol), **changes})
+        score = _capped(score, worst)
+    return replace(metric, **{"score": score, "worst": worst, "chance": _measured_chance(name, protocol), **changes})
 
 
 NAMED = Metric("accuracy", _named, chance=guess, binary=True)
@@ -139,13 +139,13 @@ def _published(
     return {"published": Protocol("published", read, metrics, by_item, unreadable)}
 
 
-def _both(told: Protocol, published: Mapping[str, Protocol]) -> Mapping[str, Protocol]:
-    return MappingProxyType({"strict": told, **published})
+def _both(strict_protocol: Protocol, published: Mapping[str, Protocol]) -> Mapping[str, Protocol]:
+    return MappingProxyType({"strict": strict_protocol, **published})
 
 
-def without_script(told: Protocol) -> Mapping[str, Protocol]:
+def without_script(strict_protocol: Protocol) -> Mapping[str, Protocol]:
     """`published` is the same as `strict`: no script was released."""
-    return _both(told, {"published": replace(told, name="published")})
+    return _both(strict_protocol, {"published": replace(strict_protocol, name="published")})
 
 
 def choice_protocols(read: Callable[[str, ReplySpec], Any]) -> Mapping[str, Protocol]:

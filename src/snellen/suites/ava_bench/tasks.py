@@ -14,8 +14,7 @@ from snellen.presentation.methods import OneByOne
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.crops import Cut
-from snellen.suites.ava_bench.transforms import Boxed, Labelled, Padded, UnitFrame, boxes_of
+from snellen.suites.ava_bench.transforms import Boxed, Cut, Labelled, Padded, UnitFrame, boxes_of
 
 FORMAT = Axis(
     "format",
@@ -37,13 +36,15 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
     A subject may say so itself (attribute `format`). `look=auto` is `box` for encoders, which see a picture as a whole
     and cannot be told what a box in it is for, and `picture` for everybody else.
     """
-    sort, told = card.name.partition(":")[0], dict[str, Value]()
+    sort, settings = card.name.partition(":")[0], dict[str, Value]()
     if condition["format"] == "auto":
-        said = card.attributes.get("format", "")
-        told["format"] = said if said in FORMAT.values[1:] else "paper" if sort == "head" else "with-format"
+        card_format = card.attributes.get("format", "")
+        settings["format"] = (
+            card_format if card_format in FORMAT.values[1:] else "paper" if sort == "head" else "with-format"
+        )
     if condition["look"] == "auto":
-        told["look"] = "box" if sort == "encoder" else "picture"
-    return told
+        settings["look"] = "box" if sort == "encoder" else "picture"
+    return settings
 
 
 def wording(ability: Ability, view: View, condition: Condition) -> str:

@@ -1,11 +1,12 @@
 """How pictures and answers are shown: padded to a square, boxes drawn, options numbered, boxes in shares of the square.
 
-Order: `Labelled`, `Padded` or `Boxed`, `UnitFrame`, controls. Whatever was done to the pixels before, boxes are led
-through `Media.from_stored`, so that regions and answers stay in pixels of the stored picture.
+Order: `Labelled`, `Cut`, `Padded` or `Boxed`, `UnitFrame`, controls. Whatever was done to the pixels before, boxes
+are led through `Media.from_stored`, so that regions and answers stay in pixels of the stored picture.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
@@ -55,9 +56,9 @@ def padding(width: int, height: int) -> Affine:
 
 def pad(picture: Image.Image) -> Image.Image:
     """The picture in the middle of a square as wide as its longer side, the rest in `PADDING_RGB`."""
-    where = padding(*picture.size)
+    shift = padding(*picture.size)
     square = Image.new("RGB", (max(picture.size), max(picture.size)), PADDING_RGB)
-    square.paste(picture.convert("RGB"), (int(where.c), int(where.f)))
+    square.paste(picture.convert("RGB"), (int(shift.c), int(shift.f)))
     return square
 
 
@@ -78,16 +79,16 @@ class Boxed:
         """The view with its boxes. Raises SnellenError for a view of several pictures."""
         picture = _only(view)
         moved = padding(picture.width, picture.height) if self.padded else Affine()
-        where = picture.from_stored.then(moved)
-        boxes = {name: where.box(self.boxes[name]) for name in sorted(self.boxes)}
+        to_picture = picture.from_stored.then(moved)
+        boxes = {name: to_picture.box(self.boxes[name]) for name in sorted(self.boxes)}
 
-        def drawn() -> Image.Image:
+        def draw() -> Image.Image:
             opened = media.open(picture)
             return draw_boxes(pad(opened) if self.padded else opened, boxes)
 
-        told = {name: list(box) for name, box in boxes.items()}
-        what = ["ava-boxes", self.version, told, picture.sha256, *([list(PADDING_RGB)] if self.padded else ())]
-        return replace(view, query=(media.derive(what, drawn, picture, moved),))
+        coordinates = {name: list(box) for name, box in boxes.items()}
+        what = ["ava-boxes", self.version, coordinates, picture.sha256, *([list(PADDING_RGB)] if self.padded else ())]
+        return replace(view, query=(media.derive(what, draw, picture, moved),))
 
 
 def line_px(width: int, height: int) -> int:
@@ -97,14 +98,37 @@ def line_px(width: int, height: int) -> int:
 
 def draw_boxes(picture: Image.Image, boxes: Mapping[str, Box]) -> Image.Image:
     """A copy with boxes drawn in their order; `boxes` lead from a colour's name to pixels of this picture."""
-    drawn = picture.convert("RGB")
-    line, pen = line_px(*drawn.size), ImageDraw.Draw(drawn)
+    canvas = picture.convert("RGB")
+    line, pen = line_px(*canvas.size), ImageDraw.Draw(canvas)
     for name, (x1, y1, x2, y2) in boxes.items():
         # The last pixel that Pillow draws is included: a box up to x2 ends with pixel x2 - 1.
         left, top = int(np.floor(x1)) - line, int(np.floor(y1)) - line
         right, bottom = int(np.ceil(x2)) - 1 + line, int(np.ceil(y2)) - 1 + line
         pen.rectangle((left, top, right, bottom), outline=COLOURS[name], width=line)
-    return drawn
+    return canvas
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The inside of a box in place of the picture. `box` is in pixels of the stored picture; whole ones are kept.
+
+    For encoders, which look at a picture as a whole and read no question: to them a drawn box is a few red pixels more,
+    and their features are those of the whole picture whatever is asked.
+    """
+
+    box: Box = field(repr=False)
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view of the inside. Raises SnellenError for a view of several pictures."""
+        picture = _only(view)
+        x1, y1, x2, y2 = picture.from_stored.box(self.box)
+        left, top = max(0, math.floor(x1)), max(0, math.floor(y1))
+        right, bottom = min(picture.width, math.ceil(x2)), min(picture.height, math.ceil(y2))
+        inside = (left, top, right, bottom)
+        what = ["ava-cut", self.version, list(inside), picture.sha256]
+        crop = media.derive(what, lambda: media.open(picture).crop(inside), picture, Affine(1, 0, -left, 0, 1, -top))
+        return replace(view, query=(crop,))
 
 
 @dataclass(frozen=True)

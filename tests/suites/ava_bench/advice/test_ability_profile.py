@@ -15,8 +15,8 @@ from snellen.core.response import Response
 from snellen.curation.results import StepResult
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.advice.ability_profile import (
-    Asked,
     Tagged,
+    UserQuestion,
     checking_items,
     read_tags,
     recommended,
@@ -29,10 +29,10 @@ from snellen.suites.curation_steps import SUITE
 from tests.suites.ava_bench.fixtures import ATOMIC, shown
 
 QUESTIONS = (
-    Asked("q0", "What does the sign on the {left} say?", (shown().picture,)),
-    Asked("q1", "How many red cars are there?"),
-    Asked("q2", "Who painted this?"),
-    Asked("q3", "Is the bus facing us?"),
+    UserQuestion("q0", "What does the sign on the {left} say?", (shown().picture,)),
+    UserQuestion("q1", "How many red cars are there?"),
+    UserQuestion("q2", "Who painted this?"),
+    UserQuestion("q3", "Is the bus facing us?"),
 )
 
 

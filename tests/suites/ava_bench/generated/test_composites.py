@@ -20,7 +20,7 @@ from snellen.suites.ava_bench.abilities import ABILITIES, counting_by_colour
 from snellen.suites.ava_bench.generated import recipe
 from snellen.suites.ava_bench.generated.recipe import Generated
 from snellen.suites.ava_bench.scenes import tabletop_scenes
-from snellen.suites.ava_bench.scenes.materials import group_stuffs
+from snellen.suites.ava_bench.scenes.materials import group_materials
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, seen_box
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
 from tests.suites.ava_bench.fixtures import COMPOSITES
@@ -31,7 +31,7 @@ QUICK = BuildOptions(Path("unused"), n=N, tasks=COMPOSITES, quick=True, renderer
 
 @pytest.fixture(scope="module")
 def drawn() -> list[Table]:
-    return [table for _, table in recipe.draw_tables(recipe.design(QUICK), QUICK)]
+    return [table for _, table in recipe.draw_tables(recipe.make_design(QUICK), QUICK)]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def of(built: ItemSet, task: str) -> list[Item]:
 )
 def test_most_of_a_group_have_one_colour(count: int, first: set[int], second: set[int]) -> None:
     for seed in range(40):
-        found = group_stuffs(count, "red", np.random.default_rng(seed))
+        found = group_materials(count, "red", np.random.default_rng(seed))
         assert len(found) == count
         assert "glass" not in {one.kind for one in found}
         colours = Counter(str(one.colour) for one in found)
@@ -72,7 +72,7 @@ def test_they_need_no_picture_more() -> None:
         )
         assert everything["pictures"] == atomic["pictures"]
         assert [everything["items"][task] for task in COMPOSITES] == [n, n]
-    assert recipe.design(QUICK).displays == {"test": 0, "train": 0}
+    assert recipe.make_design(QUICK).displays == {"test": 0, "train": 0}
 
 
 def test_pictures_that_serve_more_stand_in_for_others() -> None:

@@ -40,7 +40,7 @@ QUICK = BuildOptions(NOWHERE, n=N, quick=True, renderer="toy", show_progress=Fal
 
 @pytest.fixture(scope="module")
 def made() -> Design:
-    return recipe.design(QUICK)
+    return recipe.make_design(QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -70,17 +70,17 @@ def test_pictures_keep_to_their_budget() -> None:
         assert plan["pictures"] == 2 * (tests + lessons) <= max(4, 2 * n)
         assert set(plan["items"].values()) == {n}
         assert set(plan["train_items"].values()) == {SLOTS * lessons}
-    assert recipe.design(BuildOptions(NOWHERE, n=9, tasks=("ocr",))).tables == {"test": 0, "train": 0}
-    assert recipe.design(BuildOptions(NOWHERE, n=9, tasks=("object",))).displays == {"test": 0, "train": 0}
+    assert recipe.make_design(BuildOptions(NOWHERE, n=9, tasks=("ocr",))).tables == {"test": 0, "train": 0}
+    assert recipe.make_design(BuildOptions(NOWHERE, n=9, tasks=("object",))).displays == {"test": 0, "train": 0}
     with pytest.raises(SnellenError, match="emotion"):
-        recipe.design(BuildOptions(NOWHERE, tasks=("emotion",)))
+        recipe.make_design(BuildOptions(NOWHERE, tasks=("emotion",)))
     with pytest.raises(SnellenError, match="--n 0"):
-        recipe.design(BuildOptions(NOWHERE, n=0))
+        recipe.make_design(BuildOptions(NOWHERE, n=0))
 
 
 def test_what_tables_hold_is_level() -> None:
     """On twelve tables each range is counted nine times, and each size of large things stands on every second one."""
-    told = tabletop_scenes.wanted(12, np.random.default_rng(0))
+    told = tabletop_scenes.draw_contents(12, np.random.default_rng(0))
     ranges = Counter(next(name for most, name in COUNT_RANGES if n <= most) for one in told for n in one.counts)
     assert ranges == dict.fromkeys(tabletop_scenes.COUNTS, 9)
     assert Counter(size for one in told for size in one.sizes) == {"": 30, **dict.fromkeys(tabletop_scenes.SIZES, 6)}
@@ -88,7 +88,7 @@ def test_what_tables_hold_is_level() -> None:
     assert set(Counter(kind for one in told for kind in one.alone[:SLOTS]).values()) <= {3, 4, 5}
     assert Counter(colour for one in told for colour in one.colours)["floor"] in (10, 11)
     assert all(len({*one.alone, *one.counted}) == 7 for one in told)
-    assert all(sum(one.counts) + tabletop_scenes.SINGLES <= tabletop_scenes.MOST for one in told)
+    assert all(sum(one.counts) + tabletop_scenes.SINGLES <= tabletop_scenes.MAX_SOLIDS for one in told)
 
 
 def test_items_and_splits(built: ItemSet, made: Design) -> None:
@@ -161,7 +161,7 @@ def test_nothing_covers_anything_on_tables(drawn_tables: list[Table]) -> None:
         boxes = [seen_box(solid, table.shot.camera) for solid in table.shot.scene.solids]
         assert all(apart(a, b) for n, a in enumerate(boxes) for b in boxes[:n])
         assert all(table.count(table.kinds[number]) == 1 for number in table.singles)
-        assert tuple(map(table.count, table.counted)) == table.wanted.counts
+        assert tuple(map(table.count, table.counted)) == table.content.counts
         assert not {table.kinds[number] for number in table.singles} & set(table.counted)
 
 
@@ -241,7 +241,7 @@ def test_toys_face_where_they_are_said_to(drawn_displays: list[display_scenes.Di
     for display in drawn_displays:
         camera = display.shot.camera
         solids = {solid.name: np.array(solid.pose.position_m) for solid in display.shot.scene.solids}
-        for toy, said in zip(TOYS, display.wanted.directions, strict=True):
+        for toy, said in zip(TOYS, display.content.directions, strict=True):
             front, back = (solids[f"{toy}/{n}"][:2] for n in ends[toy])
             away = back - np.array(camera.position_m[:2])
             away = away / np.linalg.norm(away)
@@ -255,18 +255,18 @@ def test_displays_keep_things_apart(drawn_displays: list[display_scenes.Display]
     for display in drawn_displays:
         told = truth(display.shot.scene, display.shot.camera, detail=1)
         for (front, behind), pixels in told.hides.items():
-            same = display_scenes.thing_of(front) == display_scenes.thing_of(behind)
+            same = display_scenes.object_of(front) == display_scenes.object_of(behind)
             on_plate = {front.split()[0], behind.split()[0]} <= {"plate", "letter"}
             assert same or on_plate or not pixels, (front, behind)
         assert {
-            display_scenes.thing_of(s.name) for s in display_scenes.without_letters(display.shot.scene.solids)
-        } == set(display_scenes.things())
+            display_scenes.object_of(s.name) for s in display_scenes.without_letters(display.shot.scene.solids)
+        } == set(display_scenes.object_names())
 
 
 def test_words_are_written_from_left_to_right(drawn_displays: list[display_scenes.Display]) -> None:
     for display in drawn_displays:
         solids, camera = display.shot.scene.solids, display.shot.camera
-        for n, (word, face) in enumerate(zip(display.wanted.words, display.wanted.faces, strict=True)):
+        for n, (word, face) in enumerate(zip(display.content.words, display.content.faces, strict=True)):
             plate = next(solid for solid in solids if solid.name == f"plate {n}")
             x1, y1, x2, y2 = seen_box(plate, camera)
             drawn = [solid for solid in solids if solid.name.startswith(f"letter {n}/")]
@@ -292,7 +292,7 @@ def test_cuts_show_one_tower(built: ItemSet, drawn_displays: list[display_scenes
         x1, y1, x2, y2 = item.provenance["cut_px"]
         assert (item.query[0].width, item.query[0].height) == (x2 - x1, y2 - y1)
         for solid in display_scenes.without_letters(display.shot.scene.solids):
-            mine = display_scenes.thing_of(solid.name) == item.factors["group"]
+            mine = display_scenes.object_of(solid.name) == item.factors["group"]
             assert mine != apart(seen_box(solid, display.shot.camera), (x1, y1, x2, y2))
     assert {i.stimulus_id for i in of(built, "texture")} <= {i.stimulus_id for i in of(built, "fine-grained")}
     assert {i.factors["group"] for i in of(built, "fine-grained")} == set(TOWERS)

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from snellen.core.seeds import stream
 from snellen.suites.ava_bench.scenes import pseudo_words
-from snellen.suites.ava_bench.scenes.pseudo_words import CONSONANTS, FACES, ROWS, VOWELS, bars, made_up, word_bars
+from snellen.suites.ava_bench.scenes.pseudo_words import CONSONANTS, FACES, ROWS, VOWELS, bars, draw_word, word_bars
 
 LETTERS = CONSONANTS + VOWELS
 Pixels = NDArray[np.bool_]
@@ -67,6 +67,6 @@ def test_bars_of_a_word_stand_side_by_side() -> None:
 def test_words_have_their_length_and_known_letters() -> None:
     rng = stream("t")
     for length in range(pseudo_words.SHORTEST, pseudo_words.LONGEST + 1):
-        word = made_up(length, rng)
+        word = draw_word(length, rng)
         assert len(word) == length
         assert set(word) <= set(LETTERS)

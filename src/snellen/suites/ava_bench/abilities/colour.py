@@ -105,7 +105,7 @@ MIN_COLOURED_SIDE = 0.04
 
 
 def _ask_tabletop(table: TabletopTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
-    colour = table.table.wanted.colours[slot]
+    colour = table.table.content.colours[slot]
     solids = [
         solid
         for solid in table.larger_than(MIN_COLOURED_SIDE)

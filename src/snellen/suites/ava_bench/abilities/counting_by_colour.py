@@ -19,7 +19,7 @@ from snellen.suites.ava_bench.abilities.ability import Ability, FirstPartAlone
 from snellen.suites.ava_bench.abilities.colour import COLOUR
 from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES, COUNTING
 from snellen.suites.ava_bench.items import MAX_COUNT, ItemSource, range_name, range_names
-from snellen.suites.ava_bench.prompts import OURS
+from snellen.suites.ava_bench.prompts import COMPOSITE_QUESTIONS
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS, Table, plural
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions, TabletopTruth, Turn, evenly_chosen
 from snellen.suites.ava_bench.scoring import COUNTED, without_script
@@ -102,7 +102,7 @@ def _counts_all_colours(item: Item, metric: Metric) -> float:
 COUNTING_BY_COLOUR = Ability(
     name=NAME,
     kind="integer",
-    question=OURS["counting-by-colour"],
+    question=COMPOSITE_QUESTIONS["counting-by-colour"],
     requires=(*COUNTING.requires, *COLOUR.requires),
     protocols=without_script(COUNTED),
     subgroups={"source": (), "count_range": range_names(COUNT_RANGES)},

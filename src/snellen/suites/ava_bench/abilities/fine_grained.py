@@ -110,7 +110,7 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 
 def _ask_display(display: DisplayTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
-    name = display.display.wanted.species[slot]
+    name = display.display.content.species[slot]
     names = draw_options(name, SPECIES, len(SPECIES), rng)
     return fine_grained_item(crop_source(display, slot, source), tuple(TOWERS)[slot], name, names)
 

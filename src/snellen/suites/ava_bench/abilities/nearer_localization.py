@@ -62,7 +62,7 @@ from snellen.suites.ava_bench.items import (
     range_name,
     range_names,
 )
-from snellen.suites.ava_bench.prompts import OURS
+from snellen.suites.ava_bench.prompts import COMPOSITE_QUESTIONS
 from snellen.suites.ava_bench.scenes.scenes import dealt, share_of
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
@@ -317,7 +317,7 @@ CURATION = Curation(
 NEARER_LOCALIZATION = Ability(
     name=NAME,
     kind="box",
-    question=OURS["nearer-localization"],
+    question=COMPOSITE_QUESTIONS["nearer-localization"],
     requires=(*LOCALIZATION.requires, *RELATIVE_DEPTH.requires),
     protocols=without_script(LOCATED),
     subgroups={"source": (), "box_size": range_names(BOX_SIZES)},

@@ -142,7 +142,7 @@ CURATION = Curation(
 
 
 def _ask_display(display: DisplayTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
-    plan = display.display.wanted
+    plan = display.display.content
     return ocr_item(replace(source, factors={"face": plan.faces[slot]}), display.plates[slot], plan.words[slot])
 
 

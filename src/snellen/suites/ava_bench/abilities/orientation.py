@@ -102,7 +102,7 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 
 def _ask_display(display: DisplayTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
-    return orientation_item(source, TOYS[slot], display.display.wanted.directions[slot], DIRECTIONS)
+    return orientation_item(source, TOYS[slot], display.display.content.directions[slot], DIRECTIONS)
 
 
 # Items

@@ -80,7 +80,7 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 
 def _ask_display(display: DisplayTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
-    texture = display.display.wanted.textures[slot]
+    texture = display.display.content.textures[slot]
     textures = draw_options(texture, TEXTURES, len(TEXTURES), rng)
     return texture_item(crop_source(display, slot, source), texture, textures)
 

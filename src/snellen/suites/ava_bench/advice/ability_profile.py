@@ -39,7 +39,7 @@ CHECKING_REQUEST = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class UserQuestion:
     """A question of the task somebody has in mind, with the pictures it is about, if these are to be shown."""
 
     question_id: str
@@ -59,7 +59,7 @@ class Tagged:
 class Checked(NamedTuple):
     """The share of spot-checked tags that were kept, 0 to 1, with Wilson's interval, of how many."""
 
-    kept: float
+    kept_share: float
     low: float
     high: float
     n: int
@@ -83,17 +83,17 @@ class Recommended:
 # Tags
 
 
-def tagging_items(questions: Iterable[Asked]) -> list[Item]:
+def tagging_items(questions: Iterable[UserQuestion]) -> list[Item]:
     """One item of work a question, under its own id."""
     return [
         step_item(
             "screening",
-            one.question_id,
-            TAGGING_REQUEST.format(question=one.question, abilities=_explained()),
-            one.pictures,
+            question.question_id,
+            TAGGING_REQUEST.format(question=question.question, abilities=_explained()),
+            question.pictures,
             "text",
         )
-        for one in questions
+        for question in questions
     ]
 
 
@@ -106,8 +106,8 @@ def read_tags(text: str) -> tuple[str, ...] | None:
 
     A reply that names something else is not read in part: nobody knows what was meant by it. Reasoning is not read.
     """
-    told = read_json_objects(read_answer(text, ReplySpec("text")) or "")
-    named = told.get("abilities") if isinstance(told, dict) else None
+    reply = read_json_objects(read_answer(text, ReplySpec("text")) or "")
+    named = reply.get("abilities") if isinstance(reply, dict) else None
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
         return None
     clean = {name.strip().casefold() for name in named}
@@ -116,38 +116,38 @@ def read_tags(text: str) -> tuple[str, ...] | None:
 
 def tags(answered: StepResult) -> Tagged:
     """What one subject said of every question; calls that failed count as unread."""
-    found: dict[str, tuple[str, ...]] = {}
+    abilities: dict[str, tuple[str, ...]] = {}
     unread = []
     for item in answered.items.items:
         text = answered.text(item)
-        told = None if text is None else read_tags(text)
-        if told is None:
+        needed = None if text is None else read_tags(text)
+        if needed is None:
             unread.append(item.item_id)
         else:
-            found[item.item_id] = told
-    return Tagged(answered.author, found, tuple(unread))
+            abilities[item.item_id] = needed
+    return Tagged(answered.author, abilities, tuple(unread))
 
 
-def checking_items(questions: Sequence[Asked], tagged: Tagged, n: int, rng: np.random.Generator) -> list[Item]:
+def checking_items(questions: Sequence[UserQuestion], tagged: Tagged, n: int, rng: np.random.Generator) -> list[Item]:
     """Items of work for a spot check of `n` tagged questions (or all, if fewer), drawn without replacement.
 
     They have the ids of the questions, so that decisions in a CSV name the same ones.
     """
-    held = [one for one in questions if one.question_id in tagged.abilities]
-    drawn = sorted(rng.permutation(len(held))[:n])
+    tagged_questions = [question for question in questions if question.question_id in tagged.abilities]
+    indices = sorted(rng.permutation(len(tagged_questions))[:n])
     return [
         step_item(
             "screening",
-            held[at].question_id,
+            tagged_questions[index].question_id,
             CHECKING_REQUEST.format(
-                question=held[at].question,
-                tags=", ".join(tagged.abilities[held[at].question_id]) or "none",
+                question=tagged_questions[index].question,
+                tags=", ".join(tagged.abilities[tagged_questions[index].question_id]) or "none",
                 abilities=_explained(),
             ),
-            held[at].pictures,
+            tagged_questions[index].pictures,
             "text",
         )
-        for at in drawn
+        for index in indices
     ]
 
 
@@ -162,10 +162,12 @@ def spot_checked(tagged: Tagged, decisions: Mapping[str, str]) -> tuple[Tagged, 
             raise SnellenError(f"spot check of {name!r}: {decision!r} is no decision; write keep or drop")
         if name not in tagged.abilities:
             raise SnellenError(f"spot check of {name!r}: no tags of it are known; check questions that were tagged")
-    kept = sum(decision == "keep" for decision in decisions.values())
-    share = kept / len(decisions) if decisions else float("nan")
-    left = {name: told for name, told in tagged.abilities.items() if decisions.get(name) != "drop"}
-    return Tagged(tagged.author, left, tagged.unread), Checked(share, *wilson(kept, len(decisions)), len(decisions))
+    kept_count = sum(decision == "keep" for decision in decisions.values())
+    share = kept_count / len(decisions) if decisions else float("nan")
+    remaining = {name: needed for name, needed in tagged.abilities.items() if decisions.get(name) != "drop"}
+    return Tagged(tagged.author, remaining, tagged.unread), Checked(
+        share, *wilson(kept_count, len(decisions)), len(decisions)
+    )
 
 
 # Weights
@@ -182,13 +184,15 @@ def weights_of(abilities: Mapping[str, Collection[str]]) -> dict[str, float]:
 
 def _votes(abilities: Mapping[str, Collection[str]]) -> tuple[Floats, list[str]]:
     """(questions that need something x abilities, names in the order of `abilities.atomic`)."""
-    needed = {name: set(told) for name, told in abilities.items() if told}
-    if unknown := sorted({one for told in needed.values() for one in told} - set(atomic())):
+    needed = {name: set(question_tags) for name, question_tags in abilities.items() if question_tags}
+    if unknown := sorted({ability for question_tags in needed.values() for ability in question_tags} - set(atomic())):
         raise SnellenError(f"ava-bench has no ability {unknown[0]!r}; there are {', '.join(atomic())}")
     if not needed:
         raise SnellenError("no question needs any of the fourteen abilities; there is nothing to weight by")
-    names = [task for task in atomic() if any(task in told for told in needed.values())]
-    votes = np.array([[(name in told) / len(told) for name in names] for told in needed.values()])
+    names = [task for task in atomic() if any(task in question_tags for question_tags in needed.values())]
+    votes = np.array(
+        [[(name in question_tags) / len(question_tags) for name in names] for question_tags in needed.values()]
+    )
     return votes, names
 
 
@@ -206,22 +210,22 @@ def recommended(
     SnellenError where nothing is left.
     """
     votes, names = _votes(tags_by_question)
-    known = [ability for ability in abilities if ability.name in names]
-    at = [names.index(ability.name) for ability in known]
+    examined = [ability for ability in abilities if ability.name in names]
+    columns = [names.index(ability.name) for ability in examined]
     total = votes.sum(axis=0) / votes.sum()
-    if not known:
+    if not examined:
         raise SnellenError(f"nobody was examined in {', '.join(names)}; run these tasks of ava-bench first")
-    again = _redrawn(votes[:, at], rng, draws)
-    told = total[at] / total[at].sum()
-    weights = {ability.name: float(weight) for ability, weight in zip(known, told, strict=True)}
-    ranks, first = weighted(known, weights, again, rng, draws)
+    again = _redrawn(votes[:, columns], rng, draws)
+    shares = total[columns] / total[columns].sum()
+    weights = {ability.name: float(weight) for ability, weight in zip(examined, shares, strict=True)}
+    ranks, first = weighted(examined, weights, again, rng, draws)
     order = sorted(range(len(subjects)), key=lambda n: ranks[n].value)
     return Recommended(
         tuple(subjects[n] for n in order),
         tuple(ranks[n] for n in order),
         tuple(first[n] for n in order),
         weights,
-        {name: float(total[n]) for n, name in enumerate(names) if n not in at},
+        {name: float(total[n]) for n, name in enumerate(names) if n not in columns},
     )
 
 

@@ -38,11 +38,11 @@ TITLE = "Which encoder for my task"
 
 
 @dataclass(frozen=True)
-class Given:
+class WeightedTags:
     """Tags without those that a spot check dropped, what is to be said of them, and the weights they come to."""
 
     tagged: Tagged
-    said: str
+    note: str
 
     @property
     def weights(self) -> dict[str, float]:
@@ -61,77 +61,80 @@ def sections(run: Run) -> Iterator[ReportSection]:
                 f"--input {TAG_CHECK}: a check of which tags? Give --input {TAGS}=TAGS too; {TAG_COMMANDS}"
             )
         return
-    given, arms = read_given(run), examined(main_arms(run))
-    tasks = [task for task in scored_tasks(run, arms, COLUMNS) if task in given.weights]
+    weighted_tags, arms = read_weighted_tags(run), examined(main_arms(run))
+    tasks = [task for task in scored_tasks(run, arms, COLUMNS) if task in weighted_tags.weights]
     compared = arms_with_all(run, arms, tasks) if tasks else []
     if len(compared) < 2:
-        told = f"fewer than two subjects have scores in all of {listing(tasks or given.weights)}"
-        yield ReportSection(TITLE, f"No ranking: {told}. Run these tasks of ava-bench.", None, None, "task-ranking")
-        yield needs(given, {})
+        reason = f"fewer than two subjects have scores in all of {listing(tasks or weighted_tags.weights)}"
+        yield ReportSection(TITLE, f"No ranking: {reason}. Run these tasks of ava-bench.", None, None, "task-ranking")
+        yield needs(weighted_tags, {})
         return
     rng = stream("ava-bench", "task", *(arm.subject for arm in compared))
     abilities = [ability_of(run, task, compared) for task in tasks]
-    best = recommended([arm.subject for arm in compared], abilities, given.tagged.abilities, rng)
+    best = recommended([arm.subject for arm in compared], abilities, weighted_tags.tagged.abilities, rng)
     missing = [arm.subject for arm in arms if arm not in compared]
-    yield ranking(given, best, missing)
-    yield needs(given, best.weights)
+    yield ranking(weighted_tags, best, missing)
+    yield needs(weighted_tags, best.weights)
 
 
-def read_given(run: Run) -> Given:
+def read_weighted_tags(run: Run) -> WeightedTags:
     """The tags that the report was given, and what is to be said of them and their check."""
     tagged, work = read_tagged(run.inputs[TAGS])
-    none = sum(not told for told in tagged.abilities.values())
-    said = f"Tags by {tagged.author}: {len(tagged.abilities)} of {len(work.items)} questions have tags that can be read"
-    said += f", {none} of them needing none of the fourteen abilities" if none else ""
-    said += f"; {len(tagged.unread)} unread" if tagged.unread else ""
+    none = sum(not needed for needed in tagged.abilities.values())
+    note = f"Tags by {tagged.author}: {len(tagged.abilities)} of {len(work.items)} questions have tags that can be read"
+    note += f", {none} of them needing none of the fourteen abilities" if none else ""
+    note += f"; {len(tagged.unread)} unread" if tagged.unread else ""
     if TAG_CHECK not in run.inputs:
-        return Given(tagged, f"{said}. Nobody checked the tags: {CHECK_COMMANDS}, and give it as --input {TAG_CHECK}.")
+        return WeightedTags(
+            tagged, f"{note}. Nobody checked the tags: {CHECK_COMMANDS}, and give it as --input {TAG_CHECK}."
+        )
     decisions = read_decisions(run.inputs[TAG_CHECK], tagged, work)
-    left, checked = spot_checked(tagged, decisions.held)
-    return Given(left, f"{said}. {_checked(checked, decisions.author, decisions.undecided)}")
+    remaining, checked = spot_checked(tagged, decisions.by_question)
+    return WeightedTags(remaining, f"{note}. {_checked(checked, decisions.author, decisions.undecided)}")
 
 
 def _checked(checked: Checked, author: str, undecided: int) -> str:
     if not checked.n:
         return "The spot check holds no decision."
-    kept, low, high = (f"{100 * share:.1f}" for share in (checked.kept, checked.low, checked.high))
-    said = f"Spot check by {author}: tags of {checked.n} questions, {kept} % kept [{low}, {high}]"
-    said += f"; {undecided} without a decision" if undecided else ""
-    return said + "; questions whose tags were dropped have no vote."
+    kept_percent, low, high = (f"{100 * share:.1f}" for share in (checked.kept_share, checked.low, checked.high))
+    note = f"Spot check by {author}: tags of {checked.n} questions, {kept_percent} % kept [{low}, {high}]"
+    note += f"; {undecided} without a decision" if undecided else ""
+    return note + "; questions whose tags were dropped have no vote."
 
 
-def ranking(given: Given, told: Recommended, missing: Sequence[str]) -> ReportSection:
+def ranking(weighted_tags: WeightedTags, recommendation: Recommended, missing: Sequence[str]) -> ReportSection:
     """Subjects from best to worst for the task."""
     lines = [
         [name, decimal_interval(*rank, 2), f"{100 * first:.0f}"]
-        for name, rank, first in zip(told.subjects, told.rank, told.first, strict=True)
+        for name, rank, first in zip(recommendation.subjects, recommendation.rank, recommendation.first, strict=True)
     ]
     note = (
         "Ranks averaged over the abilities that the questions need, weighted by how many need them (next table), 1 for "
         f"the best of the {len(lines)} subjects and ties averaged. Intervals (95 %) and the percent of draws in which "
         "a subject comes first know the draw of the items behind the ranks and of the questions behind the weights, "
-        f"but not of errors in the tags. {given.said}"
+        f"but not of errors in the tags. {weighted_tags.note}"
     )
-    if told.left_out:
-        share = 100 * sum(told.left_out.values())
-        note += f" Left out, since the subjects were not asked: {listing(told.left_out)}, {share:.0f} % of all weight."
+    if recommendation.left_out:
+        share = 100 * sum(recommendation.left_out.values())
+        names = listing(recommendation.left_out)
+        note += f" Left out, since the subjects were not asked: {names}, {share:.0f} % of all weight."
     if missing:
         note += f" Without scores in all of these abilities, and so not ranked: {listing(missing)}."
     frame = pd.DataFrame(lines, columns=["subject", "weighted average rank", "first in % of draws"])
     return ReportSection(TITLE, note, frame, None, "task-ranking")
 
 
-def needs(given: Given, ranked: Mapping[str, float]) -> ReportSection:
+def needs(weighted_tags: WeightedTags, ranked: Mapping[str, float]) -> ReportSection:
     """How often every ability is needed; `ranked` are the weights in the ranking, empty where there is none."""
-    told = given.tagged.abilities.values()
+    tag_lists = weighted_tags.tagged.abilities.values()
     lines = [
-        [name, str(sum(name in one for one in told)), f"{100 * weight:.1f}", _percent(ranked.get(name))]
-        for name, weight in sorted(given.weights.items(), key=lambda pair: -pair[1])
+        [name, str(sum(name in tag_list for tag_list in tag_lists)), f"{100 * weight:.1f}", _percent(ranked.get(name))]
+        for name, weight in sorted(weighted_tags.weights.items(), key=lambda pair: -pair[1])
     ]
     note = (
         "How many questions need an ability, and its weight: every question has one vote, which the abilities that it "
         "needs share alike. The ranking knows only abilities that the subjects were asked about, whose weights are "
-        f"made to add up to 100 %. {given.said}"
+        f"made to add up to 100 %. {weighted_tags.note}"
     )
     frame = pd.DataFrame(lines, columns=["ability", "questions", "weight in %", "in the ranking in %"])
     return ReportSection(f"{TITLE}: what its questions need", note, frame, None, "task-needs")

@@ -30,7 +30,7 @@ from snellen.core.suite import BuildOptions
 from snellen.curation.results import read_step_result
 from snellen.curation.review import REVIEW_COLUMNS, read_review
 from snellen.scoring.answers import read_answer
-from snellen.suites.ava_bench.advice.ability_profile import Asked, Tagged, checking_items, tagging_items, tags
+from snellen.suites.ava_bench.advice.ability_profile import Tagged, UserQuestion, checking_items, tagging_items, tags
 from snellen.suites.ava_bench.advice.user_questions import FORM, read_rows, with_pictures
 from snellen.suites.ava_bench.items import SUITE, VERSION
 
@@ -55,7 +55,7 @@ class Decisions(NamedTuple):
     """A spot check: who decided, `keep` or `drop` by question, and how many questions have no decision."""
 
     author: str
-    held: Mapping[str, str]
+    by_question: Mapping[str, str]
     undecided: int
 
 
@@ -66,8 +66,8 @@ class Questions:
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """The step; of a spot check its size and the seed. Questions and tags stand beside them in the card."""
         step = step_of(options)
-        drawn = {"seed": options.seed, "n": options.n or CHECKED} if step == TAG_CHECK else {}
-        return {"step": step, **drawn}
+        check_settings = {"seed": options.seed, "n": options.n or CHECKED} if step == TAG_CHECK else {}
+        return {"step": step, **check_settings}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """How many questions there are to tag or to check. No picture is read."""
@@ -82,20 +82,20 @@ class Questions:
         step = step_of(options)
         refuse_existing(options.out)
         rows, media = read_rows(options.sources[QUESTIONS]), MediaFolder(options.out / "media")
-        asked = with_pictures(rows, media)
-        items, told = tagging_items(asked), dict(self.parameters(options))
+        questions = with_pictures(rows, media)
+        items, recipe = tagging_items(questions), dict(self.parameters(options))
         subjects: list[str] = []
         if step == TAG_CHECK:
             tagged, work = read_tagged(options.inputs[TAGS])
-            _check_asked(items, work)
-            items = _checks(asked, tagged, work, options)
-            told |= {"tagging": work.card.content_hash, "tags": digest(dict(tagged.abilities), 16)}
+            _check_tagged_questions(items, work)
+            items = _checks(questions, tagged, work, options)
+            recipe |= {"tagging": work.card.content_hash, "tags": digest(dict(tagged.abilities), 16)}
             subjects = [tagged.author]
-            files.write_text(options.out / SHEET, _sheet(items, asked))
+            files.write_text(options.out / SHEET, _sheet(items, questions))
         prune_media(media, items)
-        told["questions"] = digest([[one.question_id, one.question] for one in asked], 16)
+        recipe["questions"] = digest([[question.question_id, question.question] for question in questions], 16)
         provenance = {"construction_subjects": subjects}
-        return write_itemset(options.out, items, source="questions", recipe=told, provenance=provenance)
+        return write_itemset(options.out, items, source="questions", recipe=recipe, provenance=provenance)
 
 
 def step_of(options: BuildOptions) -> str:
@@ -105,27 +105,27 @@ def step_of(options: BuildOptions) -> str:
     (step, *more) = options.tasks
     if more or step not in STEPS:
         raise SnellenError(f"{SUITE} --from questions: no step {(more or [step])[0]!r}; {near(step, STEPS)}")
-    wanted = (TAGS,) if step == TAG_CHECK else ()
-    for what, given, known in (("--source", options.sources, (QUESTIONS,)), ("--input", options.inputs, wanted)):
-        if odd := next((name for name in given if name not in known), None):
-            raise SnellenError(f"{SUITE}/{step} --from questions: no use for {what} {odd!r}; leave it out")
-    if wanted and TAGS not in options.inputs:
+    inputs = (TAGS,) if step == TAG_CHECK else ()
+    for option, names, allowed in (("--source", options.sources, (QUESTIONS,)), ("--input", options.inputs, inputs)):
+        if odd := next((name for name in names if name not in allowed), None):
+            raise SnellenError(f"{SUITE}/{step} --from questions: no use for {option} {odd!r}; leave it out")
+    if inputs and TAGS not in options.inputs:
         raise SnellenError(f"{SUITE}/{step}: --input {TAGS}=TAGS is missing; {TAG_COMMANDS}")
     if options.n is not None and (step == TAGGING or options.n < 1):
-        told = "all questions are tagged; leave it out" if step == TAGGING else "checks nothing; give 1 or more"
-        raise SnellenError(f"{SUITE}/{step}: --n {options.n}: {told}")
+        reason = "all questions are tagged; leave it out" if step == TAGGING else "checks nothing; give 1 or more"
+        raise SnellenError(f"{SUITE}/{step}: --n {options.n}: {reason}")
     return step
 
 
 def read_tagged(run: Path) -> tuple[Tagged, ItemSet]:
     """The tags that one subject gave in a run, and the work it was asked. Raises SnellenError for any other run."""
-    told = read_step_result(run)
-    if (told.items.card.source, told.items.card.recipe.get("step")) != ("questions", TAGGING):
+    result = read_step_result(run)
+    if (result.items.card.source, result.items.card.recipe.get("step")) != ("questions", TAGGING):
         raise SnellenError(f"{run}: holds no tags of questions; {TAG_COMMANDS}")
-    return tags(told), told.items
+    return tags(result), result.items
 
 
-def _check_asked(items: Iterable[Item], work: ItemSet) -> None:
+def _check_tagged_questions(items: Iterable[Item], work: ItemSet) -> None:
     """Raise SnellenError unless these very questions were tagged, wording, pictures and all."""
     expected = {item.item_id: item for item in items}
     if odd := next((key for key in {**expected, **work.by_id} if expected.get(key) != work.by_id.get(key)), None):
@@ -135,29 +135,29 @@ def _check_asked(items: Iterable[Item], work: ItemSet) -> None:
         )
 
 
-def _checks(asked: list[Asked], tagged: Tagged, work: ItemSet, options: BuildOptions) -> list[Item]:
+def _checks(questions: list[UserQuestion], tagged: Tagged, work: ItemSet, options: BuildOptions) -> list[Item]:
     """The items of a spot check, which keep what tags they are about."""
     rng = stream(SUITE, VERSION, options.seed, TAG_CHECK)
-    drawn = checking_items(asked, tagged, options.n or CHECKED, rng)
-    if not drawn:
+    items = checking_items(questions, tagged, options.n or CHECKED, rng)
+    if not items:
         raise SnellenError(f"{options.inputs[TAGS]}: no question has tags that can be read; {TAG_COMMANDS}")
-    return [replace(item, provenance=_about(tagged, work, item.item_id)) for item in drawn]
+    return [replace(item, provenance=_about(tagged, work, item.item_id)) for item in items]
 
 
 def _about(tagged: Tagged, work: ItemSet, name: str) -> dict[str, Any]:
     return {"about": work.card.content_hash, TAGS: list(tagged.abilities.get(name, ()))}
 
 
-def _sheet(items: Iterable[Item], asked: Iterable[Asked]) -> str:
+def _sheet(items: Iterable[Item], questions: Iterable[UserQuestion]) -> str:
     """A CSV that people fill in: the columns of a review, with question and tags beside them."""
-    questions = {one.question_id: one.question for one in asked}
-    held = io.StringIO(newline="")
-    rows = csv.writer(held, lineterminator="\n")
+    question_texts = {question.question_id: question.question for question in questions}
+    buffer = io.StringIO(newline="")
+    rows = csv.writer(buffer, lineterminator="\n")
     rows.writerow([*REVIEW_COLUMNS, "question", TAGS])
     for item in items:
-        told = ", ".join(item.provenance[TAGS]) or "none"
-        rows.writerow([item.item_id, "", "", "", questions[item.item_id], told])
-    return held.getvalue()
+        tag_list = ", ".join(item.provenance[TAGS]) or "none"
+        rows.writerow([item.item_id, "", "", "", question_texts[item.item_id], tag_list])
+    return buffer.getvalue()
 
 
 def read_decisions(path: Path, tagged: Tagged, work: ItemSet) -> Decisions:
@@ -166,10 +166,10 @@ def read_decisions(path: Path, tagged: Tagged, work: ItemSet) -> Decisions:
     Rows without a decision, and replies that cannot be read as keep or drop, are counted as undecided. Raises
     SnellenError where the check is of other tags or questions, or a CSV holds any other word.
     """
-    return _of_csv(path, work) if path.suffix == ".csv" else _of_run(path, tagged, work)
+    return _csv_decisions(path, work) if path.suffix == ".csv" else _run_decisions(path, tagged, work)
 
 
-def _of_csv(path: Path, work: ItemSet) -> Decisions:
+def _csv_decisions(path: Path, work: ItemSet) -> Decisions:
     review = read_review(path, work)
     rows = review.decisions
     decisions = {name: word for name, word in review.keep_or_drop(allow_blank=True).items() if word}
@@ -177,12 +177,12 @@ def _of_csv(path: Path, work: ItemSet) -> Decisions:
     return Decisions(", ".join(authors) or "somebody unnamed", decisions, len(rows) - len(decisions))
 
 
-def _of_run(path: Path, tagged: Tagged, work: ItemSet) -> Decisions:
-    told, found = read_step_result(path), {}
-    for item in told.items.items:
+def _run_decisions(path: Path, tagged: Tagged, work: ItemSet) -> Decisions:
+    result, decisions = read_step_result(path), {}
+    for item in result.items.items:
         if dict(item.provenance) != _about(tagged, work, item.item_id):
             raise SnellenError(f"{path}: {item.item_id}: no spot check of these tags; {CHECK_COMMANDS}")
-        text = told.text(item)
+        text = result.text(item)
         if (decision := None if text is None else read_answer(text, DECISIONS)) is not None:
-            found[item.item_id] = decision
-    return Decisions(told.author, found, len(told.items.items) - len(found))
+            decisions[item.item_id] = decision
+    return Decisions(result.author, decisions, len(result.items.items) - len(decisions))

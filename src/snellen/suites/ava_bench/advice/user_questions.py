@@ -13,7 +13,7 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
-from snellen.suites.ava_bench.advice.ability_profile import Asked
+from snellen.suites.ava_bench.advice.ability_profile import UserQuestion
 
 FORM = (
     "write a CSV file with the columns question_id, question and, where pictures are to be shown, image; or a JSON "
@@ -22,16 +22,16 @@ FORM = (
 
 
 @dataclass(frozen=True)
-class Row:
-    """One question of a file. `where` names file and place; `image` is the picture's file, None without one."""
+class QuestionRow:
+    """One question of a file. `location` names file and place; `image` is the picture's file, None without one."""
 
-    where: str
+    location: str
     question_id: str
     question: str
     image: Path | None
 
 
-def read_rows(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[QuestionRow]:
     """The questions of a CSV file (comma, UTF-8, a line of names first) or of a JSON list. No picture is opened.
 
     Pictures are found from the folder of the file. Raises SnellenError, with file and row, where the id or the question
@@ -39,12 +39,12 @@ def read_rows(path: Path) -> list[Row]:
     """
     if not path.is_file():
         raise SnellenError(f"{path}: no such file; {FORM}")
-    rows: dict[str, Row] = {}
-    for where, cells in _json_rows(path) if path.suffix.casefold() == ".json" else _csv_rows(path):
-        row = _row(where, cells, path.parent)
+    rows: dict[str, QuestionRow] = {}
+    for location, cells in _json_rows(path) if path.suffix.casefold() == ".json" else _csv_rows(path):
+        row = _row(location, cells, path.parent)
         if other := rows.get(row.question_id):
             raise SnellenError(
-                f"{where}: question_id {row.question_id!r} stands in {other.where} too; ids are one each"
+                f"{location}: question_id {row.question_id!r} stands in {other.location} too; ids are one each"
             )
         rows[row.question_id] = row
     if not rows:
@@ -52,71 +52,73 @@ def read_rows(path: Path) -> list[Row]:
     return list(rows.values())
 
 
-def with_pictures(rows: Iterable[Row], media: MediaFolder) -> list[Asked]:
+def with_pictures(question_rows: Iterable[QuestionRow], media: MediaFolder) -> list[UserQuestion]:
     """The questions with their pictures, which are kept in `media`.
 
     Raises SnellenError, with file and row, for a picture that is missing or cannot be read to its end.
     """
-    held: dict[Path, Media] = {}
-    found = []
-    for row in rows:
-        if row.image is not None and row.image not in held:
-            held[row.image] = _kept(row, row.image, media)
-        pictures = () if row.image is None else (held[row.image],)
-        found.append(Asked(row.question_id, row.question, pictures))
-    return found
+    media_by_path: dict[Path, Media] = {}
+    questions = []
+    for row in question_rows:
+        if row.image is not None and row.image not in media_by_path:
+            media_by_path[row.image] = _add_picture(row, row.image, media)
+        pictures = () if row.image is None else (media_by_path[row.image],)
+        questions.append(UserQuestion(row.question_id, row.question, pictures))
+    return questions
 
 
-def _kept(row: Row, image: Path, media: MediaFolder) -> Media:
+def _add_picture(question_row: QuestionRow, image: Path, media: MediaFolder) -> Media:
     try:
-        one = media.add_file(image)
-        with media.open(one) as opened:
+        picture = media.add_file(image)
+        with media.open(picture) as opened:
             opened.load()
     except SnellenError as error:
-        raise SnellenError(f"{row.where}: {error}") from error
+        raise SnellenError(f"{question_row.location}: {error}") from error
     except (OSError, ValueError, SyntaxError) as error:  # a damaged PNG is a SyntaxError to Pillow
-        raise SnellenError(f"{row.where}: {image}: a damaged picture ({error}); mend or leave it out") from error
-    return one
+        raise SnellenError(
+            f"{question_row.location}: {image}: a damaged picture ({error}); mend or leave it out"
+        ) from error
+    return picture
 
 
-def _row(where: str, cells: Mapping[str, Any], folder: Path) -> Row:
+def _row(location: str, cells: Mapping[str, Any], folder: Path) -> QuestionRow:
     name, question = cells.get("question_id"), cells.get("question", cells.get("text"))
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
-    for told, what in ((name, "question_id"), (question, "question")):
-        if not isinstance(told, str) or not told.strip():
-            raise SnellenError(f"{where}: no {what}; {FORM}")
+    for cell, column in ((name, "question_id"), (question, "question")):
+        if not isinstance(cell, str) or not cell.strip():
+            raise SnellenError(f"{location}: no {column}; {FORM}")
     image = cells.get("image") or ""
     if not isinstance(image, str):
-        raise SnellenError(f"{where}: image {image!r} is no path; write one path, or none")
-    told_image = folder / image.strip() if image.strip() else None
-    return Row(where, str(name).strip(), str(question).strip(), told_image)
+        raise SnellenError(f"{location}: image {image!r} is no path; write one path, or none")
+    image_path = folder / image.strip() if image.strip() else None
+    return QuestionRow(location, str(name).strip(), str(question).strip(), image_path)
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     reader = csv.DictReader(io.StringIO(_text(path), newline=""))
     try:
         for cells in reader:
-            where = f"{path} line {reader.line_num}"
+            location = f"{path} line {reader.line_num}"
             if None in cells:
-                raise SnellenError(f"{where}: more cells than columns; put a text with commas between double quotes")
-            yield where, cells
+                raise SnellenError(f"{location}: more cells than columns; put a text with commas between double quotes")
+            yield location, cells
     except csv.Error as error:
         raise SnellenError(f"{path} line {reader.line_num}: not readable as CSV ({error}); {FORM}") from error
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
-        told = json.loads(_text(path))
+        json_rows = json.loads(_text(path))
     except (ValueError, RecursionError) as error:
         raise SnellenError(f"{path}: not JSON ({error}); {FORM}") from error
-    if not isinstance(told, list):
+    if not isinstance(json_rows, list):
         raise SnellenError(f"{path}: not a JSON list; {FORM}")
-    for number, cells in enumerate(told, 1):
-        where = f"{path} entry {number}"
+    for number, cells in enumerate(json_rows, 1):
+        location = f"{path} entry {number}"
         if not isinstance(cells, dict):
-            raise SnellenError(f"{where}: not a JSON object; {FORM}")
-        yield where, cells
+            raise SnellenError(f"{location}: not a JSON object; {FORM}")
+        yield location, cells
 
 
 def _text(path: Path) -> str:

@@ -91,7 +91,7 @@ def counts_of(options: BuildOptions) -> dict[str, int]:
     return {task: n if task in (options.tasks or tasks) else 0 for task in tasks}
 
 
-def design(options: BuildOptions) -> Design:
+def make_design(options: BuildOptions) -> Design:
     """Decide how many pictures are needed."""
     counts = counts_of(options)
     both = about_tabletops(), about_displays()
@@ -110,39 +110,39 @@ class Generated:
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Counts, seed, size, renderer."""
-        made = design(options)
-        train = {task: made.items(task, "train") for task in generated_tasks()}
-        return {"counts": dict(made.counts), "train_counts": train, **options.rendering(_size(options))}
+        design = make_design(options)
+        train = {task: design.items(task, "train") for task in generated_tasks()}
+        return {"counts": dict(design.counts), "train_counts": train, **options.rendering(_size(options))}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
-        made = design(options)
+        design = make_design(options)
         return {
             "suite": SUITE,
-            "tables": sum(made.tables.values()),
-            "displays": sum(made.displays.values()),
-            "pictures": made.pictures(),
-            "items": dict(made.counts),
-            "train_items": {task: made.items(task, "train") for task in generated_tasks()},
-            "seconds": round(made.pictures() * SECONDS_A_PICTURE / options.workers),
-            "bytes": made.pictures() * BYTES_A_PICTURE,
+            "tables": sum(design.tables.values()),
+            "displays": sum(design.displays.values()),
+            "pictures": design.pictures(),
+            "items": dict(design.counts),
+            "train_items": {task: design.items(task, "train") for task in generated_tasks()},
+            "seconds": round(design.pictures() * SECONDS_A_PICTURE / options.workers),
+            "bytes": design.pictures() * BYTES_A_PICTURE,
             "workers": options.workers,
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
         """Render what the home folder lacks, then write the items."""
         refuse_existing(options.out)
-        made = design(options)
+        design = make_design(options)
         media = MediaFolder(options.out / "media")
-        of_solids, of_toys = draw_tables(made, options), draw_displays(made, options)
-        shots = [*(table.shot for _, table in of_solids), *(display.shot for _, display in of_toys)]
+        tables, displays = draw_tables(design, options), draw_displays(design, options)
+        shots = [*(table.shot for _, table in tables), *(display.shot for _, display in displays)]
         paths, drawn_by = render_for_recipe(shots, options)
         pictures = [media.add_file(path) for path in paths]
-        asked = [
-            *_table_items(made, options, of_solids, pictures[: len(of_solids)], media),
-            *_display_items(made, options, of_toys, pictures[len(of_solids) :], media),
+        unnumbered_items = [
+            *_table_items(design, options, tables, pictures[: len(tables)], media),
+            *_display_items(design, options, displays, pictures[len(tables) :], media),
         ]
-        items = with_chance(_numbered(asked, options.seed))
+        items = with_chance(_numbered(unnumbered_items, options.seed))
         return write_itemset(
             options.out,
             items,
@@ -164,63 +164,67 @@ Tables = list[tuple[Split, Table]]
 Displays = list[tuple[Split, Display]]
 
 
-def draw_tables(made: Design, options: BuildOptions) -> Tables:
+def draw_tables(design: Design, options: BuildOptions) -> Tables:
     """All tables with their splits."""
-    found: Tables = []
-    for split, count in made.tables.items():
-        told = tabletop_scenes.wanted(count, stream(SUITE, VERSION, options.seed, "wanted tables", split))
-        found += [(split, draw_table(one, n, options.seed, split, _size(options))) for n, one in enumerate(told)]
-    return found
+    tables: Tables = []
+    for split, count in design.tables.items():
+        contents = tabletop_scenes.draw_contents(count, stream(SUITE, VERSION, options.seed, "wanted tables", split))
+        tables += [
+            (split, draw_table(content, n, options.seed, split, _size(options))) for n, content in enumerate(contents)
+        ]
+    return tables
 
 
-def draw_displays(made: Design, options: BuildOptions) -> Displays:
+def draw_displays(design: Design, options: BuildOptions) -> Displays:
     """All displays with their splits."""
-    found: Displays = []
-    for split, count in made.displays.items():
-        told = display_scenes.wanted(count, stream(SUITE, VERSION, options.seed, "wanted", split))
-        found += [(split, draw_display(one, n, options.seed, split, _size(options))) for n, one in enumerate(told)]
-    return found
+    displays: Displays = []
+    for split, count in design.displays.items():
+        contents = display_scenes.draw_contents(count, stream(SUITE, VERSION, options.seed, "wanted", split))
+        displays += [
+            (split, draw_display(content, n, options.seed, split, _size(options))) for n, content in enumerate(contents)
+        ]
+    return displays
 
 
 def _turns(capacities: Sequence[int], count: int) -> list[tuple[int, int]]:
-    """(place, slot) of `count` items over pictures that serve so many each: every picture once, then again."""
+    """(index, slot) of `count` items over pictures that serve so many each: every picture once, then again."""
     slots = range(max(capacities, default=0))
-    return [(place, slot) for slot in slots for place, most in enumerate(capacities) if slot < most][:count]
+    return [(index, slot) for slot in slots for index, capacity in enumerate(capacities) if slot < capacity][:count]
 
 
 def _table_items(
-    made: Design, options: BuildOptions, held: Tables, pictures: Sequence[Media], media: MediaFolder
+    design: Design, options: BuildOptions, tables: Tables, pictures: Sequence[Media], media: MediaFolder
 ) -> Iterator[Item]:
     truths = [
-        tabletop_truth(table, _pixels(media, picture)) for (_, table), picture in zip(held, pictures, strict=True)
+        tabletop_truth(table, _pixels(media, picture)) for (_, table), picture in zip(tables, pictures, strict=True)
     ]
-    for split in made.tables:
-        numbers = [n for n, (one, _) in enumerate(held) if one == split]
+    for split in design.tables:
+        numbers = [n for n, (table_split, _) in enumerate(tables) if table_split == split]
         for task, questions in about_tabletops().items():
             turns = []
             capacities = [questions.capacity(truths[number]) for number in numbers]
-            for place, slot in _turns(capacities, made.items(task, split)):
-                number = numbers[place]
+            for index, slot in _turns(capacities, design.items(task, split)):
+                number = numbers[index]
                 source = _source("table", number, pictures[number], split, options.seed, slot)
                 turns.append(Turn(truths[number], slot, source))
             yield from questions.make_items(turns, stream(SUITE, VERSION, options.seed, "asked", split, task))
 
 
 def _display_items(
-    made: Design, options: BuildOptions, held: Displays, pictures: Sequence[Media], media: MediaFolder
+    design: Design, options: BuildOptions, displays: Displays, pictures: Sequence[Media], media: MediaFolder
 ) -> Iterator[Item]:
-    with_crops = any(made.counts[task] for task, questions in about_displays().items() if questions.on_crops)
+    with_crops = any(design.counts[task] for task, questions in about_displays().items() if questions.on_crops)
     truths = [
         display_truth(display, media.open(picture), media, with_crops)
-        for (_, display), picture in zip(held, pictures, strict=True)
+        for (_, display), picture in zip(displays, pictures, strict=True)
     ]
-    for split in made.displays:
-        numbers = [n for n, (one, _) in enumerate(held) if one == split]
+    for split in design.displays:
+        numbers = [n for n, (display_split, _) in enumerate(displays) if display_split == split]
         for task, questions in about_displays().items():
             rng = stream(SUITE, VERSION, options.seed, "asked", split, task)
-            for place, turn in _turns([SLOTS] * len(numbers), made.items(task, split)):
+            for index, turn in _turns([SLOTS] * len(numbers), design.items(task, split)):
                 # Not every item of a turn is about the same slot: else few items would all be about one thing.
-                number, slot = numbers[place], (turn + place) % SLOTS
+                number, slot = numbers[index], (turn + index) % SLOTS
                 source = _source("display", number, pictures[number], split, options.seed, slot)
                 yield questions.make_item(truths[number], slot, source, rng)
 
@@ -240,15 +244,15 @@ def _source(sort: str, number: int, picture: Media, split: Split, seed: int, slo
 
 def _numbered(items: Sequence[Item], seed: int) -> list[Item]:
     """Items in the order of ids whose numbers are drawn: a number that told the slot would tell the answer."""
-    found = []
+    numbered = []
     tasks = generated_tasks()
     for task in tasks:
-        mine = [item for item in items if item.task == task]
-        numbers = stream(SUITE, VERSION, seed, "numbers", task).permutation(len(mine))
-        for item, number in zip(mine, numbers, strict=True):
+        task_items = [item for item in items if item.task == task]
+        numbers = stream(SUITE, VERSION, seed, "numbers", task).permutation(len(task_items))
+        for item, number in zip(task_items, numbers, strict=True):
             name = f"{task}-{int(number):04d}"
-            found.append(replace(item, item_id=name, group_id=name))
-    return sorted(found, key=lambda item: (tasks.index(item.task), item.item_id))
+            numbered.append(replace(item, item_id=name, group_id=name))
+    return sorted(numbered, key=lambda item: (tasks.index(item.task), item.item_id))
 
 
 def _pixels(media: MediaFolder, picture: Media) -> np.ndarray[Any, np.dtype[np.uint8]]:

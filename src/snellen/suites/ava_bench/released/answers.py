@@ -34,15 +34,15 @@ _END = " \t\r\n,;."
 
 
 class LeftOut(ValueError):
-    """A record that says nothing that could be asked. `reason` is the same for all alike, `said` is its own."""
+    """A record that says nothing that could be asked. `reason` is the same for all alike, `detail` is its own."""
 
-    def __init__(self, reason: str, said: str) -> None:
-        super().__init__(f"{reason}: {said}")
-        self.reason, self.said = reason, said
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason, self.detail = reason, detail
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReleasedQuestion:
     """One released record, read. `options` are in the order listed; `inline` says that the question still lists them.
 
     The answer of localization is [x1, y1, x2, y2] in shares of the padded square (`stored_box` leads it to pixels).
@@ -56,54 +56,54 @@ class Asked:
     measures: Mapping[str, float] = field(default_factory=dict)
 
 
-def read_record(task: str, asked: str, said: str) -> Asked:
-    """The item that a human turn `asked` and its answer `said` make. Raises LeftOut for what cannot be read."""
-    question, said = asked.replace(IMAGE_TOKEN, "", 1).strip(), said.strip()
+def read_record(task: str, question_text: str, answer_text: str) -> ReleasedQuestion:
+    """What a human turn `question_text` and its answer `answer_text` ask. Raises LeftOut for what cannot be read."""
+    question, answer_text = question_text.replace(IMAGE_TOKEN, "", 1).strip(), answer_text.strip()
     if not question:
-        raise LeftOut("there is no question", asked)
+        raise LeftOut("there is no question", question_text)
     ability = ability_named(task)
     if ability.has_options:
-        return _choice(ability, question, said)
-    answer = _READERS[ability.kind](said)
+        return _choice(ability, question, answer_text)
+    answer = _READERS[ability.kind](answer_text)
     levels = released_form(task).levels(question, answer, ())
-    return Asked(question, answer, factors=levels.factors, measures=levels.measures)
+    return ReleasedQuestion(question, answer, factors=levels.factors, measures=levels.measures)
 
 
-def _unit_box(said: str) -> list[float]:
-    found = _BOX.fullmatch(said)
-    if found is None:
-        raise LeftOut("the answer is no box [x1, y1, x2, y2]", said)
-    x1, y1, x2, y2 = (float(side) for side in found.groups())
+def _unit_box(answer_text: str) -> list[float]:
+    match = _BOX.fullmatch(answer_text)
+    if match is None:
+        raise LeftOut("the answer is no box [x1, y1, x2, y2]", answer_text)
+    x1, y1, x2, y2 = (float(side) for side in match.groups())
     if not all(0 <= side <= 1 for side in (x1, y1, x2, y2)):
-        raise LeftOut("the box reaches out of the square, whose sides go from 0 to 1", said)
+        raise LeftOut("the box reaches out of the square, whose sides go from 0 to 1", answer_text)
     if x1 == x2 or y1 == y2:
-        raise LeftOut("the box has no area", said)
+        raise LeftOut("the box has no area", answer_text)
     if x1 > x2 or y1 > y2:
-        raise LeftOut("the corners of the box are exchanged", said)
+        raise LeftOut("the corners of the box are exchanged", answer_text)
     return [x1, y1, x2, y2]
 
 
-def _count(said: str) -> int:
-    found = _COUNT.fullmatch(said)
-    if found is None:
-        raise LeftOut("the answer is no whole number", said)
-    if not int(found[1]):
-        raise LeftOut("nothing is counted, and an error over a truth of 0 is not defined", said)
-    return int(found[1])
+def _count(answer_text: str) -> int:
+    match = _COUNT.fullmatch(answer_text)
+    if match is None:
+        raise LeftOut("the answer is no whole number", answer_text)
+    if not int(match[1]):
+        raise LeftOut("nothing is counted, and an error over a truth of 0 is not defined", answer_text)
+    return int(match[1])
 
 
-def _colour(said: str) -> list[int]:
-    found = _COLOUR.fullmatch(said)
-    levels = [int(level) for level in found.groups()] if found else []
+def _colour(answer_text: str) -> list[int]:
+    match = _COLOUR.fullmatch(answer_text)
+    levels = [int(level) for level in match.groups()] if match else []
     if not levels or max(levels) > 255:
-        raise LeftOut("the answer is no colour [R, G, B] of whole numbers from 0 to 255", said)
+        raise LeftOut("the answer is no colour [R, G, B] of whole numbers from 0 to 255", answer_text)
     return levels
 
 
-def _text(said: str) -> str:
-    if not said:
-        raise LeftOut("the answer is empty", said)
-    return said
+def _text(answer_text: str) -> str:
+    if not answer_text:
+        raise LeftOut("the answer is empty", answer_text)
+    return answer_text
 
 
 _READERS: Mapping[AnswerKind, Callable[[str], Any]] = MappingProxyType(
@@ -111,9 +111,9 @@ _READERS: Mapping[AnswerKind, Callable[[str], Any]] = MappingProxyType(
 )
 
 
-def _choice(ability: Ability, question: str, said: str) -> Asked:
+def _choice(ability: Ability, question: str, answer_text: str) -> ReleasedQuestion:
     texts = listed(ability, question)
-    answer = _chosen(ability, texts, said)
+    answer = _chosen(ability, texts, answer_text)
     cut = _cut(ability, question, texts)
     if not cut and not prompts.lists_options(question):
         raise LeftOut("the options are listed in a way that would list them twice", question)
@@ -121,7 +121,7 @@ def _choice(ability: Ability, question: str, said: str) -> Asked:
         factors, measures = released_form(ability.name).levels(question, answer, texts)
     except SnellenError:
         raise LeftOut("an option is no bin of depths like 4-5", question) from None
-    return Asked(cut or question, answer, texts, not cut, factors, measures)
+    return ReleasedQuestion(cut or question, answer, texts, not cut, factors, measures)
 
 
 def labels_of(ability: Ability, count: int) -> list[str]:
@@ -135,7 +135,7 @@ def listed(ability: Ability, question: str) -> tuple[str, ...]:
     Labels count up from the first one; of several readings the longest list is taken, of equal ones the last.
     """
     first = re.compile(rf"(?<![\w.-]){labels_of(ability, 1)[0]}\.(?!\d)\s*")
-    lists = [_from(ability, question, found) for found in first.finditer(question)]
+    lists = [_from(ability, question, match) for match in first.finditer(question)]
     texts = max(reversed(lists), key=len, default=())
     if len(texts) < 2:
         kind = "A., B." if ability.option_labels == "letters" else "1., 2."
@@ -146,29 +146,29 @@ def listed(ability: Ability, question: str) -> tuple[str, ...]:
 
 
 def _from(ability: Ability, question: str, first: re.Match[str]) -> tuple[str, ...]:
-    most = len(ascii_uppercase) if ability.option_labels == "letters" else len(question)
+    max_options = len(ascii_uppercase) if ability.option_labels == "letters" else len(question)
     texts, start = list[str](), first.end()
-    for place in range(1, most):
-        label = ascii_uppercase[place] if ability.option_labels == "letters" else str(place + 1)
-        found = re.compile(rf"(?:[,;]\s*|\s+){label}\.(?!\d)\s*").search(question, start)
-        if found is None:
+    for index in range(1, max_options):
+        label = ascii_uppercase[index] if ability.option_labels == "letters" else str(index + 1)
+        match = re.compile(rf"(?:[,;]\s*|\s+){label}\.(?!\d)\s*").search(question, start)
+        if match is None:
             break
-        texts.append(intern(question[start : found.start()].strip(_END)))
-        start = found.end()
+        texts.append(intern(question[start : match.start()].strip(_END)))
+        start = match.end()
     return (*texts, intern(question[start:].strip(_END)))
 
 
-def _chosen(ability: Ability, texts: Sequence[str], said: str) -> str:
+def _chosen(ability: Ability, texts: Sequence[str], answer_text: str) -> str:
     """The text of the option that the answer names by label, by text, or by both alike."""
-    plain = said.rstrip(_END)
+    plain = answer_text.rstrip(_END)
     folded = [text.casefold() for text in texts]
     if plain.casefold() in folded:  # first: a text may look like a label
         return texts[folded.index(plain.casefold())]
     for label, text in zip(labels_of(ability, len(texts)), texts, strict=False):
-        found = re.fullmatch(rf"{label}(?:\.\s*(.*))?", plain, re.DOTALL)
-        if found and (found[1] or text).casefold() == text.casefold():
+        match = re.fullmatch(rf"{label}(?:\.\s*(.*))?", plain, re.DOTALL)
+        if match and (match[1] or text).casefold() == text.casefold():
             return text
-    raise LeftOut("the answer is none of the options of the question", said)
+    raise LeftOut("the answer is none of the options of the question", answer_text)
 
 
 def _cut(ability: Ability, question: str, texts: Sequence[str]) -> str:
@@ -191,7 +191,7 @@ def stored_box(unit: Sequence[float], width: int, height: int) -> Box:
     left, top = (side - width) // 2, (side - height) // 2
     x1, y1, x2, y2 = Affine(side, 0, -left, 0, side, -top).box((unit[0], unit[1], unit[2], unit[3]))
     over = max(-x1, -y1, x2 - width, y2 - height)
-    held = max(x1, 0.0), max(y1, 0.0), min(x2, float(width)), min(y2, float(height))
-    if over > OVERHANG * side or held[0] >= held[2] or held[1] >= held[3]:
+    box = max(x1, 0.0), max(y1, 0.0), min(x2, float(width)), min(y2, float(height))
+    if over > OVERHANG * side or box[0] >= box[2] or box[1] >= box[3]:
         raise LeftOut("the box lies on the padding beside its picture", f"{list(unit)} of {width} x {height}")
-    return held
+    return box

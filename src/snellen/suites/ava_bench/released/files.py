@@ -64,18 +64,18 @@ class Shelf:
 
 @dataclass(frozen=True)
 class Record:
-    """One released record. `where` is its file and row; `name` its id; `asked` and `said` its two turns.
+    """One released record. `location` is its file and row; `name` its id; `question` and `answer` its two turns.
 
     `file` is the picture, or with `row` at 0 or more the Parquet file that holds it there. `wrong` is why there are no
     two turns, if there are none.
     """
 
-    where: str
+    location: str
     task: str
     split: Split
     name: str
-    asked: str
-    said: str
+    question: str
+    answer: str
     source: str
     file: Path
     row: int = -1
@@ -101,8 +101,8 @@ def find_shelves(base: Path, tasks: Sequence[str], problems: list[str]) -> list[
     for task in tasks:
         for split in SPLITS:
             folder = base / split / released_form(task).folder
-            told = folder / f"{split}.json"
-            paths = (told,) if told.is_file() else tuple(sorted(folder.glob(f"{split}*.parquet")))
+            json_path = folder / f"{split}.json"
+            paths = (json_path,) if json_path.is_file() else tuple(sorted(folder.glob(f"{split}*.parquet")))
             if paths:
                 shelves.append(Shelf(task, split, paths))
             if len(paths) > 1 or (paths and not shelves[-1].is_json):
@@ -112,11 +112,11 @@ def find_shelves(base: Path, tasks: Sequence[str], problems: list[str]) -> list[
 
 def _missing(base: Path, paths: Sequence[Path]) -> Iterator[str]:
     """A line for each file that the names of the others (`…-of-0000n`) promise."""
-    found = [match for path in paths if (match := _SHARD.search(path.name))]
-    if not found:
+    matches = [match for path in paths if (match := _SHARD.search(path.name))]
+    if not matches:
         return
-    count, first = int(found[0][2]), min(int(match[1]) for match in found)
-    numbers = {int(match[1]) for match in found}
+    count, first = int(matches[0][2]), min(int(match[1]) for match in matches)
+    numbers = {int(match[1]) for match in matches}
     # The hub counts from 0; where a file has the count itself for its number, they count from 1.
     start = 1 if first >= 1 and count in numbers else 0
     stem = _SHARD.sub("", paths[0].name)
@@ -133,35 +133,35 @@ def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]:
     path = shelf.paths[0]
     name = str(path.relative_to(base))
     try:
-        held = json.loads(path.read_text("utf-8-sig"))
+        json_records = json.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:
         problems.append(f"{name}: no JSON ({error})")
         return []
-    if not isinstance(held, list):
+    if not isinstance(json_records, list):
         problems.append(f"{name}: no list of records")
         return []
     records = []
-    for number, fields in enumerate(held):
-        where = f"{name} record {number + 1}"
+    for number, fields in enumerate(json_records):
+        location = f"{name} record {number + 1}"
         try:
             if not isinstance(fields, dict):
                 raise ValueError("no record with id, image and conversations")
             file = _picture(base, shelf.split, fields.get("image"))
-            records.append(_record(shelf, where, number, fields, file))
+            records.append(_record(shelf, location, number, fields, file))
         except ValueError as error:
-            problems.append(f"{where}: {error}")
+            problems.append(f"{location}: {error}")
     return records
 
 
-def _picture(base: Path, split: Split, told: object) -> Path:
-    if not isinstance(told, str) or not told:
+def _picture(base: Path, split: Split, image: object) -> Path:
+    if not isinstance(image, str) or not image:
         raise ValueError("image: no path of a picture")
-    inside = PurePosixPath(told)
+    inside = PurePosixPath(image)
     if inside.is_absolute() or ".." in inside.parts:
-        raise ValueError(f"image: {told} leads out of {split}/")
+        raise ValueError(f"image: {image} leads out of {split}/")
     path = base / split / inside
     if not path.is_file():
-        raise ValueError(f"image: {split}/{told} is missing")
+        raise ValueError(f"image: {split}/{image} is missing")
     return path
 
 
@@ -175,34 +175,34 @@ def _read_parquet(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]
                 if missing := [column for column in COLUMNS if column not in columns]:
                     problems.append(f"{name}: no column {', '.join(missing)}")
                     continue
-                wanted = ["id", "conversations", *(column for column in SOURCES if column in columns)]
-                for batch in file.iter_batches(1024, columns=wanted):
+                read_columns = ["id", "conversations", *(column for column in SOURCES if column in columns)]
+                for batch in file.iter_batches(1024, columns=read_columns):
                     for fields in batch.to_pylist():
-                        where = f"{name} row {number + 1}"
-                        records.append(_record(shelf, where, len(records), fields, path, number))
+                        location = f"{name} row {number + 1}"
+                        records.append(_record(shelf, location, len(records), fields, path, number))
                         number += 1
         except (OSError, pa.ArrowException) as error:
             problems.append(f"{name}: no Parquet file that can be read ({error})")
     return records
 
 
-def _record(shelf: Shelf, where: str, number: int, fields: Mapping[str, Any], file: Path, row: int = -1) -> Record:
+def _record(shelf: Shelf, location: str, number: int, fields: Mapping[str, Any], file: Path, row: int = -1) -> Record:
     name = fields.get("id")
-    told = f"{released_form(shelf.task).folder}_{number:08d}" if name in (None, "") else str(name)
+    record_id = f"{released_form(shelf.task).folder}_{number:08d}" if name in (None, "") else str(name)
     source = next((str(fields[key]) for key in SOURCES if fields.get(key)), "AVA-Bench")
     try:
-        asked, said = _turns(fields.get("conversations"))
+        question, answer = _turns(fields.get("conversations"))
         wrong = ""
     except ValueError as error:
-        asked, said, wrong = "", "", str(error)
-    return Record(where, shelf.task, shelf.split, told, asked, said, source, file, row, wrong)
+        question, answer, wrong = "", "", str(error)
+    return Record(location, shelf.task, shelf.split, record_id, question, answer, source, file, row, wrong)
 
 
-def _turns(told: object) -> tuple[str, str]:
+def _turns(conversations: object) -> tuple[str, str]:
     """Question and answer. Raises ValueError where there are no two turns, of a human and of the model."""
     try:
-        held = json.loads(told) if isinstance(told, str) else told
-        turns = _Line.model_validate({"conversations": held}).conversations
+        turns_json = json.loads(conversations) if isinstance(conversations, str) else conversations
+        turns = _Line.model_validate({"conversations": turns_json}).conversations
     except (ValidationError, ValueError):
         raise ValueError("conversations is no list of turns with from and value") from None
     if [turn.who for turn in turns] != ["human", "gpt"]:
@@ -213,37 +213,37 @@ def _turns(told: object) -> tuple[str, str]:
 def used_twice(records: Sequence[Record]) -> set[tuple[str, Split, str]]:
     """(task, split, id) of ids that several records have: pictures of the tree are named after them."""
     counts = Counter((record.task, record.split, record.name) for record in records)
-    return {place for place, count in counts.items() if count > 1}
+    return {key for key, count in counts.items() if count > 1}
 
 
 def pictures(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[int, bytes, str, tuple[int, int]]]:
-    """(place in `records`, bytes, format, (width, height) in pixels) of each picture, a few in memory at a time.
+    """(index in `records`, bytes, format, (width, height) in pixels) of each picture, a few in memory at a time.
 
     What is missing or cannot be decoded goes to `problems`.
     """
-    for place, raw in _raw(records, problems):
+    for index, raw in _raw(records, problems):
         try:
-            yield place, raw, *_decoded(raw)
+            yield index, raw, *_decoded(raw)
         except (OSError, SyntaxError, ValueError) as error:
-            problems.append(f"{records[place].where}: image: not a whole, readable picture ({error})")
+            problems.append(f"{records[index].location}: image: not a whole, readable picture ({error})")
 
 
 def _raw(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[int, bytes]]:
     in_tables: dict[Path, dict[int, int]] = {}
-    for place, record in enumerate(records):
+    for index, record in enumerate(records):
         if record.row >= 0:
-            in_tables.setdefault(record.file, {})[record.row] = place
+            in_tables.setdefault(record.file, {})[record.row] = index
             continue
         try:
-            yield place, record.file.read_bytes()
+            yield index, record.file.read_bytes()
         except OSError as error:
-            problems.append(f"{record.where}: image: cannot be read ({error})")
-    for path, places in in_tables.items():
-        for row, raw in _cells(path, set(places), problems):
+            problems.append(f"{record.location}: image: cannot be read ({error})")
+    for path, indices in in_tables.items():
+        for row, raw in _cells(path, set(indices), problems):
             if raw is None:
-                problems.append(f"{records[places[row]].where}: image: missing, the cell has no bytes")
+                problems.append(f"{records[indices[row]].location}: image: missing, the cell has no bytes")
             else:
-                yield places[row], raw
+                yield indices[row], raw
 
 
 def _cells(path: Path, rows: set[int], problems: list[str]) -> Iterator[tuple[int, bytes | None]]:
@@ -260,16 +260,16 @@ def _cells(path: Path, rows: set[int], problems: list[str]) -> Iterator[tuple[in
                 for batch in file.iter_batches(BATCH, row_groups=[group], columns=["image"]):
                     for cell in batch.column(0):
                         if row in rows:
-                            held = cell.as_py()
-                            yield row, held.get("bytes") if isinstance(held, dict) else _bytes(held)
+                            image = cell.as_py()
+                            yield row, image.get("bytes") if isinstance(image, dict) else _bytes(image)
                         row += 1
                 start = end
     except (OSError, pa.ArrowException) as error:
         problems.append(f"{path.parent.name}/{path.name}: no Parquet file that can be read ({error})")
 
 
-def _bytes(held: object) -> bytes | None:
-    return held if isinstance(held, bytes) else None
+def _bytes(image: object) -> bytes | None:
+    return image if isinstance(image, bytes) else None
 
 
 def _decoded(raw: bytes) -> tuple[str, tuple[int, int]]:
@@ -290,10 +290,10 @@ def count_rows(path: Path) -> int:
     try:
         if path.suffix == ".parquet":
             return int(pq.read_metadata(path).num_rows)
-        held = json.loads(path.read_text("utf-8-sig"))
+        records = json.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError, pa.ArrowException):
         return 0
-    return len(held) if isinstance(held, list) else 0
+    return len(records) if isinstance(records, list) else 0
 
 
 def footer(path: Path) -> bytes:

@@ -29,7 +29,7 @@ from snellen.curation.released import ReleasedItems, ReleasedRecipe
 from snellen.suites.ava_bench.abilities import ABILITIES, ability_named, names
 from snellen.suites.ava_bench.items import BOX_SIZES, SUITE, VERSION, area_share, range_name
 from snellen.suites.ava_bench.no_image_baselines import blind, with_chance
-from snellen.suites.ava_bench.released.answers import Asked, LeftOut, read_record, stored_box
+from snellen.suites.ava_bench.released.answers import LeftOut, ReleasedQuestion, read_record, stored_box
 from snellen.suites.ava_bench.released.files import (
     Record,
     Shelf,
@@ -51,9 +51,9 @@ TRAIN = 4
 FIRST_TOLD = 3
 """Examples of each reason why records were left out."""
 
-Kept = tuple[str, Record, Asked]
+ReadRecord = tuple[str, Record, ReleasedQuestion]
 """A record with its handle and what it says."""
-Left = dict[tuple[str, str], list[str]]
+LeftOutRecords = dict[tuple[str, str], list[str]]
 """Where records of a (task, reason) lie that were left out, and what they say."""
 
 
@@ -98,21 +98,21 @@ def _digest(options: BuildOptions, base: Path) -> dict[str, str]:
 
 def _read(options: BuildOptions, base: Path) -> ReleasedItems:
     """Read every record, then keep the pictures, a few in memory at a time, then make the items."""
-    shelves, problems, left = _shelves(options, base), list[str](), Left()
+    shelves, problems, left_out = _shelves(options, base), list[str](), LeftOutRecords()
     records = [record for shelf in shelves for record in read_shelf(base, shelf, problems)]
     problems += _none_in(shelves, records, problems)
     RELEASED.refuse(base, problems)
     split_of = _Splits(frozenset(shelf.task for shelf in shelves if shelf.split == "test"), options.seed)
-    kept = list(_read_records(records, left))
+    read_records = list(_read_records(records, left_out))
     if options.n is not None:
-        kept = _drawn(base, kept, split_of, options.n, options.seed)
-    media = _stored(base, kept, MediaFolder(options.out / "media"), options.show_progress)
-    items = with_chance(list(_items(kept, media, split_of, left)))
-    left_out = _left_notes(left)
+        read_records = _draw_records(base, read_records, split_of, options.n, options.seed)
+    media = _stored(base, read_records, MediaFolder(options.out / "media"), options.show_progress)
+    items = with_chance(list(_items(read_records, media, split_of, left_out)))
+    left_out_notes = _left_notes(left_out)
     if not items:
-        raise SnellenError(f"{base}: no record could be read\n" + "\n".join(left_out))
-    notes = [*_notes(items, split_of, options), *left_out]
-    return ReleasedItems(items, notes, left_out, {"blind": blind(items)})
+        raise SnellenError(f"{base}: no record could be read\n" + "\n".join(left_out_notes))
+    notes = [*_notes(items, split_of, options), *left_out_notes]
+    return ReleasedItems(items, notes, left_out_notes, {"blind": blind(items)})
 
 
 RELEASED = ReleasedRecipe(
@@ -148,11 +148,13 @@ def _shelves(options: BuildOptions, base: Path) -> list[Shelf]:
 
 def _none_in(shelves: Sequence[Shelf], records: Sequence[Record], problems: Sequence[str]) -> Iterator[str]:
     """Files without a single record, unless they are among the problems already."""
-    held = {(record.task, record.split) for record in records}
+    with_records = {(record.task, record.split) for record in records}
     for shelf in shelves:
-        told = f"{shelf.split}/{released_form(shelf.task).folder}"
-        if (shelf.task, shelf.split) not in held and not any(one.startswith(told) for one in problems):
-            yield f"{told}: no records"
+        folder = f"{shelf.split}/{released_form(shelf.task).folder}"
+        if (shelf.task, shelf.split) not in with_records and not any(
+            problem.startswith(folder) for problem in problems
+        ):
+            yield f"{folder}: no records"
 
 
 def _fingerprint(path: Path) -> str:
@@ -163,29 +165,29 @@ def _fingerprint(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_records(records: Sequence[Record], left: Left) -> Iterator[Kept]:
-    """The records that can be read, each with a handle: a number in a drawn order, which tells no place."""
+def _read_records(records: Sequence[Record], left_out: LeftOutRecords) -> Iterator[ReadRecord]:
+    """The records that can be read, each with a handle: a number in a drawn order, which tells no position."""
     twice = used_twice(records)
     for task in dict.fromkeys(record.task for record in records):
-        held = [record for record in records if record.task == task]
-        numbers = stream(SUITE, VERSION, "released", "ids", task).permutation(len(held))
-        for number, record in zip(numbers, held, strict=True):
+        task_records = [record for record in records if record.task == task]
+        numbers = stream(SUITE, VERSION, "released", "ids", task).permutation(len(task_records))
+        for number, record in zip(numbers, task_records, strict=True):
             try:
-                yield f"{int(number):06d}", record, _asked(record, twice)
+                yield f"{int(number):06d}", record, _read_question(record, twice)
             except LeftOut as why:
-                _leave(left, record, why)
+                _leave(left_out, record, why)
 
 
-def _asked(record: Record, twice: set[tuple[str, Split, str]]) -> Asked:
+def _read_question(record: Record, twice: set[tuple[str, Split, str]]) -> ReleasedQuestion:
     if (record.task, record.split, record.name) in twice:
         raise LeftOut("the id is used twice, and pictures are named after ids", record.name)
     if record.wrong:
         raise LeftOut(record.wrong, f"id {record.name}")
-    return read_record(record.task, record.asked, record.said)
+    return read_record(record.task, record.question, record.answer)
 
 
-def _leave(left: Left, record: Record, why: LeftOut) -> None:
-    left.setdefault((record.task, why.reason), []).append(f"{record.where} ({why.said[:80]!r})")
+def _leave(left_out: LeftOutRecords, record: Record, why: LeftOut) -> None:
+    left_out.setdefault((record.task, why.reason), []).append(f"{record.location} ({why.detail[:80]!r})")
 
 
 @dataclass(frozen=True)
@@ -195,54 +197,58 @@ class _Splits:
     tested: frozenset[str]
     seed: int
 
-    def of(self, record: Record, digest: str) -> Split:
+    def assign(self, record: Record, digest: str) -> Split:
         """Of tasks without test files a picture's digest decides, so that all its records are on one side.
 
         Which tasks are built, and what else they hold, does not matter.
         """
         if record.task in self.tested:
             return record.split
-        drawn = stream(SUITE, VERSION, self.seed, "released", HELD_OUT, digest).random()
-        return "test" if drawn < HELD_OUT_SHARE else "train"
+        share = stream(SUITE, VERSION, self.seed, "released", HELD_OUT, digest).random()
+        return "test" if share < HELD_OUT_SHARE else "train"
 
 
-def _drawn(base: Path, kept: Sequence[Kept], split_of: _Splits, n: int, seed: int) -> list[Kept]:
+def _draw_records(
+    base: Path, read_records: Sequence[ReadRecord], split_of: _Splits, n: int, seed: int
+) -> list[ReadRecord]:
     """`n` test items a task and `TRAIN` times as many for training, in the order of the files."""
     problems = list[str]()
     splits: dict[int, Split] = {}
-    for place, raw, _, _ in pictures([record for _, record, _ in kept], problems):
-        splits[place] = split_of.of(kept[place][1], sha256(raw))
+    for index, raw, _, _ in pictures([record for _, record, _ in read_records], problems):
+        splits[index] = split_of.assign(read_records[index][1], sha256(raw))
     RELEASED.refuse(base, problems)
     tasks = released_tasks()
     room = {(task, split): n if split == "test" else TRAIN * n for task in tasks for split in ("train", "test")}
     chosen = list[int]()
-    for number in stream(SUITE, VERSION, seed, "released", "drawn").permutation(len(kept)):
-        place = int(number)
-        of = kept[place][1].task, splits[place]
-        if room[of]:
-            room[of] -= 1
-            chosen.append(place)
-    return [kept[place] for place in sorted(chosen)]
+    for number in stream(SUITE, VERSION, seed, "released", "drawn").permutation(len(read_records)):
+        index = int(number)
+        key = read_records[index][1].task, splits[index]
+        if room[key]:
+            room[key] -= 1
+            chosen.append(index)
+    return [read_records[index] for index in sorted(chosen)]
 
 
-def _stored(base: Path, kept: Sequence[Kept], media: MediaFolder, shown: bool) -> list[Media]:
+def _stored(base: Path, read_records: Sequence[ReadRecord], media: MediaFolder, show_progress: bool) -> list[Media]:
     """The picture of each record, kept byte for byte."""
-    problems, held = list[str](), dict[int, Media]()
-    with Progress("keeping", unit="pictures", visible=shown) as progress:
-        progress.expect(len(kept))
-        for place, raw, format, size in pictures([record for _, record, _ in kept], problems):
-            held[place] = media.add(raw, "picture", format, size)
+    problems, media_by_index = list[str](), dict[int, Media]()
+    with Progress("keeping", unit="pictures", visible=show_progress) as progress:
+        progress.expect(len(read_records))
+        for index, raw, format, size in pictures([record for _, record, _ in read_records], problems):
+            media_by_index[index] = media.add(raw, "picture", format, size)
             progress.advance()
     RELEASED.refuse(base, problems)
-    return [held[place] for place in range(len(kept))]
+    return [media_by_index[index] for index in range(len(read_records))]
 
 
-def _items(kept: Sequence[Kept], media: Sequence[Media], split_of: _Splits, left: Left) -> Iterator[Item]:
-    for (handle, record, asked), picture in zip(kept, media, strict=True):
+def _items(
+    read_records: Sequence[ReadRecord], media: Sequence[Media], split_of: _Splits, left_out: LeftOutRecords
+) -> Iterator[Item]:
+    for (handle, record, question), picture in zip(read_records, media, strict=True):
         try:
-            yield _item(f"{record.task}-{handle}", record, asked, picture, split_of)
+            yield _item(f"{record.task}-{handle}", record, question, picture, split_of)
         except LeftOut as why:
-            _leave(left, record, why)
+            _leave(left_out, record, why)
 
 
 @functools.cache
@@ -250,68 +256,68 @@ def _option(text: str) -> Option:
     return Option(text, text)  # shared: a hundred of them in each of many thousand items
 
 
-def _item(name: str, record: Record, asked: Asked, picture: Media, split_of: _Splits) -> Item:
-    answer, factors, measures = asked.answer, dict(asked.factors), dict(asked.measures)
+def _item(name: str, record: Record, question: ReleasedQuestion, picture: Media, split_of: _Splits) -> Item:
+    answer, factors, measures = question.answer, dict(question.factors), dict(question.measures)
     regions: dict[str, Any] = {}
     if ability_named(record.task).kind == "box":
         box = stored_box(answer, picture.width, picture.height)
         answer, regions, share = list(box), {"box": list(box)}, area_share(box, picture)
         measures["area_share"] = share
         factors["box_size"] = range_name(share, BOX_SIZES)
-    shown = f"picture-{picture.sha256[:24]}"
+    picture_id = f"picture-{picture.sha256[:24]}"
     return Item(
         item_id=name,
         suite=SUITE,
         task=record.task,
-        question=asked.question,
+        question=question.question,
         query=(picture,),
         answer=answer,
         answer_kind=ability_named(record.task).kind,
-        stimulus_id=shown,
+        stimulus_id=picture_id,
         group_id=name,
-        cluster_id=shown,
+        cluster_id=picture_id,
         version=VERSION,
-        split=split_of.of(record, picture.sha256),
-        options=tuple(map(_option, asked.options)),
+        split=split_of.assign(record, picture.sha256),
+        options=tuple(map(_option, question.options)),
         factors={"source": record.source, **factors},
         measures=measures,
         regions=regions,
         provenance={
-            "source": record.where,
+            "source": record.location,
             "id": record.name,
             **({} if record.task in split_of.tested else {"split": HELD_OUT}),
-            **({"choices": "inline"} if asked.inline else {}),
+            **({"choices": "inline"} if question.inline else {}),
         },
     )
 
 
-def _left_notes(left: Left) -> list[str]:
+def _left_notes(left_out: LeftOutRecords) -> list[str]:
     """One line for each reason: how many records, and the first of them."""
     return [
-        f"{task}: {len(places)} records left out, {reason}; first: {'; '.join(places[:FIRST_TOLD])}"
-        for (task, reason), places in left.items()
+        f"{task}: {len(locations)} records left out, {reason}; first: {'; '.join(locations[:FIRST_TOLD])}"
+        for (task, reason), locations in left_out.items()
     ]
 
 
 def _notes(items: Sequence[Item], split_of: _Splits, options: BuildOptions) -> list[str]:
     """What the card should say of the items made."""
-    held = list(dict.fromkeys(item.task for item in items))
-    drawn = [task for task in held if task not in split_of.tested]
+    tasks = list(dict.fromkeys(item.task for item in items))
+    held_out_tasks = [task for task in tasks if task not in split_of.tested]
     notes = []
-    if drawn:
+    if held_out_tasks:
         notes.append(
             f"hold-out {HELD_OUT} (seed {options.seed}): the release has no test files; about {HELD_OUT_SHARE:.0%} of "
-            f"its training pictures, by their bytes, are the test items of {', '.join(drawn)}. Never to be set beside "
-            f"Table 5. One photo with other boxes drawn into it is another picture here"
+            f"its training pictures, by their bytes, are the test items of {', '.join(held_out_tasks)}. Never to be "
+            f"set beside Table 5. One photo with other boxes drawn into it is another picture here"
         )
-    notes += [told for task in held if task in split_of.tested and (told := _shared(task, items))]
-    if missing := [task for task in options.tasks or released_tasks() if task not in held]:
+    notes += [note for task in tasks if task in split_of.tested and (note := _shared(task, items))]
+    if missing := [task for task in options.tasks or released_tasks() if task not in tasks]:
         notes.append(f"no items of {', '.join(missing)}")
     if any("box_size" in item.factors for item in items):
         notes.append("box_size and area_share are shares of the stored picture, padding included where it is drawn in")
-    inline = {task: sum(item.task == task and "choices" in item.provenance for item in items) for task in held}
-    if told := ", ".join(f"{count} of {task}" for task, count in inline.items() if count):
-        notes.append(f"questions that keep their choices inline, as released: {told}")
+    inline = {task: sum(item.task == task and "choices" in item.provenance for item in items) for task in tasks}
+    if note := ", ".join(f"{count} of {task}" for task, count in inline.items() if count):
+        notes.append(f"questions that keep their choices inline, as released: {note}")
     return notes
 
 

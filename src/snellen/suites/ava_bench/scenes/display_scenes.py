@@ -40,9 +40,9 @@ from snellen.suites.ava_bench.scenes.scenes import (
     evenly,
     inside,
     lit,
-    piece,
     round_all,
     seen_box,
+    stretched_solid,
     towards,
 )
 
@@ -92,7 +92,7 @@ _LYING: Matrix3 = turn((0.0, 1.0, 0.0), 90.0)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DisplayContent:
     """What one display shows, three of each in order.
 
     Of toys the directions, of towers species and materials, of plates words and the faces they are set in.
@@ -107,24 +107,24 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Display:
-    """A picture to be taken. A solid's name begins with that of its thing, e.g. `toy bird/0`; plates are `plate 0`."""
+    """A picture to be taken. A solid's name begins with that of its object, e.g. `toy bird/0`; plates are `plate 0`."""
 
     shot: RenderSpec
-    wanted: Wanted
+    content: DisplayContent
 
 
-def things() -> tuple[str, ...]:
-    """The nine things by name."""
+def object_names() -> tuple[str, ...]:
+    """The nine toys, towers and plates by name."""
     return (*TOYS, *TOWERS, *(f"plate {n}" for n in range(3)))
 
 
-def wanted(count: int, rng: np.random.Generator) -> list[Wanted]:
+def draw_contents(count: int, rng: np.random.Generator) -> list[DisplayContent]:
     """What so many displays show.
 
     Every direction, species, material and length of word comes as often as any other, in all and on each toy, tower
     and plate.
     """
-    tally, found = Tally(), []
+    tally, contents = Tally(), []
     lengths = range(pseudo_words.SHORTEST, pseudo_words.LONGEST + 1)
     for _ in range(count):
         directions = [_level(DIRECTIONS, "direction", toy, tally, rng) for toy in TOYS]
@@ -132,38 +132,40 @@ def wanted(count: int, rng: np.random.Generator) -> list[Wanted]:
         textures = [
             _level(TEXTURES, "texture", tower, tally, rng, kind) for tower, kind in zip(TOWERS, species, strict=True)
         ]
-        words = [pseudo_words.made_up(_level(lengths, "length", str(n), tally, rng), rng) for n in range(3)]
+        words = [pseudo_words.draw_word(_level(lengths, "length", str(n), tally, rng), rng) for n in range(3)]
         faces = [_level(tuple(pseudo_words.FACES), "face", str(n), tally, rng) for n in range(3)]
-        found.append(Wanted(tuple(directions), tuple(species), tuple(textures), tuple(words), tuple(faces)))
-    return found
+        contents.append(DisplayContent(tuple(directions), tuple(species), tuple(textures), tuple(words), tuple(faces)))
+    return contents
 
 
-def _level(values: Sequence[T], factor: str, thing: str, tally: Tally, rng: np.random.Generator, other: str = "") -> T:
-    """A value that was seldom, on this thing and together with the `other` thing's level too."""
-    of_thing, with_other = f"{factor} of {thing}", f"{factor} with another"
+def _level(
+    values: Sequence[T], factor: str, object_name: str, tally: Tally, rng: np.random.Generator, other: str = ""
+) -> T:
+    """A value that was seldom, on this object and together with the level of the `other` too."""
+    of_object, with_other = f"{factor} of {object_name}", f"{factor} with another"
     return evenly(
         values,
-        lambda value: {factor: value, of_thing: value, with_other: (other, value)},
-        {factor: 9 * len(values), of_thing: 3 * len(values), with_other: len(values)},
+        lambda value: {factor: value, of_object: value, with_other: (other, value)},
+        {factor: 9 * len(values), of_object: 3 * len(values), with_other: len(values)},
         tally,
         rng,
     )
 
 
-def draw_display(told: Wanted, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Display:
+def draw_display(content: DisplayContent, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Display:
     """Display `number` of a split. Raises SnellenError where no draw keeps things apart, which has not been seen."""
     for start in range(_TRIES):
         rng = stream(SUITE, VERSION, seed, "display", split, number, start)
-        view = _camera(rng, size_px)
-        solids = _solids(told, view, rng)
-        boxes = _boxes(solids, view)
-        free = BORDER_SHARE * view.width_px
+        camera = _camera(rng, size_px)
+        solids = _solids(content, camera, rng)
+        boxes = _boxes(solids, camera)
+        free = BORDER_SHARE * camera.width_px
         pairs = [(a, b) for n, a in enumerate(boxes) for b in boxes[:n]]
-        if all(inside(box, view, free) for box in boxes) and all(
-            apart(a, b, GAP_SHARE * view.width_px) for a, b in pairs
+        if all(inside(box, camera, free) for box in boxes) and all(
+            apart(a, b, GAP_SHARE * camera.width_px) for a, b in pairs
         ):
             noise = seed_of(SUITE, VERSION, seed, "display noise", split, number)
-            return Display(RenderSpec(lit(solids, rng), view, noise), told)
+            return Display(RenderSpec(lit(solids, rng), camera, noise), content)
     raise SnellenError(f"{SUITE}: no draw in {_TRIES} keeps the things of display {number} apart")
 
 
@@ -172,16 +174,16 @@ def without_letters(solids: Sequence[Solid]) -> tuple[Solid, ...]:
     return tuple(solid for solid in solids if not solid.name.startswith("letter"))
 
 
-def thing_of(solid: str) -> str:
-    """The thing that a solid belongs to."""
+def object_of(solid: str) -> str:
+    """The toy, tower or plate that a solid belongs to."""
     return solid.partition("/")[0]
 
 
-def _boxes(solids: Sequence[Solid], view: Camera) -> list[Rect]:
-    held: dict[str, list[Rect]] = {}
+def _boxes(solids: Sequence[Solid], camera: Camera) -> list[Rect]:
+    boxes_by_object: dict[str, list[Rect]] = {}
     for solid in without_letters(solids):
-        held.setdefault(thing_of(solid.name), []).append(seen_box(solid, view))
-    return [round_all(boxes) for boxes in held.values()]
+        boxes_by_object.setdefault(object_of(solid.name), []).append(seen_box(solid, camera))
+    return [round_all(boxes) for boxes in boxes_by_object.values()]
 
 
 def _camera(rng: np.random.Generator, size_px: tuple[int, int]) -> Camera:
@@ -190,33 +192,35 @@ def _camera(rng: np.random.Generator, size_px: tuple[int, int]) -> Camera:
     return Camera(eye, (0.0, 0.0, 0.35), horizontal_fov_deg=FOV_DEG, width_px=size_px[0], height_px=size_px[1])
 
 
-def _solids(told: Wanted, view: Camera, rng: np.random.Generator) -> tuple[Solid, ...]:
+def _solids(content: DisplayContent, camera: Camera, rng: np.random.Generator) -> tuple[Solid, ...]:
     """Everything in place: towers in front, plates in the middle, toys behind; places in a row are drawn."""
-    made: list[Solid] = []
+    solids: list[Solid] = []
     for row, sort in enumerate((_towers, _plates, _toys)):
         columns = rng.permutation(3)
         jitter = rng.uniform(-0.06, 0.06, (3, 2))
-        places = [
+        positions = [
             (CELL_M[0] * (int(columns[n]) - 1) + float(jitter[n, 0]), CELL_M[1] * (row - 1) + float(jitter[n, 1]))
             for n in range(3)
         ]
-        made += sort(told, places, view, rng)
-    return tuple(made)
+        solids += sort(content, positions, camera, rng)
+    return tuple(solids)
 
 
-Places = Sequence[tuple[float, float]]
+Positions = Sequence[tuple[float, float]]
 
 
-def _toys(told: Wanted, places: Places, view: Camera, rng: np.random.Generator) -> list[Solid]:
-    made: list[Solid] = []
+def _toys(content: DisplayContent, positions: Positions, camera: Camera, rng: np.random.Generator) -> list[Solid]:
+    solids: list[Solid] = []
     colours = dealt(COLOURS, 3, rng)
-    for name, direction, place, colour in zip(TOYS, told.directions, places, colours, strict=True):
+    for name, direction, position, colour in zip(TOYS, content.directions, positions, colours, strict=True):
         sway = float(rng.uniform(-SWAY_DEG, SWAY_DEG))
-        heading = towards(view, *place) + 45.0 * DIRECTIONS.index(direction) + sway
-        parts = _BUILT[name](colour, COLOURS[(COLOURS.index(colour) + 1 + int(rng.integers(4))) % len(COLOURS)])
-        grown = [_grown(part, TOY_SCALE) for part in parts]
-        made += _on_floor(name, [move(part, turn((0.0, 0.0, 1.0), heading)) for part in grown], place)
-    return made
+        heading = towards(camera, *position) + 45.0 * DIRECTIONS.index(direction) + sway
+        parts_of_toy = _TOY_BUILDERS[name](
+            colour, COLOURS[(COLOURS.index(colour) + 1 + int(rng.integers(4))) % len(COLOURS)]
+        )
+        grown = [_grown(part, TOY_SCALE) for part in parts_of_toy]
+        solids += _on_floor(name, [move(part, turn((0.0, 0.0, 1.0), heading)) for part in grown], position)
+    return solids
 
 
 def _grown(solid: Solid, factor: float) -> Solid:
@@ -226,53 +230,55 @@ def _grown(solid: Solid, factor: float) -> Solid:
     )
 
 
-def _on_floor(name: str, parts: Sequence[Solid], place: tuple[float, float]) -> list[Solid]:
-    low, _ = bounds(tuple(parts))
-    shift = (*place, FLOOR_GAP_M - float(low[2]))
-    return [replace(move(part, shift_m=shift), name=f"{name}/{n}") for n, part in enumerate(parts)]
+def _on_floor(name: str, solids: Sequence[Solid], position: tuple[float, float]) -> list[Solid]:
+    low, _ = bounds(tuple(solids))
+    shift = (*position, FLOOR_GAP_M - float(low[2]))
+    return [replace(move(part, shift_m=shift), name=f"{name}/{n}") for n, part in enumerate(solids)]
 
 
-def _towers(told: Wanted, places: Places, view: Camera, rng: np.random.Generator) -> list[Solid]:
-    made: list[Solid] = []
+def _towers(content: DisplayContent, positions: Positions, camera: Camera, rng: np.random.Generator) -> list[Solid]:
+    solids: list[Solid] = []
     for n, (name, (below, anchor)) in enumerate(TOWERS.items()):
-        kind = next(one for one in MATERIALS if one == told.textures[n])
+        kind = next(material for material in MATERIALS if material == content.textures[n])
         colour = COLOURS[int(rng.integers(len(COLOURS)))] if kind in COLOURED else None
-        above, pivot = SPECIES[told.species[n]]
-        whole = Composite(Appearance(below, kind, colour), anchor, Appearance(above, kind, colour), pivot)
+        above, pivot = SPECIES[content.species[n]]
+        composite = Composite(Appearance(below, kind, colour), anchor, Appearance(above, kind, colour), pivot)
         spin = turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360)))
-        made += _on_floor(name, [move(_grown(part, TOWER_SCALE), spin) for part in join_composite(whole)[0]], places[n])
-    return made
+        solids += _on_floor(
+            name, [move(_grown(part, TOWER_SCALE), spin) for part in join_composite(composite)[0]], positions[n]
+        )
+    return solids
 
 
-def _plates(told: Wanted, places: Places, view: Camera, rng: np.random.Generator) -> list[Solid]:
-    made: list[Solid] = []
-    for n, (word, face, place) in enumerate(zip(told.words, told.faces, places, strict=True)):
+def _plates(content: DisplayContent, positions: Positions, camera: Camera, rng: np.random.Generator) -> list[Solid]:
+    solids: list[Solid] = []
+    for n, (word, face, position) in enumerate(zip(content.words, content.faces, positions, strict=True)):
         plate, ink = INKS[int(rng.integers(len(INKS)))]
-        facing = towards(view, *place) + float(rng.uniform(-PLATE_SWAY_DEG, PLATE_SWAY_DEG))
+        facing = towards(camera, *position) + float(rng.uniform(-PLATE_SWAY_DEG, PLATE_SWAY_DEG))
         # Own axes: x to the reader's right, z up, y away from the reader; leaning back, then turned.
         frame = chain(turn((0.0, 0.0, 1.0), facing + 90.0), turn((1.0, 0.0, 0.0), -LEAN_DEG))
-        whole = [
-            piece("plate", "cube", Material("rubber", plate), (0.0, 0.0, 0.0), PLATE_M),
+        upright = [
+            stretched_solid("plate", "cube", Material("rubber", plate), (0.0, 0.0, 0.0), PLATE_M),
             *_letters(word, face, ink),
         ]
-        turned = [move(part, frame) for part in whole]
+        turned = [move(part, frame) for part in upright]
         low, _ = bounds(tuple(turned))
-        shift = (*place, FLOOR_GAP_M - float(low[2]))
-        names = [f"plate {n}", *(f"letter {n}/{k}" for k in range(len(whole) - 1))]
-        made += [replace(move(part, shift_m=shift), name=name) for part, name in zip(turned, names, strict=True)]
-    return made
+        shift = (*position, FLOOR_GAP_M - float(low[2]))
+        names = [f"plate {n}", *(f"letter {n}/{k}" for k in range(len(upright) - 1))]
+        solids += [replace(move(part, shift_m=shift), name=name) for part, name in zip(turned, names, strict=True)]
+    return solids
 
 
 def _letters(word: str, face: str, ink: Colour) -> list[Solid]:
     """The bars of a word on the front of an upright plate about the origin."""
     bars, width = pseudo_words.word_bars(word, face)
     high = min(0.88 * PLATE_M[0] / width, 0.72 * PLATE_M[2])
-    deep, stuff = 0.03, Material("rubber", ink)
-    made = []
+    deep, material = 0.03, Material("rubber", ink)
+    solids = []
     for left, low, right, top in bars:
         centre = high * (left + right - width) / 2, 0.005 - (PLATE_M[1] + deep) / 2, high * (low + top - 1) / 2
-        made.append(piece("", "cube", stuff, centre, (high * (right - left), deep, high * (top - low))))
-    return made
+        solids.append(stretched_solid("", "cube", material, centre, (high * (right - left), deep, high * (top - low))))
+    return solids
 
 
 def _train(body: Colour, cab: Colour) -> list[Solid]:
@@ -280,12 +286,12 @@ def _train(body: Colour, cab: Colour) -> list[Solid]:
     main, other, wheel = Material("rubber", body), Material("rubber", cab), Material("wood")
     across = turn((1.0, 0.0, 0.0), 90.0)
     return [
-        piece("", "cube", other, (0.0, 0.0, 0.26), (1.26, 0.44, 0.10)),
-        piece("", "cylinder", main, (0.22, 0.0, 0.50), (0.40, 0.40, 0.78), _LYING),
-        piece("", "cube", other, (-0.38, 0.0, 0.60), (0.42, 0.50, 0.62)),
-        piece("", "cylinder", other, (0.46, 0.0, 0.80), (0.15, 0.15, 0.36)),
+        stretched_solid("", "cube", other, (0.0, 0.0, 0.26), (1.26, 0.44, 0.10)),
+        stretched_solid("", "cylinder", main, (0.22, 0.0, 0.50), (0.40, 0.40, 0.78), _LYING),
+        stretched_solid("", "cube", other, (-0.38, 0.0, 0.60), (0.42, 0.50, 0.62)),
+        stretched_solid("", "cylinder", other, (0.46, 0.0, 0.80), (0.15, 0.15, 0.36)),
         *(
-            piece("", "cylinder", wheel, (x, y, 0.15), (0.30, 0.30, 0.09), across)
+            stretched_solid("", "cylinder", wheel, (x, y, 0.15), (0.30, 0.30, 0.09), across)
             for x in (-0.42, 0.0, 0.42)
             for y in (-0.27, 0.27)
         ),
@@ -296,10 +302,10 @@ def _bird(body: Colour, wing: Colour) -> list[Solid]:
     """Faces +x: the beak in front, the tail behind."""
     main, other = Material("rubber", body), Material("rubber", wing)
     return [
-        piece("", "sphere", main, (0.0, 0.0, 0.36), (1.0, 0.62, 0.60)),
-        piece("", "sphere", main, (0.38, 0.0, 0.80), (0.42, 0.40, 0.42)),
-        piece("", "cone", other, (0.68, 0.0, 0.78), (0.22, 0.22, 0.34), _LYING),
-        piece("", "cube", other, (-0.58, 0.0, 0.50), (0.46, 0.34, 0.07), turn((0.0, 1.0, 0.0), 25.0)),
+        stretched_solid("", "sphere", main, (0.0, 0.0, 0.36), (1.0, 0.62, 0.60)),
+        stretched_solid("", "sphere", main, (0.38, 0.0, 0.80), (0.42, 0.40, 0.42)),
+        stretched_solid("", "cone", other, (0.68, 0.0, 0.78), (0.22, 0.22, 0.34), _LYING),
+        stretched_solid("", "cube", other, (-0.58, 0.0, 0.50), (0.46, 0.34, 0.07), turn((0.0, 1.0, 0.0), 25.0)),
     ]
 
 
@@ -309,14 +315,16 @@ def _rocket(body: Colour, tip: Colour) -> list[Solid]:
     fins = []
     for angle in (45.0, 135.0, 225.0, 315.0):
         y, z = 0.30 * math.cos(math.radians(angle)), 0.30 * math.sin(math.radians(angle))
-        fins.append(piece("", "cube", other, (-0.46, y, 0.34 + z), (0.30, 0.34, 0.06), turn((1.0, 0.0, 0.0), angle)))
+        fins.append(
+            stretched_solid("", "cube", other, (-0.46, y, 0.34 + z), (0.30, 0.34, 0.06), turn((1.0, 0.0, 0.0), angle))
+        )
     return [
-        piece("", "cylinder", main, (-0.12, 0.0, 0.34), (0.38, 0.38, 0.86), _LYING),
-        piece("", "cone", other, (0.50, 0.0, 0.34), (0.42, 0.42, 0.44), _LYING),
+        stretched_solid("", "cylinder", main, (-0.12, 0.0, 0.34), (0.38, 0.38, 0.86), _LYING),
+        stretched_solid("", "cone", other, (0.50, 0.0, 0.34), (0.42, 0.42, 0.44), _LYING),
         *fins,
     ]
 
 
-_BUILT: Mapping[str, Callable[[Colour, Colour], list[Solid]]] = MappingProxyType(
+_TOY_BUILDERS: Mapping[str, Callable[[Colour, Colour], list[Solid]]] = MappingProxyType(
     dict(zip(TOYS, (_train, _bird, _rocket), strict=True))
 )

@@ -16,7 +16,7 @@ from snellen.suites.ava_bench.scenes.display_scenes import (
     CUT_SHARE,
     TOWERS,
     Display,
-    thing_of,
+    object_of,
 )
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, round_all
 
@@ -35,25 +35,27 @@ class DisplayTruth:
 def display_truth(display: Display, picture: Image.Image, media: MediaFolder, with_crops: bool) -> DisplayTruth:
     """The truth of a display and, if asked for, its towers cut out and kept in `media`."""
     scene, camera = display.shot.scene, display.shot.camera
-    solids = tuple(one for one in scene.solids if thing_of(one.name) in TOWERS or one.name.startswith("plate"))
+    solids = tuple(solid for solid in scene.solids if object_of(solid.name) in TOWERS or solid.name.startswith("plate"))
     boxes_by_name: dict[str, list[Rect]] = {}
-    for solid in truth(replace(scene, solids=solids), camera).solids:
-        if solid.visible_box is not None:
-            boxes_by_name.setdefault(thing_of(solid.name), []).append(solid.visible_box)
+    for true_solid in truth(replace(scene, solids=solids), camera).solids:
+        if true_solid.visible_box is not None:
+            boxes_by_name.setdefault(object_of(true_solid.name), []).append(true_solid.visible_box)
     towers = tuple(round_all(boxes_by_name[name]) for name in TOWERS)
     plates = tuple(round_all(boxes_by_name[f"plate {n}"]) for n in range(SLOTS))
     boxes = tuple(_wider(box, CUT_SHARE * camera.width_px, picture.size) for box in towers)
-    crops = tuple(media.add_picture(picture.convert("RGB").crop(_whole(box))) for box in boxes) if with_crops else ()
+    crops = (
+        tuple(media.add_picture(picture.convert("RGB").crop(_whole_pixels(box))) for box in boxes) if with_crops else ()
+    )
     return DisplayTruth(display, towers, plates, crops, boxes)
 
 
-def _wider(box: Rect, by: float, size: tuple[int, int]) -> Rect:
-    margin = max(1.0, float(int(by)))
+def _wider(box: Rect, margin_px: float, size: tuple[int, int]) -> Rect:
+    margin = max(1.0, float(int(margin_px)))
     x1, y1, x2, y2 = box
     return max(0.0, x1 - margin), max(0.0, y1 - margin), min(size[0], x2 + margin), min(size[1], y2 + margin)
 
 
-def _whole(box: Sequence[float]) -> tuple[int, int, int, int]:
+def _whole_pixels(box: Sequence[float]) -> tuple[int, int, int, int]:
     x1, y1, x2, y2 = (int(side) for side in box)
     return x1, y1, x2, y2
 

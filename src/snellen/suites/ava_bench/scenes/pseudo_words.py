@@ -40,21 +40,21 @@ def outlines(letter: str, face: str) -> tuple[NDArray[np.float64], ...]:
     height = TextPath((0, 0), "H", size=100, prop=font).get_extents().y1
     path = TextPath((0, 0), letter, size=100, prop=font)
     left = path.get_extents().x0
-    return tuple((np.asarray(one) - (left, 0.0)) / height for one in path.to_polygons())
+    return tuple((np.asarray(polygon) - (left, 0.0)) / height for polygon in path.to_polygons())
 
 
 @cache
 def bars(letter: str, face: str) -> tuple[Bar, ...]:
     """What fills a capital: in each row what lies within its outlines there, rows that are alike made one bar."""
-    found: list[Bar] = []
+    filled: list[Bar] = []
     begun: dict[tuple[float, float], int] = {}
     for row in range(ROWS + 1):
         spans = list(_within(outlines(letter, face), (row + 0.5) / ROWS)) if row < ROWS else []
-        for span in [one for one in begun if one not in spans]:
-            found.append((span[0], begun.pop(span) / ROWS, span[1], row / ROWS))
+        for span in [ended for ended in begun if ended not in spans]:
+            filled.append((span[0], begun.pop(span) / ROWS, span[1], row / ROWS))
         for span in spans:
             begun.setdefault(span, row)
-    return tuple(found)
+    return tuple(filled)
 
 
 def _within(shapes: tuple[NDArray[np.float64], ...], y: float) -> Iterator[tuple[float, float]]:
@@ -72,16 +72,16 @@ def _within(shapes: tuple[NDArray[np.float64], ...], y: float) -> Iterator[tuple
 
 def word_bars(word: str, face: str) -> tuple[tuple[Bar, ...], float]:
     """The bars of a word from its left end, and how wide it is, in heights of a capital."""
-    found: list[Bar] = []
-    at = 0.0
+    filled: list[Bar] = []
+    offset = 0.0
     for letter in word:
-        mine = bars(letter, face)
-        found += [(at + left, low, at + right, high) for left, low, right, high in mine]
-        at += max(right for _, _, right, _ in mine) + GAP
-    return tuple(found), at - GAP
+        letter_bars = bars(letter, face)
+        filled += [(offset + left, low, offset + right, high) for left, low, right, high in letter_bars]
+        offset += max(right for _, _, right, _ in letter_bars) + GAP
+    return tuple(filled), offset - GAP
 
 
-def made_up(length: int, rng: np.random.Generator) -> str:
+def draw_word(length: int, rng: np.random.Generator) -> str:
     """A word of so many capitals that can be spoken: consonants and vowels by turns."""
     kinds = (CONSONANTS, VOWELS)
     first = int(rng.integers(2))

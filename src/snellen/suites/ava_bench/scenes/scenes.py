@@ -37,10 +37,10 @@ LIGHT = (0.7, 1.1)
 
 def dealt(values: Sequence[T], count: int, rng: np.random.Generator) -> list[T]:
     """`count` values, every one as often as any other, or once more: shuffled packs one after the other."""
-    found: list[T] = []
-    while len(found) < count:
-        found += [values[int(n)] for n in rng.permutation(len(values))]
-    return found[:count]
+    cards: list[T] = []
+    while len(cards) < count:
+        cards += [values[int(n)] for n in rng.permutation(len(values))]
+    return cards[:count]
 
 
 Tally = Counter[tuple[str, Hashable]]
@@ -48,7 +48,7 @@ Tally = Counter[tuple[str, Hashable]]
 
 
 def evenly(
-    able: Sequence[T],
+    candidates: Sequence[T],
     levels: Callable[[T], Mapping[str, Hashable]],
     sizes: Mapping[str, int],
     tally: Tally,
@@ -59,26 +59,26 @@ def evenly(
     `levels` tells a candidate's level of each factor, `sizes` how many levels a factor has: a level that should come up
     once in nine weighs nine times one. Raises ValueError for nothing to choose from.
     """
-    told = [levels(one) for one in able]
-    chosen = _least(told, range(len(able)), sizes, tally, rng)
-    tally.update(told[chosen].items())
-    return able[chosen]
+    candidate_levels = [levels(candidate) for candidate in candidates]
+    chosen = _least_used(candidate_levels, range(len(candidates)), sizes, tally, rng)
+    tally.update(candidate_levels[chosen].items())
+    return candidates[chosen]
 
 
-def _least(
-    told: Sequence[Mapping[str, Hashable]],
+def _least_used(
+    candidate_levels: Sequence[Mapping[str, Hashable]],
     among: Sequence[int],
     sizes: Mapping[str, int],
     tally: Tally,
     rng: np.random.Generator,
 ) -> int:
-    costs = [sum(sizes[factor] * tally[factor, level] for factor, level in told[n].items()) for n in among]
-    least = [n for n, cost in zip(among, costs, strict=True) if cost == min(costs)]
-    return least[int(rng.integers(len(least)))]
+    costs = [sum(sizes[factor] * tally[factor, level] for factor, level in candidate_levels[n].items()) for n in among]
+    least_used = [n for n, cost in zip(among, costs, strict=True) if cost == min(costs)]
+    return least_used[int(rng.integers(len(least_used)))]
 
 
 def levelled(
-    able: Sequence[Sequence[Mapping[str, Hashable]]],
+    candidates: Sequence[Sequence[Mapping[str, Hashable]]],
     pictures: Sequence[int],
     sizes: Mapping[str, int],
     rng: np.random.Generator,
@@ -91,15 +91,15 @@ def levelled(
     """
     tally, chosen, taken = Tally(), dict[int, int](), set[tuple[int, int]]()
     for _ in range(1 + ROUNDS):
-        for item, (told, picture) in enumerate(zip(able, pictures, strict=True)):
+        for item, (candidate_levels, picture) in enumerate(zip(candidates, pictures, strict=True)):
             if item in chosen:
-                tally.subtract(told[chosen[item]].items())
+                tally.subtract(candidate_levels[chosen[item]].items())
                 taken.remove((picture, chosen[item]))
-            free = [n for n in range(len(told)) if (picture, n) not in taken]
-            chosen[item] = _least(told, free, sizes, tally, rng)
-            tally.update(told[chosen[item]].items())
+            free = [n for n in range(len(candidate_levels)) if (picture, n) not in taken]
+            chosen[item] = _least_used(candidate_levels, free, sizes, tally, rng)
+            tally.update(candidate_levels[chosen[item]].items())
             taken.add((picture, chosen[item]))
-    return [chosen[item] for item in range(len(able))]
+    return [chosen[item] for item in range(len(candidates))]
 
 
 def extent(shape: Shape) -> Vec3:
@@ -113,7 +113,7 @@ def extent(shape: Shape) -> Vec3:
     return across, across, unit.height_m
 
 
-def piece(
+def stretched_solid(
     name: str, shape: Shape, material: Material, centre_m: Vec3, size_m: Vec3, rotation: Matrix3 = IDENTITY
 ) -> Solid:
     """A primitive stretched to `size_m` along its own axes, then turned."""
@@ -123,16 +123,16 @@ def piece(
 
 def lit(solids: tuple[Solid, ...], rng: np.random.Generator) -> Scene:
     """Solids on a pale floor under a light of some strength."""
-    made, factor = studio(solids), float(rng.uniform(*LIGHT))
+    scene, factor = studio(solids), float(rng.uniform(*LIGHT))
     red, green, blue = (float(level) for level in rng.uniform(*FLOOR_RGB, 3))
     dome = replace(
-        made.dome,
-        horizon_linear_rgb=_times(made.dome.horizon_linear_rgb, factor),
-        zenith_linear_rgb=_times(made.dome.zenith_linear_rgb, factor),
-        softboxes=tuple(replace(box, radiance=box.radiance * factor) for box in made.dome.softboxes),
+        scene.dome,
+        horizon_linear_rgb=_times(scene.dome.horizon_linear_rgb, factor),
+        zenith_linear_rgb=_times(scene.dome.zenith_linear_rgb, factor),
+        softboxes=tuple(replace(box, radiance=box.radiance * factor) for box in scene.dome.softboxes),
     )
-    lights = tuple(_farther(light, factor) for light in made.lights)
-    return replace(made, floor=Floor((red, green, blue)), dome=dome, lights=lights)
+    lights = tuple(_farther(light, factor) for light in scene.lights)
+    return replace(scene, floor=Floor((red, green, blue)), dome=dome, lights=lights)
 
 
 def _times(colour: Vec3, factor: float) -> Vec3:
@@ -162,20 +162,20 @@ def round_all(boxes: Sequence[Rect]) -> Rect:
     return min(x1), min(y1), max(x2), max(y2)
 
 
-def apart(one: Rect, other: Rect, gap_px: float = 0.0) -> bool:
+def apart(box: Rect, other: Rect, gap_px: float = 0.0) -> bool:
     """Whether two boxes have at least that gap between them, across or along."""
     return (
-        one[2] + gap_px <= other[0]
-        or other[2] + gap_px <= one[0]
-        or one[3] + gap_px <= other[1]
-        or other[3] + gap_px <= one[1]
+        box[2] + gap_px <= other[0]
+        or other[2] + gap_px <= box[0]
+        or box[3] + gap_px <= other[1]
+        or other[3] + gap_px <= box[1]
     )
 
 
-def clear(one: Rect, other: Rect, gap_px: float = 0.0) -> bool:
+def clear(box: Rect, other: Rect, gap_px: float = 0.0) -> bool:
     """Whether two boxes share neither rows nor columns of pixels, with at least that gap both ways."""
-    across = one[2] + gap_px <= other[0] or other[2] + gap_px <= one[0]
-    along = one[3] + gap_px <= other[1] or other[3] + gap_px <= one[1]
+    across = box[2] + gap_px <= other[0] or other[2] + gap_px <= box[0]
+    along = box[3] + gap_px <= other[1] or other[3] + gap_px <= box[1]
     return across and along
 
 

@@ -21,7 +21,7 @@ from snellen.stimuli.scenes.assembly import FLOOR_GAP_M
 from snellen.stimuli.scenes.model import Shape, Vec3
 from snellen.stimuli.scenes.raster import project
 from snellen.suites.ava_bench.items import SUITE, VERSION
-from snellen.suites.ava_bench.scenes.materials import STUFFS, group_stuffs
+from snellen.suites.ava_bench.scenes.materials import TABLE_MATERIALS, group_materials
 from snellen.suites.ava_bench.scenes.scenes import (
     Rect,
     Tally,
@@ -32,9 +32,9 @@ from snellen.suites.ava_bench.scenes.scenes import (
     extent,
     inside,
     lit,
-    piece,
     seen_box,
     share_of,
+    stretched_solid,
 )
 
 KINDS: Mapping[str, tuple[Shape, Vec3]] = MappingProxyType(
@@ -59,7 +59,7 @@ COUNTS: Mapping[str, tuple[int, int]] = MappingProxyType(
     {"1-5": (1, 5), "6-10": (6, 10), "11-20": (11, 20), "21-40": (21, 40)}
 )
 """The four ranges of counting."""
-SINGLES, COUNTED, MOST = 4, 3, 40
+SINGLES, COUNTED, MAX_SOLIDS = 4, 3, 40
 """Kinds of which there is one thing (the last is a spare one); kinds that are counted; solids in all."""
 _FEW, _SIX, _TWELVE, _MANY = COUNTS
 FOUR = ((_MANY, _TWELVE, _FEW), (_MANY, _TWELVE, _FEW), (_MANY, _SIX, _SIX), (_TWELVE, _SIX, _FEW))
@@ -90,7 +90,7 @@ LARGE_AT_M = (2.3, 4.6)
 """The same of large things, most of them near: what is as high as the camera shows no floor behind it."""
 BINS = tuple(f"{low}-{low + 1}" for low in range(2, 10))
 """Offered in absolute depth: what comes up at these distances."""
-COLOURS_ASKED = (*COLOURS, "floor", "floor")
+COLOUR_SOURCES = (*COLOURS, "floor", "floor")
 """Where a patch of colour is taken from: matt things of each colour, and floors, which come in many more."""
 SCALE, MIN_SCALE, A_METRE = (0.24, 0.40), 0.11, (0.024, 0.075)
 """Of little things in metres; where room is scarce down to the second. Least and most for each metre of distance."""
@@ -108,11 +108,11 @@ Placed = tuple[Solid, Rect]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TableContent:
     """What a table is to hold.
 
     Kinds of which there is one thing, with the range of its size ("" for little ones); kinds to be counted, with their
-    numbers; where the three patches of colour are to be taken from (`COLOURS_ASKED`); and the colour that most things
+    numbers; where the three patches of colour are to be taken from (`COLOUR_SOURCES`); and the colour that most things
     of each counted kind have.
     """
 
@@ -133,18 +133,18 @@ class Table:
     """
 
     shot: RenderSpec
-    wanted: Wanted
+    content: TableContent
     kinds: tuple[str, ...]
 
     @property
     def counted(self) -> tuple[str, ...]:
         """Kinds to be counted."""
-        return self.wanted.counted
+        return self.content.counted
 
     @property
     def singles(self) -> range:
         """Numbers of things without another of their kind, large ones first."""
-        return range(len(self.wanted.alone))
+        return range(len(self.content.alone))
 
     def count(self, kind: str) -> int:
         """How many there are of a kind."""
@@ -156,27 +156,29 @@ def plural(kind: str) -> str:
     return f"{kind}s"
 
 
-def wanted(count: int, rng: np.random.Generator) -> list[Wanted]:
+def draw_contents(count: int, rng: np.random.Generator) -> list[TableContent]:
     """What so many tables hold: ranges of counts, sizes, kinds in either and colours each as often as any other."""
-    tally, found = Tally(), []
-    colours = dealt(COLOURS_ASKED, COUNTED * count, rng)
-    for place in range(count):
-        ranges = _ranges(place, count)
+    tally, contents = Tally(), []
+    colours = dealt(COLOUR_SOURCES, COUNTED * count, rng)
+    for number in range(count):
+        ranges = _ranges(number, count)
         free = list(KINDS)
-        counted = [_kind(free, "counts", one, tally, rng) for one in ranges]
-        large = BIG[place % len(BIG)]
+        counted = [_kind(free, "counts", range_name, tally, rng) for range_name in ranges]
+        large = BIG[number % len(BIG)]
         sizes = (*large, *[""] * (SINGLES - len(large)))
-        alone = [_kind(free, "sizes" if n < COUNTED else "spare", one, tally, rng) for n, one in enumerate(sizes)]
-        mine = tuple(colours[COUNTED * place : COUNTED * (place + 1)])
-        found.append(Wanted(tuple(alone), sizes, tuple(counted), _counts(ranges, rng), mine))
+        alone = [_kind(free, "sizes" if n < COUNTED else "spare", size, tally, rng) for n, size in enumerate(sizes)]
+        table_colours = tuple(colours[COUNTED * number : COUNTED * (number + 1)])
+        contents.append(TableContent(tuple(alone), sizes, tuple(counted), _counts(ranges, rng), table_colours))
     shades = dealt(COLOURS, COUNTED * count, rng)
-    return [replace(one, shades=tuple(shades[COUNTED * n : COUNTED * (n + 1)])) for n, one in enumerate(found)]
+    return [
+        replace(content, shades=tuple(shades[COUNTED * n : COUNTED * (n + 1)])) for n, content in enumerate(contents)
+    ]
 
 
-def _ranges(place: int, count: int) -> tuple[str, ...]:
-    """Of table `place` of `count`: as many dozens as there are, then fours."""
+def _ranges(number: int, count: int) -> tuple[str, ...]:
+    """Of table `number` of `count`: as many dozens as there are, then fours."""
     dozens = len(DOZEN) * (count // len(DOZEN))
-    return DOZEN[place % len(DOZEN)] if place < dozens else FOUR[(place - dozens) % len(FOUR)]
+    return DOZEN[number % len(DOZEN)] if number < dozens else FOUR[(number - dozens) % len(FOUR)]
 
 
 def _kind(free: list[str], role: str, level: str, tally: Tally, rng: np.random.Generator) -> str:
@@ -195,33 +197,33 @@ def _kind(free: list[str], role: str, level: str, tally: Tally, rng: np.random.G
 
 def _counts(ranges: Sequence[str], rng: np.random.Generator) -> tuple[int, ...]:
     """A number in each range, such that there is room for all: what is left over is shared out in a random order."""
-    found = [COUNTS[one][0] for one in ranges]
-    left = MOST - SINGLES - sum(found)
+    counts = [COUNTS[range_name][0] for range_name in ranges]
+    remaining = MAX_SOLIDS - SINGLES - sum(counts)
     for n in rng.permutation(len(ranges)):
         low, high = COUNTS[ranges[n]]
-        more = int(rng.integers(min(high - low, left) + 1))
-        found[n], left = found[n] + more, left - more
-    return tuple(found)
+        more = int(rng.integers(min(high - low, remaining) + 1))
+        counts[n], remaining = counts[n] + more, remaining - more
+    return tuple(counts)
 
 
-def draw_table(told: Wanted, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Table:
+def draw_table(content: TableContent, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Table:
     """Table `number` of a split. Raises SnellenError where things find no room, which has not been seen."""
-    view = camera(size_px)
-    groups = _of_groups(told, stream(SUITE, VERSION, seed, "groups", split, number))
+    camera = table_camera(size_px)
+    groups = _draw_group_materials(content, stream(SUITE, VERSION, seed, "groups", split, number))
     for start in range(_STARTS):
         rng = stream(SUITE, VERSION, seed, "table", split, number, start)
         bands = [int(n) for n in rng.permutation(SINGLES)]
-        stuffs = _stuffs(told, bands, groups, rng)
-        singles = _singles(told, bands, stuffs, rng, view)
-        if singles and (solids := _with_groups(told, singles, stuffs, rng, view)):
+        materials = _draw_materials(content, bands, groups, rng)
+        singles = _singles(content, bands, materials, rng, camera)
+        if singles and (solids := _with_groups(content, singles, materials, rng, camera)):
             noise = seed_of(SUITE, VERSION, seed, "table noise", split, number)
-            return Table(RenderSpec(lit(solids, rng), view, noise), told, _kinds(told))
+            return Table(RenderSpec(lit(solids, rng), camera, noise), content, _kinds(content))
     raise SnellenError(
         f"{SUITE}: the things of table {number} ({split}) find no room in {_STARTS} starts; give another --seed"
     )
 
 
-def camera(size_px: tuple[int, int]) -> Camera:
+def table_camera(size_px: tuple[int, int]) -> Camera:
     """The camera of every table."""
     down = math.radians(DOWN_DEG)
     eye = (0.0, -AHEAD_M, HEIGHT_M)
@@ -229,68 +231,80 @@ def camera(size_px: tuple[int, int]) -> Camera:
     return Camera(eye, aim, horizontal_fov_deg=FOV_DEG, width_px=size_px[0], height_px=size_px[1])
 
 
-def _kinds(told: Wanted) -> tuple[str, ...]:
+def _kinds(content: TableContent) -> tuple[str, ...]:
     """Of all solids in order."""
-    groups = [kind for kind, count in zip(told.counted, told.counts, strict=True) for _ in range(count)]
-    return (*told.alone, *groups)
+    groups = [kind for kind, count in zip(content.counted, content.counts, strict=True) for _ in range(count)]
+    return (*content.alone, *groups)
 
 
 def _singles(
-    told: Wanted, bands: Sequence[int], stuffs: Sequence[Material], rng: np.random.Generator, view: Camera
+    content: TableContent, bands: Sequence[int], materials: Sequence[Material], rng: np.random.Generator, camera: Camera
 ) -> list[Placed]:
     """Things that are alone in their kind, so placed that each answer of spatial is true of some two of them.
 
     None where one finds no room, or where no two are left above and right below each other, or left below and right
     above.
     """
-    made: list[Placed] = []
-    for number, (kind, size) in enumerate(zip(told.alone, told.sizes, strict=True)):
-        boxes = [box for _, box in made]
-        found = _set_single(str(number), kind, stuffs[number], boxes, view, rng, size, bands[number])
-        if found is None:
+    placed: list[Placed] = []
+    for number, (kind, size) in enumerate(zip(content.alone, content.sizes, strict=True)):
+        boxes = [box for _, box in placed]
+        single = _set_single(str(number), kind, materials[number], boxes, camera, rng, size, bands[number])
+        if single is None:
             return []
-        made.append(found)
-    pairs = [pair for pair in combinations([box for _, box in made], 2) if clear(*pair, gap_px=2.0)]
+        placed.append(single)
+    pairs = [pair for pair in combinations([box for _, box in placed], 2) if clear(*pair, gap_px=2.0)]
     falling = {(a[0] < b[0]) == (a[1] < b[1]) for a, b in pairs}
-    return made if len(falling) == 2 else []
+    return placed if len(falling) == 2 else []
 
 
 def _with_groups(
-    told: Wanted, singles: Sequence[Placed], stuffs: Sequence[Material], rng: np.random.Generator, view: Camera
+    content: TableContent,
+    singles: Sequence[Placed],
+    materials: Sequence[Material],
+    rng: np.random.Generator,
+    camera: Camera,
 ) -> tuple[Solid, ...]:
     """All things; none where one finds no room."""
     solids, boxes = [solid for solid, _ in singles], [box for _, box in singles]
-    for number, kind in list(enumerate(_kinds(told)))[SINGLES:]:
-        found = _set(str(number), kind, stuffs[number], boxes, view, rng, (NEAR_M, FAR_M), MIN_SIDE)
-        if found is None:
+    for number, kind in list(enumerate(_kinds(content)))[SINGLES:]:
+        placed = _set(str(number), kind, materials[number], boxes, camera, rng, (NEAR_M, FAR_M), MIN_SIDE)
+        if placed is None:
             return ()
-        solids.append(found[0])
-        boxes.append(found[1])
+        solids.append(placed[0])
+        boxes.append(placed[1])
     return tuple(solids)
 
 
-def _of_groups(told: Wanted, rng: np.random.Generator) -> list[Material]:
+def _draw_group_materials(content: TableContent, rng: np.random.Generator) -> list[Material]:
     """What the things to be counted are made of, in order: of each kind most in one colour."""
-    return [one for n, shade in zip(told.counts, told.shades, strict=True) for one in group_stuffs(n, shade, rng)]
+    return [
+        material
+        for n, shade in zip(content.counts, content.shades, strict=True)
+        for material in group_materials(n, shade, rng)
+    ]
 
 
-def _stuffs(told: Wanted, bands: Sequence[int], groups: Sequence[Material], rng: np.random.Generator) -> list[Material]:
-    """What things are made of: the nearest single ones of matt stuff in the colours wanted, then the groups."""
-    found = dealt(STUFFS, len(_kinds(told)), rng)
-    found[SINGLES:] = groups
-    nearest = sorted(range(SINGLES), key=lambda n: (not told.sizes[n], bands[n]))
-    for number, colour in zip(nearest, told.colours, strict=False):
-        if matt := [one for one in STUFFS if one.kind == "rubber" and one.colour == colour]:
-            found[number] = matt[0]
-    return found
+def _draw_materials(
+    content: TableContent, bands: Sequence[int], groups: Sequence[Material], rng: np.random.Generator
+) -> list[Material]:
+    """What things are made of: the nearest single ones matt, in the colours of the content, then the groups."""
+    materials = dealt(TABLE_MATERIALS, len(_kinds(content)), rng)
+    materials[SINGLES:] = groups
+    nearest = sorted(range(SINGLES), key=lambda n: (not content.sizes[n], bands[n]))
+    for number, colour in zip(nearest, content.colours, strict=False):
+        if matt := [
+            material for material in TABLE_MATERIALS if material.kind == "rubber" and material.colour == colour
+        ]:
+            materials[number] = matt[0]
+    return materials
 
 
 def _set_single(
     name: str,
     kind: str,
-    stuff: Material,
+    material: Material,
     boxes: list[Rect],
-    view: Camera,
+    camera: Camera,
     rng: np.random.Generator,
     size: str,
     band: int,
@@ -299,17 +313,17 @@ def _set_single(
     if not size:
         step = (FAR_M / NEAR_M) ** (1 / SINGLES)
         near = NEAR_M * step**band
-        return _set(name, kind, stuff, boxes, view, rng, (near, near * step), MIN_SINGLE_SIDE)
+        return _set(name, kind, material, boxes, camera, rng, (near, near * step), MIN_SINGLE_SIDE)
     low, high = SIZES[size]
     for _ in range(_TRIES_LARGE):
         ahead = LARGE_AT_M[0] + (LARGE_AT_M[1] - LARGE_AT_M[0]) * float(rng.uniform()) ** 2
         angle = float(rng.uniform(-TURN_DEG, TURN_DEG))
         across = float(rng.uniform(-0.8, 0.8)) * ahead * math.tan(math.radians(FOV_DEG / 2))
-        place, share = (across, ahead - AHEAD_M), float(rng.uniform(low, high))
-        scale = _scale_for(kind, share, place, angle, view)
-        solid = standing(name, kind, stuff, place, angle, scale)
-        box = seen_box(solid, view)
-        if low <= share_of(box, view) <= high and _fits(box, boxes, view):
+        position, share = (across, ahead - AHEAD_M), float(rng.uniform(low, high))
+        scale = _scale_for(kind, share, position, angle, camera)
+        solid = standing(name, kind, material, position, angle, scale)
+        box = seen_box(solid, camera)
+        if low <= share_of(box, camera) <= high and _fits(box, boxes, camera):
             return solid, box
     return None
 
@@ -317,60 +331,64 @@ def _set_single(
 def _set(
     name: str,
     kind: str,
-    stuff: Material,
+    material: Material,
     boxes: list[Rect],
-    view: Camera,
+    camera: Camera,
     rng: np.random.Generator,
     between_m: tuple[float, float],
-    least_side: float,
+    min_side: float,
 ) -> Placed | None:
     """A little thing in a free place between two distances, and its box; smaller where there is no room for it."""
     scale, steps = float(rng.uniform(*SCALE)), math.log(between_m[1] / between_m[0])
     for _ in range(_TRIES):
         ahead = between_m[0] * math.exp(steps * float(rng.uniform()))
         across = float(rng.uniform(-1, 1)) * ahead * math.tan(math.radians(FOV_DEG / 2))
-        held = max(min(scale, A_METRE[1] * ahead), MIN_SCALE, A_METRE[0] * ahead)
-        place, angle = (across, ahead - AHEAD_M), float(rng.uniform(-TURN_DEG, TURN_DEG))
-        if not _taken(_centre(kind, place, held), boxes, view):
-            solid = standing(name, kind, stuff, place, angle, held)
-            box = seen_box(solid, view)
-            large = min(box[2] - box[0], box[3] - box[1]) >= least_side * view.width_px
-            if large and _fits(box, boxes, view):
+        limited_scale = max(min(scale, A_METRE[1] * ahead), MIN_SCALE, A_METRE[0] * ahead)
+        position, angle = (across, ahead - AHEAD_M), float(rng.uniform(-TURN_DEG, TURN_DEG))
+        if not _taken(_centre(kind, position, limited_scale), boxes, camera):
+            solid = standing(name, kind, material, position, angle, limited_scale)
+            box = seen_box(solid, camera)
+            large = min(box[2] - box[0], box[3] - box[1]) >= min_side * camera.width_px
+            if large and _fits(box, boxes, camera):
                 return solid, box
         scale *= 0.96
     return None
 
 
-def _fits(box: Rect, boxes: list[Rect], view: Camera) -> bool:
+def _fits(box: Rect, boxes: list[Rect], camera: Camera) -> bool:
     """Whether a box lies in the picture and apart from all others."""
-    gap = GAP_SHARE * view.width_px
-    return inside(box, view, BORDER_SHARE * view.width_px) and all(apart(box, other, gap) for other in boxes)
+    gap = GAP_SHARE * camera.width_px
+    return inside(box, camera, BORDER_SHARE * camera.width_px) and all(apart(box, other, gap) for other in boxes)
 
 
-def _taken(centre_m: Vec3, boxes: list[Rect], view: Camera) -> bool:
+def _taken(centre_m: Vec3, boxes: list[Rect], camera: Camera) -> bool:
     """Whether the middle of a thing lies in a box already: most draws are seen to be in vain by that alone."""
-    ((x, y),), _ = project(view, np.array([centre_m]))
+    ((x, y),), _ = project(camera, np.array([centre_m]))
     return any(x1 <= x <= x2 and y1 <= y <= y2 for x1, y1, x2, y2 in boxes)
 
 
 def standing(
-    name: str, kind: str, stuff: Material, place_m: tuple[float, float], turn_deg: float, scale: float
+    name: str, kind: str, material: Material, position_m: tuple[float, float], turn_deg: float, scale: float
 ) -> Solid:
     """A thing on the floor."""
     shape, factors = KINDS[kind]
     x, y, z = (scale * unit * factor for unit, factor in zip(extent(shape), factors, strict=True))
-    return piece(name, shape, stuff, _centre(kind, place_m, scale), (x, y, z), turn((0.0, 0.0, 1.0), turn_deg))
+    return stretched_solid(
+        name, shape, material, _centre(kind, position_m, scale), (x, y, z), turn((0.0, 0.0, 1.0), turn_deg)
+    )
 
 
-def _centre(kind: str, place_m: tuple[float, float], scale: float) -> Vec3:
+def _centre(kind: str, position_m: tuple[float, float], scale: float) -> Vec3:
     shape, factors = KINDS[kind]
-    return *place_m, scale * extent(shape)[2] * factors[2] / 2 + FLOOR_GAP_M
+    return *position_m, scale * extent(shape)[2] * factors[2] / 2 + FLOOR_GAP_M
 
 
-def _scale_for(kind: str, share: float, place_m: tuple[float, float], turn_deg: float, view: Camera) -> float:
+def _scale_for(kind: str, share: float, position_m: tuple[float, float], turn_deg: float, camera: Camera) -> float:
     """The scale at which a thing in this place fills about that share of the picture; two steps are near enough."""
     scale = 0.6
     for _ in range(2):
-        held = share_of(seen_box(standing("0", kind, STUFFS[0], place_m, turn_deg, scale), view), view)
-        scale *= math.sqrt(share / held)
+        area_share = share_of(
+            seen_box(standing("0", kind, TABLE_MATERIALS[0], position_m, turn_deg, scale), camera), camera
+        )
+        scale *= math.sqrt(share / area_share)
     return scale
