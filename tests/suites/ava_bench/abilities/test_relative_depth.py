@@ -11,7 +11,7 @@ from snellen.core.item import Box
 from snellen.core.seeds import stream
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities import relative_depth
-from snellen.suites.ava_bench.abilities.relative_depth import CURATION, binned, pairs_of
+from snellen.suites.ava_bench.abilities.relative_depth import CURATION, bin_gaps, pairs_of
 from snellen.suites.ava_bench.candidates import depths
 from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext
 from snellen.suites.ava_bench.candidates.depths import ROADS, ROOMS
@@ -96,7 +96,7 @@ def test_ranges_of_gaps_have_enough_pairs_with_either_class_nearer() -> None:
     there = [*rooms("bag", "bed", [0.6] * 3 + [1.5] * 2 + [5.0] * 4), *rooms("bed", "bag", [0.6] + [1.5] * 3 + [5.0])]
     pairs = [pair for one in looked_at(CURATION, at, *there) for pair in pairs_of(one, at)]
     sizes = {
-        fewest: {name: [len(held) for held in orders] for name, orders in binned(pairs, (0.5, 1, 2), fewest).items()}
+        fewest: {name: [len(held) for held in orders] for name, orders in bin_gaps(pairs, (0.5, 1, 2), fewest).items()}
         for fewest in (1, 2, 4, 5, 6)
     }
     assert sizes == {

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.suites.ava_bench.abilities import colour
-from snellen.suites.ava_bench.candidates.candidates import Candidate, capped, drawn, thinned
-from snellen.suites.ava_bench.candidates.rules import Caps, Rules, told
+from snellen.suites.ava_bench.candidates.candidates import Candidate, capped, draw_candidates, thinned
+from snellen.suites.ava_bench.candidates.rules import Caps, Rules, rule_table
 from tests.suites.ava_bench.candidates.fixtures import candidates, curating, scene
 
 
@@ -50,7 +50,7 @@ def test_the_draw_hangs_on_the_seed() -> None:
 def test_what_is_found_is_kept_or_in_the_ledger(strata: list[tuple[str, str]], most: int) -> None:
     at = curating()
     found = [one for n, (label, name) in enumerate(strata) for one in candidates(1, label, f"{name}{n % 3}")]
-    kept = drawn(capped(found, Caps(1, most, 2), "t", at), 7, "t", at)
+    kept = draw_candidates(capped(found, Caps(1, most, 2), "t", at), 7, "t", at)
     assert len(kept) + sum(at.ledger.dropped.values()) == len(found)
 
 
@@ -88,7 +88,7 @@ def test_a_class_of_many_bins_leaves_room_for_other_sources() -> None:
 
 
 def test_every_rule_says_what_it_bounds_and_whence() -> None:
-    rows = told(Rules())
+    rows = rule_table(Rules())
     assert {origin for _, _, _, origin in rows} == {"A.2", "3.3", "ours"}
     values = {name: value for name, value, _, _ in rows}
     assert values["counted_open"] == "15 to 30; 5 or more"
@@ -103,7 +103,7 @@ def test_numbers_of_the_paper(name: str, value: float) -> None:
 
 def test_the_readme_shows_every_rule() -> None:
     readme = files("snellen.suites.ava_bench").joinpath("README.md").read_text("utf-8")
-    for name, value, what, origin in told(Rules()):
+    for name, value, what, origin in rule_table(Rules()):
         assert f"| `{name}` | {value} | {what} | {origin} |" in readme
 
 

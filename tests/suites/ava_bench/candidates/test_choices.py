@@ -32,7 +32,7 @@ def choices() -> Choices:
 
 
 def test_seventy_things_of_distinct_names(choices: Choices) -> None:
-    chosen = [(source, label, one) for source in SOURCES for label, one in choices.chosen(source).items()]
+    chosen = [(source, label, one) for source in SOURCES for label, one in choices.categories(source).items()]
     assert Counter((source, one.domain) for source, _, one in chosen) == {
         ("Objects365", "Open"): 20,
         ("LVIS", "Open"): 20,
@@ -48,12 +48,12 @@ def test_seventy_things_of_distinct_names(choices: Choices) -> None:
         ("iNaturalist-2021", "Buteo jamaicensis"),
         ("iNaturalist-2021", "Vulpes vulpes"),
     }
-    assert set(choices.things("DIOR")) <= DIOR
-    assert choices.things("LVIS")["train_(railroad_vehicle)"] == "train"
+    assert set(choices.category_names("DIOR")) <= DIOR
+    assert choices.category_names("LVIS")["train_(railroad_vehicle)"] == "train"
 
 
 def test_names_fit_the_alphabet_that_the_paper_prints(choices: Choices) -> None:
-    names = sorted(name for source in SOURCES for name in choices.things(source).values())
+    names = sorted(name for source in SOURCES for name in choices.category_names(source).values())
     assert names[:2] == ["airport", "american robin"]
     assert names[-1] < "vulpes vulpes"
 
@@ -250,7 +250,7 @@ def test_a_file_of_the_users_own_replaces_the_packaged_one_or_comes_on_top(tmp_p
     top = read_choices(tmp_path)
     assert (top.scene("AID", "Pond"), top.scene("AID", "Parking")) == ("Pool", "Pool")
     assert top.scene("AID", "Industrial") == "Industrial area"
-    assert top.things("LVIS") == choices.things("LVIS")
+    assert top.category_names("LVIS") == choices.category_names("LVIS")
     assert len({choices.hash, mine.hash, top.hash}) == 3
 
 

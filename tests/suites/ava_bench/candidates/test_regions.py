@@ -102,9 +102,10 @@ def test_a_gradient_is_cut_into_what_looks_like_one_colour() -> None:
     assert len(regions) > 5
     for found in regions:
         lab = rgb2lab(inside(pixels, found)[None])[0]
-        assert np.linalg.norm(lab - lab.mean(axis=0), axis=1).max() < 3 * DEFAULTS.most_spread
+        assert np.linalg.norm(lab - lab.mean(axis=0), axis=1).max() < 3 * DEFAULTS.max_spread
         assert (
-            np.linalg.norm(rgb2lab(np.array([[found.rgb]], np.uint8))[0, 0] - lab.mean(axis=0)) <= DEFAULTS.most_off + 1
+            np.linalg.norm(rgb2lab(np.array([[found.rgb]], np.uint8))[0, 0] - lab.mean(axis=0))
+            <= DEFAULTS.max_answer_distance + 1
         )
 
 
@@ -153,8 +154,8 @@ def spiked() -> Pixels:
 @pytest.mark.parametrize(
     ("pixels", "told_", "reason"),
     [
-        (motley(), {"merge_distance": 0.0, "least_share": 0.5}, NO_LARGE),
-        (patched(noisy(RED, 0, 160, 240)), {"least_side_share": 0.5}, NO_BOX),
+        (motley(), {"merge_distance": 0.0, "min_share": 0.5}, NO_LARGE),
+        (patched(noisy(RED, 0, 160, 240)), {"min_side_share": 0.5}, NO_BOX),
         (chequered(), {}, VARIED),
         (spiked(), {}, OFF),
     ],
@@ -184,7 +185,7 @@ def test_boxes_lie_in_the_picture_and_answers_in_the_boxes(
         assert 0 <= x1 < x2 <= width
         assert 0 <= y1 < y2 <= height
         assert (inside(picture, found) == found.rgb).all(axis=1).any()
-        assert DEFAULTS.least_filled <= found.share_of_box <= 1
+        assert DEFAULTS.min_filled <= found.share_of_box <= 1
         assert 0 < found.rgb_share <= 1
 
 

@@ -110,7 +110,7 @@ class Ability:
 
     def item(
         self,
-        source: ItemSource,
+        item_source: ItemSource,
         question: str,
         answer: Any,
         options: Sequence[str] = (),
@@ -122,7 +122,7 @@ class Ability:
     ) -> Item:
         """An item of this ability, see `items.make_item`."""
         return make_item(
-            source,
+            item_source,
             task=self.name,
             kind=self.kind,
             requires=self.requires,

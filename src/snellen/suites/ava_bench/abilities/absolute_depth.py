@@ -28,10 +28,10 @@ from snellen.suites.ava_bench.candidates.depths import (
     ROADS,
     ROOMS,
     SCENE_TYPES,
-    Measured,
+    MeasuredObject,
     SceneType,
     crop_around,
-    measured,
+    measure,
     name_of,
     recording,
     within,
@@ -70,52 +70,56 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """Things of known distance whose boxes are large enough (indoors), or far and inside a crop (outdoors)."""
     origin = None
     for annotation in scene.annotations:
-        held = _placed(annotation, scene, context)
-        if isinstance(held, str):
-            context.ledger.drop(NAME, scene.source, held, f"{scene.record_id}: {annotation.label}")
+        placement = _place_in_crop(annotation, scene, context)
+        if isinstance(placement, str):
+            context.ledger.drop(NAME, scene.source, placement, f"{scene.record_id}: {annotation.label}")
             continue
         origin = origin or origin_of(scene, recording(scene))
-        one, box, crop, area = held
-        truth = {"name": name_of(scene.source, one.kind, context), "box": box, "depth_m": one.nearest_m}
-        yield Candidate(origin, one.kind, depth_bin(one.nearest_m), truth, area, crop)
+        measured_object, box, crop, area = placement
+        truth = {
+            "name": name_of(scene.source, measured_object.kind, context),
+            "box": box,
+            "depth_m": measured_object.nearest_m,
+        }
+        yield Candidate(origin, measured_object.kind, depth_bin(measured_object.nearest_m), truth, area, crop)
 
 
-def _placed(
+def _place_in_crop(
     annotation: Annotation, scene: Sample, context: CurationContext
-) -> tuple[Measured, Box, Box | None, float] | str:
+) -> tuple[MeasuredObject, Box, Box | None, float] | str:
     """The thing, its box in what is shown, the crop that is shown, and the area that is compared; or a rule."""
-    one, rules = measured(annotation, scene, context), context.rules
-    if isinstance(one, str):
-        return one
-    area = (one.box[2] - one.box[0]) * (one.box[3] - one.box[1])
+    measured_object, rules = measure(annotation, scene, context), context.rules
+    if isinstance(measured_object, str):
+        return measured_object
+    area = (measured_object.box[2] - measured_object.box[0]) * (measured_object.box[3] - measured_object.box[1])
     if scene.source == ROOMS:
-        area *= (rules.depth_side_px / max(one.size)) ** 2
-        return SMALL if area < rules.depth_least_box_px else (one, one.box, None, area)
-    if one.nearest_m < rules.depth_nearest_outdoor_m:
+        area *= (rules.depth_side_px / max(measured_object.size)) ** 2
+        return SMALL if area < rules.depth_least_box_px else (measured_object, measured_object.box, None, area)
+    if measured_object.nearest_m < rules.depth_nearest_outdoor_m:
         return NEAR
-    crop = crop_around(one.box, one.size, rules.crop_widths)
-    return (one, within(one.box, crop), crop, area) if crop else NO_CROP
+    crop = crop_around(measured_object.box, measured_object.size, rules.crop_widths)
+    return (measured_object, within(measured_object.box, crop), crop, area) if crop else NO_CROP
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """So many pictures a bin, the largest boxes first, and so many bins a class; with the bins of each place."""
     caps = {ROOMS: context.rules.depth_indoor, ROADS: context.rules.depth_outdoor}
     selected: list[Candidate] = []
-    levelled = capped_by_source(candidates, caps, NAME, context, largest=True)
-    for source, held in grouped(levelled, lambda one: one.origin.source).items():
-        bins = tuple(sorted({one.bin for one in held}, key=bin_middle))
+    capped_candidates = capped_by_source(candidates, caps, NAME, context, largest=True)
+    for source, source_candidates in grouped(capped_candidates, lambda candidate: candidate.origin.source).items():
+        bins = tuple(sorted({candidate.bin for candidate in source_candidates}, key=bin_middle))
         if len(bins) == 1:
-            context.ledger.drop(NAME, source, ONE_BIN, bins[0], len(held))
+            context.ledger.drop(NAME, source, ONE_BIN, bins[0], len(source_candidates))
         else:
-            selected += [replace(one, truth={**one.truth, "bins": bins}) for one in held]
+            selected += [replace(candidate, truth={**candidate.truth, "bins": bins}) for candidate in source_candidates]
     return selected
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """In which bin of a metre the closest point is."""
     truth, scene_type = candidate.truth, SCENE_TYPES[candidate.origin.source]
     return absolute_depth_item(
-        source, truth["name"], truth["box"], depth_m=truth["depth_m"], bins=truth["bins"], scene_type=scene_type
+        item_source, truth["name"], truth["box"], depth_m=truth["depth_m"], bins=truth["bins"], scene_type=scene_type
     )
 
 
@@ -155,7 +159,7 @@ DEPTH_RANGES = ((5, "0-5 m"), (10, "5-10 m"), (20, "10-20 m"), (float("inf"), "2
 
 
 def absolute_depth_item(
-    source: ItemSource,
+    item_source: ItemSource,
     category: str,
     box: Sequence[float],
     *,
@@ -166,11 +170,11 @@ def absolute_depth_item(
     """How far the closest point of a thing is: one of `bins`, in order, as `items.depth_bin` writes them."""
     answer = depth_bin(depth_m)
     return ABSOLUTE_DEPTH.item(
-        source,
+        item_source,
         ABSOLUTE_DEPTH.question.format(red=category),
         answer,
         bins,
-        regions={"red": list(checked_box(source, box))},
+        regions={"red": list(checked_box(item_source, box))},
         factors={
             "thing": category,
             "scene_type": scene_type,

@@ -47,9 +47,9 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
     return with_names(capped(candidates, caps, NAME, context), source_of, NAME, context)
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """`Which action or activity is shown in the image?`, with a hundred options."""
-    return action_item(source, *offered_names(candidate, rng, OPTIONS))
+    return action_item(item_source, *offered_names(candidate, rng, OPTIONS))
 
 
 CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
@@ -58,9 +58,9 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 # Items
 
 
-def action_item(source: ItemSource, action: str, actions: Sequence[str]) -> Item:
+def action_item(item_source: ItemSource, action: str, actions: Sequence[str]) -> Item:
     """What is being done in the middle frame of a clip: one of `actions`, a hundred drawn for this item."""
-    return ACTION.item(source, ACTION.question, action, actions)
+    return ACTION.item(item_source, ACTION.question, action, actions)
 
 
 ACTION = Ability(

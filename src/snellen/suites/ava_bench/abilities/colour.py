@@ -50,20 +50,20 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     Every picture has a number of its own from 0 to 1, and those with the least are drawn. The n-th one met comes into
     question where its number is below twice the wanted share of n pictures: none of those with the least is above.
     """
-    context.met[NAME, scene.source] += 1
+    context.picture_counts[NAME, scene.source] += 1
     number = int(digest([context.seed, NAME, scene.source, scene.record_id], DIGITS), 16) / 16**DIGITS
-    if number * context.met[NAME, scene.source] < 2 * context.rules.coloured_pictures:
+    if number * context.picture_counts[NAME, scene.source] < 2 * context.rules.coloured_pictures:
         yield Candidate(origin_of(scene), "", "", {}, number)
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """So many pictures of each dataset, all equally likely."""
     selected: list[Candidate] = []
-    for source, held in grouped(candidates, lambda one: one.origin.source).items():
-        mine = sorted(held, key=lambda one: one.size)[: context.rules.coloured_pictures]
-        if gone := context.met[NAME, source] - len(mine):
-            context.ledger.drop(NAME, source, f"more than {context.rules.coloured_pictures} drawn", source, gone)
-        selected += mine
+    for source, source_candidates in grouped(candidates, lambda candidate: candidate.origin.source).items():
+        selection = sorted(source_candidates, key=lambda candidate: candidate.size)[: context.rules.coloured_pictures]
+        if excess := context.picture_counts[NAME, source] - len(selection):
+            context.ledger.drop(NAME, source, f"more than {context.rules.coloured_pictures} drawn", source, excess)
+        selected += selection
     return selected
 
 
@@ -81,13 +81,13 @@ def colour_bin(rgb: Sequence[int]) -> str:
 
     lightness, a, b = (float(value) for value in rgb2lab(np.array([[rgb]], np.uint8))[0, 0])
     if math.hypot(a, b) < MIN_CHROMA:
-        return next(name for most, name in GREYS if lightness <= most + 1e-6)
+        return next(name for max_lightness, name in GREYS if lightness <= max_lightness + 1e-6)
     return HUES[int(math.degrees(math.atan2(b, a)) % 360 // 60)]
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """Which color is shown within the box."""
-    return colour_item(source, candidate.truth["box"], candidate.truth["rgb"])
+    return colour_item(item_source, candidate.truth["box"], candidate.truth["rgb"])
 
 
 CURATION = Curation(
@@ -104,7 +104,7 @@ MIN_COLOURED_SIDE = 0.04
 """Of a thing whose colour is asked about, as a share of the picture's width."""
 
 
-def _ask_tabletop(table: TabletopTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     colour = table.table.content.colours[slot]
     solids = [
         solid
@@ -119,7 +119,7 @@ def _ask_tabletop(table: TabletopTruth, slot: int, source: ItemSource, rng: np.r
         table.used.add((NAME, solid.number))
         box = _patch(table.pixels, solid.mask, solid.box, PATCH_SHARE, rng)
     box = _floor_patch(table, rng) if box is None else box
-    return colour_item(source, box, patch_colour(table.pixels, box))
+    return colour_item(item_source, box, patch_colour(table.pixels, box))
 
 
 def patch_colour(pixels: NDArray[np.uint8], box: Rect) -> list[int]:
@@ -179,17 +179,19 @@ def _floor_patch(table: TabletopTruth, rng: np.random.Generator) -> Rect:
 # Items
 
 
-def colour_item(source: ItemSource, box: Sequence[float], rgb: Sequence[int]) -> Item:
+def colour_item(item_source: ItemSource, box: Sequence[float], rgb: Sequence[int]) -> Item:
     """The colour in the red box: the most frequent sRGB value of the region, three whole numbers 0..255."""
     if len(rgb) != 3 or not all(0 <= level <= 255 for level in rgb):
-        raise SnellenError(f"ava-bench item {source.handle}: {list(rgb)} is no sRGB colour; give three numbers 0..255")
+        raise SnellenError(
+            f"ava-bench item {item_source.handle}: {list(rgb)} is no sRGB colour; give three numbers 0..255"
+        )
     answer = tuple(int(level) for level in rgb)
     return COLOUR.item(
-        source,
+        item_source,
         COLOUR.question,
         answer,
         wrong_answers=([(level + 128) % 256 for level in answer],),
-        regions={"red": list(checked_box(source, box))},
+        regions={"red": list(checked_box(item_source, box))},
     )
 
 

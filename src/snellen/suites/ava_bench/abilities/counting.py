@@ -71,14 +71,14 @@ WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """Every category of a picture with its count, where the count is sure."""
     if scene.source == "VQAv2":
-        yield from _asked(scene, context)
+        yield from _question_candidates(scene, context)
     elif scene.lost:
         context.ledger.drop(NAME, scene.source, LOST, scene.record_id)
     else:
-        yield from _marked(scene, context)
+        yield from _annotation_candidates(scene, context)
 
 
-def _marked(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+def _annotation_candidates(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """Things that are marked one by one."""
     if scene.source == "CrowdHuman" and any(annotation.extra.get("ignore") for annotation in scene.annotations):
         context.ledger.drop(NAME, scene.source, IGNORED, scene.record_id)
@@ -86,13 +86,13 @@ def _marked(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     unsure = scene.attributes.get(UNEXHAUSTED, ())
     origin = None
     for label, count in Counter(annotation.label for annotation in scene.annotations).items():
-        where = f"{scene.record_id}: {count} {label}"
+        location = f"{scene.record_id}: {count} {label}"
         if isinstance(unsure, tuple) and label in unsure:
-            context.ledger.drop(NAME, scene.source, NOT_ALL, where)
+            context.ledger.drop(NAME, scene.source, NOT_ALL, location)
         elif not context.choices.counted(scene.source, label):
-            context.ledger.drop(NAME, scene.source, UNCOUNTED, where)
+            context.ledger.drop(NAME, scene.source, UNCOUNTED, location)
         elif count > context.rules.most_counted:
-            context.ledger.drop(NAME, scene.source, RANGE, where)
+            context.ledger.drop(NAME, scene.source, RANGE, location)
         else:
             video = scene.attributes.get("video", "")
             origin = origin or origin_of(scene, str(video), one_side=bool(video))
@@ -100,33 +100,33 @@ def _marked(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
             yield Candidate(origin, label, f"{count:02}", truth)
 
 
-def _asked(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
+def _question_candidates(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """Questions of people, answered by people; of two that ask the same of a picture the first."""
-    asked = set[str]()
-    for one in scene.questions:
-        where = f"{scene.record_id}: {one.question}"
-        plain = PLAIN_QUESTION.fullmatch(" ".join(one.question.casefold().strip(" ?").split()))
-        if plain is None:
-            context.ledger.drop(NAME, scene.source, OTHER_QUESTION, where)
+    categories = set[str]()
+    for question in scene.questions:
+        location = f"{scene.record_id}: {question.question}"
+        match = PLAIN_QUESTION.fullmatch(" ".join(question.question.casefold().strip(" ?").split()))
+        if match is None:
+            context.ledger.drop(NAME, scene.source, OTHER_QUESTION, location)
             continue
-        count = _number(one.answers[0]) if one.answers else None
+        count = _number(question.answers[0]) if question.answers else None
         if count is None:
-            context.ledger.drop(NAME, scene.source, NO_NUMBER, f"{where} {' '.join(one.answers[:1])}")
+            context.ledger.drop(NAME, scene.source, NO_NUMBER, f"{location} {' '.join(question.answers[:1])}")
         elif not 1 <= count <= context.rules.most_counted:
-            context.ledger.drop(NAME, scene.source, RANGE, f"{where} {count}")
-        elif plain["things"] in asked:
-            context.ledger.drop(NAME, scene.source, ASKED_TWICE, where)
+            context.ledger.drop(NAME, scene.source, RANGE, f"{location} {count}")
+        elif match["things"] in categories:
+            context.ledger.drop(NAME, scene.source, ASKED_TWICE, location)
         else:
-            asked.add(plain["things"])
-            truth = {"things": plain["things"], "count": count, "question": one.question}
-            yield Candidate(origin_of(scene), plain["things"], f"{count:02}", truth)
+            categories.add(match["things"])
+            truth = {"things": match["things"], "count": count, "question": question.question}
+            yield Candidate(origin_of(scene), match["things"], f"{count:02}", truth)
 
 
 def _number(answer: str) -> int | None:
-    told = answer.strip().casefold()
-    if told in WORDS:
-        return WORDS.index(told)
-    return int(told) if told.isascii() and told.isdigit() else None
+    word = answer.strip().casefold()
+    if word in WORDS:
+        return WORDS.index(word)
+    return int(word) if word.isascii() and word.isdigit() else None
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
@@ -140,26 +140,32 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
         "CrowdHuman": rules.counted_crowds,
         "VSCrowd": rules.counted_crowds,
     }
-    return capped_by_source(_frames_apart(candidates, context), caps, NAME, context)
+    return capped_by_source(_cap_frames(candidates, context), caps, NAME, context)
 
 
-def _frames_apart(found: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def _cap_frames(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """Of frames of a video with as many people `crowd_frames` at most, drawn by the seed."""
-    most = context.rules.crowd_frames
-    kept = [one for one in found if not one.origin.one_side]
-    frames = [one for one in found if one.origin.one_side]
-    for place, held in grouped(frames, lambda one: (*one.stratum, one.origin.cluster)).items():
-        kept += shuffled(held, context.rng(NAME, "frames", *place))[:most]
-        if len(held) > most:
-            where = f"{held[0].origin.cluster}: {held[0].truth['count']}"
-            context.ledger.drop(NAME, held[0].origin.source, SAME_VIDEO.format(most), where, len(held) - most)
-    return kept
+    max_frames = context.rules.crowd_frames
+    selected = [candidate for candidate in candidates if not candidate.origin.one_side]
+    frames = [candidate for candidate in candidates if candidate.origin.one_side]
+    for key, frame_group in grouped(frames, lambda frame: (*frame.stratum, frame.origin.cluster)).items():
+        selected += shuffled(frame_group, context.rng(NAME, "frames", *key))[:max_frames]
+        if len(frame_group) > max_frames:
+            location = f"{frame_group[0].origin.cluster}: {frame_group[0].truth['count']}"
+            context.ledger.drop(
+                NAME,
+                frame_group[0].origin.source,
+                SAME_VIDEO.format(max_frames),
+                location,
+                len(frame_group) - max_frames,
+            )
+    return selected
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """`How many … are in the image?`; questions of VQAv2 keep their own words."""
     truth = candidate.truth
-    return counting_item(source, truth["things"], truth["count"], truth.get("question", ""))
+    return counting_item(item_source, truth["things"], truth["count"], truth.get("question", ""))
 
 
 CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
@@ -168,9 +174,9 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 # Generated scenes
 
 
-def _ask_tabletop(table: TabletopTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     kind = table.table.counted[slot]
-    return counting_item(source, plural(kind), table.table.count(kind))
+    return counting_item(item_source, plural(kind), table.table.count(kind))
 
 
 # Items
@@ -179,12 +185,14 @@ COUNT_RANGES = ((5, "1-5"), (10, "6-10"), (20, "11-20"), (MAX_COUNT, "21-40"))
 """Upper ends, included, as the released scorer has them."""
 
 
-def counting_item(source: ItemSource, category: str, count: int, question: str = "") -> Item:
+def counting_item(item_source: ItemSource, category: str, count: int, question: str = "") -> Item:
     """How many of a category (in the plural) there are, 1 to 40. Pairs of VQAv2 keep their own `question`."""
     if not 1 <= count <= MAX_COUNT:
-        raise SnellenError(f"ava-bench item {source.handle}: {count} things to count; leave out what is not 1 to 40")
+        raise SnellenError(
+            f"ava-bench item {item_source.handle}: {count} things to count; leave out what is not 1 to 40"
+        )
     return COUNTING.item(
-        source,
+        item_source,
         question or COUNTING.question.format(category=category),
         count,
         wrong_answers=(count + 1,),

@@ -75,22 +75,22 @@ def tabletop_capacity(table: TabletopTruth) -> int:
 # Items
 
 
-def counting_by_colour_item(source: ItemSource, colour: str, category: str, count: int, of_kind: int) -> Item:
+def counting_by_colour_item(item_source: ItemSource, colour_name: str, category: str, count: int, of_kind: int) -> Item:
     """How many of a category (in the plural) have a colour, 1 to 40, among `of_kind` of any colour.
 
     Raises SnellenError where all of them have the colour, for then it need not be seen.
     """
     if not 1 <= count <= min(MAX_COUNT, of_kind - 1):
         raise SnellenError(
-            f"ava-bench item {source.handle}: {count} {colour} things among {of_kind} {category}; 1 to {MAX_COUNT} "
+            f"ava-bench item {item_source.handle}: {count} {colour_name} things among {of_kind} {category}; 1 to {MAX_COUNT} "
             "must have the colour, and others must not; leave it out"
         )
     return COUNTING_BY_COLOUR.item(
-        source,
-        COUNTING_BY_COLOUR.question.format(colour=colour, category=category),
+        item_source,
+        COUNTING_BY_COLOUR.question.format(colour=colour_name, category=category),
         count,
         wrong_answers=(count + 1, of_kind),
-        factors={"thing": category, "colour": colour, "count_range": range_name(count, COUNT_RANGES)},
+        factors={"thing": category, "colour": colour_name, "count_range": range_name(count, COUNT_RANGES)},
         measures={"count": float(count), "of_kind": float(of_kind)},
     )
 

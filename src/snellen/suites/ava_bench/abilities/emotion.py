@@ -36,7 +36,7 @@ UNKNOWN = "emotion that is none of the seven"
 UNPLACED = "one of several faces, and no box tells which"
 TWO_EMOTIONS = "face that is said to show two emotions"
 TWICE = "second mention of a face"
-Said = Mapping[Box | None, set[str | None]]
+EmotionsByBox = Mapping[Box | None, set[str | None]]
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
@@ -44,34 +44,34 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     if not scene.annotations:
         context.ledger.drop(NAME, scene.source, NO_FACE, scene.record_id)
         return
-    said: dict[Box | None, set[str | None]] = {}
+    emotions: dict[Box | None, set[str | None]] = {}
     for face in scene.annotations:
-        said.setdefault(face.box, set()).add(context.choices.emotion(scene.source, face.label))
-    origin, seen = origin_of(scene), set[Box | None]()
+        emotions.setdefault(face.box, set()).add(context.choices.emotion(scene.source, face.label))
+    origin, accepted_boxes = origin_of(scene), set[Box | None]()
     for face in scene.annotations:
-        if rule := _rule(scene, face, said, seen):
+        if rule := _rule(scene, face, emotions, accepted_boxes):
             context.ledger.drop(NAME, scene.source, rule, f"{scene.record_id}: {face.label}")
             continue
-        seen.add(face.box)
-        (emotion,) = said[face.box]
-        yield Candidate(origin, str(emotion), "", {"emotion": emotion, "box": _drawn(scene, face, context)})
+        accepted_boxes.add(face.box)
+        (emotion,) = emotions[face.box]
+        yield Candidate(origin, str(emotion), "", {"emotion": emotion, "box": _box_to_draw(scene, face, context)})
 
 
-def _rule(scene: Sample, face: Annotation, said: Said, seen: set[Box | None]) -> str | None:
+def _rule(scene: Sample, face: Annotation, emotions: EmotionsByBox, accepted_boxes: set[Box | None]) -> str | None:
     """Why a face is left out; None where it is not."""
     alone = len(scene.annotations) == 1 and not scene.lost
-    if said[face.box].isdisjoint(EMOTIONS):
+    if emotions[face.box].isdisjoint(EMOTIONS):
         return UNKNOWN
     if face.box is None and not alone:
         return UNPLACED
     if face.box is not None and not lies_in(face.box, scene.size):
         return OUTSIDE
-    if len(said[face.box]) > 1:
+    if len(emotions[face.box]) > 1:
         return TWO_EMOTIONS
-    return TWICE if face.box in seen else None
+    return TWICE if face.box in accepted_boxes else None
 
 
-def _drawn(scene: Sample, face: Annotation, context: CurationContext) -> Box | None:
+def _box_to_draw(scene: Sample, face: Annotation, context: CurationContext) -> Box | None:
     """The box, unless it is the picture itself."""
     if face.box is None or scene.size is None:
         return None
@@ -85,9 +85,9 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
     return capped(candidates, Caps(context.rules.fewest, context.rules.emotion_pictures), NAME, context)
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """`What emotion is being shown in the image?`, with the seven in the paper's order."""
-    return emotion_item(source, candidate.truth["emotion"], candidate.truth["box"])
+    return emotion_item(item_source, candidate.truth["emotion"], candidate.truth["box"])
 
 
 CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
@@ -96,10 +96,10 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 # Items
 
 
-def emotion_item(source: ItemSource, emotion: str, box: Sequence[float] | None = None) -> Item:
+def emotion_item(item_source: ItemSource, emotion: str, box: Sequence[float] | None = None) -> Item:
     """What a face shows, one of the seven; `box` is drawn round the face where there is one."""
-    regions = {} if box is None else {"red": list(checked_box(source, box))}
-    return EMOTION.item(source, EMOTION.question, emotion, EMOTIONS, regions=regions, factors={"emotion": emotion})
+    regions = {} if box is None else {"red": list(checked_box(item_source, box))}
+    return EMOTION.item(item_source, EMOTION.question, emotion, EMOTIONS, regions=regions, factors={"emotion": emotion})
 
 
 def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:

@@ -65,42 +65,49 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """So many classes of every group, and so many pictures of each."""
-    each = context.rules.species_pictures
+    per_class = context.rules.species_pictures
     selected = [
-        one
-        for (source, group), mine in grouped(candidates, lambda one: (one.origin.source, one.bin)).items()
-        for one in _of_group(source, group, mine, context)
+        candidate
+        for (source, group), group_candidates in grouped(
+            candidates, lambda candidate: (candidate.origin.source, candidate.bin)
+        ).items()
+        for candidate in _select_classes(source, group, group_candidates, context)
     ]
     return with_names(
-        capped(selected, Caps(each, each), NAME, context), lambda one: (one.origin.source, one.bin), NAME, context
+        capped(selected, Caps(per_class, per_class), NAME, context),
+        lambda candidate: (candidate.origin.source, candidate.bin),
+        NAME,
+        context,
     )
 
 
-def _of_group(source: str, group: str, mine: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
+def _select_classes(
+    source: str, group: str, candidates: Sequence[Candidate], context: CurationContext
+) -> list[Candidate]:
     """All pictures of the classes that are drawn, which now know their names."""
-    least = context.rules.species_pictures
-    most = context.rules.species_birds if source == BIRDS else context.rules.species_others
-    classes = grouped(mine, lambda one: one.label)
-    few = {label for label, held in classes.items() if len(held) < least}
-    named = Counter(species_name(source, label) for label in classes.keys() - few)
-    shared = {label for label in classes.keys() - few if named[species_name(source, label)] > 1}
-    able = sorted(classes.keys() - few - shared)
-    others = set(shuffled(able, context.rng(NAME, "classes", source, group))[most:])
-    for labels, rule in ((few, f"class of fewer than {least}"), (shared, SHARED), (others, NOT_DRAWN)):
+    min_pictures = context.rules.species_pictures
+    max_classes = context.rules.species_birds if source == BIRDS else context.rules.species_others
+    classes = grouped(candidates, lambda candidate: candidate.label)
+    rare = {label for label, class_candidates in classes.items() if len(class_candidates) < min_pictures}
+    name_counts = Counter(species_name(source, label) for label in classes.keys() - rare)
+    shared = {label for label in classes.keys() - rare if name_counts[species_name(source, label)] > 1}
+    eligible = sorted(classes.keys() - rare - shared)
+    unused = set(shuffled(eligible, context.rng(NAME, "classes", source, group))[max_classes:])
+    for labels, rule in ((rare, f"class of fewer than {min_pictures}"), (shared, SHARED), (unused, NOT_DRAWN)):
         for label in sorted(labels):
             context.ledger.drop(NAME, source, rule, f"{group}: {label}", len(classes[label]))
-    more = {"domain": DOMAINS[group]} if group in DOMAINS else {}
+    domain = {"domain": DOMAINS[group]} if group in DOMAINS else {}
     return [
-        replace(one, truth={"group": group, "name": species_name(source, label), **more})
-        for label in able
-        if label not in others
-        for one in classes[label]
+        replace(candidate, truth={"group": group, "name": species_name(source, label), **domain})
+        for label in eligible
+        if label not in unused
+        for candidate in classes[label]
     ]
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """`What species of bird is in the image?`, with all classes of the group in an order drawn for the item."""
-    return fine_grained_item(source, candidate.truth["group"], *offered_names(candidate, rng))
+    return fine_grained_item(item_source, candidate.truth["group"], *offered_names(candidate, rng))
 
 
 CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
@@ -109,19 +116,19 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 # Generated scenes
 
 
-def _ask_display(display: DisplayTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     name = display.display.content.species[slot]
     names = draw_options(name, SPECIES, len(SPECIES), rng)
-    return fine_grained_item(crop_source(display, slot, source), tuple(TOWERS)[slot], name, names)
+    return fine_grained_item(crop_source(display, slot, item_source), tuple(TOWERS)[slot], name, names)
 
 
 # Items
 
 
-def fine_grained_item(source: ItemSource, group: str, name: str, names: Sequence[str]) -> Item:
+def fine_grained_item(item_source: ItemSource, group: str, name: str, names: Sequence[str]) -> Item:
     """Which species of `group` (`bird`) is in the picture: one of `names`, all classes of that group."""
     question = FINE_GRAINED.question.format(group=group)
-    return FINE_GRAINED.item(source, question, name, names, factors={"group": group})
+    return FINE_GRAINED.item(item_source, question, name, names, factors={"group": group})
 
 
 _GROUP = re.compile(r"What species of (.+?) is in the image")

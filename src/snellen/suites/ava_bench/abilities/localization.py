@@ -52,44 +52,44 @@ AREA = "box of the wrong size"
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """Things of chosen categories that are alone in their picture and neither too small nor too large."""
-    chosen, drop = context.choices.chosen(scene.source), context.ledger.drop
-    mine = [annotation for annotation in scene.annotations if annotation.label in chosen]
-    if others := len(scene.annotations) - len(mine):
-        drop(NAME, scene.source, NOT_CHOSEN, scene.record_id, others)
-    if not mine:
+    categories, drop = context.choices.categories(scene.source), context.ledger.drop
+    annotations = [annotation for annotation in scene.annotations if annotation.label in categories]
+    if other_count := len(scene.annotations) - len(annotations):
+        drop(NAME, scene.source, NOT_CHOSEN, scene.record_id, other_count)
+    if not annotations:
         return
     if scene.lost:
-        drop(NAME, scene.source, LOST, scene.record_id, len(mine))
+        drop(NAME, scene.source, LOST, scene.record_id, len(annotations))
         return
-    counts, origin = Counter(annotation.label for annotation in mine), None
-    least, most = context.rules.thing_area
-    for annotation in mine:
-        where = f"{scene.record_id}: {annotation.label}"
+    counts, origin = Counter(annotation.label for annotation in annotations), None
+    min_share, max_share = context.rules.thing_area
+    for annotation in annotations:
+        location = f"{scene.record_id}: {annotation.label}"
         if counts[annotation.label] > 1:
-            drop(NAME, scene.source, SEVERAL, where)
+            drop(NAME, scene.source, SEVERAL, location)
         elif annotation.extra.get("iscrowd"):
-            drop(NAME, scene.source, GROUP, where)
+            drop(NAME, scene.source, GROUP, location)
         elif annotation.box is None or scene.size is None:
-            drop(NAME, scene.source, NO_BOX, where)
-        elif not least < (share := box_area(annotation.box) / (scene.size[0] * scene.size[1])) < most:
-            drop(NAME, scene.source, AREA, f"{where}, {share:.4f} of the picture")
+            drop(NAME, scene.source, NO_BOX, location)
+        elif not min_share < (share := box_area(annotation.box) / (scene.size[0] * scene.size[1])) < max_share:
+            drop(NAME, scene.source, AREA, f"{location}, {share:.4f} of the picture")
         else:
             origin = origin or origin_of(scene)
-            told = chosen[annotation.label]
-            truth = {"name": told.name, "box": annotation.box, "domain": told.domain}
+            category = categories[annotation.label]
+            truth = {"name": category.name, "box": annotation.box, "domain": category.domain}
             yield Candidate(origin, annotation.label, "", truth, share)
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """At most so many pictures a category. All know the names of the whole set, which a small set offers, too."""
     selected = capped(candidates, Caps(context.rules.fewest, context.rules.a_thing), NAME, context)
-    names = tuple(sorted({one.truth["name"] for one in selected}))
-    return [replace(one, truth={**one.truth, "among": names}) for one in selected]
+    names = tuple(sorted({candidate.truth["name"] for candidate in selected}))
+    return [replace(candidate, truth={**candidate.truth, "among": names}) for candidate in selected]
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """`Provide bounding box coordinate for …`."""
-    return localization_item(source, candidate.truth["name"], candidate.truth["box"])
+    return localization_item(item_source, candidate.truth["name"], candidate.truth["box"])
 
 
 CURATION = Curation(
@@ -100,23 +100,23 @@ CURATION = Curation(
 # Generated scenes
 
 
-def _ask_tabletop(table: TabletopTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     solid = table.solids[slot]
-    return localization_item(source, solid.kind, solid.box)
+    return localization_item(item_source, solid.kind, solid.box)
 
 
 # Items
 
 
-def localization_item(source: ItemSource, category: str, box: Sequence[float]) -> Item:
+def localization_item(item_source: ItemSource, category: str, box: Sequence[float]) -> Item:
     """Where the only thing of a category is. `box` is [x1, y1, x2, y2] in pixels of the stored picture."""
-    target = checked_box(source, box)
-    share = area_share(target, source.picture)
+    target = checked_box(item_source, box)
+    share = area_share(target, item_source.picture)
     return LOCALIZATION.item(
-        source,
+        item_source,
         LOCALIZATION.question.format(category=category),
         target,
-        wrong_answers=([0.0, 0.0, float(source.picture.width), float(source.picture.height)],),
+        wrong_answers=([0.0, 0.0, float(item_source.picture.width), float(item_source.picture.height)],),
         regions={"box": list(target)},
         factors={"thing": category, "box_size": range_name(share, BOX_SIZES)},
         measures={"area_share": share},

@@ -30,7 +30,7 @@ from snellen.suites.ava_bench.abilities.relative_depth import (
     RELATIVE_DEPTH,
     TOO_FEW,
     UNEVEN,
-    Pair,
+    DepthPair,
     depth_gap,
 )
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
@@ -39,10 +39,10 @@ from snellen.suites.ava_bench.candidates.depths import (
     ROAD_CLASSES,
     ROADS,
     ROOMS,
-    Measured,
+    MeasuredObject,
     SceneType,
     crop_round_both,
-    measured,
+    measure,
     meet,
     name_of,
     pair_item_maker,
@@ -80,7 +80,7 @@ from snellen.suites.ava_bench.scoring import (
 NAME = "nearer-localization"
 MANY_CLASSES = "more than {} pairs of classes"
 UNMARKED = "pair whose crop has a region in which nothing was marked"
-Orders: TypeAlias = Mapping[tuple[str, str], tuple[Sequence[Pair], Sequence[Pair]]]
+Orders: TypeAlias = Mapping[tuple[str, str], tuple[Sequence[DepthPair], Sequence[DepthPair]]]
 """By classes: pairs with the first one nearer, and those with the second."""
 
 
@@ -89,80 +89,83 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
     Indoors the whole picture is shown, so that things with another one of their name go at once.
     """
-    kinds, things = Counter(_called(annotation, scene, context) for annotation in scene.annotations), list[Measured]()
+    kinds, objects = (
+        Counter(_question_name(annotation, scene, context) for annotation in scene.annotations),
+        list[MeasuredObject](),
+    )
     for annotation in scene.annotations:
-        one = LOST if scene.lost else measured(annotation, scene, context)
-        if isinstance(one, Measured):
+        object_or_rule = LOST if scene.lost else measure(annotation, scene, context)
+        if isinstance(object_or_rule, MeasuredObject):
             if scene.source == ROADS and annotation.extra.get("occluded") != 0:
-                one = OCCLUDED
-            elif scene.source == ROOMS and kinds[_called(annotation, scene, context)] > 1:
-                one = SEVERAL
-        if isinstance(one, str):
-            context.ledger.drop(NAME, scene.source, one, f"{scene.record_id}: {annotation.label}")
+                object_or_rule = OCCLUDED
+            elif scene.source == ROOMS and kinds[_question_name(annotation, scene, context)] > 1:
+                object_or_rule = SEVERAL
+        if isinstance(object_or_rule, str):
+            context.ledger.drop(NAME, scene.source, object_or_rule, f"{scene.record_id}: {annotation.label}")
         else:
-            things.append(one)
-    if len(things) > 1:
-        there = [
-            (_called(annotation, scene, context), annotation.box)
+            objects.append(object_or_rule)
+    if len(objects) > 1:
+        labelled_boxes = [
+            (_question_name(annotation, scene, context), annotation.box)
             for annotation in scene.annotations
             if annotation.box is not None
         ]
-        truth = {"things": things, "there": there, "unmarked": _unmarked(scene)}
+        truth = {"things": objects, "there": labelled_boxes, "unmarked": _unmarked(scene)}
         yield Candidate(origin_of(scene, recording(scene)), "", "", truth)
-    elif things:
-        context.ledger.drop(NAME, scene.source, ALONE, f"{scene.record_id}: {things[0].kind}")
+    elif objects:
+        context.ledger.drop(NAME, scene.source, ALONE, f"{scene.record_id}: {objects[0].kind}")
 
 
-def _called(thing: Annotation, scene: Sample, context: CurationContext) -> str:
+def _question_name(annotation: Annotation, scene: Sample, context: CurationContext) -> str:
     """What a question would call the thing."""
-    kind = ROAD_CLASSES.get(thing.label, thing.label) if scene.source == ROADS else thing.label
+    kind = ROAD_CLASSES.get(annotation.label, annotation.label) if scene.source == ROADS else annotation.label
     return name_of(scene.source, kind, context)
 
 
 def _unmarked(scene: Sample) -> list[Box]:
     """Where things were left unmarked; only KITTI has such regions."""
-    told = scene.attributes.get("unmarked", ())
-    sides = [float(side) for side in told] if isinstance(told, tuple) else []
+    attribute = scene.attributes.get("unmarked", ())
+    sides = [float(side) for side in attribute] if isinstance(attribute, tuple) else []
     return [(x1, y1, x2, y2) for x1, y1, x2, y2 in zip(*(sides[n::4] for n in range(4)), strict=True)]
 
 
-def pairs_of(picture: Candidate, context: CurationContext) -> Iterator[Pair]:
+def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPair]:
     """The pairs of a picture that can be asked about; the ledger is told of the others."""
-    gone = Counter[str]()
-    for one, other in combinations(picture.truth["things"], 2):
-        near, far = sorted((one, other), key=lambda thing: thing.nearest_m)
-        pair = Pair(picture, near, far)
-        if rule := _left_out(pair, context):
-            gone[rule] += 1
+    rule_counts = Counter[str]()
+    for first, second in combinations(candidate.truth["things"], 2):
+        near, far = sorted((first, second), key=lambda measured_object: measured_object.nearest_m)
+        pair = DepthPair(candidate, near, far)
+        if rule := _exclusion_rule(pair, context):
+            rule_counts[rule] += 1
         else:
             yield pair
-    for rule, count in gone.items():
-        context.ledger.drop(NAME, picture.origin.source, rule, picture.origin.record_id, count)
+    for rule, count in rule_counts.items():
+        context.ledger.drop(NAME, candidate.origin.source, rule, candidate.origin.record_id, count)
 
 
-def _left_out(pair: Pair, context: CurationContext) -> str:
+def _exclusion_rule(pair: DepthPair, context: CurationContext) -> str:
     """The rule that leaves a pair out; empty for one that can be asked about."""
-    boxes, source = (pair.near.box, pair.far.box), pair.picture.origin.source
+    boxes, source = (pair.near.box, pair.far.box), pair.candidate.origin.source
     if meet(*boxes):
         return OVERLAP
     if pair.gap_m < context.rules.depth_gap_m:
         return GAP
-    shown = _shown(pair, context)
-    if shown is None:
+    visible_box = _visible_box(pair, context)
+    if visible_box is None:
         return NO_CROP
-    area, (least, most) = box_area(shown), context.rules.thing_area
-    if not all(least < box_area(box) / area < most for box in boxes):
+    area, (min_share, max_share) = box_area(visible_box), context.rules.thing_area
+    if not all(min_share < box_area(box) / area < max_share for box in boxes):
         return AREA
-    if any(meet(region, shown) for region in pair.picture.truth["unmarked"]):
+    if any(meet(region, visible_box) for region in pair.candidate.truth["unmarked"]):
         return UNMARKED
-    counts = Counter(name for name, box in pair.picture.truth["there"] if meet(box, shown))
+    counts = Counter(name for name, box in pair.candidate.truth["there"] if meet(box, visible_box))
     names = [name_of(source, kind, context) for kind in (pair.near.kind, pair.far.kind)]
     return "" if [counts[name] for name in names] == [1, 1] else SEVERAL
 
 
-def _shown(pair: Pair, context: CurationContext) -> Box | None:
+def _visible_box(pair: DepthPair, context: CurationContext) -> Box | None:
     """The part of the picture that is kept: outdoors a crop round both, indoors all of it."""
-    if pair.picture.origin.source == ROOMS:
+    if pair.candidate.origin.source == ROOMS:
         width, height = pair.near.size
         return 0.0, 0.0, float(width), float(height)
     return crop_round_both(pair.near, pair.far, context)
@@ -171,25 +174,27 @@ def _shown(pair: Pair, context: CurationContext) -> Box | None:
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """As many pairs with one class nearer as with the other; as many in all as in relative depth at most."""
     selected: list[Candidate] = []
-    for source, pictures in grouped(candidates, lambda one: one.origin.source).items():
-        there = _orders([pair for picture in pictures for pair in pairs_of(picture, context)], source, context)
-        counts = {classes: min(map(len, held)) for classes, held in there.items()}
+    for source, pictures in grouped(candidates, lambda candidate: candidate.origin.source).items():
+        orders = _orders([pair for picture in pictures for pair in pairs_of(picture, context)], source, context)
+        counts = {classes: min(map(len, class_orders)) for classes, class_orders in orders.items()}
         if source == ROOMS:
-            most = _most_indoors(counts, source, context)
+            target_counts = _indoor_target_counts(counts, source, context)
         else:
-            most = level_shares(counts, context.rules.pairs_outdoor // 2)
+            target_counts = level_shares(counts, context.rules.pairs_outdoor // 2)
         used = Counter[Hashable]()
-        for classes, count in most.items():
+        for classes, count in target_counts.items():
             if beyond := 2 * (counts[classes] - count):
                 context.ledger.drop(NAME, source, BEYOND, " / ".join(classes), beyond)
-            for order, held in enumerate(there[classes]):
+            for order, order_pairs in enumerate(orders[classes]):
                 rng = context.rng(NAME, "drawn", source, *classes, order)
-                taken = least_used(held, count, lambda pair: pair.picture.origin.record_id, used, rng)
-                selected += [_pair_candidate(pair, turn % 2 == 0, context) for turn, pair in enumerate(taken, order)]
+                taken_pairs = least_used(order_pairs, count, lambda pair: pair.candidate.origin.record_id, used, rng)
+                selected += [
+                    _pair_candidate(pair, turn % 2 == 0, context) for turn, pair in enumerate(taken_pairs, order)
+                ]
     return selected
 
 
-def _most_indoors(
+def _indoor_target_counts(
     counts: Mapping[tuple[str, str], int], source: str, context: CurationContext
 ) -> dict[tuple[str, str], int]:
     """How many pairs of two classes to take with either nearer; of too many pairs of classes it is drawn which."""
@@ -197,27 +202,27 @@ def _most_indoors(
     for classes in order[rules.pairs_indoor_classes :]:
         rule = MANY_CLASSES.format(rules.pairs_indoor_classes)
         context.ledger.drop(NAME, source, rule, " / ".join(classes), 2 * counts[classes])
-    taken = sorted(order[: rules.pairs_indoor_classes])
-    return {classes: min(counts[classes], rules.pairs_indoor.most) for classes in taken}
+    taken_classes = sorted(order[: rules.pairs_indoor_classes])
+    return {classes: min(counts[classes], rules.pairs_indoor.maximum) for classes in taken_classes}
 
 
-def _orders(pairs: Sequence[Pair], source: str, context: CurationContext) -> Orders:
+def _orders(depth_pairs: Sequence[DepthPair], source: str, context: CurationContext) -> Orders:
     """Those classes of which either is nearer in `rules.fewest` pairs or more; the ledger is told of the others."""
-    kept = dict[tuple[str, str], tuple[Sequence[Pair], Sequence[Pair]]]()
-    for classes, held in grouped(pairs, lambda pair: pair.classes).items():
-        first, second = ([pair for pair in held if pair.near.kind == kind] for kind in classes)
-        where = " / ".join(classes)
+    orders = dict[tuple[str, str], tuple[Sequence[DepthPair], Sequence[DepthPair]]]()
+    for classes, class_pairs in grouped(depth_pairs, lambda pair: pair.classes).items():
+        first, second = ([pair for pair in class_pairs if pair.near.kind == kind] for kind in classes)
+        location = " / ".join(classes)
         if min(len(first), len(second)) < context.rules.fewest:
-            context.ledger.drop(NAME, source, TOO_FEW.format(context.rules.fewest), where, len(held))
+            context.ledger.drop(NAME, source, TOO_FEW.format(context.rules.fewest), location, len(class_pairs))
             continue
-        kept[classes] = first, second
+        orders[classes] = first, second
         if uneven := abs(len(first) - len(second)):
-            context.ledger.drop(NAME, source, UNEVEN, where, uneven)
-    return kept
+            context.ledger.drop(NAME, source, UNEVEN, location, uneven)
+    return orders
 
 
-def _pair_candidate(pair: Pair, near_first: bool, context: CurationContext) -> Candidate:
-    origin, crop = pair.picture.origin, None if pair.picture.origin.source == ROOMS else _shown(pair, context)
+def _pair_candidate(pair: DepthPair, near_first: bool, context: CurationContext) -> Candidate:
+    origin, crop = pair.candidate.origin, None if pair.candidate.origin.source == ROOMS else _visible_box(pair, context)
     truth = pair_truth((pair.near, pair.far) if near_first else (pair.far, pair.near), origin.source, crop, context)
     return Candidate(origin, " / ".join(pair.classes), f"{pair.near.kind} nearer", truth, crop=crop)
 
@@ -270,7 +275,7 @@ def tabletop_capacity(table: TabletopTruth) -> int:
 
 
 def nearer_localization_item(
-    source: ItemSource,
+    item_source: ItemSource,
     categories: tuple[str, str],
     boxes: tuple[Sequence[float], Sequence[float]],
     depths_m: tuple[float, float],
@@ -282,19 +287,19 @@ def nearer_localization_item(
     """
     if categories[0].casefold() == categories[1].casefold():
         raise SnellenError(
-            f"ava-bench item {source.handle}: both things are called {categories[0]!r}, so that nobody knows which is "
+            f"ava-bench item {item_source.handle}: both things are called {categories[0]!r}, so that nobody knows which is "
             "which; leave the pair out"
         )
-    gap = depth_gap(source, depths_m)
+    gap = depth_gap(item_source, depths_m)
     order = (0, 1) if gap > 0 else (1, 0)
-    nearer, farther = (checked_box(source, boxes[n]) for n in order)
+    nearer, farther = (checked_box(item_source, boxes[n]) for n in order)
     near_category, far_category = (categories[n] for n in order)
-    share = area_share(nearer, source.picture)
+    share = area_share(nearer, item_source.picture)
     return NEARER_LOCALIZATION.item(
-        source,
+        item_source,
         NEARER_LOCALIZATION.question.format(first=categories[0], second=categories[1]),
         nearer,
-        wrong_answers=([0.0, 0.0, float(source.picture.width), float(source.picture.height)], list(farther)),
+        wrong_answers=([0.0, 0.0, float(item_source.picture.width), float(item_source.picture.height)], list(farther)),
         regions={"box": list(nearer), "farther": list(farther)},
         factors={
             "scene_type": scene_type,

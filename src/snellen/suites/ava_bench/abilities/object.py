@@ -33,10 +33,10 @@ from snellen.suites.ava_bench.scoring import without_script
 # Real datasets
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """`What is in the red bounding box in the image?`, with the names of the whole set."""
     name, names = offered_names(candidate, rng)
-    return object_item(source, name, candidate.truth["box"], names)
+    return object_item(item_source, name, candidate.truth["box"], names)
 
 
 CURATION = replace(localization.CURATION, make_item=make_curated_item)
@@ -45,20 +45,20 @@ CURATION = replace(localization.CURATION, make_item=make_curated_item)
 # Generated scenes
 
 
-def _ask_tabletop(table: TabletopTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     solid = table.solids[slot]  # as in localization: the paper has the same pictures for both
-    return object_item(source, solid.kind, solid.box, draw_options(solid.kind, KINDS, len(KINDS), rng))
+    return object_item(item_source, solid.kind, solid.box, draw_options(solid.kind, KINDS, len(KINDS), rng))
 
 
 # Items
 
 
-def object_item(source: ItemSource, name: str, box: Sequence[float], names: Sequence[str]) -> Item:
+def object_item(item_source: ItemSource, name: str, box: Sequence[float], names: Sequence[str]) -> Item:
     """What is in the red box: one of `names`, all of the set, in an order drawn for this item."""
-    framed = checked_box(source, box)
-    share = area_share(framed, source.picture)
+    framed = checked_box(item_source, box)
+    share = area_share(framed, item_source.picture)
     return OBJECT.item(
-        source,
+        item_source,
         OBJECT.question,
         name,
         names,

@@ -27,7 +27,7 @@ from snellen.suites.ava_bench.candidates.candidates import (
     Curation,
     CurationContext,
     Pixels,
-    drawn,
+    draw_candidates,
     origin_of,
 )
 from snellen.suites.ava_bench.candidates.classification import OUTSIDE, lies_in
@@ -58,7 +58,7 @@ TURNED = "word that is turned, so that its box is not upright"
 SMALL = "word whose box is too small"
 TWO_TEXTS = "box that is said to hold two texts"
 TWICE = "second mention of a word"
-Said = Mapping[Box | None, set[str]]
+TextsByBox = Mapping[Box | None, set[str]]
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
@@ -66,26 +66,30 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     if not scene.annotations:
         context.ledger.drop(NAME, scene.source, NO_WORD, scene.record_id)
         return
-    said: dict[Box | None, set[str]] = {}
+    texts: dict[Box | None, set[str]] = {}
     for word in scene.annotations:
-        said.setdefault(word.box, set()).add(word.label.strip())
-    origin, seen = origin_of(scene), set[Box | None]()
+        texts.setdefault(word.box, set()).add(word.label.strip())
+    origin, accepted_boxes = origin_of(scene), set[Box | None]()
     for word in scene.annotations:
         text = word.label.strip()
-        if rule := _no_text(scene, word) or _no_box(scene, word, context) or _told_before(word, said, seen):
+        if (
+            rule := _text_rule(scene, word)
+            or _box_rule(scene, word, context)
+            or _repetition_rule(word, texts, accepted_boxes)
+        ):
             context.ledger.drop(NAME, scene.source, rule, f"{scene.record_id}: {text}")
             continue
-        seen.add(word.box)
+        accepted_boxes.add(word.box)
         yield Candidate(origin, LABEL, length_range(text), {"text": text, "box": word.box})
 
 
-def _no_text(scene: Sample, word: Annotation) -> str | None:
+def _text_rule(scene: Sample, word: Annotation) -> str | None:
     if not word.label.strip():
         return BLANK
     return SEVERAL if scene.source == CROPPED and len(scene.annotations) > 1 else None
 
 
-def _no_box(scene: Sample, word: Annotation, context: CurationContext) -> str | None:
+def _box_rule(scene: Sample, word: Annotation, context: CurationContext) -> str | None:
     """Why the box of a word is of no use; a cropped word needs none."""
     if word.box is None:
         return None if scene.source == CROPPED else NO_BOX
@@ -94,28 +98,34 @@ def _no_box(scene: Sample, word: Annotation, context: CurationContext) -> str | 
     turned = word.extra.get("rotation", 0.0)
     if not (isinstance(turned, int | float) and abs((turned + 180) % 360 - 180) <= context.rules.word_turn):
         return TURNED
-    least = {COCO_TEXT: context.rules.word_area_coco_text, TEXT_VQA: context.rules.word_area_text_vqa}.get(scene.source)
-    return SMALL if least is not None and box_area(word.box) <= least else None
+    min_area = {COCO_TEXT: context.rules.word_area_coco_text, TEXT_VQA: context.rules.word_area_text_vqa}.get(
+        scene.source
+    )
+    return SMALL if min_area is not None and box_area(word.box) <= min_area else None
 
 
-def _told_before(word: Annotation, said: Said, seen: set[Box | None]) -> str | None:
-    if len(said[word.box]) > 1:
+def _repetition_rule(word: Annotation, texts: TextsByBox, accepted_boxes: set[Box | None]) -> str | None:
+    if len(texts[word.box]) > 1:
         return TWO_TEXTS
-    return TWICE if word.box in seen else None
+    return TWICE if word.box in accepted_boxes else None
 
 
 def length_range(text: str) -> str:
     """The range that the number of characters belongs to, of `items.TEXT_LENGTHS`."""
-    return next(name for most, name in TEXT_LENGTHS if len(text) <= most)
+    return next(name for max_length, name in TEXT_LENGTHS if len(text) <= max_length)
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """At most so many words of each dataset, all equally likely."""
     return [
-        one
-        for source, held in grouped(candidates, lambda one: one.origin.source).items()
-        for one in drawn(
-            held, context.rules.words_iiit5k if source == CROPPED else context.rules.words_others, NAME, context, source
+        candidate
+        for source, source_candidates in grouped(candidates, lambda candidate: candidate.origin.source).items()
+        for candidate in draw_candidates(
+            source_candidates,
+            context.rules.words_iiit5k if source == CROPPED else context.rules.words_others,
+            NAME,
+            context,
+            source,
         )
     ]
 
@@ -128,9 +138,9 @@ def complete(candidate: Candidate, pixels: Callable[[], Pixels], context: Curati
     return replace(candidate, truth={**candidate.truth, "box": (0.0, 0.0, float(width), float(height))})
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """`What is written in the red bounding box in the image?`, with no options."""
-    return ocr_item(source, candidate.truth["box"], candidate.truth["text"])
+    return ocr_item(item_source, candidate.truth["box"], candidate.truth["text"])
 
 
 CURATION = Curation(
@@ -141,24 +151,24 @@ CURATION = Curation(
 # Generated scenes
 
 
-def _ask_display(display: DisplayTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     plan = display.display.content
-    return ocr_item(replace(source, factors={"face": plan.faces[slot]}), display.plates[slot], plan.words[slot])
+    return ocr_item(replace(item_source, factors={"face": plan.faces[slot]}), display.plates[slot], plan.words[slot])
 
 
 # Items
 
 
-def ocr_item(source: ItemSource, box: Sequence[float], text: str) -> Item:
+def ocr_item(item_source: ItemSource, box: Sequence[float], text: str) -> Item:
     """What is written in the red box."""
     if not text.strip():
-        raise SnellenError(f"ava-bench item {source.handle}: nothing is written in its box; leave it out")
+        raise SnellenError(f"ava-bench item {item_source.handle}: nothing is written in its box; leave it out")
     return OCR.item(
-        source,
+        item_source,
         OCR.question,
         text,
         wrong_answers=("",),
-        regions={"red": list(checked_box(source, box))},
+        regions={"red": list(checked_box(item_source, box))},
         factors={"text_length": range_name(len(text), TEXT_LENGTHS)},
         measures={"text_length": float(len(text))},
     )

@@ -54,32 +54,32 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         rule = NOT_TAKEN if scene.annotations else NOTHING_THERE
         context.ledger.drop(NAME, scene.source, rule, scene.record_id, max(1, len(scene.annotations)))
         return
-    told = [
-        (_tidy(annotation.label), _way(scene, annotation.extra.get("orientation"), context))
+    labelled_orientations = [
+        (_format_name(annotation.label), _read_orientation(scene, annotation.extra.get("orientation"), context))
         for annotation in scene.annotations
     ]
-    ways: dict[str, set[str | None]] = {}
-    for name, way in told:
-        ways.setdefault(name, set()).add(way)
-    origin, seen = origin_of(scene), set[str]()
-    for name, way in told:
-        if way is None or not name:
-            context.ledger.drop(NAME, scene.source, NAMELESS if way else UNKNOWN, f"{scene.record_id}: {name}")
-        elif len(ways[name]) > 1 or name in seen:
-            rule = TWICE if len(ways[name]) == 1 else TWO_WAYS
+    orientations: dict[str, set[str | None]] = {}
+    for name, orientation in labelled_orientations:
+        orientations.setdefault(name, set()).add(orientation)
+    origin, accepted_names = origin_of(scene), set[str]()
+    for name, orientation in labelled_orientations:
+        if orientation is None or not name:
+            context.ledger.drop(NAME, scene.source, NAMELESS if orientation else UNKNOWN, f"{scene.record_id}: {name}")
+        elif len(orientations[name]) > 1 or name in accepted_names:
+            rule = TWICE if len(orientations[name]) == 1 else TWO_WAYS
             context.ledger.drop(NAME, scene.source, rule, f"{scene.record_id}: {name}")
         else:
-            seen.add(name)
-            asked = context.choices.oriented_thing(scene.source, name) or OBJECT
-            yield Candidate(origin, name, way, {"thing": asked, "orientation": way})
+            accepted_names.add(name)
+            object_name = context.choices.oriented_thing(scene.source, name) or OBJECT
+            yield Candidate(origin, name, orientation, {"thing": object_name, "orientation": orientation})
 
 
-def _way(scene: Sample, word: object, context: CurationContext) -> str | None:
+def _read_orientation(scene: Sample, word: object, context: CurationContext) -> str | None:
     """One of the nine; None for what is none of them."""
     return context.choices.orientation(scene.source, word) if isinstance(word, str) else None
 
 
-def _tidy(label: str) -> str:
+def _format_name(label: str) -> str:
     """A name as a question writes it: blanks for underscores."""
     return " ".join(label.replace("_", " ").split())
 
@@ -90,9 +90,9 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
     return capped_by_source(candidates, caps, NAME, context)
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """`What is the orientation of the toy plane in the image?`, with the nine in the paper's order."""
-    return orientation_item(source, candidate.truth["thing"], candidate.truth["orientation"])
+    return orientation_item(item_source, candidate.truth["thing"], candidate.truth["orientation"])
 
 
 CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
@@ -101,19 +101,19 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 # Generated scenes
 
 
-def _ask_display(display: DisplayTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
-    return orientation_item(source, TOYS[slot], display.display.content.directions[slot], DIRECTIONS)
+def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
+    return orientation_item(item_source, TOYS[slot], display.display.content.directions[slot], DIRECTIONS)
 
 
 # Items
 
 
 def orientation_item(
-    source: ItemSource, category: str, orientation: str, orientations: Sequence[str] = ORIENTATIONS
+    item_source: ItemSource, category: str, orientation: str, orientations: Sequence[str] = ORIENTATIONS
 ) -> Item:
     """Which way something faces, one of the nine, or of those that the set has."""
     return ORIENTATION.item(
-        source,
+        item_source,
         ORIENTATION.question.format(category=category),
         orientation,
         orientations,

@@ -26,10 +26,10 @@ from snellen.suites.ava_bench.candidates.depths import (
     NO_CROP,
     ROADS,
     ROOMS,
-    Measured,
+    MeasuredObject,
     SceneType,
     crop_round_both,
-    measured,
+    measure,
     meet,
     pair_item_maker,
     pair_truth,
@@ -70,12 +70,12 @@ TOO_FEW = "fewer than {} pairs of two classes with either nearer"
 BEYOND = "pair beyond as many as are taken of two classes"
 
 
-class Pair(NamedTuple):
+class DepthPair(NamedTuple):
     """Two things of a picture, the nearer one first."""
 
-    picture: Candidate
-    near: Measured
-    far: Measured
+    candidate: Candidate
+    near: MeasuredObject
+    far: MeasuredObject
 
     @property
     def classes(self) -> tuple[str, str]:
@@ -88,151 +88,162 @@ class Pair(NamedTuple):
         return self.far.nearest_m - self.near.nearest_m
 
 
-Bins: TypeAlias = Mapping[str, Sequence[Sequence[Pair]]]
+Bins: TypeAlias = Mapping[str, Sequence[Sequence[DepthPair]]]
 """By range of gaps: pairs with the first class nearer, and those with the second; of one class alone all of them."""
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """All things of a picture that pairs may be made of, as one candidate: pairs are too many to be kept one by one."""
-    things: list[Measured] = []
+    objects: list[MeasuredObject] = []
     for annotation in scene.annotations:
-        one = measured(annotation, scene, context)
-        if scene.source == ROADS and isinstance(one, Measured) and annotation.extra.get("occluded") != 0:
-            one = OCCLUDED
-        if isinstance(one, str):
-            context.ledger.drop(NAME, scene.source, one, f"{scene.record_id}: {annotation.label}")
+        object_or_rule = measure(annotation, scene, context)
+        if (
+            scene.source == ROADS
+            and isinstance(object_or_rule, MeasuredObject)
+            and annotation.extra.get("occluded") != 0
+        ):
+            object_or_rule = OCCLUDED
+        if isinstance(object_or_rule, str):
+            context.ledger.drop(NAME, scene.source, object_or_rule, f"{scene.record_id}: {annotation.label}")
         else:
-            things.append(one)
-    if len(things) > 1:
-        yield Candidate(origin_of(scene, recording(scene)), "", "", {"things": things})
-    elif things:
-        context.ledger.drop(NAME, scene.source, ALONE, f"{scene.record_id}: {things[0].kind}")
+            objects.append(object_or_rule)
+    if len(objects) > 1:
+        yield Candidate(origin_of(scene, recording(scene)), "", "", {"things": objects})
+    elif objects:
+        context.ledger.drop(NAME, scene.source, ALONE, f"{scene.record_id}: {objects[0].kind}")
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """As many pairs with one class nearer as with the other, level over classes and gaps."""
     selected: list[Candidate] = []
-    for source, pictures in grouped(candidates, lambda one: one.origin.source).items():
+    for source, pictures in grouped(candidates, lambda candidate: candidate.origin.source).items():
         pairs = [pair for picture in pictures for pair in pairs_of(picture, context)]
-        bins = levelled(pairs, source, context)
-        most = _most_indoors(bins, source, context) if source == ROOMS else _most_outdoors(bins, context)
+        bins = bin_pairs(pairs, source, context)
+        target_counts = (
+            _indoor_target_counts(bins, source, context) if source == ROOMS else _outdoor_target_counts(bins, context)
+        )
         used = Counter[Hashable]()
-        for classes, count in most.items():
-            selected += _drawn(bins[classes], count, source, classes, used, context)
+        for classes, count in target_counts.items():
+            selected += _draw_candidates(bins[classes], count, source, classes, used, context)
     return selected
 
 
-def pairs_of(picture: Candidate, context: CurationContext) -> Iterator[Pair]:
+def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPair]:
     """The pairs of a picture that can be asked about; the ledger is told of the others."""
-    gone = Counter[str]()
-    source = picture.origin.source
-    for one, other in combinations(picture.truth["things"], 2):
-        near, far = (one, other) if one.nearest_m <= other.nearest_m else (other, one)
+    rule_counts = Counter[str]()
+    source = candidate.origin.source
+    for first, second in combinations(candidate.truth["things"], 2):
+        near, far = (first, second) if first.nearest_m <= second.nearest_m else (second, first)
         if source == ROOMS and near.kind == far.kind:
-            gone[SAME_CLASS] += 1
+            rule_counts[SAME_CLASS] += 1
         elif meet(near.box, far.box):
-            gone[OVERLAP] += 1
+            rule_counts[OVERLAP] += 1
         elif far.nearest_m - near.nearest_m < context.rules.depth_gap_m:
-            gone[GAP] += 1
+            rule_counts[GAP] += 1
         elif source == ROADS and not crop_round_both(near, far, context):
-            gone[NO_CROP] += 1
+            rule_counts[NO_CROP] += 1
         else:
-            yield Pair(picture, near, far)
-    for rule, count in gone.items():
-        context.ledger.drop(NAME, source, rule, picture.origin.record_id, count)
+            yield DepthPair(candidate, near, far)
+    for rule, count in rule_counts.items():
+        context.ledger.drop(NAME, source, rule, candidate.origin.record_id, count)
 
 
-def levelled(pairs: Sequence[Pair], source: str, context: CurationContext) -> dict[tuple[str, str], Bins]:
+def bin_pairs(depth_pairs: Sequence[DepthPair], source: str, context: CurationContext) -> dict[tuple[str, str], Bins]:
     """By classes: pairs in ranges of gaps. The ledger is told of those that outnumber the other class nearer."""
-    rules, kept = context.rules, dict[tuple[str, str], Bins]()
+    rules, bins_by_classes = context.rules, dict[tuple[str, str], Bins]()
     edges = rules.gap_edges_indoor if source == ROOMS else rules.gap_edges_outdoor
-    for classes, held in grouped(pairs, lambda pair: pair.classes).items():
-        bins, where = binned(held, (rules.depth_gap_m, *edges), rules.fewest), " / ".join(classes)
+    for classes, class_pairs in grouped(depth_pairs, lambda pair: pair.classes).items():
+        bins, location = bin_gaps(class_pairs, (rules.depth_gap_m, *edges), rules.fewest), " / ".join(classes)
         if not bins:
-            context.ledger.drop(NAME, source, TOO_FEW.format(rules.fewest), where, len(held))
+            context.ledger.drop(NAME, source, TOO_FEW.format(rules.fewest), location, len(class_pairs))
             continue
-        kept[classes] = bins
-        if uneven := len(held) - sum(len(orders) * min(map(len, orders)) for orders in bins.values()):
-            context.ledger.drop(NAME, source, UNEVEN, where, uneven)
-    return kept
+        bins_by_classes[classes] = bins
+        if uneven := len(class_pairs) - sum(len(orders) * min(map(len, orders)) for orders in bins.values()):
+            context.ledger.drop(NAME, source, UNEVEN, location, uneven)
+    return bins_by_classes
 
 
-def binned(pairs: Sequence[Pair], edges: Sequence[float], fewest: int) -> Bins:
-    """Pairs of two classes by range of gaps, with either class nearer; empty where there are no `fewest` of each.
+def bin_gaps(depth_pairs: Sequence[DepthPair], edges: Sequence[float], min_pairs: int) -> Bins:
+    """Pairs of two classes by range of gaps, with either class nearer; empty where there are no `min_pairs` of each.
 
     Ranges begin at `edges`, in metres. One with fewer pairs is joined with the next, the last one with that before, so
     that a split can leave some of every range on either side.
     """
-    first, second = pairs[0].classes
+    first, second = depth_pairs[0].classes
     nearer = [first] if first == second else [first, second]
-    orders = [[one for one in pairs if one.near.kind == kind] for kind in nearer]
-    if min(map(len, orders)) < fewest:
+    orders = [[pair for pair in depth_pairs if pair.near.kind == kind] for kind in nearer]
+    if min(map(len, orders)) < min_pairs:
         return {}
-    ranges: list[tuple[float, list[list[Pair]]]] = []
+    ranges: list[tuple[float, list[list[DepthPair]]]] = []
     for low, high in zip(edges, (*edges[1:], float("inf")), strict=True):
-        held = [[one for one in order if low <= one.gap_m < high] for order in orders]
-        if ranges and min(map(len, ranges[-1][1])) < fewest:
+        range_orders = [[pair for pair in order if low <= pair.gap_m < high] for order in orders]
+        if ranges and min(map(len, ranges[-1][1])) < min_pairs:
             low, before = ranges.pop()
-            held = [old + new for old, new in zip(before, held, strict=True)]
-        ranges.append((low, held))
-    if len(ranges) > 1 and min(map(len, ranges[-1][1])) < fewest:
-        (low, before), (_, held) = ranges[-2:]
-        ranges[-2:] = [(low, [old + new for old, new in zip(before, held, strict=True)])]
+            range_orders = [old + new for old, new in zip(before, range_orders, strict=True)]
+        ranges.append((low, range_orders))
+    if len(ranges) > 1 and min(map(len, ranges[-1][1])) < min_pairs:
+        (low, before), (_, range_orders) = ranges[-2:]
+        ranges[-2:] = [(low, [old + new for old, new in zip(before, range_orders, strict=True)])]
     highs = [f"-{low:g} m" for low, _ in ranges[1:]] + [" m and more"]
-    return {f"{low:g}{high}": held for (low, held), high in zip(ranges, highs, strict=True)}
+    return {f"{low:g}{high}": range_orders for (low, range_orders), high in zip(ranges, highs, strict=True)}
 
 
-def _there(bins: Bins) -> dict[str, int]:
+def _pair_counts(bins: Bins) -> dict[str, int]:
     """Of each range, how many pairs there are with either class nearer."""
-    return {name: min(map(len, held)) for name, held in bins.items()}
+    return {name: min(map(len, orders)) for name, orders in bins.items()}
 
 
-def _most_indoors(
+def _indoor_target_counts(
     bins: Mapping[tuple[str, str], Bins], source: str, context: CurationContext
 ) -> dict[tuple[str, str], int]:
     """Pairs of two classes to take, with either nearer: between `pairs_indoor.least` and `.most`, or none.
 
     Of more than `pairs_indoor_classes` it is drawn which are taken.
     """
-    (least, most, _), classes_most = context.rules.pairs_indoor, context.rules.pairs_indoor_classes
-    taken: dict[tuple[str, str], int] = {}
+    (min_pairs, max_pairs, _), max_classes = context.rules.pairs_indoor, context.rules.pairs_indoor_classes
+    target_counts: dict[tuple[str, str], int] = {}
     for classes in shuffled(list(bins), context.rng(NAME, "classes", source)):
-        there = sum(_there(bins[classes]).values())
-        if there >= least and len(taken) < classes_most:
-            taken[classes] = min(there, most)
+        pair_count = sum(_pair_counts(bins[classes]).values())
+        if pair_count >= min_pairs and len(target_counts) < max_classes:
+            target_counts[classes] = min(pair_count, max_pairs)
             continue
-        rule = TOO_FEW.format(least) if there < least else f"more than {classes_most} pairs of classes"
-        context.ledger.drop(NAME, source, rule, " / ".join(classes), 2 * there)
-    return dict(sorted(taken.items()))
+        rule = TOO_FEW.format(min_pairs) if pair_count < min_pairs else f"more than {max_classes} pairs of classes"
+        context.ledger.drop(NAME, source, rule, " / ".join(classes), 2 * pair_count)
+    return dict(sorted(target_counts.items()))
 
 
-def _most_outdoors(bins: Mapping[tuple[str, str], Bins], context: CurationContext) -> dict[tuple[str, str], int]:
+def _outdoor_target_counts(
+    bins: Mapping[tuple[str, str], Bins], context: CurationContext
+) -> dict[tuple[str, str], int]:
     """As many pairs of every two classes as there are, level, `pairs_outdoor` in all."""
     orders = {classes: 2 - (classes[0] == classes[1]) for classes in bins}
-    there = {classes: orders[classes] * sum(_there(held).values()) for classes, held in bins.items()}
+    pair_counts = {
+        classes: orders[classes] * sum(_pair_counts(class_bins).values()) for classes, class_bins in bins.items()
+    }
     return {
-        classes: count // orders[classes] for classes, count in level_shares(there, context.rules.pairs_outdoor).items()
+        classes: count // orders[classes]
+        for classes, count in level_shares(pair_counts, context.rules.pairs_outdoor).items()
     }
 
 
-def _drawn(
-    bins: Bins, most: int, source: str, classes: tuple[str, str], used: Counter[Hashable], context: CurationContext
+def _draw_candidates(
+    bins: Bins, max_pairs: int, source: str, classes: tuple[str, str], used: Counter[Hashable], context: CurationContext
 ) -> Iterator[Candidate]:
     """So many pairs with either class nearer, level over gaps, red and blue dealt by turns."""
-    there = _there(bins)
-    if (more := sum(there.values()) - most) > 0:
+    pair_counts = _pair_counts(bins)
+    if (more := sum(pair_counts.values()) - max_pairs) > 0:
         context.ledger.drop(NAME, source, BEYOND, " / ".join(classes), more * len(next(iter(bins.values()))))
-    for place, (name, count) in enumerate(level_shares(there, most).items()):
-        for order, held in enumerate(bins[name]):
+    for index, (name, count) in enumerate(level_shares(pair_counts, max_pairs).items()):
+        for order, order_pairs in enumerate(bins[name]):
             rng = context.rng(NAME, "drawn", source, *classes, name, order)
-            taken = least_used(held, count, lambda pair: pair.picture.origin.record_id, used, rng)
+            taken_pairs = least_used(order_pairs, count, lambda pair: pair.candidate.origin.record_id, used, rng)
             # Where one order begins with red the other begins with blue: of an odd number both are right as often.
-            for turn, pair in enumerate(taken, place + order):
+            for turn, pair in enumerate(taken_pairs, index + order):
                 yield _pair_candidate(pair, name, turn % 2 == 0, context)
 
 
-def _pair_candidate(pair: Pair, gap: str, near_is_red: bool, context: CurationContext) -> Candidate:
-    origin = pair.picture.origin
+def _pair_candidate(pair: DepthPair, gap: str, near_is_red: bool, context: CurationContext) -> Candidate:
+    origin = pair.candidate.origin
     crop = crop_round_both(pair.near, pair.far, context) if origin.source == ROADS else None
     truth = pair_truth((pair.near, pair.far) if near_is_red else (pair.far, pair.near), origin.source, crop, context)
     nearer = "" if pair.near.kind == pair.far.kind else f", {pair.near.kind} nearer"
@@ -270,31 +281,31 @@ NEARER = ("red", "blue")
 
 
 def relative_depth_item(
-    source: ItemSource,
+    item_source: ItemSource,
     categories: tuple[str, str],
     boxes: tuple[Sequence[float], Sequence[float]],
     depths_m: tuple[float, float],
     scene_type: SceneType,
 ) -> Item:
     """Which of two things is closer. All pairs are red first, blue second; depths differ by half a metre or more."""
-    gap = depth_gap(source, depths_m)
+    gap = depth_gap(item_source, depths_m)
     return RELATIVE_DEPTH.item(
-        source,
+        item_source,
         RELATIVE_DEPTH.question.format(red=categories[0], blue=categories[1]),
         NEARER[gap < 0],
         NEARER,
-        regions={name: list(checked_box(source, box)) for name, box in zip(NEARER, boxes, strict=True)},
+        regions={name: list(checked_box(item_source, box)) for name, box in zip(NEARER, boxes, strict=True)},
         factors={"scene_type": scene_type, "thing": categories[0], "reference": categories[1]},
         measures={"depth_gap_m": abs(gap)},
     )
 
 
-def depth_gap(source: ItemSource, depths_m: tuple[float, float]) -> float:
+def depth_gap(item_source: ItemSource, depths_m: tuple[float, float]) -> float:
     """By how many metres the second is farther than the first, if they are half a metre or more apart."""
     gap = depths_m[1] - depths_m[0]
     if abs(gap) < MIN_DEPTH_GAP_M:
         raise SnellenError(
-            f"ava-bench item {source.handle}: depths of {depths_m[0]:g} m and {depths_m[1]:g} m are too much alike; "
+            f"ava-bench item {item_source.handle}: depths of {depths_m[0]:g} m and {depths_m[1]:g} m are too much alike; "
             f"leave out pairs nearer than {MIN_DEPTH_GAP_M} m to each other"
         )
     return gap

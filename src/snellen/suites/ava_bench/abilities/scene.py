@@ -44,9 +44,9 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
     return with_names(capped(candidates, Caps(each, each), NAME, context), source_of, NAME, context)
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """`What is the scene class of the image?`, with thirty options."""
-    return scene_item(source, *offered_names(candidate, rng, OPTIONS))
+    return scene_item(item_source, *offered_names(candidate, rng, OPTIONS))
 
 
 CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
@@ -55,9 +55,9 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 # Items
 
 
-def scene_item(source: ItemSource, scene: str, scenes: Sequence[str]) -> Item:
+def scene_item(item_source: ItemSource, scene: str, scenes: Sequence[str]) -> Item:
     """Which scene the picture shows: one of `scenes`, thirty drawn for this item."""
-    return SCENE.item(source, SCENE.question, scene, scenes)
+    return SCENE.item(item_source, SCENE.question, scene, scenes)
 
 
 SCENE = Ability(

@@ -70,12 +70,12 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     if scene.lost:
         context.ledger.drop(NAME, scene.source, LOST, scene.record_id, max(1, len(scene.annotations)))
         return
-    left_out, told = excluded(scene, context), scene.attributes.get(UNEXHAUSTED, ())
-    unsure = told if isinstance(told, tuple) else ()
+    left_out, unexhausted = excluded(scene, context), scene.attributes.get(UNEXHAUSTED, ())
+    unsure = unexhausted if isinstance(unexhausted, tuple) else ()
     share = context.rules.spatial_indoor_area if scene.source == ROOMS else context.rules.spatial_open_area
-    least = share * scene.size[0] * scene.size[1] if scene.size else 0.0
+    min_area = share * scene.size[0] * scene.size[1] if scene.size else 0.0
     counts = Counter([annotation.label for annotation in scene.annotations])
-    gone: dict[str, int] = {}
+    rule_counts: dict[str, int] = {}
     labels, boxes = [], array("d")
     for annotation in scene.annotations:
         label, box = annotation.label, annotation.box
@@ -89,23 +89,23 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
             rule = GROUP
         elif box is None or scene.size is None:
             rule = NO_BOX
-        elif box_area(box) < least:
+        elif box_area(box) < min_area:
             rule = SMALL
         else:
             labels.append(label)
             boxes.extend(box)
             continue
-        gone[rule] = gone.get(rule, 0) + 1
+        rule_counts[rule] = rule_counts.get(rule, 0) + 1
     if len(labels) == 1:
-        gone[ALONE] = 1
-    for rule, count in gone.items():
+        rule_counts[ALONE] = 1
+    for rule, count in rule_counts.items():
         context.ledger.drop(NAME, scene.source, rule, scene.record_id, count)
     if len(labels) > 1:
         yield Candidate(origin_of(scene, recording(scene)), "", "", {"labels": tuple(labels), "boxes": boxes})
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairTable:
     """All pairs of a dataset that can be asked about: what a pair is, and in which picture, sorted by the former.
 
     `codes` are cell x labels + reference, a cell being target x 4 + position: numbers into `labels` and `POSITIONS`.
@@ -120,8 +120,10 @@ class Pairs:
         """Of a target class in a position: reference -> pictures."""
         begin, end = np.searchsorted(self.codes, (cell * len(self.labels), (cell + 1) * len(self.labels)))
         references, starts = np.unique(self.codes[begin:end] - cell * len(self.labels), return_index=True)
-        held = np.split(self.pictures[begin:end], starts[1:])
-        return {int(one): pictures.tolist() for one, pictures in zip(references, held, strict=True)}
+        picture_groups = np.split(self.pictures[begin:end], starts[1:])
+        return {
+            int(reference): pictures.tolist() for reference, pictures in zip(references, picture_groups, strict=True)
+        }
 
     def name(self, cell: int) -> tuple[str, str]:
         """Target class and position of a cell."""
@@ -129,30 +131,30 @@ class Pairs:
         return self.labels[target], POSITIONS[position]
 
 
-def pairs_of(pictures: Sequence[Candidate], context: CurationContext) -> Pairs:
+def pairs_of(candidates: Sequence[Candidate], context: CurationContext) -> PairTable:
     """Pairs that share no column and no row; the ledger is told how many others there were, of target and reference.
 
     Pictures of equally many things are worked out together.
     """
-    labels = tuple(sorted({label for one in pictures for label in one.truth["labels"]}))
+    labels = tuple(sorted({label for candidate in candidates for label in candidate.truth["labels"]}))
     numbers = {label: number for number, label in enumerate(labels)}
-    codes, owners, apart = [np.empty(0, np.int64)], [np.empty(0, np.int32)], np.zeros(len(pictures), np.int64)
-    for count, held in grouped(range(len(pictures)), lambda n: len(pictures[n].truth["labels"])).items():
+    codes, owners, apart = [np.empty(0, np.int64)], [np.empty(0, np.int32)], np.zeros(len(candidates), np.int64)
+    for count, indices in grouped(range(len(candidates)), lambda n: len(candidates[n].truth["labels"])).items():
         step = max(1, CHUNK // count**2)
-        for chunk in (held[n : n + step] for n in range(0, len(held), step)):
-            kinds = np.array([[numbers[label] for label in pictures[n].truth["labels"]] for n in chunk], np.int64)
-            boxes = np.array([pictures[n].truth["boxes"] for n in chunk], np.float64).reshape(len(chunk), count, 4)
-            place, target, reference, position = positions(boxes)
-            cells = kinds[place, target] * len(POSITIONS) + position
-            codes.append(cells * len(labels) + kinds[place, reference])
-            owners.append(np.array(chunk, np.int32)[place])
-            apart += np.bincount(owners[-1], minlength=len(pictures))
-    for one, found in zip(pictures, apart.tolist(), strict=True):
-        if overlapping := len(one.truth["labels"]) * (len(one.truth["labels"]) - 1) - found:
-            context.ledger.drop(NAME, one.origin.source, OVERLAP, one.origin.record_id, overlapping)
+        for chunk in (indices[n : n + step] for n in range(0, len(indices), step)):
+            kinds = np.array([[numbers[label] for label in candidates[n].truth["labels"]] for n in chunk], np.int64)
+            boxes = np.array([candidates[n].truth["boxes"] for n in chunk], np.float64).reshape(len(chunk), count, 4)
+            chunk_rows, target, reference, position = positions(boxes)
+            cells = kinds[chunk_rows, target] * len(POSITIONS) + position
+            codes.append(cells * len(labels) + kinds[chunk_rows, reference])
+            owners.append(np.array(chunk, np.int32)[chunk_rows])
+            apart += np.bincount(owners[-1], minlength=len(candidates))
+    for candidate, clear_count in zip(candidates, apart.tolist(), strict=True):
+        if overlapping := len(candidate.truth["labels"]) * (len(candidate.truth["labels"]) - 1) - clear_count:
+            context.ledger.drop(NAME, candidate.origin.source, OVERLAP, candidate.origin.record_id, overlapping)
     coded = np.concatenate(codes)
     order = np.argsort(coded, kind="stable")
-    return Pairs(labels, coded[order], np.concatenate(owners)[order])
+    return PairTable(labels, coded[order], np.concatenate(owners)[order])
 
 
 def positions(boxes: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
@@ -163,61 +165,75 @@ def positions(boxes: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
     x1, y1, x2, y2 = (boxes[..., side] for side in range(4))
     left, above = x2[:, :, None] <= x1[:, None, :], y2[:, :, None] <= y1[:, None, :]
     right, below = left.swapaxes(1, 2), above.swapaxes(1, 2)
-    found = np.nonzero((left | right) & (above | below))
-    return *found, 2 * right[found] + below[found]
+    clear_pairs = np.nonzero((left | right) & (above | below))
+    return *clear_pairs, 2 * right[clear_pairs] + below[clear_pairs]
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """Of every target class in a position as many reference classes and pictures as the rules say, or none."""
     selected: list[Candidate] = []
-    for source, pictures in grouped(candidates, lambda one: one.origin.source).items():
-        pairs = pairs_of(pictures, context)
+    for source, pictures in grouped(candidates, lambda candidate: candidate.origin.source).items():
+        pair_table = pairs_of(pictures, context)
         used = Counter[Hashable]()
-        for target, cells in grouped(cells_of(pairs, source, context), lambda cell: cell // len(POSITIONS)).items():
-            there = {cell: _enough(pairs.in_cell(cell), context) for cell in cells}
-            order = _references(list(there.values()), context.rng(NAME, "references", source, pairs.labels[target]))
-            for cell, held in there.items():
-                references = {one: held[one] for one in order if one in held}
-                selected += _drawn(cell, references, pairs, pictures, used, context)
+        for target, cells in grouped(
+            cells_of(pair_table, source, context), lambda cell: cell // len(POSITIONS)
+        ).items():
+            cell_references = {cell: _with_enough_pictures(pair_table.in_cell(cell), context) for cell in cells}
+            order = _references(
+                list(cell_references.values()), context.rng(NAME, "references", source, pair_table.labels[target])
+            )
+            for cell, pictures_by_reference in cell_references.items():
+                references = {
+                    reference: pictures_by_reference[reference]
+                    for reference in order
+                    if reference in pictures_by_reference
+                }
+                selected += _draw_candidates(cell, references, pair_table, pictures, used, context)
     return selected
 
 
-def _enough(held: Mapping[int, list[int]], context: CurationContext) -> dict[int, list[int]]:
+def _with_enough_pictures(
+    pictures_by_reference: Mapping[int, list[int]], context: CurationContext
+) -> dict[int, list[int]]:
     """The reference classes with as many pictures as are drawn."""
-    return {one: pictures for one, pictures in held.items() if len(pictures) >= context.rules.spatial_rows}
+    return {
+        reference: pictures
+        for reference, pictures in pictures_by_reference.items()
+        if len(pictures) >= context.rules.spatial_rows
+    }
 
 
-def _references(there: Sequence[Mapping[int, list[int]]], rng: np.random.Generator) -> list[int]:
+def _references(cell_references: Sequence[Mapping[int, list[int]]], rng: np.random.Generator) -> list[int]:
     """Reference classes of a target, those in most of its positions first, else in a random order.
 
     The paper's eight a position may be any. Were they drawn position by position, most pairs of classes would be in one
     position alone, and their names would tell the answer.
     """
-    positions = Counter(one for held in there for one in held)
-    return sorted(shuffled(sorted(positions), rng), key=lambda one: -positions[one])
+    positions = Counter(reference for references in cell_references for reference in references)
+    return sorted(shuffled(sorted(positions), rng), key=lambda reference: -positions[reference])
 
 
-def cells_of(pairs: Pairs, source: str, context: CurationContext) -> list[int]:
+def cells_of(pair_table: PairTable, source: str, context: CurationContext) -> list[int]:
     """The target classes in positions that have enough, of classes that have enough positions.
 
     Where there are more classes than wanted, those in more positions come first, then it is drawn. A cell that could
     be filled by other numbers of references and pictures is left out, so that all are alike.
     """
     rules, four = context.rules, len(POSITIONS)
-    wanted = f"{rules.spatial_references} references of {rules.spatial_rows} pictures"
-    codes, counts = np.unique(pairs.codes, return_counts=True)
-    cells = codes // max(1, len(pairs.labels))
-    there = np.bincount(cells, counts, four * len(pairs.labels)).astype(np.int64)
-    references = np.bincount(cells[counts >= rules.spatial_rows], minlength=four * len(pairs.labels))
+    requirement = f"{rules.spatial_references} references of {rules.spatial_rows} pictures"
+    codes, counts = np.unique(pair_table.codes, return_counts=True)
+    cells = codes // max(1, len(pair_table.labels))
+    pair_counts = np.bincount(cells, counts, four * len(pair_table.labels)).astype(np.int64)
+    references = np.bincount(cells[counts >= rules.spatial_rows], minlength=four * len(pair_table.labels))
     full = (references >= rules.spatial_references).reshape(-1, four)
     ranked = shuffled(range(len(full)), context.rng(NAME, "classes", source))
     ranked = sorted((n for n in ranked if full[n].sum() >= rules.spatial_positions), key=lambda n: -full[n].sum())
     chosen = set(ranked[: rules.spatial_classes])
     alike = rules.spatial_references * rules.spatial_rows
-    for cell in np.flatnonzero(there).tolist():
-        target, count = cell // four, int(there[cell])
+    for cell in np.flatnonzero(pair_counts).tolist():
+        target, count = cell // four, int(pair_counts[cell])
         if not full[target, cell % four]:
-            rule = f"target class in a position without {wanted}"
+            rule = f"target class in a position without {requirement}"
         elif full[target].sum() < rules.spatial_positions:
             rule = f"target class in fewer than {rules.spatial_positions} positions"
         elif target not in chosen:
@@ -225,44 +241,44 @@ def cells_of(pairs: Pairs, source: str, context: CurationContext) -> list[int]:
         else:
             rule, count = f"more than {alike} pictures of a target class in a position", count - alike
         if count:
-            context.ledger.drop(NAME, source, rule, ", ".join(pairs.name(cell)), count)
+            context.ledger.drop(NAME, source, rule, ", ".join(pair_table.name(cell)), count)
     return [target * four + n for target in sorted(chosen) for n in range(four) if full[target, n]]
 
 
-def _drawn(
+def _draw_candidates(
     cell: int,
-    there: Mapping[int, list[int]],
-    pairs: Pairs,
-    pictures: Sequence[Candidate],
+    pictures_by_reference: Mapping[int, list[int]],
+    pair_table: PairTable,
+    candidates: Sequence[Candidate],
     used: Counter[Hashable],
     context: CurationContext,
 ) -> Iterator[Candidate]:
-    """Pictures of a target class in a position, with the first of the reference classes in `there`."""
-    rules, (target, position) = context.rules, pairs.name(cell)
-    rng = context.rng(NAME, "drawn", pictures[0].origin.source, target, position)
-    for number in list(there)[: rules.spatial_references]:
-        reference = pairs.labels[number]
-        for picture in least_used(there[number], rules.spatial_rows, lambda n: n, used, rng):
-            one = pictures[picture]
+    """Pictures of a target class in a position, with the first of the reference classes in `pictures_by_reference`."""
+    rules, (target, position) = context.rules, pair_table.name(cell)
+    rng = context.rng(NAME, "drawn", candidates[0].origin.source, target, position)
+    for number in list(pictures_by_reference)[: rules.spatial_references]:
+        reference = pair_table.labels[number]
+        for picture in least_used(pictures_by_reference[number], rules.spatial_rows, lambda n: n, used, rng):
+            candidate = candidates[picture]
             truth = {
-                "red": name_of(one.origin.source, target, context),
-                "blue": name_of(one.origin.source, reference, context),
-                "red_box": _box(one, target),
-                "blue_box": _box(one, reference),
+                "red": name_of(candidate.origin.source, target, context),
+                "blue": name_of(candidate.origin.source, reference, context),
+                "red_box": _box(candidate, target),
+                "blue_box": _box(candidate, reference),
             }
-            yield Candidate(one.origin, f"{target} / {reference}", position, truth)
+            yield Candidate(candidate.origin, f"{target} / {reference}", position, truth)
 
 
-def _box(picture: Candidate, label: str) -> Box:
-    begin = 4 * picture.truth["labels"].index(label)
-    x1, y1, x2, y2 = picture.truth["boxes"][begin : begin + 4]
+def _box(candidate: Candidate, label: str) -> Box:
+    begin = 4 * candidate.truth["labels"].index(label)
+    x1, y1, x2, y2 = candidate.truth["boxes"][begin : begin + 4]
     return x1, y1, x2, y2
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """Where the red box lies as seen from the blue one."""
     truth = candidate.truth
-    return spatial_item(source, truth["red"], truth["blue"], truth["red_box"], truth["blue_box"])
+    return spatial_item(item_source, truth["red"], truth["blue"], truth["red_box"], truth["blue_box"])
 
 
 CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
@@ -292,12 +308,14 @@ def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator
 # Items
 
 
-def spatial_item(source: ItemSource, red: str, blue: str, red_box: Sequence[float], blue_box: Sequence[float]) -> Item:
+def spatial_item(
+    item_source: ItemSource, red: str, blue: str, red_box: Sequence[float], blue_box: Sequence[float]
+) -> Item:
     """Where the red box (the target) lies as seen from the blue one (the reference)."""
-    boxes = {"red": list(checked_box(source, red_box)), "blue": list(checked_box(source, blue_box))}
-    answer = position(source, red_box, blue_box)
+    boxes = {"red": list(checked_box(item_source, red_box)), "blue": list(checked_box(item_source, blue_box))}
+    answer = position(item_source, red_box, blue_box)
     return SPATIAL.item(
-        source,
+        item_source,
         SPATIAL.question.format(red=red, blue=blue),
         answer,
         POSITIONS,
@@ -306,7 +324,7 @@ def spatial_item(source: ItemSource, red: str, blue: str, red_box: Sequence[floa
     )
 
 
-def position(source: ItemSource, red: Sequence[float], blue: Sequence[float]) -> str:
+def position(item_source: ItemSource, red: Sequence[float], blue: Sequence[float]) -> str:
     """Where the red box lies as seen from the blue one, one of `POSITIONS`.
 
     Raises SnellenError for boxes that share a column or a row of pixels, which the paper leaves out (appendix A.2).
@@ -314,7 +332,7 @@ def position(source: ItemSource, red: Sequence[float], blue: Sequence[float]) ->
     (rx1, ry1, rx2, ry2), (bx1, by1, bx2, by2) = red, blue
     if (rx1 < bx2 and bx1 < rx2) or (ry1 < by2 and by1 < ry2):
         raise SnellenError(
-            f"ava-bench item {source.handle}: boxes {list(red)} and {list(blue)} overlap across or along, so that none "
+            f"ava-bench item {item_source.handle}: boxes {list(red)} and {list(blue)} overlap across or along, so that none "
             f"of the four places is right; leave the pair out"
         )
     return relative_position(red, blue)

@@ -47,30 +47,32 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """Between so many pictures of a texture, of all datasets of its pool together; which stay is drawn by the seed."""
-    least, most, _ = context.rules.texture
+    min_pictures, max_pictures, _ = context.rules.texture
 
-    def pool_of(one: Candidate) -> str:
-        return context.choices.texture_pool(one.origin.source)
+    def pool_of(candidate: Candidate) -> str:
+        return context.choices.texture_pool(candidate.origin.source)
 
     selected: list[Candidate] = []
-    for (pool, name), held in grouped(candidates, lambda one: (pool_of(one), one.label)).items():
-        if len(held) < least:
-            _drop(held, f"fewer than {least} of a texture", context)
+    for (pool, name), class_candidates in grouped(
+        candidates, lambda candidate: (pool_of(candidate), candidate.label)
+    ).items():
+        if len(class_candidates) < min_pictures:
+            _drop(class_candidates, f"fewer than {min_pictures} of a texture", context)
             continue
-        order = shuffled(held, context.rng(NAME, "capped", pool, name))
-        _drop(order[most:], f"more than {most} of a texture", context)
-        selected += order[:most]
+        order = shuffled(class_candidates, context.rng(NAME, "capped", pool, name))
+        _drop(order[max_pictures:], f"more than {max_pictures} of a texture", context)
+        selected += order[:max_pictures]
     return with_names(selected, pool_of, NAME, context)
 
 
-def _drop(held: Sequence[Candidate], rule: str, context: CurationContext) -> None:
-    for source, mine in grouped(held, lambda one: one.origin.source).items():
-        context.ledger.drop(NAME, source, rule, mine[0].label, len(mine))
+def _drop(candidates: Sequence[Candidate], rule: str, context: CurationContext) -> None:
+    for source, source_candidates in grouped(candidates, lambda candidate: candidate.origin.source).items():
+        context.ledger.drop(NAME, source, rule, source_candidates[0].label, len(source_candidates))
 
 
-def make_curated_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """`What is the texture attribute of image?`, with all textures of the pool in an order drawn for the item."""
-    return texture_item(source, *offered_names(candidate, rng))
+    return texture_item(item_source, *offered_names(candidate, rng))
 
 
 CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)
@@ -79,18 +81,18 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 # Generated scenes
 
 
-def _ask_display(display: DisplayTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
+def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     texture = display.display.content.textures[slot]
     textures = draw_options(texture, TEXTURES, len(TEXTURES), rng)
-    return texture_item(crop_source(display, slot, source), texture, textures)
+    return texture_item(crop_source(display, slot, item_source), texture, textures)
 
 
 # Items
 
 
-def texture_item(source: ItemSource, texture: str, textures: Sequence[str]) -> Item:
+def texture_item(item_source: ItemSource, texture: str, textures: Sequence[str]) -> Item:
     """Which texture fills the picture: one of `textures`, the whole pool of the source, shuffled."""
-    return TEXTURE.item(source, TEXTURE.question, texture, textures, factors={"texture": texture})
+    return TEXTURE.item(item_source, TEXTURE.question, texture, textures, factors={"texture": texture})
 
 
 def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:

@@ -78,24 +78,24 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CurationContext:
-    """What every step of a build shares. `met` counts what an ability has met in a source, where it must know."""
+    """What every step of a build shares. `picture_counts` counts what an ability has met in a source, where it must know."""
 
     rules: Rules
     choices: Choices
     seed: int
     ledger: Ledger = field(default_factory=Ledger)
-    met: Counter[tuple[str, str]] = field(default_factory=Counter)
+    picture_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def rng(self, *place: str | int) -> np.random.Generator:
+    def rng(self, *stream_key: str | int) -> np.random.Generator:
         """The random stream of one step."""
-        return stream(SUITE, VERSION, self.seed, "curated", *place)
+        return stream(SUITE, VERSION, self.seed, "curated", *stream_key)
 
 
 ItemMaker: TypeAlias = Callable[[Candidate, ItemSource, np.random.Generator], Item]
 Pixels: TypeAlias = NDArray[np.uint8]
 
 
-def as_it_is(candidate: Candidate, pixels: Callable[[], Pixels], context: CurationContext) -> Candidate | str:
+def keep_unchanged(candidate: Candidate, pixels: Callable[[], Pixels], context: CurationContext) -> Candidate | str:
     """The candidate: nothing of it hangs on pixels."""
     return candidate
 
@@ -115,61 +115,72 @@ class Curation:
     find: Callable[[Sample, CurationContext], Iterable[Candidate]]
     select: Callable[[Sequence[Candidate], CurationContext], list[Candidate]]
     make_item: ItemMaker
-    complete: Callable[[Candidate, Callable[[], Pixels], CurationContext], Candidate | str] = as_it_is
+    complete: Callable[[Candidate, Callable[[], Pixels], CurationContext], Candidate | str] = keep_unchanged
 
 
 def capped(
-    found: Sequence[Candidate], caps: Caps, task: str, context: CurationContext, *, largest: bool = False
+    candidates: Sequence[Candidate], caps: Caps, task: str, context: CurationContext, *, largest: bool = False
 ) -> list[Candidate]:
     """Of each bin of a class between `caps.least` and `caps.most`, and of each class `caps.bins` bins or none.
 
     Which stay is drawn by the seed, or the largest do. What goes is told to the ledger.
     """
     bins: dict[tuple[str, str], list[list[Candidate]]] = {}
-    for (source, label, name), held in grouped(found, lambda one: one.stratum).items():
-        if len(held) < caps.least:
-            rule = f"fewer than {caps.least} in a bin of a class"
-            context.ledger.drop(task, source, rule, f"{label} {name}".strip(), len(held))
+    for (source, label, name), bin_candidates in grouped(candidates, lambda candidate: candidate.stratum).items():
+        if len(bin_candidates) < caps.minimum:
+            rule = f"fewer than {caps.minimum} in a bin of a class"
+            context.ledger.drop(task, source, rule, f"{label} {name}".strip(), len(bin_candidates))
             continue
-        order = shuffled(held, context.rng(task, "capped", source, label, name))
+        order = shuffled(bin_candidates, context.rng(task, "capped", source, label, name))
         if largest:
-            order.sort(key=lambda one: -one.size)
-        if len(order) > caps.most:
-            rule = f"more than {caps.most} in a bin of a class"
-            context.ledger.drop(task, source, rule, f"{label} {name}".strip(), len(order) - caps.most)
-        bins.setdefault((source, label), []).append(order[: caps.most])
-    kept: list[Candidate] = []
-    for (source, label), held_bins in bins.items():
-        if len(held_bins) < caps.bins:
-            count = sum(map(len, held_bins))
-            context.ledger.drop(task, source, f"a class of fewer than {caps.bins} bins", label, count)
+            order.sort(key=lambda candidate: -candidate.size)
+        if len(order) > caps.maximum:
+            rule = f"more than {caps.maximum} in a bin of a class"
+            context.ledger.drop(task, source, rule, f"{label} {name}".strip(), len(order) - caps.maximum)
+        bins.setdefault((source, label), []).append(order[: caps.maximum])
+    selected: list[Candidate] = []
+    for (source, label), class_bins in bins.items():
+        if len(class_bins) < caps.min_bins:
+            count = sum(map(len, class_bins))
+            context.ledger.drop(task, source, f"a class of fewer than {caps.min_bins} bins", label, count)
         else:
-            kept += [one for held in held_bins for one in held]
-    return kept
+            selected += [candidate for bin_candidates in class_bins for candidate in bin_candidates]
+    return selected
 
 
 def capped_by_source(
-    found: Sequence[Candidate], caps: Mapping[str, Caps], task: str, context: CurationContext, *, largest: bool = False
+    candidates: Sequence[Candidate],
+    caps: Mapping[str, Caps],
+    task: str,
+    context: CurationContext,
+    *,
+    largest: bool = False,
 ) -> list[Candidate]:
     """`capped`, each source by its own numbers."""
     return [
-        one
-        for source, held in grouped(found, lambda one: one.origin.source).items()
-        for one in capped(held, caps[source], task, context, largest=largest)
+        candidate
+        for source, source_candidates in grouped(candidates, lambda candidate: candidate.origin.source).items()
+        for candidate in capped(source_candidates, caps[source], task, context, largest=largest)
     ]
 
 
-def drawn(found: Sequence[Candidate], most: int, task: str, context: CurationContext, *place: str) -> list[Candidate]:
+def draw_candidates(
+    candidates: Sequence[Candidate], max_candidates: int, task: str, context: CurationContext, *stream_key: str
+) -> list[Candidate]:
     """At most so many of all, each as likely as any other; what goes is told to the ledger."""
-    if len(found) <= most:
-        return list(found)
-    order = shuffled(found, context.rng(task, "drawn", *place))
-    for one in order[most:]:
-        context.ledger.drop(task, one.origin.source, f"more than {most} drawn", one.origin.record_id)
-    return order[:most]
+    if len(candidates) <= max_candidates:
+        return list(candidates)
+    order = shuffled(candidates, context.rng(task, "drawn", *stream_key))
+    for candidate in order[max_candidates:]:
+        context.ledger.drop(
+            task, candidate.origin.source, f"more than {max_candidates} drawn", candidate.origin.record_id
+        )
+    return order[:max_candidates]
 
 
-def thinned(chosen: Sequence[Candidate], most: int, task: str, context: CurationContext) -> list[Candidate]:
+def thinned(
+    candidates: Sequence[Candidate], max_candidates: int, task: str, context: CurationContext
+) -> list[Candidate]:
     """At most so many, whole strata of `rules.fewest` first, so that a small set still has both sides of each.
 
     Sources take turns, their classes come in an order drawn by the seed. A class comes with all its bins, or with as
@@ -177,23 +188,32 @@ def thinned(chosen: Sequence[Candidate], most: int, task: str, context: Curation
     would tell the answer. Nothing is told to the ledger: this is no rule of the curation, but the user's wish for a
     small set.
     """
-    if len(chosen) <= most:
-        return list(chosen)
-    fewest = context.rules.fewest
-    strata = grouped(chosen, lambda one: one.stratum)
+    if len(candidates) <= max_candidates:
+        return list(candidates)
+    min_stratum = context.rules.fewest
+    strata = grouped(candidates, lambda candidate: candidate.stratum)
     by_source = grouped(strata, lambda stratum: stratum[0])
-    bins_most = max(1, most // fewest // len(by_source))
+    max_bins = max(1, max_candidates // min_stratum // len(by_source))
     turns = [
-        shuffled(list(grouped(held, lambda stratum: stratum[1]).values()), context.rng(task, "thinned", source))
-        for source, held in by_source.items()
+        shuffled(
+            list(grouped(source_strata, lambda stratum: stratum[1]).values()), context.rng(task, "thinned", source)
+        )
+        for source, source_strata in by_source.items()
     ]
-    kept: list[list[Candidate]] = []
-    left = most
-    for bins in (held[n] for n in range(max(map(len, turns))) for held in turns if n < len(held)):
-        mine = shuffled(bins, context.rng(task, "thinned", *bins[0][:2], "bins"))[:bins_most]
-        if (count := sum(min(fewest, len(strata[one])) for one in mine)) <= left:
-            kept += [shuffled(strata[one], context.rng(task, "thinned", *one)) for one in mine]
-            left -= count
-    first = [one for held in kept for one in held[:fewest]]
-    more = [one for n in range(fewest, max(map(len, strata.values()))) for held in kept for one in held[n : n + 1]]
-    return first + more[:left]
+    selected_strata: list[list[Candidate]] = []
+    remaining = max_candidates
+    for bins in (classes[n] for n in range(max(map(len, turns))) for classes in turns if n < len(classes)):
+        class_bins = shuffled(bins, context.rng(task, "thinned", *bins[0][:2], "bins"))[:max_bins]
+        if (count := sum(min(min_stratum, len(strata[stratum])) for stratum in class_bins)) <= remaining:
+            selected_strata += [
+                shuffled(strata[stratum], context.rng(task, "thinned", *stratum)) for stratum in class_bins
+            ]
+            remaining -= count
+    first = [candidate for stratum_candidates in selected_strata for candidate in stratum_candidates[:min_stratum]]
+    more = [
+        candidate
+        for n in range(min_stratum, max(map(len, strata.values())))
+        for stratum_candidates in selected_strata
+        for candidate in stratum_candidates[n : n + 1]
+    ]
+    return first + more[:remaining]

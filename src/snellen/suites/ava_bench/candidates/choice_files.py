@@ -30,7 +30,7 @@ class Row(BaseModel):
     """One choice: why it was made, and whether a person stands behind it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-    of: ClassVar[tuple[str, ...]] = ()
+    key_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that say what the row is about: no two rows agree in all of them."""
 
     reason: Word
@@ -39,9 +39,9 @@ class Row(BaseModel):
     @property
     def key(self) -> tuple[Any, ...]:
         """What the row is about."""
-        return tuple(getattr(self, name) for name in self.of)
+        return tuple(getattr(self, name) for name in self.key_fields)
 
-    def each(self) -> Iterator[Row]:
+    def split_labels(self) -> Iterator[Row]:
         """The row, once for every label."""
         for label in getattr(self, "labels", ()):
             yield self.model_copy(update={"labels": (label,)})
@@ -49,38 +49,38 @@ class Row(BaseModel):
             yield self
 
 
-class Chosen(Row):
+class Category(Row):
     """A category of localization and object: its label in the dataset and the name that is asked."""
 
-    of = ("source", "label")
+    key_fields = ("source", "label")
     source: Word
     domain: Literal["Open", "Bird", "Animal", "Remote-Sensing"]
     label: Word
     name: Word
-    origin: Literal["paper", "ours"] = Field(alias="from")
+    origin: Literal["paper", "ours"] = Field(validation_alias="from")
 
 
-class Named(Row):
+class ClassName(Row):
     """What labels of a dataset are called; several labels of one name are one class."""
 
-    of = ("source", "labels")
+    key_fields = ("source", "labels")
     source: Word
     labels: tuple[Word, ...] = Field(min_length=1)
     name: Word
 
 
-class LeftOut(Row):
+class Exclusion(Row):
     """Labels of a dataset that are not asked about."""
 
-    of = ("source", "labels")
+    key_fields = ("source", "labels")
     source: Word
     labels: tuple[Word, ...] = Field(min_length=1)
 
 
-class Discarded(Row):
+class DiscardedPicture(Row):
     """A picture that is not asked about, by its `record_id`."""
 
-    of = ("source", "picture")
+    key_fields = ("source", "picture")
     source: Word
     picture: Word
 
@@ -88,7 +88,7 @@ class Discarded(Row):
 class Plural(Row):
     """The plural of a label, a name, or the last word of one."""
 
-    of = ("label",)
+    key_fields = ("label",)
     label: Word
     plural: Word
 
@@ -96,15 +96,15 @@ class Plural(Row):
 class Pool(Row):
     """The pool of options to which a dataset belongs, where it is not its own."""
 
-    of = ("source",)
+    key_fields = ("source",)
     source: Word
     pool: Word
 
 
-class Taken(Row):
+class AttributeFilter(Row):
     """Only pictures with one of these values of an attribute are taken."""
 
-    of = ("source", "attribute")
+    key_fields = ("source", "attribute")
     source: Word
     attribute: Word
     values: tuple[str | float, ...] = Field(min_length=1)
@@ -113,7 +113,7 @@ class Taken(Row):
 class Group(Row):
     """A group of fine-grained classes: all of a dataset, or those of one kingdom."""
 
-    of = ("source", "kingdom")
+    key_fields = ("source", "kingdom")
     source: Word
     kingdom: str = ""
     group: Word
@@ -126,44 +126,44 @@ class ChoiceFile(BaseModel):
     extends: bool = False
 
 
-class Things(ChoiceFile):
+class Categories(ChoiceFile):
     """`things.yaml`."""
 
-    things: tuple[Chosen, ...] = ()
+    categories: tuple[Category, ...] = Field(default=(), alias="things")
 
 
-class Names(ChoiceFile):
+class ClassNames(ChoiceFile):
     """`emotions.yaml`, `scenes.yaml`, `actions.yaml`."""
 
-    names: tuple[Named, ...] = ()
+    names: tuple[ClassName, ...] = ()
 
 
-class Textures(Names):
+class Textures(ClassNames):
     """`textures.yaml`."""
 
     pools: tuple[Pool, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
-    discarded: tuple[Discarded, ...] = ()
+    left_out: tuple[Exclusion, ...] = ()
+    discarded: tuple[DiscardedPicture, ...] = ()
 
 
-class Orientations(Names):
+class Orientations(ClassNames):
     """`orientations.yaml`."""
 
-    taken: tuple[Taken, ...] = ()
-    things: tuple[Named, ...] = ()
+    taken: tuple[AttributeFilter, ...] = ()
+    objects: tuple[ClassName, ...] = Field(default=(), alias="things")
 
 
-class Excluded(ChoiceFile):
+class Exclusions(ChoiceFile):
     """`nyu_excluded.yaml`."""
 
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Exclusion, ...] = ()
 
 
 class Plurals(ChoiceFile):
     """`plurals.yaml`."""
 
     plurals: tuple[Plural, ...] = ()
-    uncounted: tuple[LeftOut, ...] = ()
+    uncounted: tuple[Exclusion, ...] = ()
 
 
 class FineGrained(ChoiceFile):
@@ -174,12 +174,12 @@ class FineGrained(ChoiceFile):
 
 FILES: Mapping[str, type[ChoiceFile]] = MappingProxyType(
     {
-        "things.yaml": Things,
+        "things.yaml": Categories,
         "plurals.yaml": Plurals,
-        "nyu_excluded.yaml": Excluded,
-        "emotions.yaml": Names,
-        "scenes.yaml": Names,
-        "actions.yaml": Names,
+        "nyu_excluded.yaml": Exclusions,
+        "emotions.yaml": ClassNames,
+        "scenes.yaml": ClassNames,
+        "actions.yaml": ClassNames,
         "textures.yaml": Textures,
         "orientations.yaml": Orientations,
         "fine_grained.yaml": FineGrained,
@@ -194,7 +194,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {"emotions.yaml": EMOTIONS, "orientatio
 def packaged() -> Mapping[str, ChoiceFile]:
     """The files of the package, by name."""
     folder = files("snellen.suites.ava_bench.candidates").joinpath("choices")
-    return MappingProxyType({name: parsed(name, folder.joinpath(name).read_text("utf-8"), name) for name in FILES})
+    return MappingProxyType({name: parse_file(name, folder.joinpath(name).read_text("utf-8"), name) for name in FILES})
 
 
 def read_files(folder: Path | None) -> Mapping[str, ChoiceFile]:
@@ -207,8 +207,8 @@ def read_files(folder: Path | None) -> Mapping[str, ChoiceFile]:
         return packaged()
     if not folder.is_dir():
         raise SnellenError(f"{folder}: no such folder of choices; it holds one or more of {', '.join(FILES)}")
-    held = dict(packaged())
-    paths = sorted(one for one in folder.iterdir() if one.suffix in (".yaml", ".yml"))
+    choice_files = dict(packaged())
+    paths = sorted(file for file in folder.iterdir() if file.suffix in (".yaml", ".yml"))
     if not paths:
         raise SnellenError(
             f"{folder}: holds no file of choices; give the folder with one or more of {', '.join(FILES)}"
@@ -220,84 +220,89 @@ def read_files(folder: Path | None) -> Mapping[str, ChoiceFile]:
             text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise SnellenError(f"{path}: cannot be read as text in UTF-8; write it anew") from error
-        mine = parsed(path.name, text, str(path))
-        held[path.name] = _on_top(held[path.name], mine) if mine.extends else mine
-        _check(path.name, held[path.name], str(path))
-    return MappingProxyType(held)
+        choice_file = parse_file(path.name, text, str(path))
+        if choice_file.extends:
+            choice_file = _merge_rows(choice_files[path.name], choice_file)
+        _check(path.name, choice_file, str(path))
+        choice_files[path.name] = choice_file
+    return MappingProxyType(choice_files)
 
 
-def parsed(name: str, text: str, where: str) -> ChoiceFile:
-    """One file, its rows one a label. `where` is how errors call it. Raises SnellenError as `read_files` does."""
+def parse_file(name: str, text: str, location: str) -> ChoiceFile:
+    """One file, its rows one a label. `location` is how errors call it. Raises SnellenError as `read_files` does."""
     try:
-        told = yaml.safe_load(text)
+        content = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise SnellenError(f"{where}: not YAML ({' '.join(str(error).split())}); mend it there") from error
+        raise SnellenError(f"{location}: not YAML ({' '.join(str(error).split())}); mend it there") from error
     try:
-        held = FILES[name].model_validate({} if told is None else told)
+        choice_file = FILES[name].model_validate({} if content is None else content)
     except ValidationError as error:
-        raise SnellenError(f"{where}: {_told(error, told)}") from error
-    single = {}
-    for section in sections(held):
-        rows = getattr(held, section)
+        raise SnellenError(f"{location}: {_describe_error(error, content)}") from error
+    rows_by_field = {}
+    for section, field in sections(choice_file).items():
+        rows = getattr(choice_file, field)
         for number, row in enumerate(rows, 1):
             if row.state == "proposed":
-                place = f"{where}: {section}, row {number} ({_named(row.model_dump())})"
-                raise SnellenError(f"{place} is only proposed; confirm it (state: confirmed) or delete it")
-        single[section] = tuple(one for row in rows for one in row.each())
-    held = held.model_copy(update=single)
-    _check(name, held, where)
-    return held
+                row_location = f"{location}: {section}, row {number} ({_describe_row(row.model_dump())})"
+                raise SnellenError(f"{row_location} is only proposed; confirm it (state: confirmed) or delete it")
+        rows_by_field[field] = tuple(label_row for row in rows for label_row in row.split_labels())
+    choice_file = choice_file.model_copy(update=rows_by_field)
+    _check(name, choice_file, location)
+    return choice_file
 
 
-def sections(held: ChoiceFile) -> list[str]:
-    """The lists of rows that a file has."""
-    return [name for name in type(held).model_fields if name != "extends"]
+def sections(choice_file: ChoiceFile) -> dict[str, str]:
+    """The lists of rows that a file has: section of the YAML file -> field of the class."""
+    fields = type(choice_file).model_fields
+    return {field.alias or name: name for name, field in fields.items() if name != "extends"}
 
 
-def _told(error: ValidationError, told: Any) -> str:
+def _describe_error(error: ValidationError, content: Any) -> str:
     """The first thing that is wrong, with its row."""
     first = error.errors()[0]
-    section, *place = first["loc"] or ("",)
-    rows = told.get(section) if isinstance(told, dict) else None
-    if place and isinstance(place[0], int) and isinstance(rows, list):
-        row = f"{section}, row {place[0] + 1} ({_named(rows[place[0]])})"
-        return f"{row}: {' '.join(map(str, place[1:]))}: {first['msg']}; mend the row"
+    section, *row_path = first["loc"] or ("",)
+    rows = content.get(section) if isinstance(content, dict) else None
+    if row_path and isinstance(row_path[0], int) and isinstance(rows, list):
+        row = f"{section}, row {row_path[0] + 1} ({_describe_row(rows[row_path[0]])})"
+        return f"{row}: {' '.join(map(str, row_path[1:]))}: {first['msg']}; mend the row"
     return f"{section}: {first['msg']}; the files of the package show the form"
 
 
-def _named(row: Any) -> str:
+def _describe_row(row: Any) -> str:
     if not isinstance(row, Mapping):
         return str(row)
-    told = [row[key] for key in ("source", "label", "labels", "picture", "attribute", "group") if row.get(key)]
-    return " ".join(", ".join(map(str, one)) if isinstance(one, list | tuple) else str(one) for one in told)
+    parts = [row[key] for key in ("source", "label", "labels", "picture", "attribute", "group") if row.get(key)]
+    return " ".join(", ".join(map(str, part)) if isinstance(part, list | tuple) else str(part) for part in parts)
 
 
-def _on_top(below: ChoiceFile, mine: ChoiceFile) -> ChoiceFile:
-    """Rows of both; where both have one about the same thing, mine counts."""
+def _merge_rows(below: ChoiceFile, above: ChoiceFile) -> ChoiceFile:
+    """Rows of both; where both have one about the same thing, that of `above` counts."""
     joined = {}
-    for section in sections(below):
-        rows = {row.key: row for row in (*getattr(below, section), *getattr(mine, section))}
-        joined[section] = tuple(rows.values())
+    for field in sections(below).values():
+        rows = {row.key: row for row in (*getattr(below, field), *getattr(above, field))}
+        joined[field] = tuple(rows.values())
     return below.model_copy(update=joined)
 
 
-def _check(name: str, held: ChoiceFile, where: str) -> None:
+def _check(name: str, choice_file: ChoiceFile, location: str) -> None:
     """Raise SnellenError for what no single row shows: two about one thing, unknown datasets and options."""
-    for section in sections(held):
-        seen = set[tuple[Any, ...]]()
-        for row in getattr(held, section):
-            place = f"{where}: {section}, {_named(row.model_dump())}"
-            if row.key in seen:
-                raise SnellenError(f"{place}: stands there twice; keep one of the two")
-            seen.add(row.key)
+    for section, field in sections(choice_file).items():
+        keys = set[tuple[Any, ...]]()
+        for row in getattr(choice_file, field):
+            row_location = f"{location}: {section}, {_describe_row(row.model_dump())}"
+            if row.key in keys:
+                raise SnellenError(f"{row_location}: stands there twice; keep one of the two")
+            keys.add(row.key)
             source = getattr(row, "source", None)
             if source is not None and source not in TASKS_OF_DATASET:
-                raise SnellenError(f"{place}: no dataset {source!r}; {near(source, TASKS_OF_DATASET)}")
+                raise SnellenError(f"{row_location}: no dataset {source!r}; {near(source, TASKS_OF_DATASET)}")
             if section == "names" and name in ALLOWED and row.name not in ALLOWED[name]:
-                raise SnellenError(f"{place}: {row.name!r} is no option; {near(row.name, ALLOWED[name])}")
-    if isinstance(held, Things):
-        names = dict[str, Chosen]()
-        for one in held.things:
-            if (other := names.setdefault(one.name, one)) is not one:
-                both = f"{other.source} {other.label} and {one.source} {one.label}"
-                raise SnellenError(f"{where}: things, {both}: both are asked as {one.name!r}; rename or delete one")
+                raise SnellenError(f"{row_location}: {row.name!r} is no option; {near(row.name, ALLOWED[name])}")
+    if isinstance(choice_file, Categories):
+        names = dict[str, Category]()
+        for category in choice_file.categories:
+            if (other := names.setdefault(category.name, category)) is not category:
+                both = f"{other.source} {other.label} and {category.source} {category.label}"
+                raise SnellenError(
+                    f"{location}: things, {both}: both are asked as {category.name!r}; rename or delete one"
+                )

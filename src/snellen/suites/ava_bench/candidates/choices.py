@@ -16,16 +16,16 @@ from typing import cast
 
 from snellen.core.hashing import digest
 from snellen.suites.ava_bench.candidates.choice_files import (
+    Categories,
+    Category,
     ChoiceFile,
-    Chosen,
-    Excluded,
+    ClassNames,
+    Exclusions,
     FineGrained,
     Group,
-    Names,
     Orientations,
     Plurals,
     Textures,
-    Things,
     read_files,
 )
 
@@ -45,23 +45,26 @@ class Choices:
     @cached_property
     def hash(self) -> str:
         """Digest of all rows."""
-        rows = {name: held.model_dump(mode="json", exclude={"extends"}) for name, held in self.files.items()}
+        rows = {
+            name: choice_file.model_dump(mode="json", by_alias=True, exclude={"extends"})
+            for name, choice_file in self.files.items()
+        }
         return digest(rows, 16)
 
-    def chosen(self, source: str) -> Mapping[str, Chosen]:
+    def categories(self, source: str) -> Mapping[str, Category]:
         """Categories of localization and object by label, with domain, origin and reason; none of other datasets."""
-        return self._chosen.get(source, {})
+        return self._categories.get(source, {})
 
-    def things(self, source: str) -> Mapping[str, str]:
+    def category_names(self, source: str) -> Mapping[str, str]:
         """Categories of localization and object: label -> name that is asked; none of other datasets."""
-        return self._things.get(source, EMPTY)
+        return self._category_names.get(source, EMPTY)
 
     def plural(self, source: str, label: str) -> str:
         """What "How many …" asks for (`plural_of`). Of uncounted labels too: ask `counted` first."""
-        held = self._plurals_made.get((source, label))
-        if held is None:
-            held = self._plurals_made[source, label] = plural_of(label, self, source)
-        return held
+        plural = self._plurals.get((source, label))
+        if plural is None:
+            plural = self._plurals[source, label] = plural_of(label, self, source)
+        return plural
 
     def counted(self, source: str, label: str) -> bool:
         """Whether things of the label are counted: no drinks, stuffs or food without pieces."""
@@ -70,26 +73,26 @@ class Choices:
     @cached_property
     def nyu_excluded(self) -> Mapping[str, str]:
         """Labels of NYU-Depth V2 that spatial and both depths leave out, with reasons."""
-        rows = cast(Excluded, self.files["nyu_excluded.yaml"]).left_out
+        rows = cast(Exclusions, self.files["nyu_excluded.yaml"]).left_out
         return {label: row.reason for row in rows for label in row.labels}
 
     def emotion(self, source: str, label: str) -> str | None:
         """One of `items.EMOTIONS`; None for another label."""
-        return self._named("emotions.yaml", source).get(label)
+        return self._names_by_label("emotions.yaml", source).get(label)
 
     def scene(self, source: str, label: str) -> str:
         """The name of a scene: the reviewed one, else by rule (`scene_rule`)."""
-        return self._named("scenes.yaml", source).get(label) or scene_rule(label)
+        return self._names_by_label("scenes.yaml", source).get(label) or scene_rule(label)
 
     def action(self, label: str, source: str = "Moments-in-Time") -> str:
         """The name of an action: the reviewed one, else the label with `+` and `_` read as blanks."""
-        return self._named("actions.yaml", source).get(label) or re.sub("[+_]", " ", label)
+        return self._names_by_label("actions.yaml", source).get(label) or re.sub("[+_]", " ", label)
 
     def texture(self, source: str, label: str) -> str | None:
         """The name of a texture: the reviewed one, else by rule (`texture_rule`); None: left out."""
         if (source, label) in self._textures_left_out:
             return None
-        return self._named("textures.yaml", source).get(label) or texture_rule(source, label)
+        return self._names_by_label("textures.yaml", source).get(label) or texture_rule(source, label)
 
     def texture_pool(self, source: str) -> str:
         """The pool that textures of a dataset and their options belong to: its own name, or that of a shared one."""
@@ -102,13 +105,13 @@ class Choices:
 
     def orientation(self, source: str, word: str) -> str | None:
         """One of `items.ORIENTATIONS` for a dataset's word; None for another word."""
-        return self._named("orientations.yaml", source).get(word)
+        return self._names_by_label("orientations.yaml", source).get(word)
 
     def oriented_thing(self, source: str, label: str) -> str | None:
         """What the question calls a thing: its label, of CURE-OR the name someone gave its number; None: no name."""
-        rows = cast(Orientations, self.files["orientations.yaml"]).things
-        held = next((row.name for row in rows if row.source == source and label in row.labels), None)
-        return held or (None if source == "CURE-OR" else label.replace("_", " "))
+        rows = cast(Orientations, self.files["orientations.yaml"]).objects
+        name = next((row.name for row in rows if row.source == source and label in row.labels), None)
+        return name or (None if source == "CURE-OR" else label.replace("_", " "))
 
     def takes(self, source: str, attributes: Mapping[str, object]) -> bool:
         """Whether a picture is among the backgrounds, devices … that are taken of its dataset."""
@@ -123,31 +126,34 @@ class Choices:
         """The group of a dataset, of iNaturalist-2021 that of a kingdom; None: there is none."""
         return self._groups.get((source, "")) or self._groups.get((source, kingdom))
 
-    def _named(self, name: str, source: str) -> Mapping[str, str]:
-        held = self._names.get((name, source))
-        if held is None:
-            rows = cast(Names, self.files[name]).names
-            held = self._names[name, source] = {row.labels[0]: row.name for row in rows if row.source == source}
-        return held
+    def _names_by_label(self, name: str, source: str) -> Mapping[str, str]:
+        names = self._names.get((name, source))
+        if names is None:
+            rows = cast(ClassNames, self.files[name]).names
+            names = self._names[name, source] = {row.labels[0]: row.name for row in rows if row.source == source}
+        return names
 
     @cached_property
     def _names(self) -> dict[tuple[str, str], Mapping[str, str]]:
         return {}
 
     @cached_property
-    def _plurals_made(self) -> dict[tuple[str, str], str]:
+    def _plurals(self) -> dict[tuple[str, str], str]:
         return {}
 
     @cached_property
-    def _chosen(self) -> Mapping[str, Mapping[str, Chosen]]:
-        held: dict[str, dict[str, Chosen]] = {}
-        for one in cast(Things, self.files["things.yaml"]).things:
-            held.setdefault(one.source, {})[one.label] = one
-        return held
+    def _categories(self) -> Mapping[str, Mapping[str, Category]]:
+        categories: dict[str, dict[str, Category]] = {}
+        for category in cast(Categories, self.files["things.yaml"]).categories:
+            categories.setdefault(category.source, {})[category.label] = category
+        return categories
 
     @cached_property
-    def _things(self) -> Mapping[str, Mapping[str, str]]:
-        return {source: {label: one.name for label, one in held.items()} for source, held in self._chosen.items()}
+    def _category_names(self) -> Mapping[str, Mapping[str, str]]:
+        return {
+            source: {label: category.name for label, category in categories.items()}
+            for source, categories in self._categories.items()
+        }
 
     @cached_property
     def _textures_left_out(self) -> frozenset[tuple[str, str]]:
@@ -161,7 +167,7 @@ class Choices:
 
     @cached_property
     def _groups(self) -> Mapping[tuple[str, str], Group]:
-        return {(one.source, one.kingdom): one for one in self.groups()}
+        return {(group.source, group.kingdom): group for group in self.groups()}
 
     @cached_property
     def _irregular(self) -> Mapping[str, str]:
@@ -170,10 +176,10 @@ class Choices:
     @cached_property
     def _uncounted(self) -> Mapping[str, frozenset[str]]:
         rows = cast(Plurals, self.files["plurals.yaml"]).uncounted
-        held: dict[str, frozenset[str]] = {}
+        labels: dict[str, frozenset[str]] = {}
         for row in rows:
-            held[row.source] = held.get(row.source, frozenset()) | {*row.labels}
-        return held
+            labels[row.source] = labels.get(row.source, frozenset()) | {*row.labels}
+        return labels
 
 
 def read_choices(folder: Path | None = None) -> Choices:
@@ -199,9 +205,9 @@ def plural_of(label: str, choices: Choices | None = None, source: str = "") -> s
         return label
     irregular = (choices or read_choices())._irregular
     name = bare_name(label)
-    whole = irregular.get(label) or irregular.get(name.casefold())
-    if whole:
-        return whole
+    plural = irregular.get(label) or irregular.get(name.casefold())
+    if plural:
+        return plural
     head, blank, last = name.rpartition(" ")
     word = irregular.get(last.casefold())
     if word and head and word.startswith("pairs of "):

@@ -28,21 +28,21 @@ def only_class(scene: Sample, name_of: Callable[[str], str | None], task: str, c
 
     None where there is no class, or more than one, or only classes that `name_of` does not know; the ledger is told.
     """
-    labels = sorted({thing.label for thing in scene.annotations if thing.label.strip()})
-    names, told = {name_of(label) for label in labels}, ", ".join(labels)
+    labels = sorted({annotation.label for annotation in scene.annotations if annotation.label.strip()})
+    names, label_list = {name_of(label) for label in labels}, ", ".join(labels)
     if not names:
         context.ledger.drop(task, scene.source, NO_CLASS, scene.record_id)
     elif len(names) > 1:
-        context.ledger.drop(task, scene.source, SEVERAL, f"{scene.record_id}: {told}")
+        context.ledger.drop(task, scene.source, SEVERAL, f"{scene.record_id}: {label_list}")
     elif (name := names.pop()) is None:
-        context.ledger.drop(task, scene.source, NOT_CHOSEN, f"{scene.record_id}: {told}")
+        context.ledger.drop(task, scene.source, NOT_CHOSEN, f"{scene.record_id}: {label_list}")
     else:
         return name
     return None
 
 
 def with_names(
-    kept: Sequence[Candidate], pool_of: Callable[[Candidate], Hashable], task: str, context: CurationContext
+    candidates: Sequence[Candidate], pool_of: Callable[[Candidate], Hashable], task: str, context: CurationContext
 ) -> list[Candidate]:
     """The candidates, with `truth["name"]`, their label if not told yet, and `truth["among"]`, all names of their pool.
 
@@ -50,28 +50,32 @@ def with_names(
     are alone in their pool are left out.
     """
     names: dict[Hashable, set[str]] = {}
-    for one in kept:
-        names.setdefault(pool_of(one), set()).add(one.truth.get("name", one.label))
-    among = {pool: tuple(sorted(held)) for pool, held in names.items()}
-    found: list[Candidate] = []
-    for one in kept:
-        offered = among[pool_of(one)]
+    for candidate in candidates:
+        names.setdefault(pool_of(candidate), set()).add(candidate.truth.get("name", candidate.label))
+    among = {pool: tuple(sorted(pool_names)) for pool, pool_names in names.items()}
+    named_candidates: list[Candidate] = []
+    for candidate in candidates:
+        offered = among[pool_of(candidate)]
         if len(offered) < 2:
-            context.ledger.drop(task, one.origin.source, ALONE, one.origin.record_id)
+            context.ledger.drop(task, candidate.origin.source, ALONE, candidate.origin.record_id)
         else:
-            found.append(replace(one, truth={"name": one.label, **one.truth, "among": offered}))
-    return found
+            named_candidates.append(
+                replace(candidate, truth={"name": candidate.label, **candidate.truth, "among": offered})
+            )
+    return named_candidates
 
 
-def offered_names(one: Candidate, rng: np.random.Generator, most: int | None = None) -> tuple[str, tuple[str, ...]]:
-    """The name of a candidate's class, and the names offered: all of its pool (`with_names`), or `most` of them."""
-    name, among = one.truth["name"], one.truth["among"]
-    return name, draw_options(name, among, len(among) if most is None else most, rng)
+def offered_names(
+    candidate: Candidate, rng: np.random.Generator, max_names: int | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """The name of a candidate's class, and the names offered: all of its pool (`with_names`), or `max_names` of them."""
+    name, among = candidate.truth["name"], candidate.truth["among"]
+    return name, draw_options(name, among, len(among) if max_names is None else max_names, rng)
 
 
-def source_of(one: Candidate) -> str:
+def source_of(candidate: Candidate) -> str:
     """The pool of most abilities: the dataset."""
-    return one.origin.source
+    return candidate.origin.source
 
 
 def lies_in(box: Box, size: tuple[int, int] | None) -> bool:

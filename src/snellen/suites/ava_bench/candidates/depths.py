@@ -45,17 +45,17 @@ def excluded(scene: Sample, context: CurationContext) -> Mapping[str, str]:
 
 def recording(scene: Sample) -> str:
     """What was recorded together: a scene of NYU-Depth V2, a drive of KITTI; "" where that is not known."""
-    told = scene.attributes.get({ROOMS: "scene", ROADS: "drive"}.get(scene.source, ""), "")
-    return told if isinstance(told, str) else ""
+    recording_id = scene.attributes.get({ROOMS: "scene", ROADS: "drive"}.get(scene.source, ""), "")
+    return recording_id if isinstance(recording_id, str) else ""
 
 
 def name_of(source: str, label: str, context: CurationContext) -> str:
     """What a question calls a class: the reviewed name if there is one, else its label in words."""
-    chosen = context.choices.chosen(source).get(label)
+    chosen = context.choices.categories(source).get(label)
     return chosen.name if chosen else bare_name(label).lower()
 
 
-class Measured(NamedTuple):
+class MeasuredObject(NamedTuple):
     """A thing of a class that is asked about, its box, the metres to its closest point, and its picture's size."""
 
     kind: str
@@ -64,31 +64,34 @@ class Measured(NamedTuple):
     size: tuple[int, int]
 
 
-def measured(thing: Annotation, scene: Sample, context: CurationContext) -> Measured | str:
+def measure(annotation: Annotation, scene: Sample, context: CurationContext) -> MeasuredObject | str:
     """The thing, or the rule that leaves it out of both tasks.
 
     Indoors its class may be left out by hand; outdoors it is one of four classes, and its box touches no edge.
     """
-    kind, far = ROAD_CLASSES.get(thing.label) if scene.source == ROADS else thing.label, nearest_m(thing)
-    if thing.label in excluded(scene, context):
+    kind, distance_m = (
+        ROAD_CLASSES.get(annotation.label) if scene.source == ROADS else annotation.label,
+        nearest_m(annotation),
+    )
+    if annotation.label in excluded(scene, context):
         return EXCLUDED
     if kind is None:
         return NOT_CHOSEN
-    if thing.box is None or scene.size is None:
+    if annotation.box is None or scene.size is None:
         return NO_BOX
-    if far is None:
+    if distance_m is None:
         return NO_DEPTH
-    if scene.source == ROADS and touches_edge(thing.box, scene.size, context.rules.edge_px):
+    if scene.source == ROADS and touches_edge(annotation.box, scene.size, context.rules.edge_px):
         return EDGE
-    return Measured(kind, thing.box, far, scene.size)
+    return MeasuredObject(kind, annotation.box, distance_m, scene.size)
 
 
-def nearest_m(thing: Annotation) -> float | None:
+def nearest_m(annotation: Annotation) -> float | None:
     """Metres to the closest point of a thing; None where the dataset tells none, or none in front of the camera."""
-    told = thing.extra.get("nearest_m")
-    if not isinstance(told, (int, float)) or not 0 < told < FARTHEST_M:  # NaN fails too
+    distance_m = annotation.extra.get("nearest_m")
+    if not isinstance(distance_m, (int, float)) or not 0 < distance_m < FARTHEST_M:  # NaN fails too
         return None
-    return float(told)
+    return float(distance_m)
 
 
 def touches_edge(box: Box, size: tuple[int, int], edge_px: float) -> bool:
@@ -118,22 +121,24 @@ def crop_around(box: Box, size: tuple[int, int], widths: tuple[float, float]) ->
     return float(left), 0.0, float(left + wide), float(height)
 
 
-def crop_round_both(one: Measured, other: Measured, context: CurationContext) -> Box | None:
+def crop_round_both(first: MeasuredObject, second: MeasuredObject, context: CurationContext) -> Box | None:
     """The part of their picture that is kept round two things, see `crop_around`."""
-    return crop_around(hull((one.box, other.box)), one.size, context.rules.crop_widths)
+    return crop_around(hull((first.box, second.box)), first.size, context.rules.crop_widths)
 
 
 def pair_truth(
-    things: tuple[Measured, Measured], source: str, crop: Box | None, context: CurationContext
+    objects: tuple[MeasuredObject, MeasuredObject], source: str, crop: Box | None, context: CurationContext
 ) -> dict[str, Any]:
     """What a question on two things is made of: their names, boxes (of the crop if there is one) and depths in metres.
 
-    All in the order of `things`.
+    All in the order of `objects`.
     """
     return {
-        "names": tuple(name_of(source, one.kind, context) for one in things),
-        "boxes": tuple(within(one.box, crop) if crop else one.box for one in things),
-        "depths_m": tuple(one.nearest_m for one in things),
+        "names": tuple(name_of(source, measured_object.kind, context) for measured_object in objects),
+        "boxes": tuple(
+            within(measured_object.box, crop) if crop else measured_object.box for measured_object in objects
+        ),
+        "depths_m": tuple(measured_object.nearest_m for measured_object in objects),
     }
 
 
@@ -159,6 +164,6 @@ def hull(boxes: Sequence[Box]) -> Box:
     return min(x1), min(y1), max(x2), max(y2)
 
 
-def meet(one: Box, other: Box) -> bool:
+def meet(first: Box, second: Box) -> bool:
     """Whether two boxes have a pixel in common."""
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]

@@ -2,7 +2,7 @@
 
 The paper's steps: superpixels by SLIC; superpixels of similar colour (in Lab) that touch become one region; of all
 regions the one whose colour varies least is taken; a red box is drawn on it; its most frequent RGB value is the answer.
-The paper prints no threshold, nor how a box is drawn on a region of any shape: those are `Settings`, and ours.
+The paper prints no threshold, nor how a box is drawn on a region of any shape: those are `RegionSettings`, and ours.
 
 Regions are found in a smaller copy, each of whose pixels is the mean of a square block, which also calms noise that no
 superpixel should follow. How much a colour varies is taken from pixels as they are, one of every block; answers from
@@ -35,7 +35,7 @@ def _setting(default: float, what: str, origin: str = OURS) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class RegionSettings:
     """What counts as a region of one colour, each with what it bounds and its origin, as `Rules` has them.
 
     Distances and spreads are Euclidean in Lab (D65), where 2.3 is just seen.
@@ -46,15 +46,15 @@ class Settings:
     compactness: float = _setting(10.0, "compactness of superpixels", "default of scikit-image")
     rounds: int = _setting(10, "rounds of SLIC", "default of scikit-image; enough, say SLIC's authors")
     merge_distance: float = _setting(6.0, "mean colours of two regions that touch are similar below this distance")
-    least_share: float = _setting(0.005, "share of the picture that a region, and its box, must cover at least")
-    least_side_share: float = _setting(0.04, "shorter side of a box, of the shorter side of the picture, at least")
-    least_filled: float = _setting(0.95, "share of its box that a region must fill at least")
+    min_share: float = _setting(0.005, "share of the picture that a region, and its box, must cover at least")
+    min_side_share: float = _setting(0.04, "shorter side of a box, of the shorter side of the picture, at least")
+    min_filled: float = _setting(0.95, "share of its box that a region must fill at least")
     inset_px: int = _setting(1, "pixels of the copy that a box keeps from the edge of its region, where colours mix")
-    most_spread: float = _setting(5.0, "root mean square distance of a box's pixels from their mean, at most")
-    most_off: float = _setting(4.0, "distance of the answer from the mean colour of the box, at most")
+    max_spread: float = _setting(5.0, "root mean square distance of a box's pixels from their mean, at most")
+    max_answer_distance: float = _setting(4.0, "distance of the answer from the mean colour of the box, at most")
 
 
-DEFAULTS = Settings()
+DEFAULTS = RegionSettings()
 
 
 @dataclass(frozen=True)
@@ -80,46 +80,46 @@ VARIED = "colours in the box vary too much"
 OFF = "the most frequent colour of the box is unlike its mean"
 
 
-def coherent_regions(pixels: Pixels, settings: Settings = DEFAULTS) -> tuple[Region, ...]:
+def coherent_regions(pixels: Pixels, settings: RegionSettings = DEFAULTS) -> tuple[Region, ...]:
     """Regions whose colour can be asked for, the one that varies least first; of two alike the larger one.
 
     `pixels` are sRGB, (height, width, 3), 0 to 255. The same pixels always give the same regions. Raises SnellenError
     for anything else.
     """
-    return tuple(found for found in _examined(pixels, settings) if isinstance(found, Region))
+    return tuple(region for region in _examine(pixels, settings) if isinstance(region, Region))
 
 
-def best_region(pixels: Pixels, settings: Settings = DEFAULTS) -> Region | str:
+def best_region(pixels: Pixels, settings: RegionSettings = DEFAULTS) -> Region | str:
     """The paper's choice: the region whose colour varies least, of those that can be asked for; or why there is none.
 
     The reason is that of the region which varies least of all. Regions behind the chosen one are not looked at, which
     makes this quicker than `coherent_regions`. Raises SnellenError for what is no picture of 8-bit RGB.
     """
     reason = NO_LARGE
-    for place, found in enumerate(_examined(pixels, settings)):
-        if isinstance(found, Region):
-            return found
-        reason = found if place == 0 else reason
+    for rank, region in enumerate(_examine(pixels, settings)):
+        if isinstance(region, Region):
+            return region
+        reason = region if rank == 0 else reason
     return reason
 
 
-def _examined(pixels: Pixels, settings: Settings) -> Iterator[Region | str]:
+def _examine(pixels: Pixels, settings: RegionSettings) -> Iterator[Region | str]:
     """Every region that is large enough, the one that varies least first: as it is asked for, or why it is not."""
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8 or not pixels.size:
         raise SnellenError(
             f"regions of a colour: {pixels.dtype} of shape {pixels.shape} is no picture; give (height, width, 3) uint8"
         )
-    copy = _Copy.of(pixels, settings)
+    copy = _WorkingCopy.from_picture(pixels, settings)
     labels = merged(copy.superpixels(settings), copy.mean, settings.merge_distance)
     sizes = np.bincount(labels.ravel())
     variances = _variances(labels, copy, sizes)
-    least_px = max(1.0, settings.least_share * labels.size)
-    for label in sorted(np.flatnonzero(sizes >= least_px).tolist(), key=lambda n: (variances[n], -sizes[n], n)):
-        yield _asked(copy, labels == label, float(variances[label]), settings)
+    min_px = max(1.0, settings.min_share * labels.size)
+    for label in sorted(np.flatnonzero(sizes >= min_px).tolist(), key=lambda n: (variances[n], -sizes[n], n)):
+        yield _make_region(copy, labels == label, float(variances[label]), settings)
 
 
 @dataclass(frozen=True)
-class _Copy:
+class _WorkingCopy:
     """A picture and its smaller copy: the mean of every block of `block` x `block` pixels, and the pixel in its middle.
 
     Rows and columns that make no whole block are left out. `mean` and `sharp` are Lab, (rows, columns, 3).
@@ -132,23 +132,23 @@ class _Copy:
     sharp: Floats = field(repr=False)
 
     @classmethod
-    def of(cls, pixels: Pixels, settings: Settings) -> _Copy:
+    def from_picture(cls, pixels: Pixels, settings: RegionSettings) -> _WorkingCopy:
         height, width = pixels.shape[:2]
         block = min(max(1, -(-max(height, width) // settings.working_px)), height, width)
-        whole = np.ascontiguousarray(pixels[: height - height % block, : width - width % block])
-        small = np.asarray(Image.fromarray(whole).reduce(block))
-        sharp = whole[block // 2 :: block, block // 2 :: block]
+        whole_blocks = np.ascontiguousarray(pixels[: height - height % block, : width - width % block])
+        small = np.asarray(Image.fromarray(whole_blocks).reduce(block))
+        sharp = whole_blocks[block // 2 :: block, block // 2 :: block]
         return cls(pixels, block, small, _lab(small), _lab(sharp))
 
-    def superpixels(self, settings: Settings) -> Labels:
+    def superpixels(self, settings: RegionSettings) -> Labels:
         from skimage.segmentation import slic
 
         rows, columns = self.small.shape[:2]
         count = max(1, min(settings.superpixels, rows * columns // 16))
-        found = slic(
+        labels = slic(
             self.small, count, settings.compactness, max_num_iter=settings.rounds, start_label=0, channel_axis=-1
         )
-        return np.asarray(found, np.int64)
+        return np.asarray(labels, np.int64)
 
 
 def _lab(pixels: Pixels) -> Floats:
@@ -165,74 +165,87 @@ def merged(labels: Labels, lab: Floats, distance: float) -> Labels:
     """
     sizes = np.bincount(labels.ravel()).astype(float)
     sums = np.stack([np.bincount(labels.ravel(), lab[..., n].ravel()) for n in range(3)], axis=1)
-    beside: list[set[int]] = [set() for _ in sizes]
-    for one, two in _touching(labels):
-        beside[one].add(two)
-        beside[two].add(one)
+    neighbours: list[set[int]] = [set() for _ in sizes]
+    for first, second in _neighbour_pairs(labels):
+        neighbours[first].add(second)
+        neighbours[second].add(first)
     means = sums / np.maximum(sizes, 1)[:, None]
-    waiting = [
-        (_apart(means, one, two), one, two, 0, 0) for one, near in enumerate(beside) for two in near if one < two
+    queue = [
+        (_colour_distance(means, first, second), first, second, 0, 0)
+        for first, adjacent in enumerate(neighbours)
+        for second in adjacent
+        if first < second
     ]
-    heapq.heapify(waiting)
-    into, times = list(range(len(sizes))), [0] * len(sizes)
-    while waiting and waiting[0][0] < distance:
-        _, one, two, *seen = heapq.heappop(waiting)
-        if into[one] != one or into[two] != two or seen != [times[one], times[two]]:
+    heapq.heapify(queue)
+    parent, merge_counts = list(range(len(sizes))), [0] * len(sizes)
+    while queue and queue[0][0] < distance:
+        _, first, second, *queued_counts = heapq.heappop(queue)
+        if (
+            parent[first] != first
+            or parent[second] != second
+            or queued_counts != [merge_counts[first], merge_counts[second]]
+        ):
             continue  # one of them has grown since
-        into[two] = one
-        sizes[one] += sizes[two]
-        sums[one] += sums[two]
-        means[one] = sums[one] / sizes[one]
-        times[one] += 1
-        beside[one] = {near for near in beside[one] | beside[two] if into[near] == near and near != one}
-        for near in beside[one]:
-            beside[near].add(one)
-            low, high = min(one, near), max(one, near)
-            heapq.heappush(waiting, (_apart(means, low, high), low, high, times[low], times[high]))
-    for label, other in enumerate(into):  # a region always goes into one with a lower number
-        into[label] = into[other]
-    return np.asarray(np.unique(into, return_inverse=True)[1][labels], np.int64)
+        parent[second] = first
+        sizes[first] += sizes[second]
+        sums[first] += sums[second]
+        means[first] = sums[first] / sizes[first]
+        merge_counts[first] += 1
+        neighbours[first] = {
+            neighbour
+            for neighbour in neighbours[first] | neighbours[second]
+            if parent[neighbour] == neighbour and neighbour != first
+        }
+        for neighbour in neighbours[first]:
+            neighbours[neighbour].add(first)
+            low, high = min(first, neighbour), max(first, neighbour)
+            heapq.heappush(
+                queue, (_colour_distance(means, low, high), low, high, merge_counts[low], merge_counts[high])
+            )
+    for label, other in enumerate(parent):  # a region always goes into one with a lower number
+        parent[label] = parent[other]
+    return np.asarray(np.unique(parent, return_inverse=True)[1][labels], np.int64)
 
 
-def _touching(labels: Labels) -> list[tuple[int, int]]:
+def _neighbour_pairs(labels: Labels) -> list[tuple[int, int]]:
     """Pairs of labels side by side or one above the other, each pair once, the lower label first."""
     count = int(labels.max()) + 1
     codes = []
-    for one, two in ((labels[:, :-1], labels[:, 1:]), (labels[:-1], labels[1:])):
-        differ = one != two
-        low, high = np.minimum(one[differ], two[differ]), np.maximum(one[differ], two[differ])
+    for first, second in ((labels[:, :-1], labels[:, 1:]), (labels[:-1], labels[1:])):
+        differ = first != second
+        low, high = np.minimum(first[differ], second[differ]), np.maximum(first[differ], second[differ])
         codes.append(low * count + high)
     return [divmod(int(code), count) for code in np.unique(np.concatenate(codes))]
 
 
-def _apart(means: Floats, one: int, two: int) -> float:
-    (l1, a1, b1), (l2, a2, b2) = means[one].tolist(), means[two].tolist()
+def _colour_distance(means: Floats, first: int, second: int) -> float:
+    (l1, a1, b1), (l2, a2, b2) = means[first].tolist(), means[second].tolist()
     return float(((l1 - l2) ** 2 + (a1 - a2) ** 2 + (b1 - b2) ** 2) ** 0.5)
 
 
-def _variances(labels: Labels, copy: _Copy, sizes: NDArray[np.int64]) -> Floats:
+def _variances(labels: Labels, copy: _WorkingCopy, sizes: NDArray[np.int64]) -> Floats:
     """By label, the mean square distance of its pixels from its mean colour: the variances of L, a and b added up."""
     means = np.stack([np.bincount(labels.ravel(), copy.mean[..., n].ravel()) for n in range(3)], axis=1)
-    apart = ((copy.sharp - (means / sizes[:, None])[labels]) ** 2).sum(axis=-1)
+    distances = ((copy.sharp - (means / sizes[:, None])[labels]) ** 2).sum(axis=-1)
     # Rounded, so that flat regions are alike whatever their colour, and the larger one comes first.
-    return np.asarray((np.bincount(labels.ravel(), apart.ravel()) / sizes).round(6), np.float64)
+    return np.asarray((np.bincount(labels.ravel(), distances.ravel()) / sizes).round(6), np.float64)
 
 
-def _asked(copy: _Copy, region: Mask, variance: float, settings: Settings) -> Region | str:
+def _make_region(copy: _WorkingCopy, region: Mask, variance: float, settings: RegionSettings) -> Region | str:
     """The region with its box and answer, or why it cannot be asked for."""
     rows, columns = region.shape
     x1, y1, x2, y2 = _inner_box(region, settings.inset_px)
     wide, high = x2 - x1, y2 - y1
-    too_small = wide * high < settings.least_share * region.size
-    if too_small or min(wide, high) < max(1.0, settings.least_side_share * min(rows, columns)):
+    too_small = wide * high < settings.min_share * region.size
+    if too_small or min(wide, high) < max(1.0, settings.min_side_share * min(rows, columns)):
         return NO_BOX
     within = region[y1:y2, x1:x2]
     mean = copy.mean[y1:y2, x1:x2].mean(axis=(0, 1))
     spread = ((copy.sharp[y1:y2, x1:x2] - mean) ** 2).sum(axis=-1).mean() ** 0.5
-    if spread > settings.most_spread or within.mean() < settings.least_filled:
+    if spread > settings.max_spread or within.mean() < settings.min_filled:
         return VARIED
     rgb, frequent = _most_frequent(copy, within, (x1, y1, x2, y2), mean)
-    if np.linalg.norm(_lab(np.array([[rgb]], np.uint8))[0, 0] - mean) > settings.most_off:
+    if np.linalg.norm(_lab(np.array([[rgb]], np.uint8))[0, 0] - mean) > settings.max_answer_distance:
         return OFF
     box = tuple(float(side * copy.block) for side in (x1, y1, x2, y2))
     area_px = int(region.sum()) * copy.block**2
@@ -261,20 +274,25 @@ def largest_rectangle(mask: Mask) -> tuple[int, int, int, int]:
     begins = np.maximum.accumulate(np.where(mask, 0, across + 1), axis=1)
     ends = np.minimum.accumulate(np.where(mask, columns, across)[:, ::-1], axis=1)[:, ::-1]
     height, left, right = np.zeros(columns, int), np.zeros(columns, int), np.full(columns, columns)
-    best, found = 0, (0, 0, 0, 0)
+    best_area, rectangle = 0, (0, 0, 0, 0)
     for row in range(rows):
         above = height > 0
         left = np.where(above, np.maximum(left, begins[row]), begins[row])
         right = np.where(above, np.minimum(right, ends[row]), ends[row])
         height = np.where(mask[row], height + 1, 0)
         areas = height * (right - left)
-        at = int(areas.argmax())
-        if areas[at] > best:
-            best, found = int(areas[at]), (int(left[at]), row + 1 - int(height[at]), int(right[at]), row + 1)
-    return found
+        column = int(areas.argmax())
+        if areas[column] > best_area:
+            best_area, rectangle = (
+                int(areas[column]),
+                (int(left[column]), row + 1 - int(height[column]), int(right[column]), row + 1),
+            )
+    return rectangle
 
 
-def _most_frequent(copy: _Copy, within: Mask, box: Sequence[int], mean: Floats) -> tuple[tuple[int, int, int], float]:
+def _most_frequent(
+    copy: _WorkingCopy, within: Mask, box: Sequence[int], mean: Floats
+) -> tuple[tuple[int, int, int], float]:
     """The most frequent RGB value of the region's pixels in the box, and its share of them.
 
     Of values that are equally frequent, as in a photograph many are, it is the one nearest to the box's mean colour in
@@ -282,11 +300,11 @@ def _most_frequent(copy: _Copy, within: Mask, box: Sequence[int], mean: Floats) 
     """
     x1, y1, x2, y2 = (side * copy.block for side in box)
     inside = copy.pixels[y1:y2, x1:x2]
-    whole = within.repeat(copy.block, axis=0).repeat(copy.block, axis=1)
-    red, green, blue = (inside[..., n][whole].astype(np.uint32) for n in range(3))
+    mask = within.repeat(copy.block, axis=0).repeat(copy.block, axis=1)
+    red, green, blue = (inside[..., n][mask].astype(np.uint32) for n in range(3))
     codes, counts = np.unique(red << 16 | green << 8 | blue, return_counts=True)
-    often = codes[counts == counts.max()]
-    tied = np.stack([often >> 16, often >> 8 & 255, often & 255], axis=1).astype(np.uint8)
-    apart = np.linalg.norm(_lab(tied[None])[0] - mean, axis=1).round(6)
-    r, g, b = (int(value) for value in tied[apart.argmin()])
+    frequent = codes[counts == counts.max()]
+    tied = np.stack([frequent >> 16, frequent >> 8 & 255, frequent & 255], axis=1).astype(np.uint8)
+    distances = np.linalg.norm(_lab(tied[None])[0] - mean, axis=1).round(6)
+    r, g, b = (int(value) for value in tied[distances.argmin()])
     return (r, g, b), float(counts.max() / counts.sum())

@@ -13,157 +13,159 @@ OURS = "ours"
 class Caps(NamedTuple):
     """How many pictures a bin of a class needs and keeps at most, and how many such bins the class needs."""
 
-    least: int
-    most: int
-    bins: int = 1
+    minimum: int
+    maximum: int
+    min_bins: int = 1
 
 
-def _said(what: str, origin: str = "A.2") -> dict[str, str]:
+def _bound(what: str, origin: str = "A.2") -> dict[str, str]:
     return {"what": what, "origin": origin}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The thresholds of sections 3.2, 3.3 and appendix A.2, and ours where the paper has none (`told` lists them)."""
+    """The thresholds of sections 3.2, 3.3 and appendix A.2, and ours where the paper has none (`rule_table` lists them)."""
 
-    test_share: float = field(default=0.2, metadata=_said("share of every class and bin that is for testing", "3.3"))
+    test_share: float = field(default=0.2, metadata=_bound("share of every class and bin that is for testing", "3.3"))
     fewest: int = field(
-        default=5, metadata=_said("fewest items of a class and bin, so that one of them tests and four train", OURS)
+        default=5, metadata=_bound("fewest items of a class and bin, so that one of them tests and four train", OURS)
     )
 
     thing_area: tuple[float, float] = field(
-        default=AREA_SHARES, metadata=_said("localization, object: share of the picture that the box fills, between")
+        default=AREA_SHARES, metadata=_bound("localization, object: share of the picture that the box fills, between")
     )
-    a_thing: int = field(default=700, metadata=_said("localization, object: pictures of a category at most"))
+    a_thing: int = field(default=700, metadata=_bound("localization, object: pictures of a category at most"))
 
-    most_counted: int = field(default=MAX_COUNT, metadata=_said("counting: greatest number of things"))
+    most_counted: int = field(default=MAX_COUNT, metadata=_bound("counting: greatest number of things"))
     counted_open: Caps = field(
-        default=Caps(15, 30, 5), metadata=_said("counting, VQAv2 and LVIS: pictures a count; counts a category")
+        default=Caps(15, 30, 5), metadata=_bound("counting, VQAv2 and LVIS: pictures a count; counts a category")
     )
     counted_fsc: Caps = field(
-        default=Caps(6, 12, 4), metadata=_said("counting, FSC-147: pictures a count; counts a category")
+        default=Caps(6, 12, 4), metadata=_bound("counting, FSC-147: pictures a count; counts a category")
     )
-    counted_cars: Caps = field(default=Caps(10, 20, 5), metadata=_said("counting, CARPK: pictures a count; counts"))
+    counted_cars: Caps = field(default=Caps(10, 20, 5), metadata=_bound("counting, CARPK: pictures a count; counts"))
     counted_crowds: Caps = field(
-        default=Caps(25, 50, 1), metadata=_said("counting, CrowdHuman and VSCrowd, each: pictures a count")
+        default=Caps(25, 50, 1), metadata=_bound("counting, CrowdHuman and VSCrowd, each: pictures a count")
     )
     crowd_frames: int = field(
-        default=1, metadata=_said("counting, VSCrowd: frames of a video that show as many people, at most", OURS)
+        default=1, metadata=_bound("counting, VSCrowd: frames of a video that show as many people, at most", OURS)
     )
 
     spatial_indoor_area: float = field(
-        default=0.02, metadata=_said("spatial, NYU-Depth V2: least share of the picture that a box fills")
+        default=0.02, metadata=_bound("spatial, NYU-Depth V2: least share of the picture that a box fills")
     )
     spatial_open_area: float = field(
-        default=0.002, metadata=_said("spatial, LVIS and Objects365: least share of the picture that a box fills")
+        default=0.002, metadata=_bound("spatial, LVIS and Objects365: least share of the picture that a box fills")
     )
     spatial_references: int = field(
-        default=8, metadata=_said("spatial: reference classes of a target class in a position")
+        default=8, metadata=_bound("spatial: reference classes of a target class in a position")
     )
-    spatial_rows: int = field(default=5, metadata=_said("spatial: pictures of each of them"))
+    spatial_rows: int = field(default=5, metadata=_bound("spatial: pictures of each of them"))
     spatial_positions: int = field(
-        default=2, metadata=_said("spatial: positions in which a target class must appear (the paper: several)", OURS)
+        default=2, metadata=_bound("spatial: positions in which a target class must appear (the paper: several)", OURS)
     )
     spatial_classes: int = field(
         default=24,
-        metadata=_said("spatial: target classes of a dataset; 3 datasets x 24 x 4 positions x 40 are the 11.5K", OURS),
+        metadata=_bound("spatial: target classes of a dataset; 3 datasets x 24 x 4 positions x 40 are the 11.5K", OURS),
     )
 
-    coloured_pictures: int = field(default=7000, metadata=_said("colour: pictures of a dataset"))
+    coloured_pictures: int = field(default=7000, metadata=_bound("colour: pictures of a dataset"))
 
     depth_side_px: int = field(
-        default=384, metadata=_said("absolute depth, indoors: side to which a picture is resized to measure its boxes")
+        default=384, metadata=_bound("absolute depth, indoors: side to which a picture is resized to measure its boxes")
     )
     depth_least_box_px: float = field(
-        default=500.0, metadata=_said("absolute depth, indoors: least area of a box in pixels, at that size")
+        default=500.0, metadata=_bound("absolute depth, indoors: least area of a box in pixels, at that size")
     )
     depth_indoor: Caps = field(
-        default=Caps(10, 30, 3), metadata=_said("absolute depth, indoors: pictures a bin; bins a class")
+        default=Caps(10, 30, 3), metadata=_bound("absolute depth, indoors: pictures a bin; bins a class")
     )
-    depth_outdoor: Caps = field(default=Caps(20, 60, 1), metadata=_said("absolute depth, outdoors: pictures a bin"))
+    depth_outdoor: Caps = field(default=Caps(20, 60, 1), metadata=_bound("absolute depth, outdoors: pictures a bin"))
     depth_nearest_outdoor_m: float = field(
-        default=8.0, metadata=_said("absolute depth, outdoors: least distance in metres")
+        default=8.0, metadata=_bound("absolute depth, outdoors: least distance in metres")
     )
     crop_widths: tuple[float, float] = field(
-        default=(1.0, 2.0), metadata=_said("depth, outdoors: width of the crop in heights, between")
+        default=(1.0, 2.0), metadata=_bound("depth, outdoors: width of the crop in heights, between")
     )
     edge_px: float = field(
         default=1.0,
-        metadata=_said(
+        metadata=_bound(
             "depth, outdoors: a box so near to an edge of the picture, or nearer, touches it; KITTI cuts at width - 1",
             OURS,
         ),
     )
-    depth_gap_m: float = field(default=MIN_DEPTH_GAP_M, metadata=_said("relative depth: least difference in metres"))
+    depth_gap_m: float = field(default=MIN_DEPTH_GAP_M, metadata=_bound("relative depth: least difference in metres"))
     pairs_indoor: Caps = field(
-        default=Caps(10, 30), metadata=_said("relative depth, indoors: pairs of two classes with one of them nearer")
+        default=Caps(10, 30), metadata=_bound("relative depth, indoors: pairs of two classes with one of them nearer")
     )
     pairs_indoor_classes: int = field(
-        default=131, metadata=_said("relative depth, indoors: pairs of classes at most; the paper has as many")
+        default=131, metadata=_bound("relative depth, indoors: pairs of classes at most; the paper has as many")
     )
     pairs_outdoor: int = field(
-        default=6000, metadata=_said("relative depth, outdoors: pairs in all, as many of every two classes")
+        default=6000, metadata=_bound("relative depth, outdoors: pairs in all, as many of every two classes")
     )
     gap_edges_indoor: tuple[float, ...] = field(
         default=(1.0, 2.0),
-        metadata=_said("relative depth, indoors: metres between ranges of differences that are split alike", OURS),
+        metadata=_bound("relative depth, indoors: metres between ranges of differences that are split alike", OURS),
     )
     gap_edges_outdoor: tuple[float, ...] = field(
         default=(5.0, 10.0, 20.0),
-        metadata=_said("relative depth, outdoors: metres between ranges of differences that are split alike", OURS),
+        metadata=_bound("relative depth, outdoors: metres between ranges of differences that are split alike", OURS),
     )
 
-    scene_pictures: int = field(default=30, metadata=_said("scene: pictures of a class, neither more nor fewer"))
+    scene_pictures: int = field(default=30, metadata=_bound("scene: pictures of a class, neither more nor fewer"))
     action_pictures: int = field(
         default=50,
-        metadata=_said(
+        metadata=_bound(
             "action: clips of a class at most; the paper's 500 and 100 contradict its 15K of 302 classes", OURS
         ),
     )
     emotion_pictures: int = field(
-        default=1214, metadata=_said("emotion: faces of an emotion and dataset at most, of 17K in all", OURS)
+        default=1214, metadata=_bound("emotion: faces of an emotion and dataset at most, of 17K in all", OURS)
     )
     face_share: float = field(
         default=0.95,
-        metadata=_said("emotion: share of the picture from which on a lone face's box is the picture, undrawn", OURS),
+        metadata=_bound("emotion: share of the picture from which on a lone face's box is the picture, undrawn", OURS),
     )
-    texture: Caps = field(default=Caps(120, 480), metadata=_said("texture: pictures of an attribute"))
+    texture: Caps = field(default=Caps(120, 480), metadata=_bound("texture: pictures of an attribute"))
     orientation: Caps = field(
-        default=Caps(10, 40, 2), metadata=_said("orientation, EgoOrientBench: pictures an orientation; orientations")
+        default=Caps(10, 40, 2), metadata=_bound("orientation, EgoOrientBench: pictures an orientation; orientations")
     )
     orientation_cure_or: Caps = field(
         default=Caps(5, 6, 2),
-        metadata=_said(
+        metadata=_bound(
             "orientation, CURE-OR: pictures an orientation, of 2 backgrounds by 3 devices; orientations (fewest: ours)"
         ),
     )
-    species_pictures: int = field(default=30, metadata=_said("fine-grained: pictures of a class"))
-    species_birds: int = field(default=100, metadata=_said("fine-grained: classes of CUB-200-2011"))
-    species_others: int = field(default=50, metadata=_said("fine-grained: classes of every other group"))
+    species_pictures: int = field(default=30, metadata=_bound("fine-grained: pictures of a class"))
+    species_birds: int = field(default=100, metadata=_bound("fine-grained: classes of CUB-200-2011"))
+    species_others: int = field(default=50, metadata=_bound("fine-grained: classes of every other group"))
     word_area_coco_text: float = field(
-        default=1500.0, metadata=_said("ocr, COCO-Text: least area of a word's box in pixels")
+        default=1500.0, metadata=_bound("ocr, COCO-Text: least area of a word's box in pixels")
     )
     word_area_text_vqa: float = field(
-        default=2000.0, metadata=_said("ocr, TextVQA: least area of a word's box in pixels")
+        default=2000.0, metadata=_bound("ocr, TextVQA: least area of a word's box in pixels")
     )
     word_turn: float = field(
-        default=1.0, metadata=_said("ocr, TextVQA: greatest angle in degrees by which a word is turned", OURS)
+        default=1.0, metadata=_bound("ocr, TextVQA: greatest angle in degrees by which a word is turned", OURS)
     )
-    words_iiit5k: int = field(default=2000, metadata=_said("ocr, IIIT5K: pictures"))
+    words_iiit5k: int = field(default=2000, metadata=_bound("ocr, IIIT5K: pictures"))
     words_others: int = field(
-        default=4450, metadata=_said("ocr, COCO-Text and TextVQA: words of each at most, of 10.9K in all", OURS)
+        default=4450, metadata=_bound("ocr, COCO-Text and TextVQA: words of each at most, of 10.9K in all", OURS)
     )
 
 
-def told(rules: Rules) -> list[tuple[str, str, str, str]]:
+def rule_table(rules: Rules) -> list[tuple[str, str, str, str]]:
     """One line a rule for documents: name, value, what it bounds, origin (a section of the paper, or `ours`)."""
     return [
-        (one.name, _value(getattr(rules, one.name)), one.metadata["what"], one.metadata["origin"])
-        for one in fields(rules)
+        (rule.name, _format_threshold(getattr(rules, rule.name)), rule.metadata["what"], rule.metadata["origin"])
+        for rule in fields(rules)
     ]
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, Caps):
-        return f"{value.least} to {value.most}" + (f"; {value.bins} or more" if value.bins > 1 else "")
-    return ", ".join(f"{one:g}" for one in value) if isinstance(value, tuple) else f"{value:g}"
+def _format_threshold(threshold: Any) -> str:
+    if isinstance(threshold, Caps):
+        return f"{threshold.minimum} to {threshold.maximum}" + (
+            f"; {threshold.min_bins} or more" if threshold.min_bins > 1 else ""
+        )
+    return ", ".join(f"{number:g}" for number in threshold) if isinstance(threshold, tuple) else f"{threshold:g}"

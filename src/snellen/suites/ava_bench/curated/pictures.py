@@ -22,68 +22,68 @@ OTHER_SIZE = "picture that is not of the size its annotations tell"
 
 
 @dataclass(frozen=True)
-class Unusable:
+class UnusablePicture:
     """Why a picture cannot be used: the rule, and what exactly is wrong."""
 
     rule: str
-    where: str
+    location: str
 
 
-class Pictures:
+class PictureStore:
     """What is kept of the pictures of a set."""
 
     def __init__(self, media: MediaFolder) -> None:
         self.media = media
-        self._held: dict[tuple[str, str], Media | Unusable] = {}
-        self._cut: dict[tuple[str, Box], Media] = {}
+        self._pictures: dict[tuple[str, str], Media | UnusablePicture] = {}
+        self._crops: dict[tuple[str, Box], Media] = {}
 
-    def load(self, origins: Iterable[Origin], workers: int, counted: Callable[[], None] = lambda: None) -> None:
+    def load(self, origins: Iterable[Origin], workers: int, advance: Callable[[], None] = lambda: None) -> None:
         """Read and keep pictures, each once, several at a time."""
-        wanted = {(one.source, one.record_id): one for one in origins}
+        origins_by_key = {(origin.source, origin.record_id): origin for origin in origins}
         with ThreadPoolExecutor(max(1, workers)) as pool:
-            for key, held in zip(wanted, pool.map(self._read, wanted.values()), strict=True):
-                self._held[key] = held
-                counted()
+            for key, picture in zip(origins_by_key, pool.map(self._read, origins_by_key.values()), strict=True):
+                self._pictures[key] = picture
+                advance()
 
-    def of(self, origin: Origin) -> Media | Unusable:
+    def get(self, origin: Origin) -> Media | UnusablePicture:
         """A picture that was loaded, or why there is none."""
-        return self._held[origin.source, origin.record_id]
+        return self._pictures[origin.source, origin.record_id]
 
-    def pixels(self, whole: Media) -> Callable[[], Pixels]:
+    def pixels(self, media: Media) -> Callable[[], Pixels]:
         """Gives the pixels [h, w, 3], sRGB, when asked."""
 
         def read() -> Pixels:
-            with self.media.open(whole) as picture:
+            with self.media.open(media) as picture:
                 return np.asarray(picture.convert("RGB"))
 
         return read
 
-    def shown(self, candidate: Candidate, whole: Media) -> Media:
+    def apply_crop(self, candidate: Candidate, media: Media) -> Media:
         """What is kept for a candidate: the picture, or its crop as PNG."""
         if candidate.crop is None:
-            return whole
-        key = whole.sha256, candidate.crop
-        if key not in self._cut:
+            return media
+        key = media.sha256, candidate.crop
+        if key not in self._crops:
             x1, y1, x2, y2 = (round(side) for side in candidate.crop)
-            with self.media.open(whole) as picture:
-                self._cut[key] = self.media.add_picture(picture.convert("RGB").crop((x1, y1, x2, y2)))
-        return self._cut[key]
+            with self.media.open(media) as picture:
+                self._crops[key] = self.media.add_picture(picture.convert("RGB").crop((x1, y1, x2, y2)))
+        return self._crops[key]
 
-    def _read(self, origin: Origin) -> Media | Unusable:
+    def _read(self, origin: Origin) -> Media | UnusablePicture:
         try:
-            media = self._kept(origin)
+            media = self._store(origin)
         except (SnellenError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            return Unusable(UNREADABLE, f"{origin.record_id}: {error}")
+            return UnusablePicture(UNREADABLE, f"{origin.record_id}: {error}")
         if origin.size is not None and (media.width, media.height) != tuple(origin.size):
-            told = f"{origin.record_id}: {media.width} x {media.height}, not {origin.size[0]} x {origin.size[1]}"
-            return Unusable(OTHER_SIZE, told)
+            mismatch = f"{origin.record_id}: {media.width} x {media.height}, not {origin.size[0]} x {origin.size[1]}"
+            return UnusablePicture(OTHER_SIZE, mismatch)
         return media
 
-    def _kept(self, origin: Origin) -> Media:
-        place = origin.picture
-        if isinstance(place, VideoFrame):
-            return self.media.add_picture(frame_at_share(place.path, place.share))
-        raw, format = place.read(f"{origin.source}/{origin.record_id}")
+    def _store(self, origin: Origin) -> Media:
+        picture_file = origin.picture
+        if isinstance(picture_file, VideoFrame):
+            return self.media.add_picture(frame_at_share(picture_file.path, picture_file.share))
+        raw, format = picture_file.read(f"{origin.source}/{origin.record_id}")
         with Image.open(io.BytesIO(raw)) as picture:
             picture.load()  # a file cut short shows here, and not when a subject is asked
             size = picture.size

@@ -30,7 +30,7 @@ from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities import action, scene, texture
 from snellen.suites.ava_bench.candidates.candidates import CurationContext
 from snellen.suites.ava_bench.curated import merge_steps
-from snellen.suites.ava_bench.curated.pictures import Pictures, Unusable
+from snellen.suites.ava_bench.curated.pictures import PictureStore, UnusablePicture
 from snellen.suites.ava_bench.items import SUITE
 
 CHECK_REQUEST = "A subject proposes:\n{row}\nReply keep where that is right, drop where it is not."
@@ -88,13 +88,13 @@ def _action_items(source: StepSource) -> list[Item]:
 def _clutter_items(source: StepSource) -> list[Item]:
     options, context = source.options, source.context
     candidates = [candidate for sample in _samples(source) for candidate in texture.find(sample, context)]
-    pictures = Pictures(MediaFolder(options.out / "media"))
+    pictures = PictureStore(MediaFolder(options.out / "media"))
     pictures.load((candidate.origin for candidate in candidates), options.workers)
     texture_pictures = []
     for candidate in candidates:
-        origin, picture = candidate.origin, pictures.of(candidate.origin)
-        if isinstance(picture, Unusable):
-            context.ledger.drop(texture.NAME, origin.source, picture.rule, picture.where)
+        origin, picture = candidate.origin, pictures.get(candidate.origin)
+        if isinstance(picture, UnusablePicture):
+            context.ledger.drop(texture.NAME, origin.source, picture.rule, picture.location)
         else:
             texture_pictures.append(
                 merge_steps.TexturePicture(origin.source, origin.record_id, candidate.label, picture)

@@ -37,7 +37,7 @@ from snellen.suites.ava_bench.candidates.choices import read_choices
 from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated import proposals
-from snellen.suites.ava_bench.curated.pictures import Pictures, Unusable
+from snellen.suites.ava_bench.curated.pictures import PictureStore, UnusablePicture
 from snellen.suites.ava_bench.items import SUITE, ItemSource
 from snellen.suites.ava_bench.no_image_baselines import blind, with_chance
 
@@ -111,7 +111,7 @@ class Curated:
         """Tasks, seed, bound on the number of items, and every rule. What the datasets held stands in the card."""
         if proposal := proposals.find_proposal(options):
             return {"step": proposal.step.name, "seed": options.seed}
-        tasks = [task for group in wanted(options, None) for task in group.tasks]
+        tasks = [task for group in select_groups(options, None) for task in group.tasks]
         return {"tasks": tasks, "seed": options.seed, "n": options.n, **asdict(self.rules)}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
@@ -128,10 +128,10 @@ class Curated:
         if not options.sources:
             return {"suite": SUITE, "needs": f"--source {ALL}=ROOT, or --source NAME=DIR", "items": {}, "steps": steps}
         context = self._begin(options)
-        chosen = select(options, context)
+        selection = select(options, context)
         return {
             "suite": SUITE,
-            "items": {task: len(held) for group, held in chosen for task in group.tasks},
+            "items": {task: len(candidates) for group, candidates in selection for task in group.tasks},
             "left_out": int(sum(context.ledger.dropped.values())),
             "steps": steps,
         }
@@ -142,9 +142,9 @@ class Curated:
         context = self._begin(options)
         if proposal := proposals.find_proposal(options):
             return proposals.build_proposal(proposal, options, lambda: _folders(options), context)
-        chosen = select(options, context)
-        pictures = Pictures(MediaFolder(options.out / "media"))
-        ready = split_up(list(complete(chosen, pictures, options, context)), context)
+        selection = select(options, context)
+        pictures = PictureStore(MediaFolder(options.out / "media"))
+        ready = split_up(list(complete(selection, pictures, options, context)), context)
         items = with_chance(list(make_items(ready, context)))
         if not items:
             raise SnellenError(
@@ -161,9 +161,9 @@ class Curated:
             source="curated",
             recipe={
                 **self.parameters(options),
-                "sources": sorted({one.candidate.origin.source for one, _ in ready}),
+                "sources": sorted({selected.candidate.origin.source for selected, _ in ready}),
                 "choices": context.choices.hash,
-                "media": digest(sorted({one.picture.sha256 for one, _ in ready}), 16),
+                "media": digest(sorted({selected.picture.sha256 for selected, _ in ready}), 16),
             },
             provenance={"curation": context.ledger.as_card(), "balance": balances(ready), "blind": blind(items)},
             notes=_notes(options, context, items),
@@ -179,39 +179,39 @@ def _folders(options: BuildOptions) -> dict[str, Path]:
     return recipe_folders(options.sources, TASKS_OF_DATASET, SUITE, (CHOICES,))
 
 
-def wanted(options: BuildOptions, folders: Iterable[str] | None) -> list[CuratedGroup]:
+def select_groups(options: BuildOptions, folders: Iterable[str] | None) -> list[CuratedGroup]:
     """What is to be built; without any task named, all of which a dataset is given (`folders`; None: whichever).
 
     Raises SnellenError for unknown tasks, and for named ones without a dataset.
     """
     groups = curated_groups()
-    known = [*(task for group in groups for task in group.tasks), *proposals.TASKS]
-    refuse_unknown(options.tasks, known, f"{SUITE} --from curated: no task")
-    wanted_groups = []
+    known_tasks = [*(task for group in groups for task in group.tasks), *proposals.TASKS]
+    refuse_unknown(options.tasks, known_tasks, f"{SUITE} --from curated: no task")
+    selected_groups = []
     for group in groups:
-        named = tuple(ability for ability in group.abilities if ability.name in options.tasks)
+        named_abilities = tuple(ability for ability in group.abilities if ability.name in options.tasks)
         datasets = group.curation.datasets
         available = folders is None or any(name in folders for name in datasets)
-        if named and not available:
+        if named_abilities and not available:
             raise SnellenError(
-                f"{SUITE}/{named[0].name}: made of {', '.join(datasets)}, and none of them is given; add "
+                f"{SUITE}/{named_abilities[0].name}: made of {', '.join(datasets)}, and none of them is given; add "
                 f"--source NAME=DIR"
             )
-        if available and (named or not options.tasks):
-            wanted_groups.append(replace(group, abilities=named or group.abilities))
-    return wanted_groups
+        if available and (named_abilities or not options.tasks):
+            selected_groups.append(replace(group, abilities=named_abilities or group.abilities))
+    return selected_groups
 
 
 def select(options: BuildOptions, context: CurationContext) -> list[tuple[CuratedGroup, list[Candidate]]]:
     """What every ability selects of all scenes of its datasets. No picture is opened."""
     folders = _folders(options)
-    groups = wanted(options, folders)
+    groups = select_groups(options, folders)
     selected = []
     for group, candidates in zip(groups, find_candidates(folders, groups, context, options.show_progress), strict=True):
-        kept = group.curation.select(candidates, context)
+        selection = group.curation.select(candidates, context)
         if options.n is not None:
-            kept = thinned(kept, (1 + TRAIN) * options.n, group.name, context)
-        selected.append((group, kept))
+            selection = thinned(selection, (1 + TRAIN) * options.n, group.name, context)
+        selected.append((group, selection))
     return selected
 
 
@@ -221,12 +221,12 @@ def find_candidates(
     """The candidates of every group. Each dataset is read once, scene by scene, for all abilities that use it."""
     candidates: list[list[Candidate]] = [[] for _ in groups]
     for source, folder in folders.items():
-        users = [
-            (into, group.curation)
-            for into, group in zip(candidates, groups, strict=True)
+        finders = [
+            (group_candidates, group.curation)
+            for group_candidates, group in zip(candidates, groups, strict=True)
             if source in group.curation.datasets
         ]
-        if not users:
+        if not finders:
             continue
         record_ids = set[str]()
         with Progress(f"reading {source}", unit="pictures", visible=show_progress) as progress:
@@ -237,7 +237,7 @@ def find_candidates(
                     context.ledger.drop(ANY_TASK, source, TWICE, sample.record_id)
                 else:
                     record_ids.add(sample.record_id)
-                    for into, curation in users:
+                    for into, curation in finders:
                         into.extend(curation.find(sample, context))
                     progress.advance()
     return candidates
@@ -245,7 +245,7 @@ def find_candidates(
 
 def complete(
     selected: Sequence[tuple[CuratedGroup, Sequence[Candidate]]],
-    pictures: Pictures,
+    pictures: PictureStore,
     options: BuildOptions,
     context: CurationContext,
 ) -> Iterator[SelectedCandidate]:
@@ -256,15 +256,15 @@ def complete(
         pictures.load(origins, options.workers, progress.advance)
     for group, candidates in selected:
         for candidate in candidates:
-            source, picture = candidate.origin.source, pictures.of(candidate.origin)
-            if isinstance(picture, Unusable):
-                context.ledger.drop(group.name, source, picture.rule, picture.where)
+            source, picture = candidate.origin.source, pictures.get(candidate.origin)
+            if isinstance(picture, UnusablePicture):
+                context.ledger.drop(group.name, source, picture.rule, picture.location)
                 continue
             completed = group.curation.complete(candidate, pictures.pixels(picture), context)
             if isinstance(completed, str):
                 context.ledger.drop(group.name, source, completed, candidate.origin.record_id)
             else:
-                yield SelectedCandidate(group, completed, pictures.shown(completed, picture), picture.sha256)
+                yield SelectedCandidate(group, completed, pictures.apply_crop(completed, picture), picture.sha256)
 
 
 def split_up(ready: Sequence[SelectedCandidate], context: CurationContext) -> list[tuple[SelectedCandidate, Split]]:
@@ -273,27 +273,27 @@ def split_up(ready: Sequence[SelectedCandidate], context: CurationContext) -> li
     So is a video of which frames are asked about (`Origin.one_side`). Classes and bins that would be on one side alone
     are left out.
     """
-    unit = bind_units((one.unit, one.candidate.origin.undivided) for one in ready)
+    unit = bind_units((selected.unit, selected.candidate.origin.undivided) for selected in ready)
     units: dict[Any, list[Any]] = {}
-    for one in ready:
-        units.setdefault(unit[one.unit], []).append(_stratum(one))
+    for selected in ready:
+        units.setdefault(unit[selected.unit], []).append(_stratum(selected))
     side = assign_sides(units, context.rules.test_share, context.rng("splits"))
     sides: dict[Any, set[Split]] = {}
-    for one in ready:
-        sides.setdefault(_stratum(one), set()).add(side[unit[one.unit]])
-    kept = []
-    for one in ready:
-        if len(sides[_stratum(one)]) == 2:
-            kept.append((one, side[unit[one.unit]]))
-            context.ledger.keep(one.group.name, one.candidate.origin.source)
+    for selected in ready:
+        sides.setdefault(_stratum(selected), set()).add(side[unit[selected.unit]])
+    split_candidates = []
+    for selected in ready:
+        if len(sides[_stratum(selected)]) == 2:
+            split_candidates.append((selected, side[unit[selected.unit]]))
+            context.ledger.keep(selected.group.name, selected.candidate.origin.source)
         else:
-            where = " ".join(one.candidate.stratum[1:]).strip()
-            context.ledger.drop(one.group.name, one.candidate.origin.source, ONE_SIDE, where)
-    return kept
+            location = " ".join(selected.candidate.stratum[1:]).strip()
+            context.ledger.drop(selected.group.name, selected.candidate.origin.source, ONE_SIDE, location)
+    return split_candidates
 
 
-def _stratum(one: SelectedCandidate) -> tuple[str, ...]:
-    return one.group.name, *one.candidate.stratum
+def _stratum(selected: SelectedCandidate) -> tuple[str, ...]:
+    return selected.group.name, *selected.candidate.stratum
 
 
 def make_items(ready: Sequence[tuple[SelectedCandidate, Split]], context: CurationContext) -> Iterator[Item]:
@@ -302,57 +302,57 @@ def make_items(ready: Sequence[tuple[SelectedCandidate, Split]], context: Curati
         curation = ABILITIES[task].curation
         if curation is None:
             continue
-        rows = [(_handle(one), one, side) for one, side in ready if task in one.group.tasks]
-        for handle, one, side in sorted(rows, key=lambda row: row[0]):
+        rows = [(_handle(selected), selected, side) for selected, side in ready if task in selected.group.tasks]
+        for handle, selected, side in sorted(rows, key=lambda row: row[0]):
             rng = context.rng("asked", task, handle)
-            yield curation.make_item(one.candidate, _source(handle, one, side), rng)
+            yield curation.make_item(selected.candidate, _source(handle, selected, side), rng)
 
 
-def _handle(one: SelectedCandidate) -> str:
-    return digest([one.candidate.origin.handle, one.candidate.label, dict(one.candidate.truth)], 12)
+def _handle(selected: SelectedCandidate) -> str:
+    return digest([selected.candidate.origin.handle, selected.candidate.label, dict(selected.candidate.truth)], 12)
 
 
-def _source(handle: str, one: SelectedCandidate, side: Split) -> ItemSource:
-    origin = one.candidate.origin
+def _source(handle: str, selected: SelectedCandidate, side: Split) -> ItemSource:
+    origin = selected.candidate.origin
     return ItemSource(
         handle=handle,
-        picture=one.picture,
-        cluster=f"{origin.source}/{origin.cluster or one.unit[:12]}",
+        picture=selected.picture,
+        cluster=f"{origin.source}/{origin.cluster or selected.unit[:12]}",
         dataset=origin.source,
-        domain=one.candidate.truth.get("domain") or DOMAINS.get(origin.source, "Open"),
+        domain=selected.candidate.truth.get("domain") or DOMAINS.get(origin.source, "Open"),
         split=side,
-        stimulus=one.picture.sha256[:12],
+        stimulus=selected.picture.sha256[:12],
         provenance={
             "source": origin.source,
             "record": origin.record_id,
             "licence": origin.licence,
-            **({"crop_px": list(one.candidate.crop)} if one.candidate.crop else {}),
+            **({"crop_px": list(selected.candidate.crop)} if selected.candidate.crop else {}),
         },
     )
 
 
 def balances(ready: Sequence[tuple[SelectedCandidate, Split]]) -> Mapping[str, Any]:
     """For the card: how near every ability came to its share of test items."""
-    names = dict.fromkeys(one.group.name for one, _ in ready)
+    names = dict.fromkeys(selected.group.name for selected, _ in ready)
     return {
         name: balance(
-            [one.candidate.stratum for one, _ in ready if one.group.name == name],
-            [side for one, side in ready if one.group.name == name],
+            [selected.candidate.stratum for selected, _ in ready if selected.group.name == name],
+            [side for selected, side in ready if selected.group.name == name],
         ).as_card()
         for name in names
     }
 
 
 def _notes(options: BuildOptions, context: CurationContext, items: Sequence[Item]) -> list[str]:
-    there = {(item.task, item.factors["source"]) for item in items}
-    absent = [task for task in atomic() if task not in {task for task, _ in there} and not options.tasks]
+    built = {(item.task, item.factors["source"]) for item in items}
+    absent = [task for task in atomic() if task not in {task for task, _ in built} and not options.tasks]
     dropped = int(sum(context.ledger.dropped.values()))
     missing = [
-        f"{task} without {', '.join(gone)}"
+        f"{task} without {', '.join(absent_sources)}"
         for group in curated_groups()
         for task in group.tasks
-        if any(one == task for one, _ in there)
-        and (gone := [source for source in group.curation.datasets if (task, source) not in there])
+        if any(built_task == task for built_task, _ in built)
+        and (absent_sources := [source for source in group.curation.datasets if (task, source) not in built])
     ]
     return [
         f"{dropped} things, pairs, questions or pictures were left out: curation.csv says by which rules",
