@@ -21,7 +21,7 @@ class FewChoices:
 
     named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
-    def chosen(self, source: str) -> Mapping[str, Any]:
+    def categories(self, source: str) -> Mapping[str, Any]:
         held = self.named.get(source, {})
         return {label: SimpleNamespace(name=name, domain="Open") for label, name in held.items()}
 

@@ -82,8 +82,8 @@ def counting_by_colour_item(item_source: ItemSource, colour_name: str, category:
     """
     if not 1 <= count <= min(MAX_COUNT, of_kind - 1):
         raise SnellenError(
-            f"ava-bench item {item_source.handle}: {count} {colour_name} things among {of_kind} {category}; 1 to {MAX_COUNT} "
-            "must have the colour, and others must not; leave it out"
+            f"ava-bench item {item_source.handle}: {count} {colour_name} things among {of_kind} {category}; "
+            f"1 to {MAX_COUNT} must have the colour, and others must not; leave it out"
         )
     return COUNTING_BY_COLOUR.item(
         item_source,

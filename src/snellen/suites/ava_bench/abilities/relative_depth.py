@@ -305,8 +305,8 @@ def depth_gap(item_source: ItemSource, depths_m: tuple[float, float]) -> float:
     gap = depths_m[1] - depths_m[0]
     if abs(gap) < MIN_DEPTH_GAP_M:
         raise SnellenError(
-            f"ava-bench item {item_source.handle}: depths of {depths_m[0]:g} m and {depths_m[1]:g} m are too much alike; "
-            f"leave out pairs nearer than {MIN_DEPTH_GAP_M} m to each other"
+            f"ava-bench item {item_source.handle}: depths of {depths_m[0]:g} m and {depths_m[1]:g} m are too much "
+            f"alike; leave out pairs nearer than {MIN_DEPTH_GAP_M} m to each other"
         )
     return gap
 

@@ -78,7 +78,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CurationContext:
-    """What every step of a build shares. `picture_counts` counts what an ability has met in a source, where it must know."""
+    """What every step of a build shares. `picture_counts`: pictures by ability and source, where an ability counts."""
 
     rules: Rules
     choices: Choices
@@ -209,6 +209,8 @@ def thinned(
                 shuffled(strata[stratum], context.rng(task, "thinned", *stratum)) for stratum in class_bins
             ]
             remaining -= count
+    # First what every stratum needs for both sides, only then more, one of each stratum by turns: a large stratum taken
+    # whole would leave others too few to be split.
     first = [candidate for stratum_candidates in selected_strata for candidate in stratum_candidates[:min_stratum]]
     more = [
         candidate

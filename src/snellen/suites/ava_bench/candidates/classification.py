@@ -19,7 +19,7 @@ SEVERAL = "picture of several classes"
 NOT_CHOSEN = "class that is not among the chosen ones"
 ALONE = "class that is alone in its dataset, so that there is nothing to choose from"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-"""Truth of candidates of which there may be millions; `choose` tells it of those that stay."""
+"""Truth of candidates of which there may be millions; `with_names` gives one to those that stay."""
 OUTSIDE = "box that does not lie in its picture, or picture of unknown size"
 
 
@@ -68,7 +68,7 @@ def with_names(
 def offered_names(
     candidate: Candidate, rng: np.random.Generator, max_names: int | None = None
 ) -> tuple[str, tuple[str, ...]]:
-    """The name of a candidate's class, and the names offered: all of its pool (`with_names`), or `max_names` of them."""
+    """The name of a candidate's class, and those offered: all of its pool (`with_names`), or `max_names` of them."""
     name, among = candidate.truth["name"], candidate.truth["among"]
     return name, draw_options(name, among, len(among) if max_names is None else max_names, rng)
 

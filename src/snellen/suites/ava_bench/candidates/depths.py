@@ -121,9 +121,9 @@ def crop_around(box: Box, size: tuple[int, int], widths: tuple[float, float]) ->
     return float(left), 0.0, float(left + wide), float(height)
 
 
-def crop_round_both(first: MeasuredObject, second: MeasuredObject, context: CurationContext) -> Box | None:
+def crop_round_both(near: MeasuredObject, far: MeasuredObject, context: CurationContext) -> Box | None:
     """The part of their picture that is kept round two things, see `crop_around`."""
-    return crop_around(hull((first.box, second.box)), first.size, context.rules.crop_widths)
+    return crop_around(hull((near.box, far.box)), near.size, context.rules.crop_widths)
 
 
 def pair_truth(
@@ -145,9 +145,10 @@ def pair_truth(
 def pair_item_maker(write: PairWriter) -> ItemMaker:
     """Questions on two things, by names, boxes and depths as in `pair_truth`."""
 
-    def make_item(candidate: Candidate, source: ItemSource, rng: np.random.Generator) -> Item:
+    def make_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
         truth = candidate.truth
-        return write(source, truth["names"], truth["boxes"], truth["depths_m"], SCENE_TYPES[candidate.origin.source])
+        scene_type = SCENE_TYPES[candidate.origin.source]
+        return write(item_source, truth["names"], truth["boxes"], truth["depths_m"], scene_type)
 
     return make_item
 
@@ -164,6 +165,6 @@ def hull(boxes: Sequence[Box]) -> Box:
     return min(x1), min(y1), max(x2), max(y2)
 
 
-def meet(first: Box, second: Box) -> bool:
+def meet(box: Box, other_box: Box) -> bool:
     """Whether two boxes have a pixel in common."""
-    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
+    return box[0] < other_box[2] and other_box[0] < box[2] and box[1] < other_box[3] and other_box[1] < box[3]

@@ -180,12 +180,14 @@ def merged(labels: Labels, lab: Floats, distance: float) -> Labels:
     parent, merge_counts = list(range(len(sizes))), [0] * len(sizes)
     while queue and queue[0][0] < distance:
         _, first, second, *queued_counts = heapq.heappop(queue)
+        # A pair stays in the queue when one of the two merges or grows; its distance is then out of date. Their merge
+        # counts tell, so that always the two most alike of what stands now become one, in whatever order pairs came in.
         if (
             parent[first] != first
             or parent[second] != second
             or queued_counts != [merge_counts[first], merge_counts[second]]
         ):
-            continue  # one of them has grown since
+            continue
         parent[second] = first
         sizes[first] += sizes[second]
         sums[first] += sums[second]
@@ -202,8 +204,8 @@ def merged(labels: Labels, lab: Floats, distance: float) -> Labels:
             heapq.heappush(
                 queue, (_colour_distance(means, low, high), low, high, merge_counts[low], merge_counts[high])
             )
-    for label, other in enumerate(parent):  # a region always goes into one with a lower number
-        parent[label] = parent[other]
+    for label, lower in enumerate(parent):  # a region always goes into one with a lower number
+        parent[label] = parent[lower]
     return np.asarray(np.unique(parent, return_inverse=True)[1][labels], np.int64)
 
 
@@ -218,8 +220,8 @@ def _neighbour_pairs(labels: Labels) -> list[tuple[int, int]]:
     return [divmod(int(code), count) for code in np.unique(np.concatenate(codes))]
 
 
-def _colour_distance(means: Floats, first: int, second: int) -> float:
-    (l1, a1, b1), (l2, a2, b2) = means[first].tolist(), means[second].tolist()
+def _colour_distance(means: Floats, label: int, other_label: int) -> float:
+    (l1, a1, b1), (l2, a2, b2) = means[label].tolist(), means[other_label].tolist()
     return float(((l1 - l2) ** 2 + (a1 - a2) ** 2 + (b1 - b2) ** 2) ** 0.5)
 
 

@@ -24,7 +24,7 @@ def _bound(what: str, origin: str = "A.2") -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The thresholds of sections 3.2, 3.3 and appendix A.2, and ours where the paper has none (`rule_table` lists them)."""
+    """The thresholds of sections 3.2, 3.3 and appendix A.2, and ours where it has none (`rule_table` lists them)."""
 
     test_share: float = field(default=0.2, metadata=_bound("share of every class and bin that is for testing", "3.3"))
     fewest: int = field(

@@ -143,8 +143,8 @@ class Curated:
         if proposal := proposals.find_proposal(options):
             return proposals.build_proposal(proposal, options, lambda: _folders(options), context)
         selection = select(options, context)
-        pictures = PictureStore(MediaFolder(options.out / "media"))
-        ready = split_up(list(complete(selection, pictures, options, context)), context)
+        picture_store = PictureStore(MediaFolder(options.out / "media"))
+        ready = split_up(list(complete(selection, picture_store, options, context)), context)
         items = with_chance(list(make_items(ready, context)))
         if not items:
             raise SnellenError(
@@ -153,7 +153,7 @@ class Curated:
                 "look at the folders with `snellen sources check`"
             )
         check_splits(items)
-        prune_media(pictures.media, items)
+        prune_media(picture_store.media, items)
         files.write_text(options.out / "curation.csv", context.ledger.table().to_csv(index=False))
         return write_itemset(
             options.out,
@@ -245,7 +245,7 @@ def find_candidates(
 
 def complete(
     selected: Sequence[tuple[CuratedGroup, Sequence[Candidate]]],
-    pictures: PictureStore,
+    picture_store: PictureStore,
     options: BuildOptions,
     context: CurationContext,
 ) -> Iterator[SelectedCandidate]:
@@ -253,18 +253,18 @@ def complete(
     origins = {candidate.origin: None for _, candidates in selected for candidate in candidates}
     with Progress("opening", unit="pictures", visible=options.show_progress) as progress:
         progress.expect(len(origins))
-        pictures.load(origins, options.workers, progress.advance)
+        picture_store.load(origins, options.workers, progress.advance)
     for group, candidates in selected:
         for candidate in candidates:
-            source, picture = candidate.origin.source, pictures.get(candidate.origin)
+            source, picture = candidate.origin.source, picture_store.get(candidate.origin)
             if isinstance(picture, UnusablePicture):
                 context.ledger.drop(group.name, source, picture.rule, picture.location)
                 continue
-            completed = group.curation.complete(candidate, pictures.pixels(picture), context)
+            completed = group.curation.complete(candidate, picture_store.pixels(picture), context)
             if isinstance(completed, str):
                 context.ledger.drop(group.name, source, completed, candidate.origin.record_id)
             else:
-                yield SelectedCandidate(group, completed, pictures.apply_crop(completed, picture), picture.sha256)
+                yield SelectedCandidate(group, completed, picture_store.apply_crop(completed, picture), picture.sha256)
 
 
 def split_up(ready: Sequence[SelectedCandidate], context: CurationContext) -> list[tuple[SelectedCandidate, Split]]:
