@@ -69,10 +69,8 @@ def measure(annotation: Annotation, scene: Sample, context: CurationContext) -> 
 
     Indoors its class may be left out by hand; outdoors it is one of four classes, and its box touches no edge.
     """
-    kind, distance_m = (
-        ROAD_CLASSES.get(annotation.label) if scene.source == ROADS else annotation.label,
-        nearest_m(annotation),
-    )
+    kind = ROAD_CLASSES.get(annotation.label) if scene.source == ROADS else annotation.label
+    distance_m = nearest_m(annotation)
     if annotation.label in excluded(scene, context):
         return EXCLUDED
     if kind is None:
