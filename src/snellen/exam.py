@@ -147,12 +147,12 @@ def run(
     budget: float | None = None,
     inputs: Mapping[str, Path] | None = None,
     show_progress: bool = True,
-    before: Callable[[Plan], None] | None = None,
+    check_plan: Callable[[Plan], None] | None = None,
 ) -> Examination:
     """Ask subjects under conditions, resume what `root` holds, score `strict`.
 
-    `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `before` is told the
-    plan and may stop it.
+    `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `check_plan` is told
+    the plan and may stop it.
     """
     suite = SUITES.get(items.card.suite)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
@@ -160,20 +160,20 @@ def run(
     arms = _arms(examined, points, repeats)
     tables = read_tables(inputs or {}, items)
     plan = Plan(items, suite, arms, seed, limit, budget, annotations=tables, versions=versions())
-    if before is not None:
-        before(plan)
+    if check_plan is not None:
+        check_plan(plan)
     with Progress("asking", unit="calls", visible=show_progress) as progress:
         responses = ask(root, replace(plan, tick=progress.advance))
     rescore(root, items, suite, "strict")
     return Examination(root, suite, items, responses)
 
 
-def _arms(subjects: Sequence[Subject], points: Sequence[Condition], repeats: int) -> list[Arm]:
+def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats: int) -> list[Arm]:
     names = [subject.card.name for subject in subjects]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise SnellenError(f"subject {twice!r} is given twice; ask it again with --repeats")
-    points = list({str(point): point for point in points}.values())
-    return [Arm(subject, point, repeat) for subject in subjects for point in points for repeat in range(repeats)]
+    conditions = list({str(point): point for point in conditions}.values())
+    return [Arm(subject, point, repeat) for subject in subjects for point in conditions for repeat in range(repeats)]
 
 
 def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
@@ -289,7 +289,7 @@ def checkup(
     workers: int = 2,
     renderer: str = "mitsuba",
     show_progress: bool = True,
-    before: Callable[[Plan], None] | None = None,
+    check_plan: Callable[[Plan], None] | None = None,
 ) -> Checkup:
     """Render a battery where none is, examine the packaged subjects and any more, write the report.
 
@@ -304,7 +304,7 @@ def checkup(
         )
         items = _battery(suite, options, out / "run" / name)
         named = list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))
-        examinations.append(run(items, named, out / "run" / name, show_progress=show_progress, before=before))
+        examinations.append(run(items, named, out / "run" / name, show_progress=show_progress, check_plan=check_plan))
     from snellen.reports import write_report
 
     report = write_report([examination.root for examination in examinations], out / "report")

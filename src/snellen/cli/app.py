@@ -69,7 +69,7 @@ def checkup(
     from snellen.reports import print_table
 
     result = do(
-        subject, out=out, quick=quick, fresh=fresh, workers=_cores(workers), renderer=renderer, before=_announce
+        subject, out=out, quick=quick, fresh=fresh, workers=_cores(workers), renderer=renderer, check_plan=_announce
     )
     console = _console()
     for _, rows in result.report.results.groupby("suite", sort=False):  # which the report has worked out already
@@ -214,16 +214,19 @@ def verify(path: Annotated[Path, typer.Argument(help="An item set or a run.")]) 
 @app.command()
 def show(
     itemset: Annotated[str, typer.Argument(help="An item set, or a suite.")],
-    item: Annotated[Optional[str], typer.Argument(help="Item id; default: the first of each task.")] = None,  # noqa: UP045
+    item_id: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[ITEM]", help="Item id; default: the first of each task."),
+    ] = None,
     condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
     html: Annotated[Optional[Path], typer.Option(help="Draw it as a page.")] = None,  # noqa: UP045
     inputs: Inputs = [],  # noqa: B006  # typer copies it
     seed: Seed = 0,
 ) -> None:
     """Print, and draw, exactly what would be sent."""
-    from snellen.cli.showing import show as do
+    from snellen.cli.preview import show as do
 
-    do(itemset, item, condition, html, seed, _pairs("--input", inputs))
+    do(itemset, item_id, condition, html, seed, _pairs("--input", inputs))
 
 
 @app.command()
@@ -254,7 +257,7 @@ def run(
         examinations.append(
             do(
                 items, subject, root, conditions=condition, repeats=repeats, seed=seed, limit=limit, budget=budget,
-                inputs=_pairs("--input", inputs), show_progress=not as_json, before=None if as_json else _announce,
+                inputs=_pairs("--input", inputs), show_progress=not as_json, check_plan=None if as_json else _announce,
             )
         )  # fmt: skip
     if as_json:

@@ -34,15 +34,15 @@ class Affine:
         """Where the point (x, y) goes."""
         return self.a * x + self.b * y + self.c, self.d * x + self.e * y + self.f
 
-    def then(self, after: Affine) -> Affine:
-        """This map first, `after` second."""
-        c, f = after.point(self.c, self.f)
+    def then(self, next_map: Affine) -> Affine:
+        """This map first, `next_map` second."""
+        c, f = next_map.point(self.c, self.f)
         return Affine(
-            after.a * self.a + after.b * self.d,
-            after.a * self.b + after.b * self.e,
+            next_map.a * self.a + next_map.b * self.d,
+            next_map.a * self.b + next_map.b * self.e,
             c,
-            after.d * self.a + after.e * self.d,
-            after.d * self.b + after.e * self.e,
+            next_map.d * self.a + next_map.e * self.d,
+            next_map.d * self.b + next_map.e * self.e,
             f,
         )
 

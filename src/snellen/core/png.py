@@ -59,9 +59,9 @@ def _differences(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return rows
 
 
-def _deflated(rows: NDArray[np.uint8]) -> bytes:
+def _deflated(scanlines: NDArray[np.uint8]) -> bytes:
     packer = zlib.compressobj(1, zlib.DEFLATED, 15, 9, zlib.Z_RLE)
-    return packer.compress(np.ascontiguousarray(rows).data) + packer.flush()
+    return packer.compress(np.ascontiguousarray(scanlines).data) + packer.flush()
 
 
 def _stored(pixels: NDArray[np.uint8]) -> list[bytes | memoryview]:
@@ -77,9 +77,9 @@ def _stored(pixels: NDArray[np.uint8]) -> list[bytes | memoryview]:
     return [*parts, struct.pack(">I", zlib.adler32(raw))]
 
 
-def _chunk(kind: bytes, parts: Iterable[bytes | memoryview]) -> list[bytes | memoryview]:
+def _chunk(kind: bytes, payload: Iterable[bytes | memoryview]) -> list[bytes | memoryview]:
     """A chunk in pieces, so that large ones are copied once: length, kind, data, checksum."""
-    parts_read, check = list(parts), zlib.crc32(kind)
+    parts_read, check = list(payload), zlib.crc32(kind)
     for part in parts_read:
         check = zlib.crc32(part, check)
     return [struct.pack(">I", sum(map(len, parts_read))), kind, *parts_read, struct.pack(">I", check)]

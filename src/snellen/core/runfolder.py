@@ -234,27 +234,27 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
             yield exchange
 
 
-def _merge_cards(root: Path, before: RunCard, now: RunCard) -> RunCard:
+def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
     for name in ("suite", "content_hash", "seed", "limit"):
-        if getattr(before, name) != getattr(now, name):
+        if getattr(earlier, name) != getattr(current, name):
             raise SnellenError(
-                f"{root}: this run was begun with {name} {getattr(before, name)!r}, not {getattr(now, name)!r}; "
+                f"{root}: this run was begun with {name} {getattr(earlier, name)!r}, not {getattr(current, name)!r}; "
                 f"choose another --out"
             )
-    for name in before.annotations.keys() & now.annotations.keys():
-        if before.annotations[name] != now.annotations[name]:
+    for name in earlier.annotations.keys() & current.annotations.keys():
+        if earlier.annotations[name] != current.annotations[name]:
             raise SnellenError(
-                f"{root}: this run was begun with another table {name!r} ({before.annotations[name]}, not "
-                f"{now.annotations[name]}); choose another --out"
+                f"{root}: this run was begun with another table {name!r} ({earlier.annotations[name]}, not "
+                f"{current.annotations[name]}); choose another --out"
             )
-    fresh = {(arm.subject, arm.condition, arm.repeat) for arm in now.arms}
-    other_arms = [arm for arm in before.arms if (arm.subject, arm.condition, arm.repeat) not in fresh]
-    transforms = list(dict.fromkeys([*before.transforms, *now.transforms]))
-    return now.model_copy(
+    fresh = {(arm.subject, arm.condition, arm.repeat) for arm in current.arms}
+    other_arms = [arm for arm in earlier.arms if (arm.subject, arm.condition, arm.repeat) not in fresh]
+    transforms = list(dict.fromkeys([*earlier.transforms, *current.transforms]))
+    return current.model_copy(
         update={
-            "arms": [*other_arms, *now.arms],
+            "arms": [*other_arms, *current.arms],
             "transforms": transforms,
-            "annotations": {**before.annotations, **now.annotations},
+            "annotations": {**earlier.annotations, **current.annotations},
         }
     )
 

@@ -78,7 +78,7 @@ def proportional_shares(available: Mapping[K, int], total: int) -> dict[K, int]:
 def least_used(
     samples: Sequence[T],
     count: int,
-    picture: Callable[[T], Hashable],
+    picture_key: Callable[[T], Hashable],
     used: Counter[Hashable],
     rng: np.random.Generator,
 ) -> list[T]:
@@ -92,11 +92,11 @@ def least_used(
     for n, sample in enumerate(shuffled(samples, rng)):
         # A picture's second sample counts as used once more than its first: so all pictures have their turn before any
         # has a second one.
-        ranked.append((used[picture(sample)] + ahead[picture(sample)], n, sample))
-        ahead[picture(sample)] += 1
+        ranked.append((used[picture_key(sample)] + ahead[picture_key(sample)], n, sample))
+        ahead[picture_key(sample)] += 1
     ranked.sort(key=lambda rank: rank[:2])
     chosen = [sample for _, _, sample in ranked[:count]]
-    used.update(picture(sample) for sample in chosen)
+    used.update(picture_key(sample) for sample in chosen)
     return chosen
 
 

@@ -30,7 +30,7 @@ MIN_GAIN = 1e-9
 """What moving a picture must gain, so that no rounding moves any."""
 
 
-def bind_units(pictures: Iterable[tuple[str, str]]) -> dict[str, str]:
+def bind_units(names_and_groups: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The unit of every picture: its own name, or that of all that must be on one side with it.
 
     Each picture comes with the name of what must not be divided, a video, or "". Videos that share a picture are one
@@ -43,7 +43,7 @@ def bind_units(pictures: Iterable[tuple[str, str]]) -> dict[str, str]:
             name = lead
         return name
 
-    for picture, undivided in pictures:
+    for picture, undivided in names_and_groups:
         leads[first(picture)] = first(undivided or picture)
     return {name: first(name) for name in leads}
 

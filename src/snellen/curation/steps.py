@@ -154,19 +154,19 @@ def step_item(
     )
 
 
-def table_provenance(items: ItemSet, ids: Iterable[str], picture: str) -> dict[str, Any]:
+def table_provenance(items: ItemSet, ids: Iterable[str], picture_hash: str) -> dict[str, Any]:
     """What makes the answer to a step item a row of an annotation table: `--input NAME=RUN` leads it back to `items`.
 
-    `picture` is the stored SHA-256 of what it is about, or a word where it is about no picture.
+    `picture_hash` is the stored SHA-256 of what it is about, or a word where it is about no picture.
     """
-    return {"about": items.card.content_hash, "items": list(dict.fromkeys(ids)), "picture": picture}
+    return {"about": items.card.content_hash, "items": list(dict.fromkeys(ids)), "picture": picture_hash}
 
 
-def copy_media(items: Iterable[Item], source: MediaFolder, into: MediaFolder) -> None:
+def copy_media(items: Iterable[Item], source_folder: MediaFolder, target: MediaFolder) -> None:
     """Keep everything that the items show, each once; what is there already stays."""
     for media in dict.fromkeys(media for item in items for media in item.media()):
-        if not (into.root / media.path).exists():
-            into.add(source.read(media), media.kind, media.format, (media.width, media.height), media.seconds)
+        if not (target.root / media.path).exists():
+            target.add(source_folder.read(media), media.kind, media.format, (media.width, media.height), media.seconds)
 
 
 # Steps about a finished item set

@@ -89,13 +89,13 @@ def _schema(itemset: ItemSet) -> pa.Schema:
     return pa.schema(columns, metadata)
 
 
-def _feature(kind: pa.DataType) -> Any:
+def _feature(arrow_type: pa.DataType) -> Any:
     """An Arrow type as `datasets` writes it down."""
-    if pa.types.is_list(kind):
-        return {"feature": _feature(kind.value_type), "_type": "List"}
-    if pa.types.is_struct(kind):
-        return {field.name: _feature(field.type) for field in kind}
-    return {"dtype": {"double": "float64"}.get(str(kind), str(kind)), "_type": "Value"}
+    if pa.types.is_list(arrow_type):
+        return {"feature": _feature(arrow_type.value_type), "_type": "List"}
+    if pa.types.is_struct(arrow_type):
+        return {field.name: _feature(field.type) for field in arrow_type}
+    return {"dtype": {"double": "float64"}.get(str(arrow_type), str(arrow_type)), "_type": "Value"}
 
 
 def _groups(itemset: ItemSet, places: Sequence[int]) -> Iterator[list[int]]:

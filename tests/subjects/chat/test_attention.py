@@ -102,9 +102,9 @@ def test_rollout_is_the_plain_product(models: dict[str, TransformersChat], media
     before = who.checkpoint.model.get_decoder().config._attn_implementation
     told = attention_of(who, prompt, media, "bad", reply="so bad")
     expected = plain_product(who, prompt, media, "so ")
-    assert told.rows.shape == (2, len(told.pieces))
+    assert told.rows.shape == (2, len(told.token_texts))
     assert np.allclose(told.rows, expected, atol=1e-6)
-    assert (told.token, told.reply, told.pieces[-3:]) == ("b", "so bad", ("s", "o", " "))
+    assert (told.token, told.reply, told.token_texts[-3:]) == ("b", "so bad", ("s", "o", " "))
     assert before != "eager"
     assert who.checkpoint.model.get_decoder().config._attn_implementation == before
     first = attention_of(who, prompt, media, reply="so bad")
@@ -142,7 +142,7 @@ def test_never_more_than_one_layer_is_in_memory(
 
 
 def words(told: Rollout, span: Span) -> str:
-    return "".join(told.pieces[span.start : span.stop])
+    return "".join(told.token_texts[span.start : span.stop])
 
 
 def test_spans_of_a_whole_prompt(models: dict[str, TransformersChat], media: MediaFolder) -> None:
@@ -164,7 +164,7 @@ def test_spans_of_a_whole_prompt(models: dict[str, TransformersChat], media: Med
         ("reply", "", "ab"),
     ]
     assert [span.start for span in told.spans[1:]] == [span.stop for span in told.spans[:-1]]
-    assert told.spans[-1].stop == len(told.pieces)
+    assert told.spans[-1].stop == len(told.token_texts)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_which_pixels_tokens_stand_for(
     assert span.tiles == tuple(tiles)
     assert len(span.visual_tokens) == sum(tile.rows * tile.columns for tile in tiles)
     token = models[family].checkpoint.config.image_token_id
-    assert {told.pieces[seen] for seen in span.visual_tokens} == {
+    assert {told.token_texts[seen] for seen in span.visual_tokens} == {
         models[family].checkpoint.processor.tokenizer.decode([token])
     }
 
@@ -259,8 +259,8 @@ def test_the_reply_is_the_models_own(models: dict[str, TransformersChat], media:
     said = who.checkpoint.processor.tokenizer
     assert len(said(own.reply, add_special_tokens=False).input_ids) >= 3
     forced = attention_of(who, prompt, media, 0)
-    assert own.pieces[: len(forced.pieces)] == forced.pieces
-    assert len(own.pieces) == len(forced.pieces) + 3
+    assert own.token_texts[: len(forced.token_texts)] == forced.token_texts
+    assert len(own.token_texts) == len(forced.token_texts) + 3
 
 
 @pytest.mark.parametrize(

@@ -62,15 +62,17 @@ class AttributesMat:
             if len(columns) == len(attribute.files):
                 yield from _attribute(root, attribute, paths, columns)
 
-    def _column(self, root: Path, path: Path, rows: int) -> NDArray[np.float64] | Note:
+    def _column(self, root: Path, path: Path, row_count: int) -> NDArray[np.float64] | Note:
         location = name_below(path, root)
         if not path.is_file():
             return Note("missing", "file of an attribute", location)
         column = read_column(path, self.variable)
         if isinstance(column, str):
             return Note("unreadable", column, location)
-        if len(column) != rows:  # a picture too few moves every later label to its neighbour
-            return Note("missing", "pictures: there are not as many as labels", f"{location}: {len(column)} and {rows}")
+        if len(column) != row_count:  # a picture too few moves every later label to its neighbour
+            return Note(
+                "missing", "pictures: there are not as many as labels", f"{location}: {len(column)} and {row_count}"
+            )
         return column
 
 

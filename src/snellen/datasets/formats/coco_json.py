@@ -252,8 +252,8 @@ class _AnnotationTable:
         self.order = np.argsort(image_index, kind="stable")
         self.first_rows = np.searchsorted(image_index[self.order], np.arange(len(self.images) + 1)).tolist()
 
-    def _misfits(self, message: str, rows: NDArray[np.bool_]) -> Iterator[_Problem]:
-        for row in rows.nonzero()[0].tolist():
+    def _misfits(self, message: str, misfits: NDArray[np.bool_]) -> Iterator[_Problem]:
+        for row in misfits.nonzero()[0].tolist():
             yield "odd", message, f"annotation {self.ids[row]}"
 
     def _lose(self, image_index: int) -> None:
@@ -266,18 +266,18 @@ class _AnnotationTable:
         rows: Iterable[int] = self.order[self.first_rows[image_index] : self.first_rows[image_index + 1]].tolist()
         return [self._annotation(row) for row in rows]
 
-    def _annotation(self, row: int) -> Annotation:
-        category, flags = self.category_ids[row], self.flags[row]
+    def _annotation(self, index: int) -> Annotation:
+        category, flags = self.category_ids[index], self.flags[index]
         box = None
         if flags & BOXED:
-            x, y, width, height = self.boxes[4 * row : 4 * row + 4]
+            x, y, width, height = self.boxes[4 * index : 4 * index + 4]
             box = (x, y, x + width, y + height)
         key = (category, flags & ~(BOXED | MASKED))
         extra = self.extras.get(key)
         if extra is None:  # one mapping for all annotations alike: there are millions of them
             flagged = {name: True for bit, name in enumerate(FLAGS) if flags & (1 << bit)}
             extra = self.extras[key] = {**self.category_fields.get(category, {}), **flagged}
-        return Annotation(self.names[category], box, self.areas[row] if flags & MASKED else None, extra)
+        return Annotation(self.names[category], box, self.areas[index] if flags & MASKED else None, extra)
 
     def label(self, category: Any) -> str:
         """The name of a category, or its id where it has none."""

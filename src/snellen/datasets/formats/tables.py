@@ -162,12 +162,12 @@ def _tsv_rows(path: Path, start: int = 0) -> Iterator[tuple[int, dict[str, Any]]
             row_start = position
 
 
-def _read_row(path: Path, row: int) -> dict[str, Any]:
+def _read_row(path: Path, row_start: int) -> dict[str, Any]:
     if path.suffix.lower() == ".tsv":
-        return next(_tsv_rows(path, row))[1]
+        return next(_tsv_rows(path, row_start))[1]
     import pyarrow.parquet as pq
 
-    remaining = row
+    remaining = row_start
     with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):
             count = file.metadata.row_group(group).num_rows
@@ -175,4 +175,4 @@ def _read_row(path: Path, row: int) -> dict[str, Any]:
                 cells = file.read_row_group(group).slice(remaining, 1).to_pylist()[0]
                 return {name.lower(): cell for name, cell in cells.items()}
             remaining -= count
-    raise IndexError(row)
+    raise IndexError(row_start)

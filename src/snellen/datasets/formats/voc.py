@@ -38,16 +38,18 @@ class VocBoxes:
         for path in by_stem.values():
             yield Note("odd", "picture without annotation", name_below(path, root))
 
-    def _annotation(self, root: Path, xml: Path, picture: Path | None) -> RawSample | Note:
-        if picture is None:
+    def _annotation(self, root: Path, xml: Path, picture_path: Path | None) -> RawSample | Note:
+        if picture_path is None:
             return Note("missing", "picture of this annotation", name_below(xml, root))
         try:
             labels, box = _read(xml)
         except (OSError, ET.ParseError, ValueError, OverflowError):
             return Note("unreadable", "not an annotation in the form of Pascal VOC", name_below(xml, root))
         if len(labels) > 1:
-            return Note("left out", "objects of several classes in one picture", name_below(picture, root))
-        return labelled_picture(name_below(picture, root), PictureFile(picture), labels.pop(), self.object, None, box)
+            return Note("left out", "objects of several classes in one picture", name_below(picture_path, root))
+        return labelled_picture(
+            name_below(picture_path, root), PictureFile(picture_path), labels.pop(), self.object, None, box
+        )
 
 
 def _annotations(folder: Path) -> Iterator[Path]:

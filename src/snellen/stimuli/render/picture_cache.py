@@ -96,7 +96,7 @@ def _draw(job: _Job) -> None:
         store(studio.picture(camera, seed), path)
 
 
-def store(picture: NDArray[np.uint8], path: Path) -> None:
+def store(pixels: NDArray[np.uint8], path: Path) -> None:
     """Write a picture (height, width, 3) as PNG, all of it or nothing."""
     with files.all_or_nothing(path, _cannot_write) as half, half.open("wb") as file:
-        Image.fromarray(picture).save(file, "PNG", compress_level=_PNG_LEVEL)
+        Image.fromarray(pixels).save(file, "PNG", compress_level=_PNG_LEVEL)

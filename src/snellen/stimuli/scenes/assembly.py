@@ -79,9 +79,9 @@ def _rows(matrix: NDArray[np.float64]) -> Matrix3:
     return a, b, c
 
 
-def tuple_of(values: Array) -> Vec3:
+def tuple_of(vector: Array) -> Vec3:
     """Three plain floats."""
-    x, y, z = (float(value) for value in values)
+    x, y, z = (float(value) for value in vector)
     return x, y, z
 
 
@@ -107,12 +107,12 @@ def contact_direction(shape: Shape, contact_point: str) -> Array:
     return np.asarray(direction / np.linalg.norm(direction))
 
 
-def _facing(source: Array, goal: Array) -> Matrix3:
+def _facing(direction: Array, goal: Array) -> Matrix3:
     """The smallest rotation that takes one unit direction to another; half a turn goes about x."""
-    axis = np.cross(source, goal)
+    axis = np.cross(direction, goal)
     if np.linalg.norm(axis) < 1e-9:
-        return IDENTITY if source @ goal > 0 else turn((1.0, 0.0, 0.0), 180.0)
-    return turn(tuple_of(axis), math.degrees(math.atan2(float(np.linalg.norm(axis)), float(source @ goal))))
+        return IDENTITY if direction @ goal > 0 else turn((1.0, 0.0, 0.0), 180.0)
+    return turn(tuple_of(axis), math.degrees(math.atan2(float(np.linalg.norm(axis)), float(direction @ goal))))
 
 
 def _solid(name: str, appearance: Appearance, pose: Pose) -> Solid:

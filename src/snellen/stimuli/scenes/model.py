@@ -176,10 +176,10 @@ class RenderSpec:
     seed: int = 0
 
 
-def to_json(value: Scene | Camera | RenderSpec) -> str:
+def to_json(definition: Scene | Camera | RenderSpec) -> str:
     """Canonical JSON of a scene, camera or spec: equal values give equal text."""
-    floats = _load(type(value), dataclasses.asdict(value))  # 25 and 25.0 are equal, but not as text
-    return canonical({"type": type(value).__name__, **dataclasses.asdict(floats)})
+    floats = _load(type(definition), dataclasses.asdict(definition))  # 25 and 25.0 are equal, but not as text
+    return canonical({"type": type(definition).__name__, **dataclasses.asdict(floats)})
 
 
 def from_json(text: str) -> Any:
@@ -211,5 +211,5 @@ def _load(kind: Any, value: Any) -> Any:
 
 
 @functools.cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _hints(dataclass_type: type) -> dict[str, Any]:
+    return typing.get_type_hints(dataclass_type)

@@ -10,14 +10,14 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snellen.stimuli.scenes.model import Pose, Shape, Solid
 
-Array = NDArray[np.float64]
+Array: TypeAlias = NDArray[np.float64]
 Surface = Callable[[Array, Array], tuple[Array, Array]]
 
 

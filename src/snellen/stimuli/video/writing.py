@@ -56,7 +56,7 @@ class JoinedVideo:
 
 
 def join_clips(
-    parts: Sequence[Path | Sequence[Pixels]],
+    clip_sources: Sequence[Path | Sequence[Pixels]],
     path: Path,
     *,
     fps: int | None = None,
@@ -70,7 +70,7 @@ def join_clips(
     rates differ or are no whole number, `fps` must: each frame is then what is on screen at its time, never a blend.
     Raises SnellenError where that is not told, and as `add_video` and `write_video` do.
     """
-    clips = [_clip(part, number, fps) for number, part in enumerate(parts, 1)]
+    clips = [_clip(part, number, fps) for number, part in enumerate(clip_sources, 1)]
     if not clips:
         raise SnellenError(f"{path}: no clips to join; give at least one")
     size = size or _common([clip.size for clip in clips], f"{path}: the clips differ in size", "size=(width, height)")
@@ -112,18 +112,18 @@ class _Clip:
             yield from (Image.fromarray(self.part[round(t * rate)]) for t in times)
 
 
-def _clip(part: Path | Sequence[Pixels], number: int, fps: int | None) -> _Clip:
-    if not isinstance(part, Path):
+def _clip(clip_source: Path | Sequence[Pixels], number: int, fps: int | None) -> _Clip:
+    if not isinstance(clip_source, Path):
         if fps is None:
             raise SnellenError(f"part {number} is given as frames, which have no rate of their own; say fps=…")
-        if not len(part):
+        if not len(clip_source):
             raise SnellenError(f"part {number} has no frames; leave it out")
-        height, width = _check_frame(part[0], f"part {number}").shape[:2]
-        return _Clip(part, (width, height), len(part) / fps, fps)
-    with open_video(part, str(part)) as (container, stream):
-        line = timeline(container, stream, part, str(part))
-    ((_, first),) = frames_at(part, [0.0])
-    return _Clip(part, first.size, line.seconds, line.whole_rate())
+        height, width = _check_frame(clip_source[0], f"part {number}").shape[:2]
+        return _Clip(clip_source, (width, height), len(clip_source) / fps, fps)
+    with open_video(clip_source, str(clip_source)) as (container, stream):
+        line = timeline(container, stream, clip_source, str(clip_source))
+    ((_, first),) = frames_at(clip_source, [0.0])
+    return _Clip(clip_source, first.size, line.seconds, line.whole_rate())
 
 
 def _common(values: Sequence[Any], what: str, mend: str) -> Any:

@@ -33,13 +33,14 @@ class Rollout:
     """On what the output token `token` rests, after every layer of the language model.
 
     `rows` are float32 (layers, n): the share of each of the n tokens before it, all of a layer adding up to 1.
-    `pieces` are the n tokens in words, `spans` what they are, `reply` the words of the reply that the token is from.
+    `token_texts` are the n tokens in words, `spans` what they are, `reply` the words of the reply that the token is
+    from.
     """
 
     token: str
     reply: str
     rows: NDArray[np.float32]
-    pieces: tuple[str, ...]
+    token_texts: tuple[str, ...]
     spans: tuple[Span, ...]
 
     @property
@@ -54,7 +55,7 @@ class Rollout:
 
 
 def attention_of(
-    subject: TransformersChat,
+    chat: TransformersChat,
     prompt: Prompt,
     media: MediaFolder,
     token: int | str | None = None,
@@ -69,16 +70,16 @@ def attention_of(
     Raises SnellenError for a prompt that the subject declines, a token that the reply does not hold, a model whose
     layers have no attention matrix over the whole prompt, and a processor that does not tell where pictures went.
     """
-    if reason := subject.declines(prompt):
-        raise SnellenError(f"{subject.card.name} declines this prompt: {reason}")
-    checkpoint = subject.checkpoint
+    if reason := chat.declines(prompt):
+        raise SnellenError(f"{chat.card.name} declines this prompt: {reason}")
+    checkpoint = chat.checkpoint
     processor, model = checkpoint.processor, checkpoint.model
     templated = apply_template(processor, prompt, media)
     # The configuration's, not the processor's: that one may name the mark which opens a picture (Gemma 3).
     spans = find_spans(processor, getattr(checkpoint.config, "image_token_id", None), prompt, media, templated)
     with checkpoint.lock:
         if reply is None:
-            (reply_tokens,), _ = generate(checkpoint, model, replace(subject.settings, temperature=0.0), [templated])
+            (reply_tokens,), _ = generate(checkpoint, model, replace(chat.settings, temperature=0.0), [templated])
         else:
             reply_tokens = processor.tokenizer(reply, add_special_tokens=False).input_ids
         words = [processor.tokenizer.decode([token_id]) for token_id in reply_tokens]
@@ -88,9 +89,11 @@ def attention_of(
         rows = rollout_rows(model, inputs.to(model.device, dtype=model.dtype))
     if position:
         spans = (*spans, Span("reply", len(ids) - position, len(ids)))
-    pieces = tuple(processor.tokenizer.decode([token_id]) for token_id in ids)
+    token_texts = tuple(processor.tokenizer.decode([token_id]) for token_id in ids)
     token_text = words[position] if words else ""
-    return Rollout(token_text, processor.tokenizer.decode(reply_tokens, skip_special_tokens=True), rows, pieces, spans)
+    return Rollout(
+        token_text, processor.tokenizer.decode(reply_tokens, skip_special_tokens=True), rows, token_texts, spans
+    )
 
 
 def _token_position(words: Sequence[str], token: int | str | None) -> int:

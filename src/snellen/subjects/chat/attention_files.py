@@ -82,7 +82,7 @@ def top_table(rollout: Rollout, count: int = TOP) -> pd.DataFrame:
             "among": among,
             "rank": rank,
             "position": position,
-            "token": rollout.pieces[position],
+            "token": rollout.token_texts[position],
             "span": names[position],
             "share": rollout.rows[layer, position],
         }

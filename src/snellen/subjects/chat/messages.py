@@ -55,13 +55,13 @@ def _contents(parts: Sequence[Part], media: MediaFolder) -> list[Content]:
     return contents
 
 
-def _video(part: Media, media: MediaFolder) -> ContentVideo:
+def _video(video: Media, media: MediaFolder) -> ContentVideo:
     from inspect_ai.model import ContentVideo
 
-    if part.format not in _VIDEOS:
-        raise SnellenError(f"{media.find(part)}: chat models are sent mp4, mpeg or mov videos, not {part.format!r}")
-    kind = _VIDEOS[part.format]
-    return ContentVideo(video=_data_url(f"video/{_VIDEO_TYPES.get(kind, kind)}", media.read(part)), format=kind)
+    if video.format not in _VIDEOS:
+        raise SnellenError(f"{media.find(video)}: chat models are sent mp4, mpeg or mov videos, not {video.format!r}")
+    kind = _VIDEOS[video.format]
+    return ContentVideo(video=_data_url(f"video/{_VIDEO_TYPES.get(kind, kind)}", media.read(video)), format=kind)
 
 
 def _data_url(kind: str, raw: bytes) -> str:

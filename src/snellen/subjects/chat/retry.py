@@ -55,10 +55,10 @@ def retry_after(headers: Mapping[str, Any], now: float | None = None) -> float |
     return min(max(seconds, 0.0), LONGEST_WAIT) if seconds == seconds else None
 
 
-def wait_seconds(failed: int, after: float | None, first: float, rng: np.random.Generator) -> float:
+def wait_seconds(failed: int, retry_after: float | None, first_wait: float, rng: np.random.Generator) -> float:
     """How long to wait after so many failed attempts: doubling, spread by a half, or as long as was asked for."""
-    backoff = min(first * 2.0 ** (failed - 1), LONGEST_WAIT / 2) * rng.uniform(0.5, 1.5)
-    return backoff if after is None else after + rng.uniform(0.0, min(first, 1.0))
+    backoff = min(first_wait * 2.0 ** (failed - 1), LONGEST_WAIT / 2) * rng.uniform(0.5, 1.5)
+    return backoff if retry_after is None else retry_after + rng.uniform(0.0, min(first_wait, 1.0))
 
 
 def _reason(error: BaseException, status: object) -> str:

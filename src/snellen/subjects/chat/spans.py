@@ -160,7 +160,7 @@ def _owner(begin: int, end: int, places: Sequence[tuple[int, int, int]]) -> int 
 
 
 def _tiles(
-    processor: Any, grids: Any, index: int, pictures: int, size: tuple[int, int], visual_count: int, written: str
+    processor: Any, grids: Any, index: int, picture_count: int, size: tuple[int, int], visual_count: int, written: str
 ) -> tuple[Tile, ...]:
     """The pixels behind a picture's visual tokens, for the layouts that are known; otherwise none.
 
@@ -179,13 +179,13 @@ def _tiles(
         tiles = tuple(Tile(n * side**2, side, side, box) for n, box in enumerate(boxes))
         return tiles if side**2 * len(matches) == visual_count else ()
     side, pixels = math.isqrt(visual_count), grids["pixel_values"]
-    if side**2 != visual_count or pixels.ndim != 4 or len(pixels) != pictures:
+    if side**2 != visual_count or pixels.ndim != 4 or len(pixels) != picture_count:
         return ()
     return (Tile(0, side, side, _looked_at(processor.image_processor, size)),)
 
 
-def _cut(size: tuple[int, int], row: str, column: str, rows: int, columns: int) -> Box:
-    width, height = size[0] / columns, size[1] / rows
+def _cut(size: tuple[int, int], row: str, column: str, row_count: int, column_count: int) -> Box:
+    width, height = size[0] / column_count, size[1] / row_count
     x, y = (int(column) - 1) * width, (int(row) - 1) * height
     return x, y, x + width, y + height
 

@@ -134,10 +134,10 @@ def apply_template(processor: Any, prompt: Prompt, media: MediaFolder, seed: int
     return TemplatedPrompt(text, tuple(pictures), seed)
 
 
-def _open_picture(part: Media, media: MediaFolder) -> Image.Image:
-    if part.kind == "video":
-        raise SnellenError(f"{media.find(part)}: a model of transformers is shown frames of a video, not the video")
-    return media.open(part).convert("RGB")
+def _open_picture(picture: Media, media: MediaFolder) -> Image.Image:
+    if picture.kind == "video":
+        raise SnellenError(f"{media.find(picture)}: a model of transformers is shown frames of a video, not the video")
+    return media.open(picture).convert("RGB")
 
 
 def encode_prompts(processor: Any, prompts: Sequence[TemplatedPrompt], **more: Any) -> Any:
@@ -215,13 +215,13 @@ class Drawing:
 
 
 def _reply(
-    checkpoint: Checkpoint, prompt: TemplatedPrompt, row: Sequence[int], tokens_in: int, seconds: float
+    checkpoint: Checkpoint, prompt: TemplatedPrompt, new_tokens: Sequence[int], tokens_in: int, seconds: float
 ) -> Reply:
     """The new tokens up to the one that ends the reply; what follows is padding."""
     end_tokens = checkpoint.model.generation_config.eos_token_id
     ends = {end_tokens} if isinstance(end_tokens, int) else set(end_tokens or ())
-    stop = next((index for index, token in enumerate(row) if token in ends), None)
-    words = checkpoint.processor.tokenizer.decode(row[:stop], skip_special_tokens=True)
+    stop = next((index for index, token in enumerate(new_tokens) if token in ends), None)
+    words = checkpoint.processor.tokenizer.decode(new_tokens[:stop], skip_special_tokens=True)
     if prompt.text.rstrip().endswith(THINK):  # some templates open the thought themselves
         words = THINK + words
     text, thought = split_thought(words)
@@ -231,7 +231,7 @@ def _reply(
         stop="length" if stop is None else "end",
         model=str(checkpoint.config.name_or_path),
         tokens_in=tokens_in,
-        tokens_out=len(row) if stop is None else stop + 1,
+        tokens_out=len(new_tokens) if stop is None else stop + 1,
         seconds=seconds,
     )
 

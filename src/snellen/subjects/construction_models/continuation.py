@@ -98,16 +98,16 @@ class CausalModel:
             return f"reads at most {room} tokens, and this has {len(before) + len(behind)}"
         return None
 
-    def log_probabilities(self, before: Sequence[int], behind: Sequence[int]) -> tuple[float, ...]:
-        """log p of every token of `behind` after `before` and those ahead of it; one pass, softmax in float32."""
-        if not behind:
+    def log_probabilities(self, prefix: Sequence[int], continuation: Sequence[int]) -> tuple[float, ...]:
+        """log p of every token of `continuation` after `prefix` and those ahead of it; one pass, softmax in float32."""
+        if not continuation:
             return ()
         torch = import_extra("torch", self.who, "models")
         model = load_model(self.who, "AutoModelForCausalLM", self.path, self.device, self.dtype)
-        tokens = torch.tensor([[*before, *behind]], device=self.device)
+        tokens = torch.tensor([[*prefix, *continuation]], device=self.device)
         with torch.inference_mode():
-            logits = model(input_ids=tokens, use_cache=False).logits[0, len(before) - 1 : -1]
-            token_terms = logits.float().log_softmax(-1).gather(1, tokens[0, len(before) :, None])[:, 0]
+            logits = model(input_ids=tokens, use_cache=False).logits[0, len(prefix) - 1 : -1]
+            token_terms = logits.float().log_softmax(-1).gather(1, tokens[0, len(prefix) :, None])[:, 0]
         return tuple(float(number) for number in token_terms.cpu())
 
 

@@ -151,11 +151,11 @@ class _Settings:
         """A whole number from low to high."""
         return int(self.number(name, low, high, usual, "whole number"))
 
-    def one_of(self, name: str, values: Sequence[str], usual: str) -> str:
+    def one_of(self, name: str, choices: Sequence[str], usual: str) -> str:
         """One of these words."""
         value = self.written.get(name, usual)
-        if value not in values:
-            raise self._wrong(name, f"one of {', '.join(values)}")
+        if value not in choices:
+            raise self._wrong(name, f"one of {', '.join(choices)}")
         return value
 
     def _wrong(self, name: str, expected: str) -> SnellenError:

@@ -88,11 +88,11 @@ def _suffix(settings: Mapping[str, str]) -> str:
     return "?" + "&".join(written) if written else ""
 
 
-def _number(name: str, setting: str, written: str, kind: Callable[[str], T]) -> T:
+def _number(name: str, setting: str, written: str, parse: Callable[[str], T]) -> T:
     try:
-        value = kind(written)
+        value = parse(written)
     except ValueError:
-        value = kind("0")
+        value = parse("0")
     if not value > 0:
         raise SnellenError(f"encoder:{name}: {setting} must be a number above 0, not {written!r}")
     return value

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Doubles = NDArray[np.float64]
+Doubles: TypeAlias = NDArray[np.float64]
 
 
 def unit(features: ArrayLike) -> Doubles:
@@ -120,10 +121,10 @@ def fit_regression(features: ArrayLike, answers: ArrayLike) -> Regression:
     return Regression(mean, scale, np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_))
 
 
-def _moments(rows: Doubles) -> tuple[Doubles, Doubles]:
+def _moments(features: Doubles) -> tuple[Doubles, Doubles]:
     """Mean and deviation of features; what hardly varies would be blown up into noise, and is left as it is."""
-    scale = rows.std(0)
-    return rows.mean(0), np.where(scale > 1e-6 * max(float(scale.max()), 1e-12), scale, 1.0)
+    scale = features.std(0)
+    return features.mean(0), np.where(scale > 1e-6 * max(float(scale.max()), 1e-12), scale, 1.0)
 
 
 @dataclass(frozen=True)

@@ -286,14 +286,16 @@ def _regression(examples: Sequence[TrainingExample], features: FeaturesByHash) -
     )
 
 
-def _thresholds(pairs: Sequence[TrainingExample], features: FeaturesByHash) -> dict[str, Threshold]:
+def _thresholds(train_examples: Sequence[TrainingExample], features: FeaturesByHash) -> dict[str, Threshold]:
     """One for each question that had both answers, and under the empty name one for all other questions."""
 
     def fit(examples: Sequence[TrainingExample]) -> Threshold:
         near = [least_similarity([features[picture.sha256] for picture in example.view.query]) for example in examples]
         return fit_threshold(near, [_key(example.answer) == "true" for example in examples])
 
-    return {q: fit(some) for q, some in _by_varied_question(pairs).items()} | ({"": fit(pairs)} if pairs else {})
+    return {q: fit(some) for q, some in _by_varied_question(train_examples).items()} | (
+        {"": fit(train_examples)} if train_examples else {}
+    )
 
 
 def _limits(examples: Sequence[TrainingExample], features: FeaturesByHash) -> dict[str, float]:

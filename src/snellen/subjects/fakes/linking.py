@@ -29,8 +29,8 @@ def by_partitions(view: View, item: Item, shows: Mapping[str, Appearance], blind
     if len(pictures) != len(item.query) or any(picture.stored_sha256 not in shows for picture in pictures):
         return None
 
-    def same(first: int, second: int) -> bool | None:
-        return known_same(pictures[first], pictures[second], shows, blind_to)
+    def same(index: int, other_index: int) -> bool | None:
+        return known_same(pictures[index], pictures[other_index], shows, blind_to)
 
     answers: Mapping[str, str] = item.latent["partitions"]
     return _common_answer(answers[fits] for fits in partitions(len(pictures), same) if fits in answers)
@@ -50,15 +50,17 @@ def by_worlds(view: View, item: Item, blind_to: frozenset[str]) -> str | None:
     return _common_answer(world["answer"] for world in worlds if perceive(world["look"], blind_to) == actual)
 
 
-def known_same(first: Media, second: Media, shows: Mapping[str, Appearance], blind_to: frozenset[str]) -> bool | None:
+def known_same(
+    picture: Media, other_picture: Media, shows: Mapping[str, Appearance], blind_to: frozenset[str]
+) -> bool | None:
     """Whether two described pictures show the same thing, or None where the observer cannot know.
 
     Whatever is seen to differ tells them apart. That they are the same takes more: to miss nothing of either, or to be
     shown one stored picture twice.
     """
-    if first.stored_sha256 == second.stored_sha256:
+    if picture.stored_sha256 == other_picture.stored_sha256:
         return True
-    appearances = shows[first.stored_sha256], shows[second.stored_sha256]
+    appearances = shows[picture.stored_sha256], shows[other_picture.stored_sha256]
     perceived = tuple(perceive(appearance, blind_to) for appearance in appearances)
     if perceived[0] != perceived[1]:
         return False

@@ -85,14 +85,14 @@ def dressed(category: NaturalCategory, rng: np.random.Generator) -> Composite:
     return Composite(primary, category.anchor, secondary, category.pivot)
 
 
-def similar(first: str, second: str) -> bool:
+def similar(first_name: str, second_name: str) -> bool:
     """Whether two names may not stand in one question: too similar by the list, or abstracted by the same joint."""
     by_name = {category.name: category for category in natural_categories().categories}
-    for name, other in ((first, second), (second, first)):
+    for name, other in ((first_name, second_name), (second_name, first_name)):
         if name in by_name and other in by_name[name].too_similar:
             return True
-    if first in by_name and second in by_name:
-        return bool((joint_of(by_name[first]) & joint_of(by_name[second])).any())
+    if first_name in by_name and second_name in by_name:
+        return bool((joint_of(by_name[first_name]) & joint_of(by_name[second_name])).any())
     return False
 
 
@@ -130,13 +130,13 @@ def img2text_item(n: int, name: str, picture: Media, appearance: Mapping[str, st
     )
 
 
-def text2img_item(n: int, name: str, pictures: Mapping[str, tuple[Media, Mapping[str, str]]], seed: int) -> Item:
+def text2img_item(n: int, name: str, renders: Mapping[str, tuple[Media, Mapping[str, str]]], seed: int) -> Item:
     """An item: which of four pictures resembles the label.
 
-    `pictures` leads from the category of a picture to picture and appearance.
+    `renders` leads from the category of a picture to picture and appearance.
     """
     rng = stream(SUITE, VERSION, seed, TEXT2IMG, n)
-    names = [list(pictures)[k] for k in rng.permutation(len(pictures))]
+    names = [list(renders)[k] for k in rng.permutation(len(renders))]
     category = next(category for category in natural_categories().categories if category.name == name)
     joint = joint_of(category)
     keys = {f"picture-{k}": label for k, label in enumerate(names, 1)}
@@ -146,10 +146,10 @@ def text2img_item(n: int, name: str, pictures: Mapping[str, tuple[Media, Mapping
         question=prompts.TEXT2IMG_QUESTION.format(label=name),
         query=(),
         answer=next(key for key, label in keys.items() if label == name),
-        options=tuple(Option(key, "", (pictures[label][0],)) for key, label in keys.items()),
-        requires=required([(pictures[label][1], joint) for label in names]),
+        options=tuple(Option(key, "", (renders[label][0],)) for key, label in keys.items()),
+        requires=required([(renders[label][1], joint) for label in names]),
         latent={
-            "shows": {pictures[label][0].sha256: dict(pictures[label][1]) for label in names},
+            "shows": {renders[label][0].sha256: dict(renders[label][1]) for label in names},
             "claims": as_claims(dict.fromkeys(keys, joint)),
             "about": "option",
         },

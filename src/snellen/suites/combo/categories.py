@@ -119,8 +119,8 @@ def reference_pairs(count: int, rng: np.random.Generator) -> list[tuple[Rule, Ru
     return pairs[:count]
 
 
-def _disjoint(first: Rule, second: Rule) -> bool:
-    return not (first.mask() & second.mask()).any()
+def _disjoint(rule: Rule, other_rule: Rule) -> bool:
+    return not (rule.mask() & other_rule.mask()).any()
 
 
 def choose_pairs(count: int, rules_count: int, seed: int, features: Features) -> tuple[list[Rule], list[Pair]]:
@@ -182,7 +182,7 @@ def _spread(pairs: Sequence[Pair], count: int, rng: np.random.Generator) -> list
 def pair_items(
     n: int,
     pair: Pair,
-    pictures: Mapping[Rule, Sequence[tuple[Media, Mapping[str, str]]]],
+    renders: Mapping[Rule, Sequence[tuple[Media, Mapping[str, str]]]],
     seed: int,
     provenance: Mapping[str, object],
 ) -> list[Item]:
@@ -190,7 +190,7 @@ def pair_items(
     rng = stream(SUITE, VERSION, seed, TASK, "pair", n)
     rules = [pair.first, pair.second] if rng.random() < 0.5 else [pair.second, pair.first]
     by_key = {
-        key: [pictures[rule][int(k)] for k in rng.permutation(len(pictures[rule]))]
+        key: [renders[rule][int(k)] for k in rng.permutation(len(renders[rule]))]
         for key, rule in zip("AB", rules, strict=True)
     }
     support = tuple(Demo((by_key[key][shot][0],), key, shot) for shot in range(SHOTS) for key in "AB")

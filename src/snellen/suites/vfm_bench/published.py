@@ -21,8 +21,8 @@ class Row(NamedTuple):
     certain: frozenset[int]
 
 
-def _row(zero: float, one: float, *later: float, certain: tuple[int, ...] = (0, 1)) -> Row:
-    return Row(dict(enumerate((zero, one, *later))), frozenset(certain))
+def _row(zero_shot: float, one_shot: float, *later: float, certain: tuple[int, ...] = (0, 1)) -> Row:
+    return Row(dict(enumerate((zero_shot, one_shot, *later))), frozenset(certain))
 
 
 TABLE_1 = {

@@ -215,9 +215,9 @@ def all_of_two(scores: pd.DataFrame) -> pd.DataFrame:
     return _by_group(scores, _all_of_two)
 
 
-def pairs_or_items(scores: pd.DataFrame, pairs: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
+def pairs_or_items(scores: pd.DataFrame, pair_units: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
     """Pairs for `pair_accuracy`, single records for `accuracy`."""
-    return pairs(scores) if (scores["metric"] == PAIR_ACCURACY.name).all() else by_item(scores)
+    return pair_units(scores) if (scores["metric"] == PAIR_ACCURACY.name).all() else by_item(scores)
 
 
 def patterns_alike(scores: pd.DataFrame) -> pd.DataFrame:
@@ -263,11 +263,13 @@ def _named(*protocols: Protocol) -> Mapping[str, Protocol]:
     return MappingProxyType({protocol.name: protocol for protocol in protocols})
 
 
-def _pairs(name: str, read: Callable[[str, ReplySpec], Any], pairs: Callable[[pd.DataFrame], pd.DataFrame]) -> Protocol:
-    return Protocol(name, read, (PAIR_ACCURACY, ACCURACY), partial(pairs_or_items, pairs=pairs))
+def _pairs(
+    name: str, read: Callable[[str, ReplySpec], Any], pair_units: Callable[[pd.DataFrame], pd.DataFrame]
+) -> Protocol:
+    return Protocol(name, read, (PAIR_ACCURACY, ACCURACY), partial(pairs_or_items, pair_units=pair_units))
 
 
-STRICT_PAIRS = strict(PAIR_ACCURACY, ACCURACY, units=partial(pairs_or_items, pairs=all_right))
+STRICT_PAIRS = strict(PAIR_ACCURACY, ACCURACY, units=partial(pairs_or_items, pair_units=all_right))
 KIT_PAIRS = _pairs("vlmevalkit", read_one_truth, all_of_two)
 CUES = _named(STRICT_PAIRS, _pairs("published", read_bare_truth, any_of_each), KIT_PAIRS)
 COMPARISONS = _named(STRICT_PAIRS, _pairs("published", read_one_truth, last_of_each), KIT_PAIRS)

@@ -93,19 +93,19 @@ def render_objects(settings: RenderSettings, workers: int) -> list[Path]:
         return render_pictures(shots, settings, home() / "renders", workers=workers, progress=progress)
 
 
-def encode_files(name: str, paths: Sequence[Path], workers: int, batch: int = 32) -> Floats:
+def encode_files(name: str, paths: Sequence[Path], workers: int, batch_size: int = 32) -> Floats:
     """Features of picture files, shape (n, d); an encoder takes one processor a thread."""
     encoder = load_encoder(name)
 
     def rows(start: int) -> Floats:
-        pictures = [Image.open(path).convert("RGB") for path in paths[start : start + batch]]
+        pictures = [Image.open(path).convert("RGB") for path in paths[start : start + batch_size]]
         features = np.asarray(encoder.features(pictures), np.float64)
         progress.advance(len(pictures))
         return features
 
     with Progress("encoding", unit="pictures") as progress, ThreadPoolExecutor(workers) as pool:
         progress.expect(len(paths))
-        return np.concatenate(list(pool.map(rows, range(0, len(paths), batch))))
+        return np.concatenate(list(pool.map(rows, range(0, len(paths), batch_size))))
 
 
 def reduce(raw: Floats) -> tuple[Floats, dict[str, Any]]:

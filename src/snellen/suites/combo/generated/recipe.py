@@ -206,11 +206,11 @@ def _size(options: BuildOptions) -> tuple[int, int]:
 
 Key: TypeAlias = tuple[int, int] | tuple[str, int]
 """An object and its view, or a natural category and the number of its picture."""
-Pictures: TypeAlias = Mapping[Key, tuple[Media, Mapping[str, str]]]
+Renders: TypeAlias = Mapping[Key, tuple[Media, Mapping[str, str]]]
 """Stored pictures, each with the appearance of its object."""
 
 
-def _render(plan: Design, options: BuildOptions, settings: RenderSettings, media: MediaFolder) -> Pictures:
+def _render(plan: Design, options: BuildOptions, settings: RenderSettings, media: MediaFolder) -> Renders:
     """Every picture. With `full`, all 190,080 views are rendered into the home folder too."""
     size, specs, appearances = _size(options), dict[Key, RenderSpec](), dict[Key, dict[str, str]]()
     for index, view in plan.objects():
@@ -231,15 +231,15 @@ def _render(plan: Design, options: BuildOptions, settings: RenderSettings, media
     return {key: (media.add_file(path), appearances[key]) for key, path in zip(specs, paths, strict=True)}
 
 
-def _items(plan: Design, seed: int, pictures: Pictures) -> list[Item]:
+def _items(plan: Design, seed: int, renders: Renders) -> list[Item]:
     return [
-        *_perception_items(plan, seed, pictures),
-        *_alignment_items(plan, seed, pictures),
-        *_category_items(plan, seed, pictures),
+        *_perception_items(plan, seed, renders),
+        *_alignment_items(plan, seed, renders),
+        *_category_items(plan, seed, renders),
     ]
 
 
-def _perception_items(plan: Design, seed: int, pictures: Pictures) -> Iterator[Item]:
+def _perception_items(plan: Design, seed: int, renders: Renders) -> Iterator[Item]:
     by_split: Mapping[Split, Sequence[tuple[int, int]]] = {
         "test": plan.test,
         "train": plan.train if plan.counts[perception.TASK] else (),
@@ -248,29 +248,29 @@ def _perception_items(plan: Design, seed: int, pictures: Pictures) -> Iterator[I
         for n, key in enumerate(keys):
             yield from perception.items_about(
                 f"{split}-{n:04d}",
-                *pictures[key],
+                *renders[key],
                 split,
                 cluster=f"object-{split}-{n:04d}",
                 provenance={"seed": seed, "object": key[0], "view": key[1]},
             )
 
 
-def _alignment_items(plan: Design, seed: int, pictures: Pictures) -> Iterator[Item]:
+def _alignment_items(plan: Design, seed: int, renders: Renders) -> Iterator[Item]:
     by_category: dict[str, list[Key]] = {}
     for name, number in plan.natural:
         by_category.setdefault(name, []).append((name, number))
     for n, name in enumerate(alignment.names_for(plan.counts[alignment.IMG2TEXT], seed, alignment.IMG2TEXT)):
         key = by_category[name][n // len(by_category) % len(by_category[name])]
-        yield alignment.img2text_item(n, name, *pictures[key], seed)
+        yield alignment.img2text_item(n, name, *renders[key], seed)
     for n, name in enumerate(alignment.names_for(plan.counts[alignment.TEXT2IMG], seed, alignment.TEXT2IMG)):
         rng = stream(SUITE, VERSION, seed, alignment.TEXT2IMG, "pictures", n)
         names = [name, *alignment.distractors(name, rng, coco=False)]
         keys = {label: by_category[label][int(rng.integers(len(by_category[label])))] for label in names}
-        yield alignment.text2img_item(n, name, {label: pictures[key] for label, key in keys.items()}, seed)
+        yield alignment.text2img_item(n, name, {label: renders[key] for label, key in keys.items()}, seed)
 
 
-def _category_items(plan: Design, seed: int, pictures: Pictures) -> list[Item]:
-    by_rule = {rule: [pictures[key] for key in keys] for rule, keys in plan.rules.items()}
+def _category_items(plan: Design, seed: int, renders: Renders) -> list[Item]:
+    by_rule = {rule: [renders[key] for key in keys] for rule, keys in plan.rules.items()}
     provenance = {"seed": seed, "construction_subjects": [f"encoder:{packaged_features().encoder}"]}
     items = [
         item for n, pair in enumerate(plan.pairs) for item in categories.pair_items(n, pair, by_rule, seed, provenance)

@@ -194,15 +194,20 @@ class Curated:
         return self._write_final(options, reviewed, items, {REVIEW.name: verdicts.hash}, notes)
 
     def _write_final(
-        self, options: BuildOptions, items: list[Item], source: ItemSet, answers: Mapping[str, str], notes: list[str]
+        self,
+        options: BuildOptions,
+        items: list[Item],
+        source_items: ItemSet,
+        answers: Mapping[str, str],
+        notes: list[str],
     ) -> ItemSet:
-        copy_media(items, source.media, MediaFolder(options.out / "media"))
+        copy_media(items, source_items.media, MediaFolder(options.out / "media"))
         subjects = {name for item in items for name in item.provenance.get("construction_subjects", ())}
         return write_itemset(
             options.out,
             with_mean_regions(items),
             source="curated",
-            recipe={**self.parameters(options), "made_from": source.card.content_hash, "answers": dict(answers)},
+            recipe={**self.parameters(options), "made_from": source_items.card.content_hash, "answers": dict(answers)},
             provenance={"construction_subjects": sorted(subjects)},
             notes=notes,
         )

@@ -76,17 +76,17 @@ class Family:
             together if appearance[dimension] in self.alike else appearance[dimension] for dimension in self.dimensions
         )
 
-    def values(self, values: Values) -> dict[str, str]:
+    def class_values(self, values: Values) -> dict[str, str]:
         """The class as dimension -> value, with what the family keeps fixed."""
         return dict(self.within) | dict(zip(self.dimensions, values, strict=True))
 
-    def claims(self, values: Values) -> dict[str, list[str]]:
+    def claims(self, class_values: Values) -> dict[str, list[str]]:
         """The class as ideal observers read it: dimension -> the values allowed."""
-        return {dimension: value.split(OR) for dimension, value in self.values(values).items()}
+        return {dimension: value.split(OR) for dimension, value in self.class_values(class_values).items()}
 
-    def definition(self, values: Values) -> str:
+    def definition(self, class_values: Values) -> str:
         """The class in one exact sentence."""
-        return f"In every picture of this category {self.tells(self.values(values))}."
+        return f"In every picture of this category {self.tells(self.class_values(class_values))}."
 
 
 def required(appearance: Appearance, truth: str, claims: Mapping[str, Mapping[str, Iterable[str]]]) -> tuple[str, ...]:

@@ -148,11 +148,15 @@ def draw_pool(count: int, seed: int) -> tuple[block_pictures.Draft, ...]:
     return tuple(drafts)
 
 
-def _body(kind: str, part: Material, rng: np.random.Generator) -> Material:
+def _body(kind: str, part_material: Material, rng: np.random.Generator) -> Material:
     """A material for the larger solid that the part stands out from: never glass on glass, nor one colour on itself."""
-    kinds = (kind,) if (kind != part.kind or kind in COLOURED) else COLOURED
+    kinds = (kind,) if (kind != part_material.kind or kind in COLOURED) else COLOURED
     return _any(
-        [variant for variant in MATERIAL_VARIANTS if variant.kind in kinds and variant.colour != (part.colour or "")],
+        [
+            variant
+            for variant in MATERIAL_VARIANTS
+            if variant.kind in kinds and variant.colour != (part_material.colour or "")
+        ],
         rng,
     )
 
@@ -351,7 +355,7 @@ def _class(episode_plan: EpisodePlan, index: int, plan: Design, pictures: Sequen
     """The class at a place of an episode."""
     family, values, demos = episode_plan.family, episode_plan.classes[index], episode_plan.demos[index]
     return EpisodeClass(
-        family.name(family.values(values)),
+        family.name(family.class_values(values)),
         tuple(pictures[number] for number in demos),
         tuple(concepts.caption(plan.appearances[number]) for number in demos),
         family.definition(values),

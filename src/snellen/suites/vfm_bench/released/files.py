@@ -182,8 +182,8 @@ def _record(tree: Tree, location: str, fields: Any) -> Record:
     )
 
 
-def _level(data: _DataInfo) -> str:
-    return data.level.strip().lower()
+def _level(data_info: _DataInfo) -> str:
+    return data_info.level.strip().lower()
 
 
 def _unknown(line: _Line, names: Sequence[str]) -> list[str]:

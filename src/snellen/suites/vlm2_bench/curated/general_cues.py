@@ -131,8 +131,8 @@ class _Verdict(BaseModel):
     edit: Literal["add", "remove", "swap", "attribute", "environment"]
 
 
-def _new_pair(source: EditPair, pictures: tuple[Media, Media]) -> Pair:
-    return Pair(source, pictures, source.instruction, source.kind)
+def _new_pair(edit_pair: EditPair, pictures: tuple[Media, Media]) -> Pair:
+    return Pair(edit_pair, pictures, edit_pair.instruction, edit_pair.kind)
 
 
 def screening_items(pair: Pair) -> tuple[Item, ...]:
@@ -295,14 +295,14 @@ def answer_items(pair: Pair) -> tuple[Item, ...]:
     )
 
 
-def parse_pair(text: str, second: str) -> tuple[str, str] | None:
+def parse_pair(text: str, second_heading: str) -> tuple[str, str] | None:
     """The right and the wrong answer of a reply, or None.
 
-    A reply is `Choices:`, then `Correct Answer: …`, then `second` and its answer, each on a line of its own; list marks
-    and stars round the names do not count. Two equal answers, more lines, or fewer, are none.
+    A reply is `Choices:`, then `Correct Answer: …`, then `second_heading` and its answer, each on a line of its own;
+    list marks and stars round the names do not count. Two equal answers, more lines, or fewer, are none.
     """
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    names = ("Choices", "Correct Answer", second)
+    names = ("Choices", "Correct Answer", second_heading)
     if len(lines) != len(names):
         return None
     answers = []

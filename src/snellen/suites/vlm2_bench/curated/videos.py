@@ -84,13 +84,13 @@ def curate_videos(tasks: Sequence[str], options: BuildOptions, media: MediaFolde
     return CuratedItems(tuple(items), tuple(notes))
 
 
-def _items(clips: Clips, seed: int, media: MediaFolder, changed: list[str]) -> Iterator[Item]:
+def _items(clips: Clips, seed: int, media: MediaFolder, changes: list[str]) -> Iterator[Item]:
     if sha256(clips.p.read_bytes()) == sha256(clips.q.read_bytes()):
         raise SnellenError(f"{clips.folder}: {clips.p.name} and {clips.q.name} are the same video; {LAYOUT}")
     for pattern in PATTERNS:
         handle = digest(["pc-vid", clips.activity, clips.folder.name, pattern], 10)
         video, joining = _join([clips.p, clips.q, clips.p][: len(pattern)], media)
-        changed += [handle] if joining.changed else []
+        changes += [handle] if joining.changed else []
         yield video_item(
             "pc",
             handle,

@@ -91,7 +91,7 @@ def _courses(change: Change) -> tuple[dict[str, str], dict[str, str]]:
     return forth, {named[dimension]: f"{after[dimension]} to {before[dimension]}" for dimension in moved}
 
 
-def _cue_worlds(change: Change, cue: SceneObject, changed: SceneObject) -> list[tuple[Mapping[str, str], bool]]:
+def _cue_worlds(change: Change, cue: SceneObject, changed_object: SceneObject) -> list[tuple[Mapping[str, str], bool]]:
     """Which object the cue may mean, and which one may have changed; the actual world first.
 
     The cue means every object that looks like it to the observer. Which object changed is seen in the dimensions in
@@ -106,10 +106,12 @@ def _cue_worlds(change: Change, cue: SceneObject, changed: SceneObject) -> list[
 
     # Of the objects that did not change, one stands for all: the answer hangs only on whether it is the one meant.
     candidates = list(
-        dict.fromkeys([changed, cue, next(scene_object for scene_object in objects if scene_object != changed)])
+        dict.fromkeys(
+            [changed_object, cue, next(scene_object for scene_object in objects if scene_object != changed_object)]
+        )
     )
     worlds = [(observed(meant, other), meant == other) for meant in objects for other in candidates]
-    actual = (observed(cue, changed), cue == changed)
+    actual = (observed(cue, changed_object), cue == changed_object)
     return [actual, *(world for world in worlds if world != actual)]
 
 

@@ -93,12 +93,12 @@ def appearance_of(index: int) -> dict[str, str]:
 
 
 @functools.lru_cache(maxsize=4096)
-def picture_spec(index: int, seed: int, picture: tuple[int, int], size_px: tuple[int, int]) -> RenderSpec:
-    """The composite in a view, light, floor and scale drawn for `picture`."""
-    rng = stream(SUITE, VERSION, seed, "object", *picture)
+def picture_spec(index: int, seed: int, picture_key: tuple[int, int], size_px: tuple[int, int]) -> RenderSpec:
+    """The composite in a view, light, floor and scale drawn for `picture_key`."""
+    rng = stream(SUITE, VERSION, seed, "object", *picture_key)
     scene = composite_scene(composite(index), rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
     camera = clear_camera(scene, rng, fill=FILL, elevation_deg=(20.0, 60.0), width_px=size_px[0], height_px=size_px[1])
-    return RenderSpec(_with_background(scene, rng), camera, seed_of(SUITE, VERSION, seed, "noise", *picture))
+    return RenderSpec(_with_background(scene, rng), camera, seed_of(SUITE, VERSION, seed, "noise", *picture_key))
 
 
 def _with_background(scene: Scene, rng: np.random.Generator) -> Scene:

@@ -333,10 +333,10 @@ def _video(
     )
 
 
-def _join(parts: Sequence[Sequence[Pixels]], rate: int, media: MediaFolder) -> Media:
+def _join(clip_frames: Sequence[Sequence[Pixels]], rate: int, media: MediaFolder) -> Media:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "video.mp4"
-        join_clips(parts, path, fps=rate)
+        join_clips(clip_frames, path, fps=rate)
         return add_video(media, path)
 
 

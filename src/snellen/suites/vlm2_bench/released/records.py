@@ -100,13 +100,13 @@ def record_of(task: str, location: str, fields: Any, *, line: int = 0) -> Record
     return Record(location, task, line=line, **{"question": question.question, **cells})
 
 
-def _of_video(task: str, line: _Video) -> dict[str, Any]:
-    pattern = "PQP" if "ABA" in line.vid else "PQ"
+def _of_video(task: str, video: _Video) -> dict[str, Any]:
+    pattern = "PQP" if "ABA" in video.vid else "PQ"
     return {
-        "group": f"{task}-{line.vid}",
-        "answer": line.gt_answer or "",
+        "group": f"{task}-{video.vid}",
+        "answer": video.gt_answer or "",
         "factors": {"pattern": pattern},
-        "provenance": {"vid": line.vid},
+        "provenance": {"vid": video.vid},
     }
 
 
@@ -130,26 +130,26 @@ def _id_parts(task: str, q_id: str) -> tuple[str, str]:
     return main, mark
 
 
-def _statement(task: str, line: _Statement, mark: str) -> dict[str, Any]:
-    positive = line.gt_answer == "T" if task.startswith("gc") else mark == "p"
+def _statement(task: str, statement: _Statement, mark: str) -> dict[str, Any]:
+    positive = statement.gt_answer == "T" if task.startswith("gc") else mark == "p"
     factors = {"wording": "positive" if positive else "negative"}
-    if task == "gc-mat" and any(prompts.MATCH[edit].rstrip("?") in line.question for edit in ("add", "remove")):
+    if task == "gc-mat" and any(prompts.MATCH[edit].rstrip("?") in statement.question for edit in ("add", "remove")):
         factors["cue"] = "add/remove"
-    cells: dict[str, Any] = {"answer": "true" if line.gt_answer == "T" else "false", "factors": factors}
-    if line.edited_prompt:
-        cells["provenance"] = {"q_id": str(line.q_id), "edited_prompt": line.edited_prompt}
+    cells: dict[str, Any] = {"answer": "true" if statement.gt_answer == "T" else "false", "factors": factors}
+    if statement.edited_prompt:
+        cells["provenance"] = {"q_id": str(statement.q_id), "edited_prompt": statement.edited_prompt}
     return cells
 
 
-def _count(line: _Count) -> dict[str, Any]:
-    length = len(line.images)
-    if not 1 <= line.gt_answer <= length:
-        raise ValueError(f"gt_answer: {line.gt_answer} is no count of {length} pictures")
-    note = f"image_seq_len is {line.image_seq_len}" if line.image_seq_len not in (None, length) else ""
+def _count(counting: _Count) -> dict[str, Any]:
+    length = len(counting.images)
+    if not 1 <= counting.gt_answer <= length:
+        raise ValueError(f"gt_answer: {counting.gt_answer} is no count of {length} pictures")
+    note = f"image_seq_len is {counting.image_seq_len}" if counting.image_seq_len not in (None, length) else ""
     return {
-        "answer": line.gt_answer,
+        "answer": counting.gt_answer,
         "options": tuple(Option(str(n)) for n in range(1, length + 1)),
-        "factors": {"pattern": _pattern(length, length - line.gt_answer + 1)},
+        "factors": {"pattern": _pattern(length, length - counting.gt_answer + 1)},
         "note": note and f"{note}, with {length} images; the images count",
     }
 
@@ -159,18 +159,18 @@ def _pattern(length: int, largest_group: int) -> str:
     return "A" * largest_group + ascii_uppercase[1 : 1 + length - largest_group]
 
 
-def _group(line: _Group) -> dict[str, Any]:
-    choices = parse_choices(line.question)
-    answer = re.fullmatch(r"\s*\(?([A-Z])(?:\)\s*(.*?))?[\s.;]*", line.gt_answer, re.DOTALL)
+def _group(group: _Group) -> dict[str, Any]:
+    choices = parse_choices(group.question)
+    answer = re.fullmatch(r"\s*\(?([A-Z])(?:\)\s*(.*?))?[\s.;]*", group.gt_answer, re.DOTALL)
     index = ascii_uppercase.find(answer[1]) if answer else -1
     if answer is None or index >= len(choices.options) or answer[2] not in (None, "", choices.options[index].text):
-        raise ValueError(f"gt_answer: {line.gt_answer!r} is none of the choices of the question")
+        raise ValueError(f"gt_answer: {group.gt_answer!r} is none of the choices of the question")
     key = choices.options[index].key
     cells = {"question": choices.question, "answer": key, "options": choices.options, "inline": choices.inline}
     if key != "none" and "+" not in key:
         return cells  # a text of another form, which tells no pattern
     largest_group = 1 if key == "none" else key.count("+") + 1
-    return {**cells, "factors": {"pattern": _pattern(len(line.images), largest_group)}}
+    return {**cells, "factors": {"pattern": _pattern(len(group.images), largest_group)}}
 
 
 class Choices(NamedTuple):

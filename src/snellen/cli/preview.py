@@ -26,37 +26,37 @@ _STYLE = (
 
 
 def show(
-    itemset: str, item: str | None, condition: str, html: Path | None, seed: int, inputs: Mapping[str, Path]
+    itemset: str, item_id: str | None, condition: str, html: Path | None, seed: int, inputs: Mapping[str, Path]
 ) -> None:
     """Print every first call about an item (or about the first item of each task), and draw it where `html` says."""
     items = find_items(itemset)
     suite = SUITES.get(items.card.suite)
-    if item is not None and item not in items.by_id:
-        raise SnellenError(f"{itemset}: no item {item!r}; the first is {items.items[0].item_id!r}")
+    if item_id is not None and item_id not in items.by_id:
+        raise SnellenError(f"{itemset}: no item {item_id!r}; the first is {items.items[0].item_id!r}")
     with tempfile.TemporaryDirectory() as folder:
         media = MediaFolder(Path(folder), items.media)
         tables = read_tables(inputs, items)
         calls: list[Call] = []
         for point in parse_conditions(suite.axes, condition):
             calls_shown = first_calls(
-                items, suite, point, SubjectCard("someone"), media, only=item, seed=seed, annotations=tables
+                items, suite, point, SubjectCard("someone"), media, only=item_id, seed=seed, annotations=tables
             )
             calls_found = list(calls_shown)
             calls += (
                 calls_found
-                if item is not None
+                if item_id is not None
                 else list({call.task: call for call in reversed(calls_found)}.values())[::-1]
             )
         if not calls:
-            raise SnellenError(f"{itemset}: nothing is asked about {item or 'any item'} under {condition}")
+            raise SnellenError(f"{itemset}: nothing is asked about {item_id or 'any item'} under {condition}")
         print("\n".join(_as_text(call) for call in calls))
         if html is not None:
             html.write_text(_as_page(calls, media), encoding="utf-8")
             print(f"\nPage: {html}")
 
 
-def _name(part: Media) -> str:
-    return f"[{part.kind} {part.sha256[:12]}.{part.format} {part.width}x{part.height}]"
+def _name(media: Media) -> str:
+    return f"[{media.kind} {media.sha256[:12]}.{media.format} {media.width}x{media.height}]"
 
 
 def _as_text(call: Call) -> str:
