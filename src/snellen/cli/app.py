@@ -216,7 +216,7 @@ def show(
     itemset: Annotated[str, typer.Argument(help="An item set, or a suite.")],
     item_id: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[ITEM]", help="Item id; default: the first of each task."),
+        typer.Argument(metavar="item", help="Item id; default: the first of each task."),
     ] = None,
     condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
     html: Annotated[Optional[Path], typer.Option(help="Draw it as a page.")] = None,  # noqa: UP045
