@@ -142,7 +142,7 @@ class Peeks(Good):
 
 @dataclass(frozen=True)
 class LearnsInPlace(Good):
-    seen: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
         object.__setattr__(self, "card", with_examples(self.card, examples))

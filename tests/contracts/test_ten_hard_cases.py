@@ -125,8 +125,8 @@ def test_2_nine_perceptions_then_one_classification(tmp_path: Path, media: Media
     def perceive(view: View) -> tuple[Part, ...]:
         return (*view.query, "Describe it.")
 
-    def classify(view: View, told: str) -> tuple[Part, ...]:
-        return (*(f"{demo.caption} is {demo.answer}" for demo in view.support), f"And {told}?", view.question)
+    def classify(view: View, description: str) -> tuple[Part, ...]:
+        return (*(f"{demo.caption} is {demo.answer}" for demo in view.support), f"And {description}?", view.question)
 
     chain = PerceiveThenClassify(perceive, classify, "Describe it.")
     suite = suite_of(
@@ -209,7 +209,7 @@ def test_4_a_native_video_and_the_same_as_frames(tmp_path: Path, media: MediaFol
         for place, name in places
     ]
 
-    def transforms(one: Item, context: ViewContext) -> tuple[Transform, ...]:
+    def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
         frames = context.condition["frames"]
         return (Frames(frames),) if isinstance(frames, int) else ()
 
@@ -321,18 +321,18 @@ def test_6_a_thirteen_way_five_shot_episode_and_its_two_shot_prefix(tmp_path: Pa
         item(str(n), [query], ways[n], "choice", options=options, support=support) for n, query in enumerate(queries)
     ]
 
-    def transforms(one: Item, context: ViewContext) -> tuple[Transform, ...]:
+    def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
         renamed = (FabricatedLabels(),) if context.condition["labels"] == "fabricated" else ()
         return (Shots(int(context.condition["shots"])), *renamed)
 
     suite = suite_of(Axis("shots", (5, 0, 1, 2, 3, 4)), Axis("labels", ("true", "fabricated")), transforms=transforms)
     seen: list[tuple[Part, ...]] = []
 
-    def looks(prompt: Prompt) -> str:
+    def answer_and_record(prompt: Prompt) -> str:
         seen.append(prompt.parts)
         return prompt.views[0].reply.write(items[int(prompt.views[0].item_id)].answer)
 
-    subject = says("fake:looks", looks)
+    subject = says("fake:looks", answer_and_record)
     arms = [arm(subject, suite, c) for c in ("shots=5", "shots=2", "labels=fabricated", "labels=fabricated,shots=2")]
     done = journey(tmp_path, items, suite, arms, dies_at=5)
     shown = [[part for part in parts if isinstance(part, Media)] for parts in seen[:12]]
@@ -401,14 +401,14 @@ def test_7_a_box_in_unit_coordinates_of_the_padded_square(tmp_path: Path, media:
         item("tall", [patch(media, COLOURS["red"], (30, 80))], truth, "box", regions={"near": [10, 4, 30, 60]}),
     ]
 
-    def transforms(one: Item, context: ViewContext) -> tuple[Transform, ...]:
+    def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
         picture, units = context.condition["picture"], context.condition["units"]
-        zoom = (Crop(one.regions["near"]),) if picture == "zoomed" else ()
+        zoom = (Crop(item.regions["near"]),) if picture == "zoomed" else ()
         pad = (PadToSquare(),) if picture != "stored" else ()
         return (*zoom, *pad, AskBoxes(int(units)), *control(context.condition["pictures"], context))
 
-    overlap = Metric("iou", lambda one, box: iou(one.answer, box))
-    found = Metric("found", lambda one, box: float(iou(one.answer, box) > 0.5))
+    overlap = Metric("iou", lambda item, box: iou(item.answer, box))
+    found = Metric("found", lambda item, box: float(iou(item.answer, box) > 0.5))
     suite = suite_of(
         Axis("picture", ("padded", "stored", "zoomed")),
         Axis("units", (1, 0, 1000)),
@@ -455,10 +455,10 @@ class ColourProbe(Base):
     """Mean colour as features, nearest class mean as readout."""
 
     means: Mapping[str, Numbers] = field(default_factory=dict)
-    taught: list[str] = field(default_factory=list)
+    fitted_ids: list[str] = field(default_factory=list)
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
-        self.taught.extend(example.view.item_id for example in examples)
+        self.fitted_ids.extend(example.view.item_id for example in examples)
         seen: dict[str, list[Numbers]] = {}
         for example in examples:
             seen.setdefault(example.answer, []).append(mean_colour(example.view.query[0], media))
@@ -472,21 +472,21 @@ class ColourProbe(Base):
 
 
 def test_8_a_probe_fitted_on_train_and_tested_on_test(tmp_path: Path, media: MediaFolder) -> None:
-    def made(n: int, name: str, split: str, shift: int = 0) -> Item:
+    def colour_item(n: int, name: str, split: str, shift: int = 0) -> Item:
         picture = patch(media, [level + shift for level in COLOURS[name]], mark=n)
         return item(f"{split}-{n}-{name}", [picture], name, "choice", options=OPTIONS, split=split)
 
-    items = [made(n, name, "train") for n in range(4) for name in COLOURS]
-    items += [made(n, name, "test", 12) for n in range(3) for name in COLOURS]
+    items = [colour_item(n, name, "train") for n in range(4) for name in COLOURS]
+    items += [colour_item(n, name, "test", 12) for n in range(3) for name in COLOURS]
 
-    def transforms(one: Item, context: ViewContext) -> tuple[Transform, ...]:
+    def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
         return control(context.condition["pictures"], context)
 
     probe = ColourProbe(SubjectCard("encoder:mean-colour", reads="views"))
     suite = suite_of(PICTURES, train_split="train", transforms=transforms)
     arms = [arm(probe, suite, condition) for condition in ("vanilla", "pictures=grey")]
     done = journey(tmp_path, items, suite, arms, dies_at=11)
-    assert set(probe.taught) == {one.item_id for one in items if one.split == "train"}
+    assert set(probe.fitted_ids) == {one.item_id for one in items if one.split == "train"}
     assert [r.item_id for r in done.responses[:9]] == [one.item_id for one in items if one.split == "test"]
     assert set(done.table["split"]) == {"test"}
     assert value(done.table, condition="vanilla", protocol="strict") == 1.0

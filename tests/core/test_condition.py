@@ -32,7 +32,7 @@ def test_a_condition_tells_every_axis() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("shot=1", "no axis 'shot'; did you mean 'shots'?"),
         ("labels=fabricate", "'labels' has no value 'fabricate'; did you mean 'fabricated'?"),
@@ -44,8 +44,8 @@ def test_a_condition_tells_every_axis() -> None:
         ("quality=high", "there are: shots, labels"),
     ],
 )
-def test_errors_name_what_is_wrong_and_what_there_is(text: str, told: str) -> None:
+def test_errors_name_what_is_wrong_and_what_there_is(text: str, message: str) -> None:
     with pytest.raises(SnellenError, match="axis") as caught:
         parse_conditions(AXES, text)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)

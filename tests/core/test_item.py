@@ -25,10 +25,10 @@ def test_affine_maps_compose_as_functions(
 
 
 @given(maps, points)
-def test_the_inverse_leads_back(one: Affine, point: tuple[float, float]) -> None:
-    assume(one.a * one.e != one.b * one.d)
-    assert one.inverse().point(*one.point(*point)) == pytest.approx(point, abs=1e-9)
-    assert astuple(one.then(one.inverse())) == pytest.approx(astuple(Affine()), abs=1e-9)
+def test_the_inverse_leads_back(affine: Affine, point: tuple[float, float]) -> None:
+    assume(affine.a * affine.e != affine.b * affine.d)
+    assert affine.inverse().point(*affine.point(*point)) == pytest.approx(point, abs=1e-9)
+    assert astuple(affine.then(affine.inverse())) == pytest.approx(astuple(Affine()), abs=1e-9)
 
 
 def test_affine_by_hand() -> None:

@@ -93,7 +93,7 @@ def rewrite(root: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "message"),
     [
         ("answer", "{", "a field that holds JSON does not"),
         ("latent", None, "a field that holds JSON does not"),
@@ -105,16 +105,16 @@ def rewrite(root: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
         ("requires", None, "requires is empty"),
     ],
 )
-def test_a_bad_cell_is_named_by_file_and_row(root: Path, field: str, value: Any, told: str) -> None:
+def test_a_bad_cell_is_named_by_file_and_row(root: Path, field: str, value: Any, message: str) -> None:
     rewrite(root, lambda rows: rows[2].update({field: value}))
     with pytest.raises(SnellenError) as caught:
         read_itemset(root)
-    assert str(caught.value).startswith(f"{root / 'items.parquet'} row 2: {told}")
+    assert str(caught.value).startswith(f"{root / 'items.parquet'} row 2: {message}")
 
 
-def edit_card(root: Path, **told: Any) -> None:
+def edit_card(root: Path, **cells: Any) -> None:
     card = json.loads((root / "itemset.json").read_text())
-    (root / "itemset.json").write_text(json.dumps({**card, **told}))
+    (root / "itemset.json").write_text(json.dumps({**card, **cells}))
 
 
 def altered_rows(root: Path) -> None:

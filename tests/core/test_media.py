@@ -56,16 +56,16 @@ def test_a_picture_is_made_once_and_known_by_its_origin(tmp_path: Path) -> None:
 def test_an_index_torn_by_a_kill_is_mended(tmp_path: Path, torn: str) -> None:
     made: list[str] = []
 
-    def shown(name: str) -> None:
+    def derive(name: str) -> None:
         def make() -> Image.Image:
             made.append(name)
             return Image.new("RGB", (4, 4))
 
         MediaFolder(tmp_path).derive([name], make)
 
-    shown("a")
+    derive("a")
     with (tmp_path / "derived.jsonl").open("a") as index:
         index.write("\n" + torn)
     for name in ("b", "a", "b"):
-        shown(name)
+        derive(name)
     assert made == ["a", "b"]

@@ -31,9 +31,9 @@ def built(tmp_path: Path) -> ItemSet:
     return colour_set(tmp_path / "set")
 
 
-def run(root: Path, built: ItemSet, seen: Callable[[Any], object] = lambda prompt: None) -> list[Response]:
+def run(root: Path, built: ItemSet, record: Callable[[Any], object] = lambda prompt: None) -> list[Response]:
     suite = suite_of()
-    return ask(root, Plan(built, suite, watched([arm(looker(built), suite)], seen)))
+    return ask(root, Plan(built, suite, watched([arm(looker(built), suite)], record)))
 
 
 def only_part(root: Path) -> Path:
@@ -163,8 +163,8 @@ def test_a_full_disk_is_one_clear_error_and_loses_nothing(
 ) -> None:
     real = Path.open
 
-    def tight(path: Path, *args: Any, **told: Any) -> Any:
-        opened = real(path, *args, **told)
+    def tight(path: Path, *args: Any, **options: Any) -> Any:
+        opened = real(path, *args, **options)
         return Full(opened, 2) if path.suffix == ".jsonl" and path.parent.name == "parts" else opened
 
     asked: list[Any] = []

@@ -49,10 +49,10 @@ def says(name: str, what: Callable[[Prompt], str] | str, **card: Any) -> Subject
 
 @dataclass(frozen=True)
 class Watched:
-    """A subject whose every call is told to `seen` before it is made."""
+    """A subject whose every call is told to `record` before it is made."""
 
     inner: Subject
-    seen: Callable[[Prompt], object]
+    record: Callable[[Prompt], object]
     max_concurrency: int = 1
 
     @property
@@ -66,7 +66,7 @@ class Watched:
         return replace(self, inner=await self.inner.fit(examples, media))
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        self.seen(prompt)
+        self.record(prompt)
         await asyncio.sleep(0)  # others may start meanwhile
         return await self.inner.answer(prompt, media, rng)
 
@@ -78,13 +78,13 @@ def patch(media: MediaFolder, rgb: Sequence[int], size: tuple[int, int] = (8, 6)
     return media.add_picture(Image.fromarray(pixels))
 
 
-def item(item_id: str, query: Sequence[Media], answer: Any, kind: AnswerKind, **told: Any) -> Item:
-    told = {"question": "?", "stimulus_id": item_id, "group_id": item_id, "task": "task", **told}
-    told = {"cluster_id": told["group_id"], **told}
-    return Item(item_id, "hard", query=tuple(query), answer=answer, answer_kind=kind, **told)
+def item(item_id: str, query: Sequence[Media], answer: Any, kind: AnswerKind, **fields: Any) -> Item:
+    fields = {"question": "?", "stimulus_id": item_id, "group_id": item_id, "task": "task", **fields}
+    fields = {"cluster_id": fields["group_id"], **fields}
+    return Item(item_id, "hard", query=tuple(query), answer=answer, answer_kind=kind, **fields)
 
 
-def task(**told: Any) -> Task:
+def task(**fields: Any) -> Task:
     """A task named `task` that shows items as they are and asks one by one, unless told otherwise."""
     plain: dict[str, Any] = {
         "id": "task",
@@ -94,12 +94,14 @@ def task(**told: Any) -> Task:
         "method": lambda condition: OneByOne(),
         "protocols": {"strict": STRICT, "published": PUBLISHED},
     }
-    return Task(**{**plain, **told})
+    return Task(**{**plain, **fields})
 
 
-def suite_of(*axes: Axis, tasks: Sequence[Task] = (), resolve: Any = lambda condition, card: {}, **told: Any) -> Suite:
-    """A suite of `tasks`, or of one `task(**told)`."""
-    held = tasks or (task(axes=tuple(axis.name for axis in axes), **told),)
+def suite_of(
+    *axes: Axis, tasks: Sequence[Task] = (), resolve: Any = lambda condition, card: {}, **fields: Any
+) -> Suite:
+    """A suite of `tasks`, or of one `task(**fields)`."""
+    held = tasks or (task(axes=tuple(axis.name for axis in axes), **fields),)
     card = SuiteCard(name="hard", title="Hard cases", measures="the core", paper="none", version="1", counts={})
     return Suite(card, axes, {one.id: one for one in held}, {}, resolve)
 
@@ -111,8 +113,8 @@ def arm(
     return Arm(subject, point, repeat, schedule)
 
 
-def watched(arms: Sequence[Arm], seen: Callable[[Prompt], object], max_concurrency: int = 1) -> list[Arm]:
-    return [replace(arm, subject=Watched(arm.subject, seen, max_concurrency)) for arm in arms]
+def watched(arms: Sequence[Arm], record: Callable[[Prompt], object], max_concurrency: int = 1) -> list[Arm]:
+    return [replace(arm, subject=Watched(arm.subject, record, max_concurrency)) for arm in arms]
 
 
 @dataclass(frozen=True)
@@ -169,13 +171,13 @@ def killed_run(
     if child == 0:
         calls: list[Prompt] = []
 
-        def seen(prompt: Prompt) -> None:
+        def record(prompt: Prompt) -> None:
             calls.append(prompt)
             if len(calls) == dies_at:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         try:
-            ask(root, Plan(built, suite, watched(arms, seen, max_concurrency)))
+            ask(root, Plan(built, suite, watched(arms, record, max_concurrency)))
         finally:
             os._exit(3)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
@@ -197,28 +199,28 @@ def tabulate(
     return pd.concat(tables, ignore_index=True)
 
 
-def row(table: pd.DataFrame, **where: Any) -> Any:
+def row(table: pd.DataFrame, **cells: Any) -> Any:
     """The one whole-task row that matches; `factor` and `level` may ask for another."""
-    for name, wanted in {"factor": "", "level": "", **where}.items():
+    for name, wanted in {"factor": "", "level": "", **cells}.items():
         table = table[table[name] == wanted]
     assert len(table) == 1, table
     return cast(Any, table.iloc[0])
 
 
-def value(table: pd.DataFrame, **where: Any) -> float:
-    return float(row(table, **where)["value"])
+def value(table: pd.DataFrame, **cells: Any) -> float:
+    return float(row(table, **cells)["value"])
 
 
 RGB = {"red": (220, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 220)}
 NAMED = tuple(Option(name, name) for name in RGB)
 
 
-def colour_set(root: Path, n: int = 4, **told: Any) -> ItemSet:
+def colour_set(root: Path, n: int = 4, **fields: Any) -> ItemSet:
     """A set of `n` items, each a flat picture with its colour to be named."""
     media = MediaFolder(root / "media")
     names = [list(RGB)[k % 3] for k in range(n)]
     items = [
-        item(f"{k:03}", [patch(media, RGB[name], mark=k)], name, "choice", options=NAMED, **told)
+        item(f"{k:03}", [patch(media, RGB[name], mark=k)], name, "choice", options=NAMED, **fields)
         for k, name in enumerate(names)
     ]
     return write_itemset(root, items, source="generated", recipe={"seed": 0})

@@ -9,9 +9,9 @@ import pytest
 from snellen.core.errors import SnellenError
 
 
-def assert_refused(call: Callable[[], object], told: str) -> None:
-    """In one line that says `told`."""
+def assert_refused(call: Callable[[], object], message: str) -> None:
+    """In one line that says `message`."""
     with pytest.raises(SnellenError) as caught:
         call()
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -1,6 +1,6 @@
 """An OpenAI-compatible server on the loopback, for tests and benchmarks. It stops by itself.
 
-with StubServer(lambda asked: "A") as server: ...          in a thread, remembers what it was asked
+with StubServer(lambda request: "A") as server: ...          in a thread, remembers what it was asked
 python -m tests.helpers.stub_server --delay 0.05           in its own process, prints its port, counts only
 """
 
@@ -23,11 +23,11 @@ from aiohttp import web
 
 
 @dataclass(frozen=True)
-class Asked:
+class ServedRequest:
     """One request as it came in."""
 
     number: int
-    at: float
+    time: float
     body: Mapping[str, Any]
     headers: Mapping[str, str]
 
@@ -118,12 +118,14 @@ def completion(words: Words, number: int) -> dict[str, Any]:
 
 
 class StubServer:
-    """A server in a thread. `answer` is called with each request; `asked` holds them all, `most` the most at once."""
+    """A server in a thread. `answer` is called with each request; `requests` has them all, `most` the most at once."""
 
-    def __init__(self, answer: Callable[[Asked], Answer] | Answer = "A", delay: float = 0.0, keep: bool = True) -> None:
-        self.asked: list[Asked] = []
+    def __init__(
+        self, answer: Callable[[ServedRequest], Answer] | Answer = "A", delay: float = 0.0, keep: bool = True
+    ) -> None:
+        self.requests: list[ServedRequest] = []
         self.count = self.now = self.most = 0
-        self.answer: Callable[[Asked], Answer] = answer if callable(answer) else lambda asked: answer
+        self.answer: Callable[[ServedRequest], Answer] = answer if callable(answer) else lambda request: answer
         self.delay, self.keep, self.port = delay, keep, 0
         self._ready = threading.Event()
         self._stop: Callable[[], object] = lambda: None
@@ -179,16 +181,16 @@ class StubServer:
         self.most = max(self.most, self.now)
         try:
             body = json.loads(raw) if self.keep else {}
-            asked = Asked(self.count, at, body, dict(request.headers))
+            served = ServedRequest(self.count, at, body, dict(request.headers))
             if self.keep:
-                self.asked.append(asked)
-            answer = self.answer(asked)
+                self.requests.append(served)
+            answer = self.answer(served)
             await asyncio.sleep(answer.seconds if isinstance(answer, Hang) else self.delay)
-            return self._respond(request, asked, answer)
+            return self._respond(request, served, answer)
         finally:
             self.now -= 1
 
-    def _respond(self, request: web.Request, asked: Asked, answer: Answer) -> web.StreamResponse:
+    def _respond(self, request: web.Request, served: ServedRequest, answer: Answer) -> web.StreamResponse:
         if isinstance(answer, Status):
             return web.json_response({"error": dict(answer.error)}, status=answer.status, headers=dict(answer.headers))
         if isinstance(answer, Body):
@@ -198,7 +200,7 @@ class StubServer:
                 request.transport.close()
             return web.Response()
         words = Words("late") if isinstance(answer, Hang) else Words(answer) if isinstance(answer, str) else answer
-        return web.json_response(completion(words, asked.number))
+        return web.json_response(completion(words, served.number))
 
 
 def main() -> None:

@@ -39,18 +39,18 @@ def items(media: MediaFolder) -> list[Item]:
     return made
 
 
-def showing(items: list[Item], value: str) -> ViewContext:
+def context_with(items: list[Item], value: str) -> ViewContext:
     (condition,) = parse_conditions([PICTURES], f"pictures={value}")
     return ViewContext(condition, items)
 
 
-def shown(
-    items: list[Item], one: Item, value: str, media: MediaFolder, seed: int = 0, view: View | None = None
+def transform_view(
+    items: list[Item], item: Item, value: str, media: MediaFolder, seed: int = 0, view: View | None = None
 ) -> View:
-    there = showing(items, value)
-    view = view or one.view()
+    there = context_with(items, value)
+    view = view or item.view()
     for transform in control(there.condition["pictures"], there):
-        view = transform(view, media, transform_stream(seed, one, transform))
+        view = transform(view, media, transform_stream(seed, item, transform))
     return view
 
 
@@ -62,11 +62,11 @@ def swaps(before: View, after: View) -> dict[str, str]:
 
 
 def test_originals_are_left_alone(items: list[Item], media: MediaFolder) -> None:
-    assert shown(items, items[0], "original", media) == items[0].view()
+    assert transform_view(items, items[0], "original", media) == items[0].view()
 
 
 def test_none_takes_every_picture_and_nothing_else(items: list[Item], media: MediaFolder) -> None:
-    before, after = items[0].view(), shown(items, items[0], "none", media)
+    before, after = items[0].view(), transform_view(items, items[0], "none", media)
     assert not list(after.media())
     assert [demo.answer for demo in after.support] == ["a", "b"]
     assert after.reply == before.reply
@@ -78,7 +78,7 @@ def test_grey_keeps_size_and_frame_and_tells_no_origin(items: list[Item], media:
     one = items[6]
     (query,) = one.query
     moved = replace(query, from_stored=Affine(c=3), origin=query.sha256)
-    after = shown(items, one, "grey", media, view=replace(one.view(), query=(moved,)))
+    after = transform_view(items, one, "grey", media, view=replace(one.view(), query=(moved,)))
     (grey,) = after.query
     assert media.open(grey).convert("RGB").getcolors() == [(11 * 6, (128, 128, 128))]
     assert [(m.width, m.height) for m in after.media()] == [(m.width, m.height) for m in one.media()]
@@ -90,43 +90,43 @@ def test_grey_keeps_size_and_frame_and_tells_no_origin(items: list[Item], media:
 def test_shuffled_never_shows_a_stimulus_its_own_pictures(items: list[Item], media: MediaFolder) -> None:
     for one in items:
         own = {m.sha256 for other in items if other.stimulus_id == one.stimulus_id for m in other.media()}
-        after = swaps(one.view(), shown(items, one, "shuffled", media))
+        after = swaps(one.view(), transform_view(items, one, "shuffled", media))
         assert not own & set(after.values())
         assert len(set(after.values())) == len(after), "different pictures stay different"
 
 
 def test_shuffled_is_equal_for_all_questions_arms_and_transforms(items: list[Item], media: MediaFolder) -> None:
     for one, twin in zip(items[::2], items[1::2], strict=True):
-        first, second = (swaps(x.view(), shown(items, x, "shuffled", media)) for x in (one, twin))
+        first, second = (swaps(x.view(), transform_view(items, x, "shuffled", media)) for x in (one, twin))
         common = first.keys() & second.keys()
         assert len(common) == 4
         assert {old: first[old] for old in common} == {old: second[old] for old in common}
         fewer = replace(one.view(), support=one.view().support[:1])
-        assert swaps(fewer, shown(items, one, "shuffled", media, view=fewer)).items() <= first.items()
+        assert swaps(fewer, transform_view(items, one, "shuffled", media, view=fewer)).items() <= first.items()
         (query,) = one.query
         crop = media.derive(["crop", query.sha256], lambda q=query: media.open(q).crop((0, 0, 4, 4)), query)  # type: ignore[misc]
         cropped = replace(one.view(), query=(crop,))
-        assert swaps(cropped, shown(items, one, "shuffled", media, view=cropped)) == first
+        assert swaps(cropped, transform_view(items, one, "shuffled", media, view=cropped)) == first
 
 
 def test_shuffled_hangs_on_the_seed_and_spreads(items: list[Item], media: MediaFolder) -> None:
     one = items[0]
-    drawn = [shown(items, one, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
-    assert drawn == [shown(items, one, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
+    drawn = [transform_view(items, one, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
+    assert drawn == [transform_view(items, one, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
     count = Counter(drawn)
     assert len(count) >= 50, "all 55 pictures of others may come"
     assert max(count.values()) < 20
 
 
 def test_shuffled_with_few_or_no_others(items: list[Item], media: MediaFolder) -> None:
-    assert not list(shown(items[:2], items[0], "shuffled", media).media()), "nothing else to show"
+    assert not list(transform_view(items[:2], items[0], "shuffled", media).media()), "nothing else to show"
     lone = item("lone", [patch(media, (255, 255, 255))], "a", "choice")
-    after = shown([*items[:2], lone], items[0], "shuffled", media)
+    after = transform_view([*items[:2], lone], items[0], "shuffled", media)
     assert {m.sha256 for m in after.media()} == {lone.query[0].sha256}
 
 
 def test_controls_are_named_in_the_card_without_what_they_hold(items: list[Item]) -> None:
-    reprs = [repr(control(value, showing(items, value))) for value in ("none", "grey", "shuffled")]
+    reprs = [repr(control(value, context_with(items, value))) for value in ("none", "grey", "shuffled")]
     assert reprs == ["(Without(version=1),)", "(Grey(version=1),)", "(Shuffled(version=1),)"]
 
 

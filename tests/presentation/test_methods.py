@@ -27,7 +27,9 @@ def present(views: tuple[View, ...]) -> tuple[Part, ...]:
     return tuple(view.question for view in views)
 
 
-def talk(method: Method, views: tuple[View, ...], *replies: tuple[str, ...]) -> tuple[list[tuple[Prompt, ...]], Any]:
+def run_method(
+    method: Method, views: tuple[View, ...], *replies: tuple[str, ...]
+) -> tuple[list[tuple[Prompt, ...]], Any]:
     """What was asked in each round, and what came out of these replies."""
     going = method.run(views)
     rounds = [next(going)]
@@ -44,7 +46,7 @@ def ids(groups: list[tuple[View, ...]]) -> list[list[str]]:
 
 def test_one_by_one() -> None:
     assert ids(OneByOne().group(VIEWS)) == [[view.item_id] for view in VIEWS]
-    rounds, said = talk(OneByOne(), (VIEWS[0],), ("red",))
+    rounds, said = run_method(OneByOne(), (VIEWS[0],), ("red",))
     assert said == {"a-colour?": "red"}
     assert rounds == [(Prompt((picture("a"), "colour?"), (VIEWS[0],)),)]
 
@@ -74,24 +76,24 @@ ROWS = [{"sample": 1, "q1": "red", "q2": "cube"}, {"sample": 2, "q1": "blue"}]
     ],
 )
 def test_a_sheet_is_read_from_its_json_alone(reply: str, texts: list[str | None]) -> None:
-    _, said = talk(Sheet(2, present), tuple(VIEWS[:4]), (reply,))
+    _, said = run_method(Sheet(2, present), tuple(VIEWS[:4]), (reply,))
     assert list(said.values()) == texts
 
 
 def test_a_sheet_of_one_cell_may_be_answered_plainly() -> None:
     for reply, text in (("red", "red"), ('[{"sample": 1, "q1": "red"}]', "red"), ('{"q1": "red"}', "red"), ("", "")):
-        assert talk(Sheet(1, present), (VIEWS[0],), (reply,))[1] == {"a-colour?": text}
+        assert run_method(Sheet(1, present), (VIEWS[0],), (reply,))[1] == {"a-colour?": text}
 
 
 CHAIN = PerceiveThenClassify(
-    lambda view: view.query, lambda view, told: (*(d.caption for d in view.support), told), "Describe."
+    lambda view: view.query, lambda view, description: (*(d.caption for d in view.support), description), "Describe."
 )
 
 
 def test_every_picture_is_described_alone_before_the_question() -> None:
     support = (Demo((picture("1"), picture("2")), "yes", 0), Demo((picture("3"),), "no", 0))
     view = replace(VIEWS[0], support=support, query=(picture("4"), picture("5")))
-    rounds, said = talk(CHAIN, (view,), ("one", "two", "three", "four", "five"), ("yes",))
+    rounds, said = run_method(CHAIN, (view,), ("one", "two", "three", "four", "five"), ("yes",))
     looks, (last,) = rounds
     assert [prompt.parts for prompt in looks] == [(picture(n),) for n in "12345"]
     assert {prompt.views[0].question for prompt in looks} == {"Describe."}
@@ -104,5 +106,5 @@ def test_every_picture_is_described_alone_before_the_question() -> None:
 
 
 def test_without_pictures_there_is_nothing_to_describe() -> None:
-    rounds, said = talk(CHAIN, (replace(VIEWS[0], query=()),), ("red",))
+    rounds, said = run_method(CHAIN, (replace(VIEWS[0], query=()),), ("red",))
     assert (len(rounds), said) == (1, {"a-colour?": "red"})

@@ -25,11 +25,11 @@ def media(tmp_path: Path) -> MediaFolder:
     return MediaFolder(tmp_path / "media")
 
 
-def pixels(media: MediaFolder, one: Media) -> npt.NDArray[np.uint8]:
-    return np.asarray(media.open(one).convert("RGB"))
+def pixels(media: MediaFolder, picture: Media) -> npt.NDArray[np.uint8]:
+    return np.asarray(media.open(picture).convert("RGB"))
 
 
-def where(page: npt.NDArray[np.uint8], rgb: tuple[int, int, int]) -> tuple[int, int, int, int]:
+def box_of_colour(page: npt.NDArray[np.uint8], rgb: tuple[int, int, int]) -> tuple[int, int, int, int]:
     """x1, y1, x2, y2 around every pixel of that colour; all within must have it."""
     ys, xs = np.nonzero((page == rgb).all(axis=2))
     x1, y1, x2, y2 = xs.min(), ys.min(), xs.max() + 1, ys.max() + 1
@@ -43,17 +43,17 @@ def test_pictures_stand_in_reading_order_eight_pixels_apart(media: MediaFolder) 
     page = pixels(media, made)
     assert (made.width, made.height) == (2 * 48 + 8, 2 * 38 + 8)
     assert page.shape == (made.height, made.width, 3)
-    assert where(page, RED) == (8, 8, 48, 38)
-    assert where(page, GREEN) == (56, 8, 76, 38), "in its own size"
-    assert where(page, BLUE) == (8, 46, 48, 56)
+    assert box_of_colour(page, RED) == (8, 8, 48, 38)
+    assert box_of_colour(page, GREEN) == (56, 8, 76, 38), "in its own size"
+    assert box_of_colour(page, BLUE) == (8, 46, 48, 56)
     assert (page == WHITE).all(axis=2).sum() == page.shape[0] * page.shape[1] - 40 * 30 - 20 * 30 - 40 * 10
 
 
 def test_labels_stand_above_and_the_title_on_top(media: MediaFolder) -> None:
     pictures = (patch(media, RED, (40, 30)), patch(media, GREEN, (40, 30)))
     page = pixels(media, lay_out(Montage(pictures, 1, ("A", "B"), "A title"), media))
-    assert where(page, RED) == (8, 28 + 8 + 28, 48, 28 + 8 + 28 + 30)
-    assert where(page, GREEN) == (8, 130, 48, 160)
+    assert box_of_colour(page, RED) == (8, 28 + 8 + 28, 48, 28 + 8 + 28 + 30)
+    assert box_of_colour(page, GREEN) == (8, 130, 48, 160)
     ink = page.max(axis=2) < 100
     for top, bottom in ((0, 28), (36, 64), (102, 130)):
         assert ink[top:bottom].any()
@@ -63,8 +63,8 @@ def test_labels_stand_above_and_the_title_on_top(media: MediaFolder) -> None:
 def test_cells_shrink_pictures_and_never_enlarge_them(media: MediaFolder) -> None:
     pictures = (patch(media, RED, (200, 100)), patch(media, GREEN, (30, 20)))
     page = pixels(media, lay_out(Montage(pictures, 2, cell_px=(60, 60)), media))
-    assert where(page, RED) == (8, 8, 68, 38)
-    assert where(page, GREEN) == (76, 8, 106, 28)
+    assert box_of_colour(page, RED) == (8, 8, 68, 38)
+    assert box_of_colour(page, GREEN) == (76, 8, 106, 28)
 
 
 def test_a_montage_is_made_once_and_depends_on_all_it_holds(
@@ -98,16 +98,16 @@ def test_who_reads_views_is_sent_no_montage_and_who_reads_parts_gets_one_picture
     suite = suite_of(method=lambda c: OneByOne(lambda view: (Montage((*view.query, *view.query), 2), "colour?")))
     seen: dict[str, list[Prompt]] = {"parts": [], "views": []}
 
-    class Looks(Base):
+    class Recorder(Base):
         async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
             seen[self.card.reads].append(prompt)
             return Reply("red")
 
-    views = Looks(SubjectCard("own:views", reads="views"))
+    views = Recorder(SubjectCard("own:views", reads="views"))
     ask(tmp_path / "views", Plan(built, suite, [arm(views, suite)]))
     assert all(isinstance(prompt.parts[0], Montage) for prompt in seen["views"])
     assert not (tmp_path / "views" / "media").exists()
-    parts = Looks(SubjectCard("own:parts", max_pictures=1))
+    parts = Recorder(SubjectCard("own:parts", max_pictures=1))
     ask(tmp_path / "parts", Plan(built, suite, [arm(parts, suite)]))
     laid = [prompt.parts[0] for prompt in seen["parts"]]
     assert all(isinstance(part, Media) and (part.width, part.height) == (40, 22) for part in laid)

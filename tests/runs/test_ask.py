@@ -32,10 +32,10 @@ def built(tmp_path: Path) -> ItemSet:
     return colour_set(tmp_path / "set")
 
 
-def calls_of(root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], **told: object) -> list[str]:
+def calls_of(root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], **changes: object) -> list[str]:
     """Run, and tell which items were asked about in the order asked."""
     calls: list[str] = []
-    ask(root, replace(Plan(built, suite, watched(arms, lambda p: calls.append(p.views[0].item_id))), **told))  # type: ignore[arg-type]
+    ask(root, replace(Plan(built, suite, watched(arms, lambda p: calls.append(p.views[0].item_id))), **changes))  # type: ignore[arg-type]
     return calls
 
 
@@ -70,8 +70,8 @@ def test_of_a_chain_only_what_failed_is_asked_again(tmp_path: Path, built: ItemS
             raise CallFailed("cut off")
         return "red"
 
-    def parts(view: View, told: str = "") -> tuple[Part, ...]:
-        return (*view.query, told)
+    def parts(view: View, description: str = "") -> tuple[Part, ...]:
+        return (*view.query, description)
 
     suite = suite_of(method=lambda c: PerceiveThenClassify(parts, parts, "Describe it."))
     arms = [arm(says("own:shaky", shaky), suite)]
@@ -243,7 +243,7 @@ def test_auto_is_settled_by_the_subject_and_written_apart(tmp_path: Path, built:
 
     axis = Axis("sheet", ("auto", "single", "separate"))
 
-    def transforms(one: Item, context: ViewContext) -> tuple[Transform, ...]:
+    def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
         seen.append(context.condition["sheet"])
         return ()
 
@@ -284,8 +284,8 @@ def test_odd_replies_survive_parts_tables_and_scoring(tmp_path: Path, built: Ite
 def test_odd_replies_may_be_sent_on(tmp_path: Path, built: ItemSet) -> None:
     """What was heard becomes part of the next prompt, and of what `sent.parquet` keeps."""
 
-    def parts(view: View, told: str = "") -> tuple[Part, ...]:
-        return (*view.query, told)
+    def parts(view: View, description: str = "") -> tuple[Part, ...]:
+        return (*view.query, description)
 
     suite = suite_of(method=lambda c: PerceiveThenClassify(parts, parts, "Describe it."))
     arms = [arm(says("own:odd", lambda prompt: ODD[prompt.views[0].item_id]), suite)]

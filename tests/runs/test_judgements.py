@@ -27,7 +27,7 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 
 
 @pytest.fixture
-def asked(items: ItemSet, tmp_path: Path) -> Path:
+def run_root(items: ItemSet, tmp_path: Path) -> Path:
     run(items, ["fake:oracle", "fake:constant=it moves"], tmp_path / "run", show_progress=False)
     return tmp_path / "run"
 
@@ -42,72 +42,73 @@ def values(root: Path) -> pd.DataFrame:
     return scores[scores["task"] == "oc-vid"]
 
 
-def wanted(root: Path) -> dict[str, str]:
+def judge_questions(root: Path) -> dict[str, str]:
     """What a judge would be asked, by response."""
     _, items, suite = open_run_items(root)
     return {item.item_id: item.question for item in judgement_items(read_responses(root), items, suite)}
 
 
-def test_unjudged_until_somebody_does(asked: Path, tmp_path: Path) -> None:
-    assert values(asked)["value"].isna().all()
-    assert set(values(asked)["judge"]) == {""}
-    full = {key: "Score: 2" if "PQP" in told else "Score: 1" for key, told in wanted(asked).items()}
-    said = {key for key, told in wanted(asked).items() if "crosses the floor" in told}  # only the oracle's words
+def test_unjudged_until_somebody_does(run_root: Path, tmp_path: Path) -> None:
+    assert values(run_root)["value"].isna().all()
+    assert set(values(run_root)["judge"]) == {""}
+    full = {key: "Score: 2" if "PQP" in told else "Score: 1" for key, told in judge_questions(run_root).items()}
+    # only the oracle's words
+    said = {key for key, told in judge_questions(run_root).items() if "crosses the floor" in told}
     lines = {key: score if key in said else "Score: 0" for key, score in full.items()}
-    done = judge(asked, script(tmp_path / "judge.json", lines), show_progress=False)
+    done = judge(run_root, script(tmp_path / "judge.json", lines), show_progress=False)
     assert (done.texts, done.failed, done.unreadable) == (8, 0, 0)
-    by_subject = values(asked).groupby("subject")["value"].agg(set).to_dict()
+    by_subject = values(run_root).groupby("subject")["value"].agg(set).to_dict()
     assert by_subject == {"fake:oracle": {1.0}, "fake:constant=it moves": {0.0}}
-    assert set(values(asked)["judge"]) == {"fake:scripted=judge.json"}
-    others = read_scores(asked)["strict"]
+    assert set(values(run_root)["judge"]) == {"fake:scripted=judge.json"}
+    others = read_scores(run_root)["strict"]
     assert set(others[others["task"] == "gc-mat"]["judge"]) == {""}
     assert not others.duplicated(["subject", "item_id", "metric", "judge"]).any(), "what needs no judge is scored once"
 
 
-def test_nothing_is_judged_twice_and_what_failed_is_asked_again(asked: Path, tmp_path: Path) -> None:
-    first, *rest = wanted(asked)
+def test_nothing_is_judged_twice_and_what_failed_is_asked_again(run_root: Path, tmp_path: Path) -> None:
+    first, *rest = judge_questions(run_root)
     told = dict.fromkeys(rest, "Score: 1")
-    done = judge(asked, script(tmp_path / "judge.json", told), show_progress=False)
+    done = judge(run_root, script(tmp_path / "judge.json", told), show_progress=False)
     assert (done.texts, done.failed) == (8, 1)
-    before = sum(1 for place in asked.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place))
+    before = sum(1 for place in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place))
     # The judge is the same by name; its script now holds the line that failed before.
-    done = judge(asked, script(tmp_path / "judge.json", {**told, first: "Score: 0"}), show_progress=False)
+    done = judge(run_root, script(tmp_path / "judge.json", {**told, first: "Score: 0"}), show_progress=False)
     assert (done.texts, done.failed) == (8, 0)
-    after = sum(1 for place in asked.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place))
+    after = sum(1 for place in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place))
     assert after - before == 1
-    judge(asked, script(tmp_path / "judge.json", {}), show_progress=False)
-    assert sum(1 for place in asked.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place)) == after
+    judge(run_root, script(tmp_path / "judge.json", {}), show_progress=False)
+    assert sum(1 for place in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place)) == after
 
 
-def test_verdicts_move_with_their_run(asked: Path, tmp_path: Path) -> None:
-    judge(asked, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
-    moved = asked.rename(tmp_path / "elsewhere")
+def test_verdicts_move_with_their_run(run_root: Path, tmp_path: Path) -> None:
+    judge(run_root, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
+    moved = run_root.rename(tmp_path / "elsewhere")
     _, items, suite = open_run_items(moved)
     rows = rescore(moved, items, suite, "strict")
     assert set(rows[rows["task"] == "oc-vid"]["judge"]) == {"fake:scripted=kind.json"}
     assert judge(moved, script(tmp_path / "kind.json", {}), show_progress=False).failed == 0
 
 
-def test_two_judges_are_two_results(asked: Path, tmp_path: Path) -> None:
-    judge(asked, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
-    judge(asked, script(tmp_path / "vague.json", {"*": "It is hard to say."}), show_progress=False)
-    _, items, suite = open_run_items(asked)
-    rows = rescore(asked, items, suite, "strict")
+def test_two_judges_are_two_results(run_root: Path, tmp_path: Path) -> None:
+    judge(run_root, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
+    judge(run_root, script(tmp_path / "vague.json", {"*": "It is hard to say."}), show_progress=False)
+    _, items, suite = open_run_items(run_root)
+    rows = rescore(run_root, items, suite, "strict")
     judged = rows[rows["task"] == "oc-vid"]
     assert set(judged["judge"]) == {"fake:scripted=kind.json", "fake:scripted=vague.json"}
     vague = judged[judged["judge"].str.contains("vague")]
     assert set(vague["outcome"]) == {"no_answer"}
     assert set(vague["value"]) == {0.0}, "an unreadable verdict counts as the worst under strict"
-    published = rescore(asked, items, suite, "published")
+    published = rescore(run_root, items, suite, "published")
     left_out = published[published["judge"].str.contains("vague")]
     assert left_out["value"].isna().all(), "and is left out as published"
 
 
-def test_people_check_a_sample(asked: Path, tmp_path: Path) -> None:
-    judge(asked, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
-    _, items, suite = open_run_items(asked)
-    texts = judgement_items(read_responses(asked), items, suite)
-    verdicts = read_verdicts(asked, texts)
+def test_people_check_a_sample(run_root: Path, tmp_path: Path) -> None:
+    judge(run_root, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
+    _, items, suite = open_run_items(run_root)
+    texts = judgement_items(read_responses(run_root), items, suite)
+    verdicts = read_verdicts(run_root, texts)
     path = tmp_path / "sample.csv"
     assert write_sample(path, texts, verdicts, 3, 0) == 6, "three for each of two subjects"
     lines = list(csv.DictReader(path.open(newline="")))

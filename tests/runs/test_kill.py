@@ -56,7 +56,7 @@ def test_kill_9_at_ten_random_moments(tmp_path: Path) -> None:
                 os._exit(3)
         # Moments spread over the whole run: so many items later, and a little more.
         enough = (life + 1) * ITEMS // (KILLS + 2) + int(rng.integers(10))
-        while len(_asked(diary)) < enough:
+        while len(_read_diary(diary)) < enough:
             time.sleep(0.001)
         time.sleep(float(rng.uniform(0, 0.01)))
         os.kill(child, signal.SIGKILL)
@@ -65,14 +65,14 @@ def test_kill_9_at_ten_random_moments(tmp_path: Path) -> None:
     assert 0 < seen[0] < seen[-1] < ITEMS
     finished = ask(tmp_path / "run", Plan(built, suite, arms))
     _check(tmp_path, built, finished)
-    asked = _asked(diary)
+    asked = _read_diary(diary)
     assert len(asked) - ITEMS <= KILLS * MAX_CONCURRENCY, "only what was in flight at a kill is asked twice"
     assert max(Counter(asked).values()) <= 1 + KILLS
     whole = ask(tmp_path / "whole", Plan(built, suite, arms))
     assert finished == whole
 
 
-def _asked(diary: Path) -> list[str]:
+def _read_diary(diary: Path) -> list[str]:
     return diary.read_text().split() if diary.exists() else []
 
 

@@ -38,7 +38,7 @@ colours = st.tuples(*[st.integers(0, 255)] * 3)
 
 
 @pytest.mark.parametrize(
-    ("answer", "said", "value"),
+    ("answer", "prediction", "value"),
     [
         ("a", "a", 1.0),
         ("a", "b", 0.0),
@@ -50,12 +50,12 @@ colours = st.tuples(*[st.integers(0, 255)] * 3)
         ("true", "T", 0.0),
     ],
 )
-def test_right(answer: object, said: object, value: float) -> None:
-    assert exact_match(answer, said) == value
+def test_right(answer: object, prediction: object, value: float) -> None:
+    assert exact_match(answer, prediction) == value
 
 
 @pytest.mark.parametrize(
-    ("answer", "said", "overlap", "general"),
+    ("answer", "prediction", "overlap", "general"),
     [
         ((0, 0, 2, 2), (0, 0, 2, 2), 1, 1),
         ((0, 0, 2, 2), (1, 1, 3, 3), 1 / 7, 1 / 7 - 2 / 9),
@@ -67,36 +67,38 @@ def test_right(answer: object, said: object, value: float) -> None:
         ((1, 1, 1, 3), (1, 1, 1, 5), 0, 0),
     ],
 )
-def test_boxes_by_hand(answer: list[float], said: list[float], overlap: float, general: float) -> None:
-    one, two = tuple(map(float, answer)), tuple(map(float, said))
+def test_boxes_by_hand(answer: list[float], prediction: list[float], overlap: float, general: float) -> None:
+    one, two = tuple(map(float, answer)), tuple(map(float, prediction))
     assert iou(one, two) == pytest.approx(overlap)  # type: ignore[arg-type]
     assert giou(one, two) == pytest.approx(general)  # type: ignore[arg-type]
 
 
 @given(real_boxes, real_boxes)
-def test_boxes_as_shapely_has_them(one: Box, two: Box) -> None:
-    first, second = shapely.box(*one), shapely.box(*two)
+def test_boxes_as_shapely_has_them(box: Box, other_box: Box) -> None:
+    first, second = shapely.box(*box), shapely.box(*other_box)
     union = first.union(second)
     assume(union.area > 0)
     overlap = first.intersection(second).area / union.area
     hull = union.envelope.area
-    assert iou(one, two) == pytest.approx(overlap, abs=1e-9)
-    assert giou(one, two) == pytest.approx(overlap - (hull - union.area) / hull, abs=1e-9)
+    assert iou(box, other_box) == pytest.approx(overlap, abs=1e-9)
+    assert giou(box, other_box) == pytest.approx(overlap - (hull - union.area) / hull, abs=1e-9)
 
 
 @given(boxes, boxes)
-def test_boxes_on_a_grid_of_pixels(one: tuple[float, ...], two: tuple[float, ...]) -> None:
+def test_boxes_on_a_grid_of_pixels(box: tuple[float, ...], other_box: tuple[float, ...]) -> None:
     """The oracle counts unit pixels."""
     grids = np.zeros((2, 60, 60), dtype=bool)
-    for grid, (x1, y1, x2, y2) in zip(grids, (one, two), strict=True):
+    for grid, (x1, y1, x2, y2) in zip(grids, (box, other_box), strict=True):
         grid[int(y1) : int(y2), int(x1) : int(x2)] = True
     both, either = (grids[0] & grids[1]).sum(), (grids[0] | grids[1]).sum()
-    hull = (max(one[2], two[2]) - min(one[0], two[0])) * (max(one[3], two[3]) - min(one[1], two[1]))
+    hull = (max(box[2], other_box[2]) - min(box[0], other_box[0])) * (
+        max(box[3], other_box[3]) - min(box[1], other_box[1])
+    )
     if either:
-        assert iou(one, two) == pytest.approx(both / either)  # type: ignore[arg-type]
-        assert giou(one, two) == pytest.approx(both / either - (hull - either) / hull)  # type: ignore[arg-type]
-    assert -1 <= giou(one, two) <= iou(one, two) <= 1  # type: ignore[arg-type]
-    assert giou(one, two) == pytest.approx(giou(two, one))  # type: ignore[arg-type]
+        assert iou(box, other_box) == pytest.approx(both / either)  # type: ignore[arg-type]
+        assert giou(box, other_box) == pytest.approx(both / either - (hull - either) / hull)  # type: ignore[arg-type]
+    assert -1 <= giou(box, other_box) <= iou(box, other_box) <= 1  # type: ignore[arg-type]
+    assert giou(box, other_box) == pytest.approx(giou(other_box, box))  # type: ignore[arg-type]
 
 
 def test_mae_over_gt() -> None:
@@ -110,25 +112,25 @@ def test_mae_over_gt() -> None:
 
 @pytest.mark.slow  # the library takes seconds to import
 @given(colours, colours)
-def test_ciede2000_is_that_of_colour_science(one: tuple[int, int, int], two: tuple[int, int, int]) -> None:
+def test_ciede2000_is_that_of_colour_science(rgb: tuple[int, int, int], other_rgb: tuple[int, int, int]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import colour
     white = colour.CCS_ILLUMINANTS["CIE 1931 2 Degree Standard Observer"]["D65"]
-    lab = [colour.XYZ_to_Lab(colour.sRGB_to_XYZ(np.array(each) / 255), white) for each in (one, two)]
+    lab = [colour.XYZ_to_Lab(colour.sRGB_to_XYZ(np.array(each) / 255), white) for each in (rgb, other_rgb)]
     # The two round the sRGB matrix and the white point in different places. The formula jumps where hues lie opposite,
     # and greys have no hue: there rounding decides, so that such pairs are left out (greys stand below).
     first, second = lab
     assume(min(np.hypot(*each[1:]) for each in lab) > 1)
     apart = abs(np.degrees(np.subtract(*(np.arctan2(each[2], each[1]) for each in lab))))
     assume(abs(apart - 180) > 2)
-    assert ciede2000(one, two) == pytest.approx(
+    assert ciede2000(rgb, other_rgb) == pytest.approx(
         float(colour.delta_E(first, second, method="CIE 2000")), rel=2e-3, abs=0.02
     )
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "value"),
+    ("rgb", "other_rgb", "value"),
     [
         ((10, 20, 30), (10, 20, 30), 0),
         # colour-science 0.4.7
@@ -140,8 +142,8 @@ def test_ciede2000_is_that_of_colour_science(one: tuple[int, int, int], two: tup
         ((90, 200, 90), (20, 130, 250), 59.2129),
     ],
 )
-def test_ciede2000_of_some_pairs(one: tuple[int, ...], two: tuple[int, ...], value: float) -> None:
-    assert ciede2000(one, two) == pytest.approx(value, abs=0.01)
+def test_ciede2000_of_some_pairs(rgb: tuple[int, ...], other_rgb: tuple[int, ...], value: float) -> None:
+    assert ciede2000(rgb, other_rgb) == pytest.approx(value, abs=0.01)
 
 
 SHARMA = """
@@ -205,7 +207,7 @@ def test_ciede2000_of_the_pairs_that_were_made_to_test_it(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said", "plain", "halved"),
+    ("answer", "prediction", "plain", "halved"),
     [
         ("stop", "stop", 1, 1),
         ("STOP", "stop", 1, 1),
@@ -218,32 +220,32 @@ def test_ciede2000_of_the_pairs_that_were_made_to_test_it(line: str) -> None:
         ("a", "abcd", 0.25, 0),
     ],
 )
-def test_anls_by_hand(answer: str, said: str, plain: float, halved: float) -> None:
-    assert anls(answer, said) == pytest.approx(plain)
-    assert anls_05(answer, said) == pytest.approx(halved)
+def test_anls_by_hand(answer: str, prediction: str, plain: float, halved: float) -> None:
+    assert anls(answer, prediction) == pytest.approx(plain)
+    assert anls_05(answer, prediction) == pytest.approx(halved)
 
 
-def levenshtein(one: str, two: str) -> int:
+def levenshtein(text: str, other_text: str) -> int:
     """As the textbook has it."""
-    above = list(range(len(two) + 1))
-    for row, char in enumerate(one, 1):
+    above = list(range(len(other_text) + 1))
+    for row, char in enumerate(text, 1):
         here = [row]
-        for column, other in enumerate(two, 1):
+        for column, other in enumerate(other_text, 1):
             here.append(min(above[column] + 1, here[-1] + 1, above[column - 1] + (char != other)))
         above = here
     return above[-1]
 
 
 @given(st.text("abc ", max_size=9), st.text("abc ", max_size=9))
-def test_anls_is_the_formula(one: str, two: str) -> None:
-    first, second = (" ".join(text.split()) for text in (one, two))
+def test_anls_is_the_formula(text: str, other_text: str) -> None:
+    first, second = (" ".join(string.split()) for string in (text, other_text))
     longest = max(len(first), len(second))
-    assert anls(one, two) == pytest.approx(1 - levenshtein(first, second) / longest if longest else 1)
-    assert anls_05(one, two) in (0, anls(one, two))
+    assert anls(text, other_text) == pytest.approx(1 - levenshtein(first, second) / longest if longest else 1)
+    assert anls_05(text, other_text) in (0, anls(text, other_text))
 
 
 @pytest.mark.parametrize(
-    ("answer", "said", "length", "value"),
+    ("answer", "prediction", "length", "value"),
     [
         # Released code of VLM2-Bench, worked out by hand
         (1, 1, 4, 1), (1, 2, 4, 0.104042), (1, 3, 4, 0.039735), (1, 4, 4, 0),
@@ -254,8 +256,8 @@ def test_anls_is_the_formula(one: str, two: str) -> None:
         (1, 0, 4, 0), (4, 5, 4, 0), (1, -1, 4, 0), (1, 1, 1, 1), (1, 7, 1, 0),
     ],
 )  # fmt: skip
-def test_acc_num(answer: int, said: int, length: int, value: float) -> None:
-    assert acc_num(answer, said, length) == pytest.approx(value, abs=5e-7)
+def test_acc_num(answer: int, prediction: int, length: int, value: float) -> None:
+    assert acc_num(answer, prediction, length) == pytest.approx(value, abs=5e-7)
 
 
 def test_acc_num_needs_a_truth_within_the_sequence() -> None:

@@ -29,12 +29,18 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def clustered(seed: int, count: int, size: int, likeness: float, share: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
-    """Yes/no values of `count` clusters; `likeness` 0: independent, 1: all alike in a cluster."""
+def clustered(
+    seed: int, count: int, size: int, correlation: float, share: float = 0.7
+) -> tuple[np.ndarray, np.ndarray]:
+    """Yes/no values of `count` clusters; `correlation` 0: independent, 1: all alike in a cluster."""
     draw = rng(seed)
-    own = draw.beta(share * (1 / likeness - 1), (1 - share) * (1 / likeness - 1), count) if 0 < likeness < 1 else None
+    own = (
+        draw.beta(share * (1 / correlation - 1), (1 - share) * (1 / correlation - 1), count)
+        if 0 < correlation < 1
+        else None
+    )
     if own is None:
-        own = np.full(count, share) if likeness == 0 else (draw.random(count) < share).astype(float)
+        own = np.full(count, share) if correlation == 0 else (draw.random(count) < share).astype(float)
     return (draw.random((count, size)) < own[:, None]).astype(float).ravel(), np.repeat(np.arange(count), size)
 
 
@@ -117,9 +123,9 @@ def test_bootstrap_draws_whole_clusters(statistic: Statistic) -> None:
     clusters = np.sort(draw.integers(0, 12, 70))
     values = draw.gamma(2, 3, 70)
     fold: dict[str, Callable[[np.ndarray], float]] = {
-        "mean": lambda found: float(np.mean(found)),
-        "median": lambda found: float(np.median(found)),
-        "root mean square": lambda found: float(np.sqrt(np.mean(found**2))),
+        "mean": lambda sample: float(np.mean(sample)),
+        "median": lambda sample: float(np.median(sample)),
+        "root mean square": lambda sample: float(np.sqrt(np.mean(sample**2))),
     }
     parts = [values[clusters == name] for name in np.unique(clusters)]
     drawn = rng(3).integers(len(parts), size=(500, len(parts)))

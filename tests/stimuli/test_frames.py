@@ -50,7 +50,7 @@ def items(media: MediaFolder) -> list[Item]:
     ]
 
 
-def shown(view: View, media: MediaFolder, *transforms: Transform) -> View:
+def transform_view(view: View, media: MediaFolder, *transforms: Transform) -> View:
     for transform in transforms:
         view = transform(view, media, stream("tests.frames", view.stimulus_id))
     return view
@@ -61,9 +61,9 @@ def levels(pictures: tuple[Media, ...], media: MediaFolder) -> list[int]:
     return [round(float(np.asarray(media.open(one)).mean())) for one in pictures]
 
 
-def near(got: list[int], wanted: list[int]) -> bool:
+def near(got: list[int], expected: list[int]) -> bool:
     """The encoder may be off by one."""
-    return len(got) == len(wanted) and all(abs(a - b) <= 1 for a, b in zip(got, wanted, strict=True))
+    return len(got) == len(expected) and all(abs(a - b) <= 1 for a, b in zip(got, expected, strict=True))
 
 
 @pytest.fixture
@@ -82,11 +82,11 @@ def decodings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_frames_in_their_order_and_of_their_video(items: list[Item], media: MediaFolder) -> None:
     one = items[0]
     (clip,) = one.query
-    eight = shown(one.view(), media, Frames("8")).query
+    eight = transform_view(one.view(), media, Frames("8")).query
     assert near(levels(eight, media), [int(3.0 * (2 * n + 1) / 16 * FPS) for n in range(8)])
-    assert len(shown(one.view(), media, Frames("16")).query) == 16
-    assert near(levels(shown(one.view(), media, Frames("1fps")).query, media), [0, 10, 20])
-    assert near(levels(shown(one.view(), media, Frames("2.5fps")).query, media), [0, 4, 8, 12, 16, 20, 24, 28])
+    assert len(transform_view(one.view(), media, Frames("16")).query) == 16
+    assert near(levels(transform_view(one.view(), media, Frames("1fps")).query, media), [0, 10, 20])
+    assert near(levels(transform_view(one.view(), media, Frames("2.5fps")).query, media), [0, 4, 8, 12, 16, 20, 24, 28])
     assert {still.stored_sha256 for still in eight} == {clip.sha256}
     assert len({still.sha256 for still in eight}) == 8
     assert [(still.width, still.height) for still in eight] == [(16, 16)] * 8
@@ -94,14 +94,14 @@ def test_frames_in_their_order_and_of_their_video(items: list[Item], media: Medi
 
 def test_a_short_video_shows_a_frame_again(media: MediaFolder) -> None:
     one = item("1", [video(media, 1, 0.3)], "", "description")
-    got = levels(shown(one.view(), media, Frames("8")).query, media)
+    got = levels(transform_view(one.view(), media, Frames("8")).query, media)
     assert near(got, [40, 40, 40, 41, 41, 42, 42, 42])
 
 
 def test_pictures_stay_and_every_video_is_taken(items: list[Item], media: MediaFolder) -> None:
     still = patch(media, (250, 250, 250))
     view = replace(items[0].view(), query=(*items[0].query, still, *items[2].query))
-    after = shown(view, media, Frames("2"))
+    after = transform_view(view, media, Frames("2"))
     assert near(levels(after.query, media), [7, 22, 250, 46, 58])
     assert replace(after, query=view.query) == view
 
@@ -123,7 +123,7 @@ def test_a_video_is_decoded_once_and_then_never(items: list[Item], media: MediaF
 
 def test_frames_land_in_the_run_not_behind_it(items: list[Item], media: MediaFolder, tmp_path: Path) -> None:
     run = MediaFolder(tmp_path / "run", behind=media)
-    (still, *_) = shown(items[0].view(), run, Frames("8")).query
+    (still, *_) = transform_view(items[0].view(), run, Frames("8")).query
     assert (run.root / still.path).is_file()
     assert not (media.root / still.path).exists()
 
@@ -149,17 +149,17 @@ def test_frames_are_named_in_the_card() -> None:
 def test_grey_videos_and_grey_frames(items: list[Item], media: MediaFolder) -> None:
     one = items[0]
     for how, count in (((), 1), ((Frames("8"),), 8)):
-        after = shown(one.view(), media, *how, Grey())
+        after = transform_view(one.view(), media, *how, Grey())
         assert levels(after.query, media) == [128] * count
         assert {(still.width, still.height) for still in after.query} == {(16, 16)}
         assert {still.stored_sha256 for still in after.query} & {m.sha256 for it in items for m in it.query} == set()
-    assert not shown(one.view(), media, Without()).query
+    assert not transform_view(one.view(), media, Without()).query
 
 
-def shuffled(items: list[Item], one: Item, media: MediaFolder, *pixels: Transform, seed: int = 0) -> View:
+def shuffled(items: list[Item], item: Item, media: MediaFolder, *pixels: Transform, seed: int = 0) -> View:
     (condition,) = parse_conditions([PICTURES], "pictures=shuffled")
     (swap,) = control("shuffled", ViewContext(condition, items))
-    return swap(shown(one.view(), media, *pixels), media, transform_stream(seed, one, swap))
+    return swap(transform_view(item.view(), media, *pixels), media, transform_stream(seed, item, swap))
 
 
 def test_a_video_gives_way_to_another_video(items: list[Item], media: MediaFolder) -> None:

@@ -126,16 +126,16 @@ IN_ORDER = {"avi", "old avi", "intra refresh"}
 
 
 @pytest.fixture(scope="session")
-def made() -> dict[str, bytes]:
+def clip_bytes() -> dict[str, bytes]:
     return {}
 
 
 @pytest.fixture
-def clip(request: pytest.FixtureRequest, made: dict[str, bytes]) -> bytes:
+def clip(request: pytest.FixtureRequest, clip_bytes: dict[str, bytes]) -> bytes:
     name = request.param
-    if name not in made:
-        made[name] = CLIPS[name].make()
-    return made[name]
+    if name not in clip_bytes:
+        clip_bytes[name] = CLIPS[name].make()
+    return clip_bytes[name]
 
 
 def everything(raw: bytes) -> list[tuple[float, bytes]]:
@@ -156,9 +156,9 @@ def test_frames_are_those_of_decoding_everything(name: str, clip: bytes, monkeyp
     fell_back: list[str] = []
     plain = reading._decode_all
 
-    def watched(*told: Any) -> Any:
+    def watched(*args: Any) -> Any:
         fell_back.append(name)
-        return plain(*told)
+        return plain(*args)
 
     monkeypatch.setattr(reading, "_decode_all", watched)
     starts, end = [start for start, _ in oracle], 1.1 * oracle[-1][0]
@@ -322,7 +322,7 @@ def picture(tmp_path: Path) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda _: b"hello " * 100, "not a readable video"),
         (lambda _: CLIPS["gop 12"].make()[:3000], "not a readable video"),
@@ -332,13 +332,13 @@ def picture(tmp_path: Path) -> bytes:
         (picture, "format gif"),
     ],
 )
-def test_what_is_no_video_is_refused(make: Any, told: str, tmp_path: Path) -> None:
+def test_what_is_no_video_is_refused(make: Any, message: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.mp4"
     path.write_bytes(make(tmp_path))
     with pytest.raises(SnellenError) as caught:
         add_video(MediaFolder(tmp_path / "media"), path)
     assert str(caught.value).startswith(str(path))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "media").exists()
 
@@ -352,10 +352,10 @@ def test_a_missing_file_and_a_missing_package_are_one_clear_line(
         frames_at(tmp_path / "none.mp4", [0])
     plain = builtins.__import__
 
-    def without(name: str, *told: Any) -> Any:
+    def without(name: str, *args: Any) -> Any:
         if name == "av":
             raise ImportError("No module named 'av'")
-        return plain(name, *told)
+        return plain(name, *args)
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(SnellenError, match=r"pip install 'snellen\[video\]'"):
@@ -363,7 +363,7 @@ def test_a_missing_file_and_a_missing_package_are_one_clear_line(
 
 
 @pytest.mark.parametrize(
-    ("turn", "wanted"),
+    ("turn", "transpose"),
     [
         ((90,), Image.Transpose.ROTATE_90),
         ((-90,), Image.Transpose.ROTATE_270),
@@ -374,9 +374,9 @@ def test_a_missing_file_and_a_missing_package_are_one_clear_line(
         ((90, False, True), Image.Transpose.TRANSPOSE),
     ],
 )
-def test_frames_are_turned_as_the_file_says(turn: tuple[Any, ...], wanted: Image.Transpose, tmp_path: Path) -> None:
+def test_frames_are_turned_as_the_file_says(turn: tuple[Any, ...], transpose: Image.Transpose, tmp_path: Path) -> None:
     ((_, plain),), ((_, turned),) = (frames_at(Clip(3, turn=t).make(), [0.1]) for t in ((), turn))
-    assert turned.tobytes() == plain.transpose(wanted).tobytes()
+    assert turned.tobytes() == plain.transpose(transpose).tobytes()
     (tmp_path / "turned.mov").write_bytes(Clip(3, turn=turn).make())
     media = add_video(MediaFolder(tmp_path), tmp_path / "turned.mov")
     assert (media.width, media.height) == turned.size
@@ -435,7 +435,7 @@ def test_same_frames_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("frames", "options", "told"),
+    ("frames", "options", "message"),
     [
         (stills(2, (63, 48)), {}, "even sizes"),
         (stills(2, (64, 47)), {}, "even sizes"),
@@ -447,8 +447,8 @@ def test_same_frames_same_bytes(tmp_path: Path) -> None:
         (stills(2), {"gop": 0}, "at least 1"),
     ],
 )
-def test_what_cannot_be_written_leaves_no_file(frames: Any, options: Any, told: str, tmp_path: Path) -> None:
-    with pytest.raises(SnellenError, match=told) as caught:
+def test_what_cannot_be_written_leaves_no_file(frames: Any, options: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match=message) as caught:
         write_video(frames, tmp_path / "clip.mp4", **{"fps": 10, **options})
     assert "clip.mp4" in str(caught.value)
     assert not list(tmp_path.iterdir())

@@ -60,34 +60,34 @@ def rows(reply: Reply) -> list[dict[str, Any]]:
     return list(told["boxes"])
 
 
-def overlap(one: Sequence[float], other: Sequence[float]) -> float:
+def overlap(box: Sequence[float], other_box: Sequence[float]) -> float:
     """Intersection over union, by counting pixels."""
     field = np.zeros((2, 600, 700), bool)
-    for place, (x1, y1, x2, y2) in zip(field, (one, other), strict=True):
+    for place, (x1, y1, x2, y2) in zip(field, (box, other_box), strict=True):
         place[round(y1) : round(y2), round(x1) : round(x2)] = True
     return float((field[0] & field[1]).sum() / (field[0] | field[1]).sum())
 
 
 @dataclass(frozen=True)
-class Fixed:
+class FixedDetector:
     """Finds always the same; remembers what it was shown."""
 
-    found: tuple[Detection, ...]
-    seen: list[tuple[str, tuple[int, int]]] = field(default_factory=list)
+    detections: tuple[Detection, ...]
+    modes_and_sizes: list[tuple[str, tuple[int, int]]] = field(default_factory=list)
 
     def refuses(self, question: str) -> str | None:
         return None if question else "everything is too much"
 
     def find(self, picture: Image.Image, question: str) -> Sequence[Detection]:
-        self.seen.append((picture.mode, picture.size))
-        return self.found
+        self.modes_and_sizes.append((picture.mode, picture.size))
+        return self.detections
 
 
 CARD = SubjectCard("detector:fixed", accepts=frozenset({"picture"}), reads="views", max_concurrency=1)
 
 
-def fixed(*found: Detection) -> DetectorSubject:
-    return DetectorSubject(CARD, Fixed(found))
+def fixed(*detections: Detection) -> DetectorSubject:
+    return DetectorSubject(CARD, FixedDetector(detections))
 
 
 def test_boxes_are_written_best_first_and_cut_at_the_edges(media: MediaFolder) -> None:
@@ -384,7 +384,7 @@ def test_a_patch_in_the_processed_picture_is_led_back_to_where_it_lies(
     canvas = Image.new("RGB", size, (20, 60, 160))
     canvas.paste((255, 0, 0), painted)
     stored = media.add_picture(canvas)
-    monkeypatch.setattr(zero_shot, "load_model", lambda *told: FindsTheRed(12 if family == "grounding-dino" else 1))
+    monkeypatch.setattr(zero_shot, "load_model", lambda *args: FindsTheRed(12 if family == "grounding-dino" else 1))
     who = make_subject(f"detector:hf/{folder}")
     (found,) = rows(ask(who, media, asks(stored, "cat")))
     assert np.allclose(found["box"], painted, atol=2.5), "two processed pixels at most"
@@ -459,9 +459,9 @@ def test_the_fingerprint_follows_weights_and_settings(tmp_path: Path) -> None:
     assert make_subject(f"detector:hf/{one}?text_threshold=0.4").card.name == f"detector:hf/{one}?text_threshold=0.4"
 
 
-@pytest.mark.parametrize("told", ["min_neighbors=3", "smallest=0.2", "scale_factor=1.2", "step_ratio=1.5"])
-def test_the_cascade_s_fingerprint_follows_its_settings(told: str) -> None:
-    assert make_subject(f"detector:face?{told}").card.settings != make_subject("detector:face").card.settings
+@pytest.mark.parametrize("settings", ["min_neighbors=3", "smallest=0.2", "scale_factor=1.2", "step_ratio=1.5"])
+def test_the_cascade_s_fingerprint_follows_its_settings(settings: str) -> None:
+    assert make_subject(f"detector:face?{settings}").card.settings != make_subject("detector:face").card.settings
 
 
 def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:

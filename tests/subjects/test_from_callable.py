@@ -34,7 +34,7 @@ def broken():
 """
 
 
-def said(function: Callable[[Any], Any], prompt: Prompt, media: MediaFolder) -> str:
+def reply_text(function: Callable[[Any], Any], prompt: Prompt, media: MediaFolder) -> str:
     return asyncio.run(wrap(function).answer(prompt, media, stream("own"))).text
 
 
@@ -43,14 +43,14 @@ def test_a_function_gets_texts_and_opened_pictures_in_order(tmp_path: Path) -> N
     red, blue = patch(media, (255, 0, 0)), patch(media, (0, 0, 255))
     seen: list[Any] = []
 
-    def look(parts: list[Any]) -> str:
+    def describe(parts: list[Any]) -> str:
         for part in parts:
             is_text = isinstance(part, str)
             seen.append(part if is_text else (part.convert("RGB").getpixel((3, 3)), Path(part.filename).name))
         return "fine"
 
     prompt = Prompt(("which?", blue), (), (Turn((red, "look"), "I did"),))
-    assert said(look, prompt, media) == "fine"
+    assert reply_text(describe, prompt, media) == "fine"
     assert seen == [((255, 0, 0), f"{red.sha256}.png"), "look", "I did", "which?", ((0, 0, 255), f"{blue.sha256}.png")]
 
 
@@ -59,7 +59,7 @@ def test_a_function_may_wait(tmp_path: Path) -> None:
         await asyncio.sleep(0)
         return str(len(parts))
 
-    assert said(slow, Prompt(("a", "b"), ()), MediaFolder(tmp_path)) == "2"
+    assert reply_text(slow, Prompt(("a", "b"), ()), MediaFolder(tmp_path)) == "2"
 
 
 def test_plain_functions_overlap(tmp_path: Path) -> None:
@@ -81,24 +81,24 @@ def test_plain_functions_overlap(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "told"),
+    ("function", "message"),
     [
         (lambda parts: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda parts: None, "returned NoneType in place of a text"),
         (lambda parts: Image.new("L", (1, 1)), "returned Image in place of a text"),
     ],
 )
-def test_what_is_no_text_is_a_failed_call(tmp_path: Path, function: Callable[[Any], Any], told: str) -> None:
+def test_what_is_no_text_is_a_failed_call(tmp_path: Path, function: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(CallFailed) as caught:
-        said(function, Prompt(("a",), ()), MediaFolder(tmp_path))
-    assert told in str(caught.value)
+        reply_text(function, Prompt(("a",), ()), MediaFolder(tmp_path))
+    assert message in str(caught.value)
 
 
 def test_an_altered_picture_is_no_failed_call(tmp_path: Path) -> None:
     made = patch(MediaFolder(tmp_path), (1, 2, 3))
     (tmp_path / made.path).write_bytes(b"?")
     with pytest.raises(SnellenError, match="altered"):
-        said(lambda parts: "fine", Prompt((made,), ()), MediaFolder(tmp_path))
+        reply_text(lambda parts: "fine", Prompt((made,), ()), MediaFolder(tmp_path))
 
 
 def test_a_module_in_the_working_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
 from tests.helpers.journey import patch
 from tests.helpers.refusals import assert_refused
-from tests.helpers.stub_server import Answer, Asked, Body, Status, StubServer
+from tests.helpers.stub_server import Answer, Body, ServedRequest, Status, StubServer
 
 NEED = "needs the extra 'models'"
 CONTEXT, EDIT = "a red cup stands left of a green cup. edit:", " make the red cup blue"
@@ -222,13 +222,19 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.M
 # From a server
 
 
-def echo(prompt: str, pieces: list[str], **told: Any) -> Body:
+def echo(prompt: str, token_texts: list[str], **logprob_fields: Any) -> Body:
     """A completion as vLLM gives it: the prompt's tokens, their places, their log-probabilities (the n-th is -n)."""
-    offsets = [sum(map(len, pieces[:n])) for n in range(len(pieces))]
-    numbers: list[float | None] = [None, *(-float(n) for n in range(1, len(pieces)))]
-    logprobs = {"tokens": pieces, "text_offset": offsets, "token_logprobs": numbers, "top_logprobs": None, **told}
+    offsets = [sum(map(len, token_texts[:n])) for n in range(len(token_texts))]
+    numbers: list[float | None] = [None, *(-float(n) for n in range(1, len(token_texts)))]
+    logprobs = {
+        "tokens": token_texts,
+        "text_offset": offsets,
+        "token_logprobs": numbers,
+        "top_logprobs": None,
+        **logprob_fields,
+    }
     choice = {"index": 0, "text": prompt, "finish_reason": "length", "logprobs": logprobs}
-    usage = {"prompt_tokens": len(pieces), "completion_tokens": 0, "total_tokens": len(pieces)}
+    usage = {"prompt_tokens": len(token_texts), "completion_tokens": 0, "total_tokens": len(token_texts)}
     made = {"id": "c", "object": "text_completion", "created": 0, "model": "as served", "choices": [choice]}
     return Body(json.dumps({**made, "usage": usage}))
 
@@ -245,39 +251,39 @@ def served(monkeypatch: pytest.MonkeyPatch, server: StubServer, settings: str = 
 
 def test_a_server_s_tokens_are_those_behind_the_border(monkeypatch: pytest.MonkeyPatch, media: MediaFolder) -> None:
     pytest.importorskip("openai", reason="needs the extra 'chat'")
-    with StubServer(lambda asked: echo(asked.body["prompt"], PIECES)) as server:
+    with StubServer(lambda request: echo(request.body["prompt"], PIECES)) as server:
         (reply,) = check_subject(lambda: served(monkeypatch, server), [VIEW], media)
         card = served(monkeypatch, server, "?max_concurrency=7").card
     assert (reply.text, reply.numbers) == ("-4.000000", (-3.0, -4.0, -5.0))
     assert (reply.model, reply.tokens_in) == ("as served", 6)
     wanted = {"model": "org/model", "prompt": "a red cup. make it blue", "echo": True, "logprobs": 1, "max_tokens": 0}
-    assert wanted.items() <= server.asked[0].body.items()
+    assert wanted.items() <= server.requests[0].body.items()
     assert (card.name, card.max_concurrency, card.reads) == ("logprob:openai-api/near-by/org/model", 7, "views")
 
 
 def test_a_server_may_count_the_mark_that_begins_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("openai", reason="needs the extra 'chat'")
-    with StubServer(lambda asked: echo(asked.body["prompt"], ["<|begin|>", *PIECES])) as server:
+    with StubServer(lambda request: echo(request.body["prompt"], ["<|begin|>", *PIECES])) as server:
         reply = ask(served(monkeypatch, server), VIEW)
     assert reply.numbers == (-4.0, -5.0, -6.0)
 
 
 REFUSED = Status(400, error={"message": "Only no echo is supported", "type": "invalid_request_error"})
-FAULTS: dict[str, tuple[Callable[[Asked], Answer], str]] = {
+FAULTS: dict[str, tuple[Callable[[ServedRequest], Answer], str]] = {
     "a token across the border": (
-        lambda asked: echo("", ["a red", " cup", ". make", " it", " blue"]),
+        lambda request: echo("", ["a red", " cup", ". make", " it", " blue"]),
         "the token '. make' lies across the border",
     ),
     "tokens that spell something else": (
-        lambda asked: echo("", ["a red", " cup", ".", " make", " it", "▁blue"]),
+        lambda request: echo("", ["a red", " cup", ".", " make", " it", "▁blue"]),
         "do not spell the continuation ' make it blue'",
     ),
-    "words of its own": (lambda asked: echo("", [*PIECES, " sky"]), "lies across the border|do not spell"),
-    "no log-probabilities": (lambda asked: Body(json.dumps({"choices": [{"text": "x"}]})), "must support echo"),
-    "no choice": (lambda asked: Body(json.dumps({"choices": []})), "must support echo"),
-    "holes": (lambda asked: echo("", PIECES, token_logprobs=[None] * 6), "without its log-probability"),
-    "a refusal": (lambda asked: REFUSED, r"400 .*Only no echo is supported.*attempt 1"),
-    "an outage": (lambda asked: Status(503), r"503 .*attempt 2"),
+    "words of its own": (lambda request: echo("", [*PIECES, " sky"]), "lies across the border|do not spell"),
+    "no log-probabilities": (lambda request: Body(json.dumps({"choices": [{"text": "x"}]})), "must support echo"),
+    "no choice": (lambda request: Body(json.dumps({"choices": []})), "must support echo"),
+    "holes": (lambda request: echo("", PIECES, token_logprobs=[None] * 6), "without its log-probability"),
+    "a refusal": (lambda request: REFUSED, r"400 .*Only no echo is supported.*attempt 1"),
+    "an outage": (lambda request: Status(503), r"503 .*attempt 2"),
 }
 
 
@@ -291,7 +297,7 @@ def test_what_a_server_cannot_say_is_a_failed_call(fault: str, monkeypatch: pyte
 
 def test_an_outage_that_passes_is_no_failure(monkeypatch: pytest.MonkeyPatch, media: MediaFolder) -> None:
     pytest.importorskip("openai", reason="needs the extra 'chat'")
-    with StubServer(lambda asked: echo("", PIECES) if asked.number > 2 else Status(429)) as server:
+    with StubServer(lambda request: echo("", PIECES) if request.number > 2 else Status(429)) as server:
         who = served(monkeypatch, server)
         reply = ask(who, VIEW)
         for told, view in wrong_views(patch(media, (1, 2, 3))).items():

@@ -36,7 +36,7 @@ def test_kind_name_and_settings(chat: list[tuple[str, Mapping[str, str]]]) -> No
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         ("oracle", "'oracle' is no subject; write kind:name"),
         ("fak:oracle", "no kind of subject 'fak' in 'fak:oracle'; did you mean 'fake'?"),
@@ -45,10 +45,10 @@ def test_kind_name_and_settings(chat: list[tuple[str, Mapping[str, str]]]) -> No
         ("py:module", "write py:MODULE:FACTORY"),
     ],
 )
-def test_errors_name_the_nearest(spec: str, told: str) -> None:
+def test_errors_name_the_nearest(spec: str, message: str) -> None:
     with pytest.raises(SnellenError) as caught:
         make_subject(spec)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_every_example_is_of_a_kind_there_is() -> None:

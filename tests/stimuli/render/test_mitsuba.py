@@ -36,8 +36,8 @@ RED_ON_GLASS = Composite(Appearance("cube", "glass"), "face", Appearance("cone",
 WOOD_AND_METAL = Composite(Appearance("sphere", "wood"), "surface", Appearance("cylinder", "metal", "blue"), "base")
 
 
-def spec_of(wanted: Composite, width: int, height: int, seed: int = 0) -> RenderSpec:
-    scene = composite_scene(wanted)
+def spec_of(composite: Composite, width: int, height: int, seed: int = 0) -> RenderSpec:
+    scene = composite_scene(composite)
     return RenderSpec(scene, random_camera(scene, stream("mitsuba", seed), width_px=width, height_px=height), seed)
 
 

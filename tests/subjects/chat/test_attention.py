@@ -68,7 +68,7 @@ def episode(media: MediaFolder) -> Prompt:
     return Prompt((demos[0], "good", demos[1], "bad", query, " Which? "), (view,), (Turn(("user",), "s"),))
 
 
-def plain_product(who: TransformersChat, prompt: Prompt, media: MediaFolder, said: str) -> Any:
+def plain_product(who: TransformersChat, prompt: Prompt, media: MediaFolder, reply: str) -> Any:
     """Appendix D in numpy, all matrices at once: rows of the last position, (layers, n)."""
     processor = who.checkpoint.processor
     blocks = [
@@ -83,7 +83,7 @@ def plain_product(who: TransformersChat, prompt: Prompt, media: MediaFolder, sai
     ]
     text = processor.apply_chat_template([*history, {"role": "user", "content": blocks}], add_generation_prompt=True)
     pictures = [[block["image"] for block in blocks if "image" in block]]
-    inputs = processor(text=[text + said], images=pictures, return_tensors="pt", add_special_tokens=False)
+    inputs = processor(text=[text + reply], images=pictures, return_tensors="pt", add_special_tokens=False)
     path = who.checkpoint.path
     model = transformers.AutoModelForImageTextToText.from_pretrained(path, attn_implementation="eager").eval()
     with torch.inference_mode():
@@ -141,8 +141,8 @@ def test_never_more_than_one_layer_is_in_memory(
     assert alive == list(range(len(kept)))
 
 
-def words(told: Rollout, span: Span) -> str:
-    return "".join(told.token_texts[span.start : span.stop])
+def words(rollout: Rollout, span: Span) -> str:
+    return "".join(rollout.token_texts[span.start : span.stop])
 
 
 def test_spans_of_a_whole_prompt(models: dict[str, TransformersChat], media: MediaFolder) -> None:
@@ -198,7 +198,7 @@ def test_which_pixels_tokens_stand_for(
     }
 
 
-def made(media: MediaFolder) -> Rollout:
+def rollout_by_hand(media: MediaFolder) -> Rollout:
     """By hand: one layer, a picture of four tokens, a word, a picture of one token."""
     one, two = noise(media, 1, 6, 4), noise(media, 2, 2, 2)
     box = (1.0, 0.0, 5.0, 4.0)
@@ -212,7 +212,7 @@ def made(media: MediaFolder) -> Rollout:
 
 
 def test_shares_and_tops(media: MediaFolder) -> None:
-    told = made(media)
+    told = rollout_by_hand(media)
     assert np.allclose(span_shares(told), [[0.45, 0.35, 0.2]])
     assert np.allclose(visual_shares(told), [[2 / 3, 1 / 3]])
     assert np.allclose(role_shares(told, "query"), [1 / 3])
@@ -222,7 +222,7 @@ def test_shares_and_tops(media: MediaFolder) -> None:
 
 
 def test_heat_lies_on_the_pixels_that_were_seen(media: MediaFolder) -> None:
-    told = made(media)
+    told = rollout_by_hand(media)
     span = told.pictures[0]
     expected = np.array([[0, 1, 1, 2, 2, 0], [0, 1, 1, 2, 2, 0], [0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1, 0]]) / 40
     assert np.allclose(heat(told, span), expected)
@@ -264,13 +264,13 @@ def test_the_reply_is_the_models_own(models: dict[str, TransformersChat], media:
 
 
 @pytest.mark.parametrize(
-    ("token", "told"),
+    ("token", "message"),
     [("good", "'so bad' does not hold 'good'"), ("", "does not hold ''"), (6, "tokens 0 to 5, not 6")],
 )
 def test_a_token_that_is_not_there(
-    models: dict[str, TransformersChat], media: MediaFolder, token: str | int, told: str
+    models: dict[str, TransformersChat], media: MediaFolder, token: str | int, message: str
 ) -> None:
-    with pytest.raises(SnellenError, match=told):
+    with pytest.raises(SnellenError, match=message):
         attention_of(models["llava"], episode(media), media, token, reply="so bad")
 
 

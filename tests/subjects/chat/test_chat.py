@@ -36,10 +36,10 @@ from tests.helpers.stub_server import (
     NO_CHOICES,
     NULL_CHOICES,
     Answer,
-    Asked,
     Body,
     Cut,
     Hang,
+    ServedRequest,
     Status,
     StubServer,
     Words,
@@ -50,7 +50,7 @@ _names = itertools.count()
 
 @contextmanager
 def serving(
-    answer: Callable[[Asked], Answer] | Answer, delay: float = 0.0, **settings: str
+    answer: Callable[[ServedRequest], Answer] | Answer, delay: float = 0.0, **settings: str
 ) -> Iterator[tuple[ChatSubject, StubServer]]:
     """A subject and the server behind it; the model's name is new each time, since limits are kept by name."""
     with StubServer(answer, delay) as server, pytest.MonkeyPatch.context() as patch:
@@ -65,9 +65,9 @@ def ask(subject: Subject, *parts: Part, media: Path = Path(), history: tuple[Tur
     return asyncio.run(subject.answer(Prompt(parts, (), history), MediaFolder(media), np.random.default_rng(0)))
 
 
-def first(*answers: Answer) -> Callable[[Asked], Answer]:
+def first(*answers: Answer) -> Callable[[ServedRequest], Answer]:
     """These answers in turn, then a good one."""
-    return lambda asked: answers[asked.number - 1] if asked.number <= len(answers) else "good"
+    return lambda request: answers[request.number - 1] if request.number <= len(answers) else "good"
 
 
 def test_parts_keep_their_order_and_pictures_their_bytes(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_parts_keep_their_order_and_pictures_their_bytes(tmp_path: Path) -> None
     history = (Turn(("Look.", media[2]), "I see."),)
     with serving("A") as (subject, server):
         reply = ask(subject, "one", media[0], "two", "three", media[1], media=tmp_path, history=history)
-    asked = server.asked[0]
+    asked = server.requests[0]
     assert reply.text == "A"
     assert asked.parts == ["Look.", raws["WEBP"], "I see.", "one", raws["JPEG"], "two", "three", raws["PNG"]]
     assert [hashlib.sha256(raw).hexdigest() for raw in asked.pictures] == [media[i].sha256 for i in (2, 0, 1)]
@@ -94,7 +94,7 @@ def test_parts_keep_their_order_and_pictures_their_bytes(tmp_path: Path) -> None
 def test_what_is_set_is_sent_and_what_is_left_open_is_not() -> None:
     with serving("A", seed="7", max_tokens="99", top_p="0.5", reasoning_effort="low") as (subject, server):
         ask(subject, "q")
-    body = server.asked[0].body
+    body = server.requests[0].body
     assert {key: body[key] for key in ("temperature", "seed", "max_tokens", "top_p", "reasoning_effort")} == {
         "temperature": 0,
         "seed": 7,
@@ -102,10 +102,10 @@ def test_what_is_set_is_sent_and_what_is_left_open_is_not() -> None:
         "top_p": 0.5,
         "reasoning_effort": "low",
     }
-    assert server.asked[0].headers["Authorization"] == "Bearer k"
+    assert server.requests[0].headers["Authorization"] == "Bearer k"
     with serving("A", temperature="none", seed="none", max_tokens="none") as (subject, server):
         ask(subject, "q")
-    assert not {"temperature", "seed", "max_tokens", "top_p", "reasoning_effort"} & set(server.asked[0].body)
+    assert not {"temperature", "seed", "max_tokens", "top_p", "reasoning_effort"} & set(server.requests[0].body)
 
 
 def test_reply_tells_words_reasoning_model_tokens_and_seconds() -> None:
@@ -160,11 +160,11 @@ def test_what_may_pass_is_tried_again(bad: Answer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "message"),
     [(Status(500), "500 InternalServerError"), (Cut(), "APIConnectionError"), (NO_CHOICES, "no choices")],
 )
-def test_after_the_last_attempt_the_call_failed(bad: Answer, told: str) -> None:
-    with serving(bad, attempts="3") as (subject, server), pytest.raises(CallFailed, match=rf"{told}.*\(attempt 3\)"):
+def test_after_the_last_attempt_the_call_failed(bad: Answer, message: str) -> None:
+    with serving(bad, attempts="3") as (subject, server), pytest.raises(CallFailed, match=rf"{message}.*\(attempt 3\)"):
         ask(subject, "q")
     assert server.count == 3
 
@@ -194,23 +194,23 @@ def test_a_hang_ends_with_the_attempt() -> None:
     with serving(first(Hang()), timeout="1") as (subject, server):
         begun = time.monotonic()  # the clock of the server, which runs in a thread of this process
         assert ask(subject, "q").text == "good"
-    assert server.asked[1].at - begun >= 1  # the attempt's time began after that, however late its request arrived
-    assert server.asked[1].at - server.asked[0].at < 20  # not the minute of the hang
+    assert server.requests[1].time - begun >= 1  # the attempt's time began after that, however late its request arrived
+    assert server.requests[1].time - server.requests[0].time < 20  # not the minute of the hang
 
 
 def test_retry_after_seconds_are_honoured() -> None:
     with serving(first(Status(429, {"Retry-After": "0.4"}))) as (subject, server):
         assert ask(subject, "q").text == "good"
-    assert 0.4 <= server.asked[1].at - server.asked[0].at < 20
+    assert 0.4 <= server.requests[1].time - server.requests[0].time < 20
 
 
 def test_retry_after_a_date_is_honoured() -> None:
     arrivals: list[float] = []  # by the clock that the date is of
 
-    def answer(asked: Asked) -> Answer:
+    def answer(request: ServedRequest) -> Answer:
         arrivals.append(time.time())
         date = formatdate(int(arrivals[0]) + 2, usegmt=True)  # whole seconds: at least one from now
-        return Status(429, {"Retry-After": date}) if asked.number == 1 else "good"
+        return Status(429, {"Retry-After": date}) if request.number == 1 else "good"
 
     with serving(answer) as (subject, _):
         assert ask(subject, "q").text == "good"
@@ -258,7 +258,7 @@ def test_calls_under_way_start_at_twenty_and_fall_where_a_service_says_429() -> 
         ]
         return [reply.text for reply in await asyncio.gather(*calls)]
 
-    with serving(lambda asked: f"to {asked.parts[0]!s}", delay=0.1) as (subject, server):
+    with serving(lambda request: f"to {request.parts[0]!s}", delay=0.1) as (subject, server):
         assert asyncio.run(many(subject, 60)) == [f"to {i}" for i in range(60)]
         assert server.most <= 40  # 20 at first, doubled after a clean round
     with serving(first(Status(429)), delay=0.3) as (subject, server):
@@ -310,7 +310,7 @@ def test_card_and_fingerprint() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "told"),
+    ("name", "settings", "message"),
     [
         ("openai-api/my-stub/m", {"temprature": "1"}, "did you mean 'temperature'"),
         ("openai-api/my-stub/m", {"temperature": "hot"}, "temperature='hot': must be a number from 0 to 2"),
@@ -322,10 +322,10 @@ def test_card_and_fingerprint() -> None:
         ("gpt-4o", {}, "format"),
     ],
 )
-def test_what_is_missing_or_wrong_is_one_clear_line(name: str, settings: dict[str, str], told: str) -> None:
+def test_what_is_missing_or_wrong_is_one_clear_line(name: str, settings: dict[str, str], message: str) -> None:
     with pytest.raises(SnellenError) as caught:
         make_chat(name, settings)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "[bold]" not in str(caught.value)
 
@@ -357,7 +357,7 @@ def test_videos_that_cannot_be_sent_are_declined_or_refused_beforehand(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("where", "responses", "sent"),
+    ("module", "responses", "sent"),
     [
         ("inspect_ai.model._providers.google", False, True),
         ("inspect_ai.model._providers.openai_compatible", False, False),
@@ -365,10 +365,10 @@ def test_videos_that_cannot_be_sent_are_declined_or_refused_beforehand(tmp_path:
         ("their_package.provider", False, True),
     ],
 )
-def test_who_is_sent_videos(where: str, responses: bool, sent: bool) -> None:
-    api = type("Api", (), {"__module__": where, "responses_api": responses})()
+def test_who_is_sent_videos(module: str, responses: bool, sent: bool) -> None:
+    api = type("Api", (), {"__module__": module, "responses_api": responses})()
     assert sends_videos(cast(Any, SimpleNamespace(api=api))) == sent
-    assert not where.startswith("inspect_ai") or importlib.util.find_spec(where), "the model layer moved it"
+    assert not module.startswith("inspect_ai") or importlib.util.find_spec(module), "the model layer moved it"
 
 
 @pytest.mark.parametrize("format", ["mp4", "mov", "mpeg", "mpg"])
@@ -397,7 +397,7 @@ def test_a_video_is_sent_as_its_own_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "split"),
     [
         ("B", ("B", "")),
         ("<think>a</think> B ", ("B", "a")),
@@ -405,5 +405,5 @@ def test_a_video_is_sent_as_its_own_bytes(tmp_path: Path) -> None:
         ("a <think> b", ("a <think> b", "")),
     ],
 )
-def test_thoughts_are_split_from_text(text: str, told: tuple[str, str]) -> None:
-    assert split_thought(text) == told
+def test_thoughts_are_split_from_text(text: str, split: tuple[str, str]) -> None:
+    assert split_thought(text) == split

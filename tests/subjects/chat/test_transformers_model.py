@@ -158,7 +158,7 @@ def says(who: TransformersChat, monkeypatch: pytest.MonkeyPatch, words: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "opened", "told"),
+    ("words", "opened", "expected"),
     [
         ("B<end><pad><pad>", "", ("B", "", "end", 2)),
         ("a red cup, and more", "", ("a red cup, a", "", "length", 12)),
@@ -173,7 +173,7 @@ def test_only_what_was_generated_is_the_reply(
     monkeypatch: pytest.MonkeyPatch,
     words: str,
     opened: str,
-    told: tuple[str, str, str, int],
+    expected: tuple[str, str, str, int],
 ) -> None:
     folder = tiny_models.llava(tmp_path / "model")
     with (folder / "chat_template.jinja").open("a") as file:
@@ -181,7 +181,7 @@ def test_only_what_was_generated_is_the_reply(
     who = chat(folder)
     says(who, monkeypatch, words)
     reply = ask(who, media, Prompt(("Q",), ()))[0]
-    text, thought, stop, count = told
+    text, thought, stop, count = expected
     assert (reply.text, reply.reasoning, reply.stop, reply.tokens_out) == (text, thought, stop, count)
 
 
@@ -204,7 +204,7 @@ def test_one_prompt_that_breaks_does_not_fail_the_others(models: dict[str, Path]
 
 
 @pytest.mark.parametrize(
-    ("raised", "told"),
+    ("raised", "message"),
     [
         (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB\nand so on"), "out of memory on cpu"),
         (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 9"), "out of memory on cpu"),
@@ -212,7 +212,7 @@ def test_one_prompt_that_breaks_does_not_fail_the_others(models: dict[str, Path]
     ],
 )
 def test_what_a_model_raises_is_a_failed_call(
-    models: dict[str, Path], media: MediaFolder, monkeypatch: pytest.MonkeyPatch, raised: Exception, told: str
+    models: dict[str, Path], media: MediaFolder, monkeypatch: pytest.MonkeyPatch, raised: Exception, message: str
 ) -> None:
     who = chat(models["llava"])
 
@@ -222,7 +222,7 @@ def test_what_a_model_raises_is_a_failed_call(
     monkeypatch.setattr(who.checkpoint.model, "generate", generate)
     with pytest.raises(CallFailed) as caught:
         ask(who, media, Prompt(("Q",), ()))
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 

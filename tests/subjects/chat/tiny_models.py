@@ -53,11 +53,13 @@ def tokenizer(folder: Path, *special: str, **more: str) -> Any:
     return fast
 
 
-def finish(folder: Path, kind: str, config: Any, picture: str, told: dict[str, Any], image: str, **more: Any) -> Path:
+def finish(
+    folder: Path, kind: str, config: Any, picture: str, token_names: dict[str, Any], image: str, **more: Any
+) -> Path:
     """Weights (the same for the same configuration), image processor, processor and chat template."""
     torch.manual_seed(0)
     getattr(transformers, kind)(config).save_pretrained(folder)
-    (folder / "preprocessor_config.json").write_text(json.dumps({"image_processor_type": picture} | told))
+    (folder / "preprocessor_config.json").write_text(json.dumps({"image_processor_type": picture} | token_names))
     (folder / "processor_config.json").write_text(json.dumps(more))
     (folder / "chat_template.jinja").write_text(TALK.replace("IMAGE", image))
     return folder

@@ -21,10 +21,10 @@ RED, GREEN, BLUE = (200, 30, 30), (30, 160, 40), (40, 60, 200)
 FLOOR = (150, 150, 150)
 
 
-def draw(shape: str, colour: tuple[int, int, int], at: tuple[int, int] = (80, 60), radius: int = 30) -> Image.Image:
+def draw(shape: str, colour: tuple[int, int, int], center: tuple[int, int] = (80, 60), radius: int = 30) -> Image.Image:
     """A disc, square, triangle or bar of one colour and about one area, on a grey floor, 160x120."""
     picture = Image.new("RGB", (160, 120), FLOOR)
-    brush, (x, y), r = ImageDraw.Draw(picture), at, radius
+    brush, (x, y), r = ImageDraw.Draw(picture), center, radius
     if shape == "disc":
         brush.ellipse((x - r, y - r, x + r, y + r), colour)
     elif shape == "square":
@@ -44,8 +44,10 @@ class Album:
         self.folder = MediaFolder(root)
         self.count = 0
 
-    def add(self, shape: str, colour: tuple[int, int, int], at: tuple[int, int] = (80, 60), radius: int = 30) -> Media:
-        return self.folder.add_picture(draw(shape, colour, at, radius))
+    def add(
+        self, shape: str, colour: tuple[int, int, int], center: tuple[int, int] = (80, 60), radius: int = 30
+    ) -> Media:
+        return self.folder.add_picture(draw(shape, colour, center, radius))
 
     def view(
         self,

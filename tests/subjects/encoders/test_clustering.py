@@ -39,7 +39,7 @@ def album(tmp_path: object) -> Album:
     return Album(tmp_path)  # type: ignore[arg-type]
 
 
-def asked(keys: Sequence[str], pictures: int = 3) -> View:
+def view_with_keys(keys: Sequence[str], pictures: int = 3) -> View:
     """A view whose pictures are never opened; counts if all keys are numbers."""
     query = tuple(Media(f"{n:064}", "picture", "png", 8, 6) for n in range(pictures))
     kind = "integer" if all(key.isdecimal() for key in keys) else "choice"
@@ -47,9 +47,9 @@ def asked(keys: Sequence[str], pictures: int = 3) -> View:
     return View("one", "one", "task", "?", query, spec, tuple(Option(key) for key in keys))
 
 
-def told(keys: Sequence[str], cosines: Sequence[float], limit: float, place: int = 0) -> str:
+def chosen_answer(keys: Sequence[str], cosines: Sequence[float], limit: float, seed: int = 0) -> str:
     """What three pictures with these cosines (1 and 2, 1 and 3, 2 and 3) are said to be."""
-    return choose(asked(keys), Similarity(3, np.array(cosines)), limit, stream("link", place))
+    return choose(view_with_keys(keys), Similarity(3, np.array(cosines)), limit, stream("link", seed))
 
 
 def test_by_hand() -> None:
@@ -67,8 +67,8 @@ def test_by_hand() -> None:
     ):
         found = linked_groups(alike, limit)
         assert (len(set(found)), exact_key(found, True), exact_key(found, False)) == (groups, count, key)
-        assert choose(asked(COUNTS[:3]), alike, limit, stream("link")) == count
-        assert choose(asked(("1+2+3", *GROUPS)), alike, limit, stream("link")) == key
+        assert choose(view_with_keys(COUNTS[:3]), alike, limit, stream("link")) == count
+        assert choose(view_with_keys(("1+2+3", *GROUPS)), alike, limit, stream("link")) == key
 
 
 def test_two_groups_are_no_single_answer() -> None:
@@ -96,61 +96,65 @@ def test_groups_are_connected_components(n: int, seed: int) -> None:
 
 def test_the_nearest_group_is_the_one_that_agrees_on_most_pairs() -> None:
     """All three linked: a pair agrees on one of three pairs, `none` on none. Its likeness decides which pair."""
-    assert told(GROUPS, (0.9, 0.7, 0.8), 0.5) == "1+2"
-    assert told(GROUPS, (0.7, 0.9, 0.8), 0.5) == "1+3"
-    assert told(("none", "2+3"), (0.9, 0.7, 0.8), 0.5) == "2+3"
-    assert told(("none", "1+3"), (0.9, 0.1, 0.1), 0.5) == "none", "1+3 would be wrong about two pairs, none about one"
+    assert chosen_answer(GROUPS, (0.9, 0.7, 0.8), 0.5) == "1+2"
+    assert chosen_answer(GROUPS, (0.7, 0.9, 0.8), 0.5) == "1+3"
+    assert chosen_answer(("none", "2+3"), (0.9, 0.7, 0.8), 0.5) == "2+3"
+    assert chosen_answer(("none", "1+3"), (0.9, 0.1, 0.1), 0.5) == "none", (
+        "1+3 would be wrong about two pairs, none about one"
+    )
 
 
 def test_of_two_linked_pairs_the_one_that_is_surer() -> None:
     """1 and 2 at .9, 3 and 4 at .7; for `3+4` alone, .4 would have to go; for `1+2` alone, .2."""
     alike = Similarity(4, np.array([0.9, 0, 0, 0, 0, 0.7]))
-    assert choose(asked(("none", "3+4", "1+2", "1+3"), 4), alike, 0.5, stream("link")) == "1+2"
+    assert choose(view_with_keys(("none", "3+4", "1+2", "1+3"), 4), alike, 0.5, stream("link")) == "1+2"
 
 
 def test_equally_near_ones_are_drawn() -> None:
-    count = Counter(told(GROUPS, (0.75, 0.75, 0.75), 0.5, place) for place in range(300))
+    count = Counter(chosen_answer(GROUPS, (0.75, 0.75, 0.75), 0.5, place) for place in range(300))
     assert set(count) == {"1+2", "1+3", "2+3"}
     assert max(abs(n - 100) for n in count.values()) < 45
 
 
 def test_a_count_that_is_not_offered_is_the_nearest_one() -> None:
-    assert told(("2", "3"), (0.9, 0.9, 0.9), 0.5) == "2"
-    assert {told(("1", "3"), (0.9, 0.1, 0.1), 0.5, place) for place in range(30)} == {"1", "3"}
+    assert chosen_answer(("2", "3"), (0.9, 0.9, 0.9), 0.5) == "2"
+    assert {chosen_answer(("1", "3"), (0.9, 0.1, 0.1), 0.5, place) for place in range(30)} == {"1", "3"}
 
 
 def test_an_option_with_a_picture_that_is_not_shown_agrees_least() -> None:
-    assert told(("1+4", "none"), (0.1, 0.1, 0.1), 0.5) == "none"
+    assert chosen_answer(("1+4", "none"), (0.1, 0.1, 0.1), 0.5) == "none"
 
 
 # The limit
 
 
-def lesson(cosines: Sequence[float], answer: str) -> ClusteringExample:
+def clustering_example(cosines: Sequence[float], answer: str) -> ClusteringExample:
     count = {1: 2, 3: 3}[len(cosines)]
     return ClusteringExample(Similarity(count, np.array(cosines)), answer.isdecimal(), answer)
 
 
 def test_the_limit_lies_in_the_widest_gap() -> None:
     """Right between .2 and .8 for the first; .7 and .1 of the second narrow that to .2 to .7; .3 splits it."""
-    first, second = lesson([0.8, 0.1, 0.2], "1+2"), lesson([0.7], "1")
+    first, second = clustering_example([0.8, 0.1, 0.2], "1+2"), clustering_example([0.7], "1")
     assert fit_limit([first]) == pytest.approx(0.5)
     assert fit_limit([first, second]) == pytest.approx(0.45)
-    assert fit_limit([first, second, lesson([0.3], "2")]) == pytest.approx(0.5), "from .3 to .7"
-    assert fit_limit([first, second, lesson([0.3], "1")]) == pytest.approx(0.25), "the only gap that is all right"
+    assert fit_limit([first, second, clustering_example([0.3], "2")]) == pytest.approx(0.5), "from .3 to .7"
+    assert fit_limit([first, second, clustering_example([0.3], "1")]) == pytest.approx(0.25), (
+        "the only gap that is all right"
+    )
 
 
 def test_most_lessons_decide() -> None:
     """The first three: two are right at .45 and with all linked, one at .35, one with nothing linked."""
-    some = [lesson([0.5], "1"), lesson([0.4], "2"), lesson([0.3], "1")]
+    some = [clustering_example([0.5], "1"), clustering_example([0.4], "2"), clustering_example([0.3], "1")]
     assert fit_limit(some) == pytest.approx(0.45)
-    assert fit_limit([*some, lesson([0.3], "1")]) == ALL
-    assert fit_limit([*some, lesson([0.5], "2"), lesson([0.5], "2")]) == NOTHING
+    assert fit_limit([*some, clustering_example([0.3], "1")]) == ALL
+    assert fit_limit([*some, clustering_example([0.5], "2"), clustering_example([0.5], "2")]) == NOTHING
 
 
 def test_lessons_that_are_all_the_same_or_all_different() -> None:
-    assert fit_limit([lesson([0.5], "2"), lesson([0.9], "2")]) == NOTHING
-    assert fit_limit([lesson([0.5], "1"), lesson([0.9], "1")]) == ALL
+    assert fit_limit([clustering_example([0.5], "2"), clustering_example([0.9], "2")]) == NOTHING
+    assert fit_limit([clustering_example([0.5], "1"), clustering_example([0.9], "1")]) == ALL
     with pytest.raises(ValueError, match="no training examples"):
         fit_limit([])
 
@@ -160,8 +164,8 @@ def test_lessons_that_are_all_the_same_or_all_different() -> None:
         st.tuples(st.lists(st.integers(0, 9), min_size=3, max_size=3), st.sampled_from(("1", "2", "3"))), min_size=1
     )
 )
-def test_no_other_limit_gets_more_right(drawn: list[tuple[list[int], str]]) -> None:
-    lessons = [lesson([level / 10 for level in levels], answer) for levels, answer in drawn]
+def test_no_other_limit_gets_more_right(levels_and_answers: list[tuple[list[int], str]]) -> None:
+    lessons = [clustering_example([level / 10 for level in levels], answer) for levels, answer in levels_and_answers]
 
     def right(limit: float) -> int:
         return sum(exact_key(linked_groups(one.similarity, limit), True) == one.answer for one in lessons)
@@ -169,28 +173,28 @@ def test_no_other_limit_gets_more_right(drawn: list[tuple[list[int], str]]) -> N
     assert right(fit_limit(lessons)) == max(right(step / 10 - 0.05) for step in range(12))
 
 
-def clusters(seed: int, things: Sequence[int]) -> NDArray[np.float64]:
+def clusters(seed: int, labels: Sequence[int]) -> NDArray[np.float64]:
     """Features close to one of four axes for each thing."""
     rng = stream("clusters", seed)
-    return np.asarray(np.eye(4, 8)[list(things)] + rng.normal(scale=0.03, size=(len(things), 8)), dtype=np.float64)
+    return np.asarray(np.eye(4, 8)[list(labels)] + rng.normal(scale=0.03, size=(len(labels), 8)), dtype=np.float64)
 
 
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=4), st.integers(0, 10**6))
-def test_tight_clusters_are_counted_and_grouped_perfectly(things: list[int], seed: int) -> None:
+def test_tight_clusters_are_counted_and_grouped_perfectly(labels: list[int], seed: int) -> None:
     taught = [(0, 0), (0, 1), (1, 1, 2), (2, 2, 2), (0, 1, 2, 3), (3, 1, 3, 3)]
-    alike = pairwise_similarity(clusters(seed, things))
+    alike = pairwise_similarity(clusters(seed, labels))
     for counts in (True, False):
         keys = [exact_key(one, counts) for one in taught]
         examples = [
             ClusteringExample(pairwise_similarity(clusters(seed + n, one)), counts, str(key))
             for n, (one, key) in enumerate(zip(taught, keys, strict=True), 1)
         ]
-        answer = exact_key(things, counts)
+        answer = exact_key(labels, counts)
         offered = COUNTS if counts else ("none", "1+2", "1+3", "2+4", "1+2+3", "1+2+3+4", "3+4", "1+4", "2+3",
                                          "1+2+4", "1+3+4", "2+3+4")  # fmt: skip
-        said = choose(asked(offered, len(things)), alike, fit_limit(examples), stream("link", seed))
+        said = choose(view_with_keys(offered, len(labels)), alike, fit_limit(examples), stream("link", seed))
         if answer is None:
-            groups = [[n for n, one in enumerate(things, 1) if one == thing] for thing in set(things)]
+            groups = [[n for n, one in enumerate(labels, 1) if one == thing] for thing in set(labels)]
             assert said in {"+".join(map(str, group)) for group in groups}, "one of the two pairs"
         else:
             assert said == answer
@@ -215,7 +219,7 @@ def test_tight_clusters_are_counted_and_grouped_perfectly(things: list[int], see
     ],
 )
 def test_which_views_are_about_links(keys: Sequence[str], pictures: int, does: bool) -> None:
-    assert asks_clustering(asked(keys, pictures)) == does
+    assert asks_clustering(view_with_keys(keys, pictures)) == does
 
 
 def trio(album: Album, colours: Sequence[tuple[int, int, int]], keys: Sequence[str], question: str = "") -> View:

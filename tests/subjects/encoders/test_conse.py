@@ -46,8 +46,8 @@ FOLDERS = {
 }
 
 
-def photo(place: str) -> Path:
-    package, _, name = place.partition("/")
+def photo(location: str) -> Path:
+    package, _, name = location.partition("/")
     return FOLDERS[package] / name
 
 

@@ -30,7 +30,7 @@ def test_histogram_sees_colour_and_no_shape_place_or_size() -> None:
         ColourHistogram(),
         draw("disc", RED),
         draw("square", RED),
-        draw("triangle", RED, at=(60, 70)),
+        draw("triangle", RED, center=(60, 70)),
         draw("bar", RED, radius=15),
     )
     apart = cosines(ColourHistogram(), draw("disc", RED), draw("disc", GREEN), draw("disc", BLUE))
@@ -79,10 +79,10 @@ def test_settings_change_the_fingerprint(change: dict[str, Any]) -> None:
 class Counting(Hog):
     """Counts the pictures it is given."""
 
-    seen: list[int] = field(default_factory=list, hash=False)
+    batch_sizes: list[int] = field(default_factory=list, hash=False)
 
     def features(self, pictures: Sequence[Image.Image]) -> Floats:
-        self.seen.append(len(pictures))
+        self.batch_sizes.append(len(pictures))
         return super().features(pictures)
 
     @property
@@ -101,17 +101,17 @@ def test_features_are_computed_once_and_mended_when_damaged(tmp_path: Path) -> N
     pictures = [album.add(shape, RED) for shape in ("disc", "square", "triangle")]
     asked = [*pictures, pictures[0]]
     rows = encode(encoder, asked, album.folder)
-    assert sorted(encoder.seen) == [1, 2]  # batches may end in any order
+    assert sorted(encoder.batch_sizes) == [1, 2]  # batches may end in any order
     assert np.array_equal(rows[0], rows[3])
     assert np.array_equal(encode(encoder, asked, album.folder), rows)
-    assert sorted(encoder.seen) == [1, 2]
+    assert sorted(encoder.batch_sizes) == [1, 2]
     held = sorted(features_folder(encoder).rglob("*.npy"))
     assert [path.stem for path in held] == sorted(one.sha256 for one in pictures)
     held[0].write_bytes(held[0].read_bytes()[:100])
     held[1].write_bytes(b"no array")
     np.save(held[2], np.full(1764, np.nan, np.float32))
     assert np.array_equal(encode(encoder, asked, album.folder), rows)
-    assert sorted(encoder.seen) == [1, 1, 2, 2]
+    assert sorted(encoder.batch_sizes) == [1, 1, 2, 2]
     assert np.array_equal(encode(Counting(cell=32), asked[:1], album.folder)[0].shape, (324,))
 
 

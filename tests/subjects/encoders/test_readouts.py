@@ -95,8 +95,11 @@ def test_probe_is_the_same_twice() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=2, max_size=30))
-def test_threshold_has_the_best_balanced_accuracy(lessons: list[tuple[int, bool]]) -> None:
-    near, truth = [float(similarity) for similarity, _ in lessons], [answer for _, answer in lessons]
+def test_threshold_has_the_best_balanced_accuracy(labelled_similarities: list[tuple[int, bool]]) -> None:
+    near, truth = (
+        [float(similarity) for similarity, _ in labelled_similarities],
+        [answer for _, answer in labelled_similarities],
+    )
     threshold = fit_threshold(near, truth)
     if len(set(truth)) == 1:
         assert all(threshold.says(similarity) == truth[0] for similarity in near)

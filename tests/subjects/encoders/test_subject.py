@@ -39,9 +39,9 @@ def support(album: Album, shapes: Sequence[str] = SHAPES) -> list[Demo]:
     ]
 
 
-def lessons(album: Album, question: str = "Which colour?") -> list[TrainingExample]:
+def train_examples(album: Album, question: str = "Which colour?") -> list[TrainingExample]:
     return [
-        TrainingExample(album.view([album.add(shape, colour, at=(70, 55))], OPTIONS, question=question), key)
+        TrainingExample(album.view([album.add(shape, colour, center=(70, 55))], OPTIONS, question=question), key)
         for shape in SHAPES
         for key, colour in COLOURS.items()
     ]
@@ -72,7 +72,7 @@ def test_an_option_that_was_never_shown_is_never_chosen(album: Album) -> None:
 
 @pytest.mark.parametrize("readout", ["auto", "probe", "prototype", "knn"])
 def test_lessons_teach_their_question(album: Album, readout: str) -> None:
-    taught = teach(subject("colour-histogram", readout=readout), album, lessons(album))
+    taught = teach(subject("colour-histogram", readout=readout), album, train_examples(album))
     views = [album.view([album.add("bar", colour)], OPTIONS[::-1]) for colour in COLOURS.values()]
     rows = json.loads(ask(taught, album, *views).text)
     assert [row["q1"] for row in rows] == ["the red one", "the green one", "the blue one"]
@@ -81,7 +81,7 @@ def test_lessons_teach_their_question(album: Album, readout: str) -> None:
 
 
 def test_probe_numbers_are_probabilities_in_the_order_offered(album: Album) -> None:
-    taught = teach(subject("colour-histogram"), album, lessons(album))
+    taught = teach(subject("colour-histogram"), album, train_examples(album))
     view = album.view([album.add("bar", GREEN)], OPTIONS[::-1])
     numbers = ask(taught, album, view).numbers
     assert sum(numbers) == pytest.approx(1.0)
@@ -155,9 +155,9 @@ def test_a_picture_is_matched_with_texts(album: Album) -> None:
     view = album.view([album.add("bar", BLUE)], OPTIONS)
     assert reader().readout_kind(view) == "text"
     assert ask(reader(), album, view).text == "the blue one"
-    taught = teach(reader(), album, lessons(album))
+    taught = teach(reader(), album, train_examples(album))
     assert taught.readout_kind(view) == "training examples"
-    assert teach(reader(readout="text"), album, lessons(album)).readout_kind(view) == "text"
+    assert teach(reader(readout="text"), album, train_examples(album)).readout_kind(view) == "text"
 
 
 def test_the_question_is_matched_with_pictures_to_choose_from(album: Album) -> None:
@@ -205,7 +205,7 @@ def test_what_cannot_be_answered_is_declined(album: Album) -> None:
     video = Media("0" * 64, "video", "mp4", 16, 16, 1.0)
     assert declined(who, album.view([video], OPTIONS)) == "cannot be shown a video"
     assert who.declines(Prompt(("Hello.",), ())) is not None
-    taught = teach(subject("colour-histogram"), album, lessons(album))
+    taught = teach(subject("colour-histogram"), album, train_examples(album))
     odd = replace(good, reply=ReplySpec("choice", (("x", "x"), ("y", "y"))))
     assert declined(taught, odd) == "the lessons for this question never had one of the options offered as their answer"
 
@@ -216,7 +216,7 @@ def test_card_and_fingerprint(album: Album) -> None:
     assert plain.card.max_concurrency == 1
     assert plain.card.attributes["supervision"] == "none"
     others = [subject("hog"), subject("colour-histogram", readout="knn"), subject("colour-histogram", C="3")]
-    taught = [teach(plain, album, some) for some in (lessons(album), lessons(album)[1:])]
+    taught = [teach(plain, album, some) for some in (train_examples(album), train_examples(album)[1:])]
     prints = [who.card.fingerprint() for who in (plain, *others, *taught)]
     assert len(set(prints)) == len(prints)
     assert subject("colour-histogram", batch="1").card.fingerprint() == plain.card.fingerprint()
@@ -226,7 +226,7 @@ def test_card_and_fingerprint(album: Album) -> None:
 
 def test_learning_leaves_the_untaught_as_it_was_and_can_be_pickled(album: Album) -> None:
     untaught: Subject = subject("colour-histogram")
-    taught = teach(subject("colour-histogram"), album, lessons(album))
+    taught = teach(subject("colour-histogram"), album, train_examples(album))
     assert isinstance(untaught, EncoderSubject)
     assert untaught.fitted == {}
     view = album.view([album.add("bar", GREEN)], OPTIONS)
@@ -237,7 +237,7 @@ def test_learning_leaves_the_untaught_as_it_was_and_can_be_pickled(album: Album)
 
 
 def test_prepared_pictures_are_only_looked_up(album: Album, monkeypatch: pytest.MonkeyPatch) -> None:
-    who = teach(subject("colour-histogram"), album, lessons(album))
+    who = teach(subject("colour-histogram"), album, train_examples(album))
     view = album.view([album.add("bar", (9, 200, 90))], OPTIONS)
     who.prepare(view.media(), album.folder)
     monkeypatch.setattr(ColourHistogram, "features", None)

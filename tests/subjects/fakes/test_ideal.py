@@ -65,13 +65,15 @@ def learn_it(n: int, dimension: str) -> Item:
     """Two made-up words are shown on two pictures each; which one is the query?"""
     values = COLOURS[:2] if dimension == "colour" else SHAPES[:2]
 
-    def one(value: str, k: int, mark: int) -> Media:
+    def variant(value: str, k: int, mark: int) -> Media:
         return picture(value, SHAPES[k], mark) if dimension == "colour" else picture(COLOURS[k], value, mark)
 
     demos = [
-        Demo((one(value, shot, 1),), key, shot) for shot in range(2) for key, value in zip("xy", values, strict=True)
+        Demo((variant(value, shot, 1),), key, shot)
+        for shot in range(2)
+        for key, value in zip("xy", values, strict=True)
     ]
-    truth, query = "xy"[n % 2], one(values[n % 2], n // 2 % 4, 2)
+    truth, query = "xy"[n % 2], variant(values[n % 2], n // 2 % 4, 2)
     shown = [query, *(demo.media[0] for demo in demos)]
     latent = {
         "shows": {one.sha256: LOOKS[one.sha256] for one in shown},
@@ -120,20 +122,20 @@ async def _share(subject: Subject, items: Sequence[Item], media: MediaFolder, ch
     right = 0
     for one in items:
         view = change(one.view(), media)
-        answer = read_answer(await _talk(subject, method, view, media, one.item_id), view.reply)
+        answer = read_answer(await _final_answer(subject, method, view, media, one.item_id), view.reply)
         assert answer in view.reply.offered
         right += answer == one.answer
     return right / len(items)
 
 
-async def _talk(subject: Subject, method: Method, view: View, media: MediaFolder, place: str) -> str:
+async def _final_answer(subject: Subject, method: Method, view: View, media: MediaFolder, seed: str) -> str:
     talk, step = method.run((view,)), 0
     prompts = next(talk)
     while True:
         replies = []
         for prompt in prompts:
             assert subject.declines(prompt) is None
-            replies.append(await subject.answer(prompt, media, stream("ideal", place, step)))
+            replies.append(await subject.answer(prompt, media, stream("ideal", seed, step)))
             step += 1
         try:
             prompts = talk.send(tuple(replies))
@@ -160,7 +162,7 @@ KINDS = [
     for dimension in ("colour", "shape")
     if needing(dimension, kind)
 ]
-CHAIN = PerceiveThenClassify(lambda view: view.query, lambda view, told: (told,), "Describe it.")
+CHAIN = PerceiveThenClassify(lambda view: view.query, lambda view, description: (description,), "Describe it.")
 
 
 def lettered(view: View, media: MediaFolder) -> View:
@@ -225,7 +227,7 @@ def test_of_shuffled_pictures_the_shown_one_is_told(media: MediaFolder) -> None:
     right = []
     for one in items:
         view = shuffled(one.view(), media, stream("shuffled", one.item_id))
-        said = asyncio.run(_talk(oracle, OneByOne(), view, media, one.item_id))
+        said = asyncio.run(_final_answer(oracle, OneByOne(), view, media, one.item_id))
         look = LOOKS[view.query[0].sha256]["colour/primary"]
         assert read_answer(said, view.reply) == look
         right.append(look == one.answer)
@@ -290,12 +292,14 @@ def test_items_without_claims_are_known_while_all_of_their_query_is_shown(media:
     counts = [replace(one, latent=latent) for one in counts]
     oracle = make_fake("oracle", {}, counts)
 
-    def said(change: Change) -> list[int]:
-        texts = [asyncio.run(_talk(oracle, OneByOne(), change(x.view(), media), media, x.item_id)) for x in counts]
+    def oracle_counts(change: Change) -> list[int]:
+        texts = [
+            asyncio.run(_final_answer(oracle, OneByOne(), change(x.view(), media), media, x.item_id)) for x in counts
+        ]
         return [int(text) for text in texts]
 
-    assert said(identity) == list(range(40))
-    half = said(lambda view, media: replace(view, query=view.query[:1]))
+    assert oracle_counts(identity) == list(range(40))
+    half = oracle_counts(lambda view, media: replace(view, query=view.query[:1]))
     assert all(guess != n for n, guess in enumerate(half)), "a guess is another item's truth"
     assert set(half) <= set(range(40))
     assert len(set(half)) > 15

@@ -52,12 +52,12 @@ def options(*keys: str) -> tuple[Option, ...]:
     return tuple(Option(key) for key in keys)
 
 
-def linked(question: str, order: str, looks: Sequence[Look], answer: Any = None, name: str = "") -> Item:
+def linked(question: str, order: str, appearances: Sequence[Look], answer: Any = None, name: str = "") -> Item:
     """Three pictures that show what `order` says, A the first look; `question` is a column of `BY_HAND`."""
     kind: Any = {"count": "integer", "same": "true_false", "group": "choice"}[question]
     offered = {"count": options("1", "2", "3"), "same": (), "group": options("1+2", "none", "2+3", "1+3")}[question]
     query = [picture(f"{name}{place}") for place in range(len(order))]
-    shows = {one.sha256: dict(looks["ABC".index(letter)]) for one, letter in zip(query, order, strict=True)}
+    shows = {one.sha256: dict(appearances["ABC".index(letter)]) for one, letter in zip(query, order, strict=True)}
     answers = {told: held[question] for told, held in BY_HAND.items()}
     truth = answers[order] if answer is None else answer
     truth = int(truth) if kind == "integer" else truth
@@ -157,20 +157,20 @@ def test_partitions_by_hand() -> None:
     assert list(partitions(3, lambda first, second: False if second == 2 else None)) == ["AAB", "ABC"]
 
 
-def by_appearance(things: Sequence[int]) -> str:
+def by_appearance(labels: Sequence[int]) -> str:
     names: dict[int, str] = {}
-    return "".join(names.setdefault(thing, "ABCD"[len(names)]) for thing in things)
+    return "".join(names.setdefault(thing, "ABCD"[len(names)]) for thing in labels)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4), st.sampled_from(["count", "order"]), st.integers(0, 99))
-def test_who_misses_nothing_is_always_right(things: list[int], question: str, mark: int) -> None:
+def test_who_misses_nothing_is_always_right(labels: list[int], question: str, mark: int) -> None:
     """Random partitions of up to four pictures: the number of things, and the whole partition as an option key."""
     looks = [RED_CUBE, BLUE_CUBE, RED_BALL, BLUE_BALL]
-    query = [picture(f"{mark}{place}") for place in range(len(things))]
-    shows = {one.sha256: looks[thing] for one, thing in zip(query, things, strict=True)}
-    orders = list(partitions(len(things), lambda first, second: None))
+    query = [picture(f"{mark}{place}") for place in range(len(labels))]
+    shows = {one.sha256: looks[thing] for one, thing in zip(query, labels, strict=True)}
+    orders = list(partitions(len(labels), lambda first, second: None))
     answers = {order: str(len(set(order))) if question == "count" else order for order in orders}
-    truth, latent = answers[by_appearance(things)], {"shows": shows, "partitions": answers}
+    truth, latent = answers[by_appearance(labels)], {"shows": shows, "partitions": answers}
     offered, kind = options(*dict.fromkeys(answers.values())), "integer" if question == "count" else "choice"
     answer: Any = int(truth) if kind == "integer" else truth
     one = item("random", query, answer, kind, options=offered, latent=latent)  # type: ignore[arg-type]

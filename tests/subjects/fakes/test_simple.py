@@ -29,8 +29,8 @@ VIEWS = {one.item_id: one.view() for one in ITEMS}
 NOWHERE = MediaFolder(Path("nowhere"))
 
 
-def said(subject: Subject, *views: View, place: int = 0) -> str:
-    return asyncio.run(subject.answer(Prompt(("?",), views), NOWHERE, stream("fake", place))).text
+def reply_text(subject: Subject, *views: View, seed: int = 0) -> str:
+    return asyncio.run(subject.answer(Prompt(("?",), views), NOWHERE, stream("fake", seed))).text
 
 
 def fake(name: str) -> Subject:
@@ -39,41 +39,41 @@ def fake(name: str) -> Subject:
 
 def test_chance_draws_uniformly_from_what_is_offered() -> None:
     view = Lettered()(VIEWS["choice0"], NOWHERE, stream("letters"))
-    count = Counter(said(fake("chance"), view, place=n) for n in range(900))
+    count = Counter(reply_text(fake("chance"), view, seed=n) for n in range(900))
     assert set(count) == {"A", "B", "C"}, "two names of an option are one option"
     assert max(abs(n - 300) for n in count.values()) < 60
-    assert Counter(said(fake("chance"), VIEWS["true"], place=n) for n in range(200)).keys() == {"T", "F"}
+    assert Counter(reply_text(fake("chance"), VIEWS["true"], seed=n) for n in range(200)).keys() == {"T", "F"}
 
 
 def test_chance_gives_a_free_answer_the_truth_of_another_item_of_the_task() -> None:
-    count = Counter(said(fake("chance"), VIEWS["count1"], place=n) for n in range(300))
+    count = Counter(reply_text(fake("chance"), VIEWS["count1"], seed=n) for n in range(300))
     assert set(count) == {"0", "20", "30"}
     assert min(count.values()) > 70
-    assert said(fake("chance"), VIEWS["lonely"]) == ""
+    assert reply_text(fake("chance"), VIEWS["lonely"]) == ""
 
 
 def test_simple_fakes_say_what_they_are_called() -> None:
-    assert said(fake("first-option"), VIEWS["choice0"]) == "text p"
-    assert said(fake("first-option"), VIEWS["count0"]) == ""
-    assert said(fake("always-true"), VIEWS["true"]) == "True"
-    assert said(fake("constant=a=b?c"), VIEWS["choice0"]) == "a=b?c"
+    assert reply_text(fake("first-option"), VIEWS["choice0"]) == "text p"
+    assert reply_text(fake("first-option"), VIEWS["count0"]) == ""
+    assert reply_text(fake("always-true"), VIEWS["true"]) == "True"
+    assert reply_text(fake("constant=a=b?c"), VIEWS["choice0"]) == "a=b?c"
 
 
 def test_on_a_sheet_every_cell_is_filled() -> None:
-    rows = json.loads(said(fake("constant=42"), VIEWS["choice0"], VIEWS["count1"]))
+    rows = json.loads(reply_text(fake("constant=42"), VIEWS["choice0"], VIEWS["count1"]))
     assert rows == [{"sample": 1, "q1": "42"}, {"sample": 2, "q1": "42"}]
 
 
 def test_a_script_speaks_for_each_item(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(json.dumps({"choice0": "text q", "*": "so"}))
     scripted = fake(f"scripted={tmp_path / 's.json'}")
-    assert [said(scripted, VIEWS[name]) for name in ("choice0", "count1")] == ["text q", "so"]
+    assert [reply_text(scripted, VIEWS[name]) for name in ("choice0", "count1")] == ["text q", "so"]
     first = scripted.card.fingerprint()
     (tmp_path / "s.json").write_text(json.dumps({"choice0": "text q"}))
     silent = fake(f"scripted={tmp_path / 's.json'}")
     assert silent.card.fingerprint() != first, "another script is another subject"
     with pytest.raises(CallFailed, match="no line for item count1"):
-        said(silent, VIEWS["count1"])
+        reply_text(silent, VIEWS["count1"])
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"a": 1}', None])
@@ -85,7 +85,7 @@ def test_a_bad_script_is_named(tmp_path: Path, text: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("orakel", "no subject fake:orakel; did you mean 'oracle'?"),
         ("constant", "fake:constant needs a value, as in fake:constant=…"),
@@ -93,10 +93,10 @@ def test_a_bad_script_is_named(tmp_path: Path, text: str | None) -> None:
         ("", "no subject fake:"),
     ],
 )
-def test_a_wrong_name_is_answered_with_the_right_one(name: str, told: str) -> None:
+def test_a_wrong_name_is_answered_with_the_right_one(name: str, message: str) -> None:
     with pytest.raises(SnellenError) as caught:
         fake(name)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_fakes_are_told_apart_by_name() -> None:

@@ -98,7 +98,7 @@ def test_every_name_is_read_back_as_its_own_class() -> None:
     looks = [draft.appearance() for draft in recipe.draw_pool(4000, 0)]
     for family in FAMILIES:
         classes = [*recipe.classes_of(family, looks)]
-        names = [family.name(family.class_values(values)) for values in classes]
+        names = [family.name(family.value_by_dimension(values)) for values in classes]
         spec = ReplySpec("choice", tuple((name, str(place)) for place, name in enumerate(names)))
         for place, name in enumerate(names):
             assert read_answer(name, spec) == str(place)

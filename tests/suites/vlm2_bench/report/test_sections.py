@@ -37,7 +37,7 @@ def _says_yes(item: Item, spec: ReplySpec) -> str:
 
 
 def _found(run: Run) -> dict[str, ReportSection]:
-    return by_name(sections(run), drawn=False)
+    return by_name(sections(run), with_figures=False)
 
 
 @pytest.fixture(scope="module")

@@ -76,17 +76,17 @@ class Family:
             together if appearance[dimension] in self.alike else appearance[dimension] for dimension in self.dimensions
         )
 
-    def class_values(self, values: Values) -> dict[str, str]:
+    def value_by_dimension(self, class_values: Values) -> dict[str, str]:
         """The class as dimension -> value, with what the family keeps fixed."""
-        return dict(self.within) | dict(zip(self.dimensions, values, strict=True))
+        return dict(self.within) | dict(zip(self.dimensions, class_values, strict=True))
 
     def claims(self, class_values: Values) -> dict[str, list[str]]:
         """The class as ideal observers read it: dimension -> the values allowed."""
-        return {dimension: value.split(OR) for dimension, value in self.class_values(class_values).items()}
+        return {dimension: value.split(OR) for dimension, value in self.value_by_dimension(class_values).items()}
 
     def definition(self, class_values: Values) -> str:
         """The class in one exact sentence."""
-        return f"In every picture of this category {self.tells(self.class_values(class_values))}."
+        return f"In every picture of this category {self.tells(self.value_by_dimension(class_values))}."
 
 
 def required(appearance: Appearance, truth: str, claims: Mapping[str, Mapping[str, Iterable[str]]]) -> tuple[str, ...]:

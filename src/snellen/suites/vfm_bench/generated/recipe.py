@@ -355,7 +355,7 @@ def _class(episode_plan: EpisodePlan, index: int, plan: Design, pictures: Sequen
     """The class at a place of an episode."""
     family, values, demos = episode_plan.family, episode_plan.classes[index], episode_plan.demos[index]
     return EpisodeClass(
-        family.name(family.class_values(values)),
+        family.name(family.value_by_dimension(values)),
         tuple(pictures[number] for number in demos),
         tuple(concepts.caption(plan.appearances[number]) for number in demos),
         family.definition(values),
