@@ -51,9 +51,9 @@ def judge_questions(root: Path) -> dict[str, str]:
 def test_unjudged_until_somebody_does(run_root: Path, tmp_path: Path) -> None:
     assert values(run_root)["value"].isna().all()
     assert set(values(run_root)["judge"]) == {""}
-    full = {key: "Score: 2" if "PQP" in told else "Score: 1" for key, told in judge_questions(run_root).items()}
+    full = {key: "Score: 2" if "PQP" in text else "Score: 1" for key, text in judge_questions(run_root).items()}
     # only the oracle's words
-    said = {key for key, told in judge_questions(run_root).items() if "crosses the floor" in told}
+    said = {key for key, text in judge_questions(run_root).items() if "crosses the floor" in text}
     lines = {key: score if key in said else "Score: 0" for key, score in full.items()}
     done = judge(run_root, script(tmp_path / "judge.json", lines), show_progress=False)
     assert (done.texts, done.failed, done.unreadable) == (8, 0, 0)

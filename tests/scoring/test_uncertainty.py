@@ -225,12 +225,12 @@ def coverage(interval: Callable[[np.ndarray, np.ndarray, int], tuple[float, floa
 
 
 DESIGNS = [
-    {"count": 40, "size": 10, "likeness": 0.0},
-    {"count": 40, "size": 10, "likeness": 0.2},
-    {"count": 40, "size": 10, "likeness": 1.0},
-    {"count": 12, "size": 20, "likeness": 0.2},
-    {"count": 40, "size": 10, "likeness": 0.2, "share": 0.95},
-    {"count": 20, "size": 10, "likeness": 1.0, "share": 0.95},
+    {"count": 40, "size": 10, "correlation": 0.0},
+    {"count": 40, "size": 10, "correlation": 0.2},
+    {"count": 40, "size": 10, "correlation": 1.0},
+    {"count": 12, "size": 20, "correlation": 0.2},
+    {"count": 40, "size": 10, "correlation": 0.2, "share": 0.95},
+    {"count": 20, "size": 10, "correlation": 1.0, "share": 0.95},
 ]
 
 
