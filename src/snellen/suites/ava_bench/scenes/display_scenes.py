@@ -139,13 +139,13 @@ def draw_contents(count: int, rng: np.random.Generator) -> list[DisplayContent]:
 
 
 def _level(
-    values: Sequence[T], factor: str, object_name: str, tally: Tally, rng: np.random.Generator, other: str = ""
+    values: Sequence[T], factor: str, object_name: str, tally: Tally, rng: np.random.Generator, other_level: str = ""
 ) -> T:
-    """A value that was seldom, on this object and together with the level of the `other` too."""
+    """A value that was seldom, on this object and together with the level of the `other_level` too."""
     of_object, with_other = f"{factor} of {object_name}", f"{factor} with another"
     return evenly(
         values,
-        lambda value: {factor: value, of_object: value, with_other: (other, value)},
+        lambda value: {factor: value, of_object: value, with_other: (other_level, value)},
         {factor: 9 * len(values), of_object: 3 * len(values), with_other: len(values)},
         tally,
         rng,
