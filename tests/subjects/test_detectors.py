@@ -104,7 +104,7 @@ def test_boxes_are_written_best_first_and_cut_at_the_edges(media: MediaFolder) -
         '{"box": [2.0, 2.0, 3.0, 3.0], "label": "small", "score": 0.2}]}'
     )
     assert reply.numbers == (0.934568, 0.2, 0.2)
-    assert who.detector.seen == [("RGB", (8, 6))]  # type: ignore[attr-defined]
+    assert who.detector.modes_and_sizes == [("RGB", (8, 6))]  # type: ignore[attr-defined]
 
 
 def test_nothing_found_is_an_answer(media: MediaFolder) -> None:
