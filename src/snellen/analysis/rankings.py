@@ -227,16 +227,16 @@ def _redrawn_variances(
 # Agreement
 
 
-def kendall(first: Floats, second: Floats) -> Floats:
+def kendall(left_signs: Floats, right_signs: Floats) -> Floats:
     """Tau-b (…) of two sets of signs (… x subjects x subjects), -1 to 1; NaN where an evaluator ranks all alike."""
-    together = (first * second).sum(axis=(-2, -1))
-    size = np.sqrt((first**2).sum(axis=(-2, -1)) * (second**2).sum(axis=(-2, -1)))
+    together = (left_signs * right_signs).sum(axis=(-2, -1))
+    size = np.sqrt((left_signs**2).sum(axis=(-2, -1)) * (right_signs**2).sum(axis=(-2, -1)))
     return np.asarray(np.divide(together, size, out=np.full_like(size, np.nan), where=size > 0))
 
 
-def spearman(first: Floats, second: Floats) -> Floats:
+def spearman(left_ranks: Floats, right_ranks: Floats) -> Floats:
     """Rho (…) of two sets of ranks (… x subjects), -1 to 1, ties averaged; NaN where an evaluator ranks all alike."""
-    a, b = (signs - signs.mean(axis=-1, keepdims=True) for signs in (first, second))
+    a, b = (signs - signs.mean(axis=-1, keepdims=True) for signs in (left_ranks, right_ranks))
     size = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
     return np.asarray(np.divide((a * b).sum(axis=-1), size, out=np.full_like(size, np.nan), where=size > 1e-12))
 

@@ -87,12 +87,12 @@ def _parts(arm_scores: pd.DataFrame, items: ItemSet, task: Task) -> Iterator[tup
             yield "requires", f"not {required}", arm_scores[~needs]
 
 
-def _numbers(part: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any, ...]) -> dict[str, Any]:
+def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any, ...]) -> dict[str, Any]:
     metric = metric_of(protocol, name)
-    count = part["outcome"].value_counts()
+    count = scores["outcome"].value_counts()
     responded = int(count.get("answered", 0) + count.get("no_answer", 0))
     tried = responded + int(count.get("failed", 0))
-    repeats = [protocol.units(once) for _, once in part.groupby("repeat")]
+    repeats = [protocol.units(once) for _, once in scores.groupby("repeat")]
     units = pd.concat(repeats).dropna(subset="value")
     low, high, interval = _interval(units, metric, key)
     return {
@@ -106,7 +106,7 @@ def _numbers(part: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any, 
         "no_answer_rate": int(count.get("no_answer", 0)) / responded if responded else math.nan,
         "failure_rate": int(count.get("failed", 0)) / tried if tried else math.nan,
         "not_applicable": int(count.get("not_applicable", 0)),
-        "unable": is_unable(part),
+        "unable": is_unable(scores),
     }
 
 

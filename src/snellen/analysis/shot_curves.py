@@ -134,13 +134,13 @@ class Interval(NamedTuple):
     undefined: float
 
 
-def common(arms: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+def common(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
     """The arms cut down to the items that every arm has at each of its own numbers of shots.
 
     An arm has columns `item_id`, `cluster_id`, `shots`, `value`; a missing value is no value. Raises ValueError for an
     arm without rows, and for an item that does not belong to the same cluster everywhere.
     """
-    responded = [arm.dropna(subset="value") for arm in arms]
+    responded = [arm.dropna(subset="value") for arm in tables]
     if any(arm.empty for arm in responded):
         raise ValueError("an arm has no values; leave it out of the comparison")
     both = pd.concat(responded)[["item_id", "cluster_id"]].drop_duplicates()
@@ -155,9 +155,9 @@ def common(arms: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
     return [arm[arm["item_id"].isin(common_items or ())] for arm in responded]
 
 
-def curve_of(arm: pd.DataFrame) -> dict[int, float]:
+def curve_of(scores: pd.DataFrame) -> dict[int, float]:
     """Mean value by shots, repeats of an item averaged first."""
-    each = arm.groupby(["shots", "item_id"])["value"].mean()
+    each = scores.groupby(["shots", "item_id"])["value"].mean()
     means = each.groupby(level="shots").mean()
     return dict(zip(map(int, means.index), map(float, means), strict=True))
 
@@ -210,7 +210,7 @@ def _by_cluster(arms: Sequence[pd.DataFrame]) -> tuple[Floats, Floats, Places]:
     return np.hstack(columns).astype(np.float64), sizes, tuple(places)
 
 
-def _curves(row: Floats, places: Places) -> list[dict[int, float]]:
+def _curves(column_means: Floats, places: Places) -> list[dict[int, float]]:
     """The row of column means as one curve an arm."""
-    numbers = iter(row.tolist())
+    numbers = iter(column_means.tolist())
     return [{shots: next(numbers) for shots in positions} for positions in places]

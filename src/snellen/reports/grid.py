@@ -145,14 +145,14 @@ def factor_grids(run: Run) -> list[tuple[str, str, Grid]]:
 
 def _grid(
     title: str,
-    parts: Iterable[tuple[str, pd.DataFrame]],
-    arms: list[str],
+    tables: Iterable[tuple[str, pd.DataFrame]],
+    arm_names: list[str],
     run: Run,
     mark: Callable[[Any], str],
     notes: _Footnotes,
 ) -> Grid:
     columns, cells = [], list[Mapping[str, Cell]]()
-    for name, part in parts:
+    for name, part in tables:
         metric = metric_in(run.suite, next(lines_of(part)))
         column = _column(name, part, metric)
         columns.append(column)
@@ -160,7 +160,7 @@ def _grid(
         cells.append({row.arm: _cell(row, run, column, draw, mark(row)) for row in lines_of(part)})
     names = {arm_name(arm.subject, arm.condition): arm for arm in run.card.arms}
     lines = []
-    for arm in arms:
+    for arm in arm_names:
         card = names.get(arm)
         subject, condition = (card.subject, card.condition) if card else (arm, "vanilla")
         label = "" if condition == "vanilla" else condition

@@ -35,10 +35,10 @@ class Grammar(typing.Protocol):
     def within(self, text: str) -> Grammar:
         """The grammar as far as it concerns this text."""
 
-    def alone(self, piece: str) -> Any | None:
+    def alone(self, passage: str) -> Any | None:
         """The answer that this piece of text consists of, or None."""
 
-    def mentions(self, piece: str, declared: bool) -> list[Mention]:
+    def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every answer named in the piece and not denied there, in order.
 
         In a `declared` piece, which begins where a declaration says that the answer follows, more forms count at its

@@ -81,9 +81,9 @@ class Numbers:
         """Itself: all texts are read alike."""
         return self
 
-    def alone(self, piece: str) -> int | float | None:
+    def alone(self, passage: str) -> int | float | None:
         """The number that the piece consists of, with a unit perhaps, or written twice: "2 (two)"."""
-        stripped = piece.strip()
+        stripped = passage.strip()
         if len(stripped) > 400:
             return None
         matches = list(NUMBER.finditer(stripped))
@@ -101,16 +101,16 @@ class Numbers:
         values = {self._value(match) for match in matches}
         return values.pop() if len(values) == 1 else None
 
-    def mentions(self, piece: str, declared: bool) -> list[Mention]:
+    def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every number in the piece; without value where it is a bound, a part of a larger number, or not whole."""
-        return list(self._mentions(piece, declared))
+        return list(self._mentions(passage, declared))
 
-    def _mentions(self, piece: str, declared: bool) -> Iterator[Mention]:
-        aside = _asides(piece) if declared else []
-        steps = _steps(piece)
-        for match in NUMBER.finditer(piece):
+    def _mentions(self, passage: str, declared: bool) -> Iterator[Mention]:
+        aside = _asides(passage) if declared else []
+        steps = _steps(passage)
+        for match in NUMBER.finditer(passage):
             start, end = match.span()
-            lead, rest = piece[max(0, start - 30) : start], piece[end : end + 20]
+            lead, rest = passage[max(0, start - 30) : start], passage[end : end + 20]
             if (
                 match.start("digits") in steps
                 or any(low < start < high for low, high in aside)
@@ -198,10 +198,10 @@ class Numbers:
         return int(number) if abs(number) < LARGEST and number == int(number) else None
 
 
-def _asides(piece: str) -> list[tuple[int, int]]:
+def _asides(passage: str) -> list[tuple[int, int]]:
     """Parentheses that hold more than one number: "5 (3 red, 2 blue)", but not "2 (two)"."""
     return [
-        match.span() for match in re.finditer(r"\([^()\n]*\)", piece) if not NUMBER.fullmatch(match[0][1:-1].strip())
+        match.span() for match in re.finditer(r"\([^()\n]*\)", passage) if not NUMBER.fullmatch(match[0][1:-1].strip())
     ]
 
 
@@ -211,10 +211,10 @@ def _outside(mentions: list[Mention], sentence: str) -> list[Mention]:
     return [mention for mention in mentions if not any(low < mention.start < high for low, high in asides)]
 
 
-def _steps(piece: str) -> set[int]:
+def _steps(passage: str) -> set[int]:
     """Where the numbers of steps stand: 1, 2, ... each at the beginning of a later line and before a word."""
     steps = set[int]()
-    for match in STEP_LINE.finditer(piece):
+    for match in STEP_LINE.finditer(passage):
         if int(match[1]) == len(steps) + 1:
             steps.add(match.start(1))
     return steps

@@ -133,13 +133,13 @@ class Options:
         small = lower(text)
         return replace(self, texts={name: key for name, key in self.texts.items() if name in small})
 
-    def alone(self, piece: str) -> str | None:
+    def alone(self, passage: str) -> str | None:
         """The key of the option that the piece is a name of, with or without trimmings, or a label and its own text."""
-        small = lower(piece)
+        small = lower(passage)
         for form in (small, small.strip(STOPS), small.strip(TRIMMINGS), _without_signs(small)):
             for names in (self.texts, self.labels, self.asides):
                 if form in names:
-                    return None if _is_signed(piece, small.find(form), form) else names[form]
+                    return None if _is_signed(passage, small.find(form), form) else names[form]
         if len(small) <= 400 and (label := LABEL.match(small)) and label[1] in self.labels:
             key, rest = self.labels[label[1]], small[label.end() :]
             forms = (rest, rest.strip(TRIMMINGS))
@@ -185,44 +185,44 @@ class Options:
         item = ITEM.match(line)
         return self.labels.get(item[1].lower()) if item else None
 
-    def mentions(self, piece: str, declared: bool) -> list[Mention]:
+    def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every option named in the piece and not denied there, in order. A label and its own text are one mention."""
-        small = lower(piece)
-        candidates = [*self._texts(small, piece), *self._labels(piece, declared), *self._asides(small, declared)]
-        taken, mentions = bytearray(len(piece)), []
+        small = lower(passage)
+        candidates = [*self._texts(small, passage), *self._labels(passage, declared), *self._asides(small, declared)]
+        taken, mentions = bytearray(len(passage)), []
         for mention in sorted(candidates, key=lambda mention: mention.start - mention.end):
             if taken.find(1, mention.start, mention.end) < 0:
                 taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
                 mentions.append(mention)
         mentions.sort(key=lambda mention: mention.start)
-        return _not_denied(self._pair_labels(mentions, piece), piece)
+        return _not_denied(self._pair_labels(mentions, passage), passage)
 
-    def _texts(self, small: str, piece: str) -> Iterator[Mention]:
+    def _texts(self, small: str, passage: str) -> Iterator[Mention]:
         for name in [name for name in self.texts if name in small and name]:
             key, start = self.texts[name], small.find(name)
             while start >= 0:
                 end = start + len(name)
-                if _is_whole_word(piece, start, end) and not (name in TRUTHS and small.startswith(" that ", end)):
+                if _is_whole_word(passage, start, end) and not (name in TRUTHS and small.startswith(" that ", end)):
                     yield Mention(start, end, key)
                 start = small.find(name, end)
 
-    def _labels(self, piece: str, declared: bool) -> Iterator[Mention]:
+    def _labels(self, passage: str, declared: bool) -> Iterator[Mention]:
         if not self.labels:
             return
-        at_start = len(piece) - len(piece.lstrip(" \"'([")) if declared else -1
-        for match in SINGLE.finditer(piece):
+        at_start = len(passage) - len(passage.lstrip(" \"'([")) if declared else -1
+        for match in SINGLE.finditer(passage):
             name = match[1].lower()
-            if name not in self.labels or cues.GEOMETRY.match(piece, match.end()):
+            if name not in self.labels or cues.GEOMETRY.match(passage, match.end()):
                 continue
-            if aside := ASIDE.match(piece, match.end()):
+            if aside := ASIDE.match(passage, match.end()):
                 key = self._bracketed(aside[1])
                 if key is not None:
                     value = key if key == self.labels[name] else None
                     yield Mention(match.start(), aside.end(), value, True)
                     continue
-            if _is_label(piece, match.start(), match.end(), match.start() == at_start):
+            if _is_label(passage, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), self.labels[name], True)
-            elif _may_be_label(piece, match.start(), match.end(), match.start() == at_start):
+            elif _may_be_label(passage, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), None, True)
 
     def _bracketed(self, text: str) -> str | None:
@@ -230,7 +230,7 @@ class Options:
         small = lower(text).strip(TRIMMINGS)
         return next((names[small] for names in self._names if small in names), None)
 
-    def _pair_labels(self, mentions: list[Mention], piece: str) -> Iterator[Mention]:
+    def _pair_labels(self, mentions: list[Mention], passage: str) -> Iterator[Mention]:
         """A label and the same option's text right behind it (or the other way round) are one mention.
 
         An "A" that may be an article is one if an option's text follows it.
@@ -240,9 +240,9 @@ class Options:
             first, waiting = waiting, second
             if first is None:
                 continue
-            between = piece[first.end : second.start]
+            between = passage[first.end : second.start]
             meant = (
-                first.value if first.value is not None or not first.label else self.labels[piece[first.start].lower()]
+                first.value if first.value is not None or not first.label else self.labels[passage[first.start].lower()]
             )
             if (
                 meant == second.value
@@ -251,7 +251,7 @@ class Options:
             ):
                 waiting = None
                 yield Mention(first.start, second.end, second.value, second.label)
-            elif first.value is not None or piece[first.start] != "A" or between != " ":
+            elif first.value is not None or passage[first.start] != "A" or between != " ":
                 yield first
         if waiting is not None:
             yield waiting
@@ -315,22 +315,22 @@ LIST_BEFORE = re.compile(r"\d ?(?:,|and|&|, ?and) ?$")
 LIST_AFTER = re.compile(r" ?(?:,|and|&|, ?and) ?\d")
 
 
-def _is_whole_word(piece: str, start: int, end: int) -> bool:
+def _is_whole_word(passage: str, start: int, end: int) -> bool:
     """Whether piece[start:end] is no part of a longer word, number, compound or list of numbers."""
-    before, after = piece[start - 1 : start], piece[end : end + 1]
-    if piece[start].isdigit() and LIST_BEFORE.search(piece[max(0, start - 8) : start]):
+    before, after = passage[start - 1 : start], passage[end : end + 1]
+    if passage[start].isdigit() and LIST_BEFORE.search(passage[max(0, start - 8) : start]):
         return False
-    if piece[end - 1].isdigit() and LIST_AFTER.match(piece, end):
+    if passage[end - 1].isdigit() and LIST_AFTER.match(passage, end):
         return False
     return not (
-        _binds(piece[start], before, piece[start - 2 : start - 1] if start > 1 else "", ".,")
-        or _binds(piece[end - 1], after, piece[end + 1 : end + 2], ".,'")
+        _binds(passage[start], before, passage[start - 2 : start - 1] if start > 1 else "", ".,")
+        or _binds(passage[end - 1], after, passage[end + 1 : end + 2], ".,'")
     )
 
 
-def _is_signed(piece: str, start: int, form: str) -> bool:
+def _is_signed(passage: str, start: int, form: str) -> bool:
     """Whether a number has a minus: -4 is not 4."""
-    return form[:1].isdigit() and piece[start - 1 : start] == "-"
+    return form[:1].isdigit() and passage[start - 1 : start] == "-"
 
 
 SPACELESS = re.compile(f"[{UNSPACED}]")
@@ -352,9 +352,9 @@ def _binds(edge: str, near: str, far: str, links: str) -> bool:
     return False
 
 
-def _is_label(piece: str, start: int, end: int, declared: bool) -> bool:
+def _is_label(passage: str, start: int, end: int, declared: bool) -> bool:
     """Whether a lone letter or number is meant as the label of an option."""
-    name, before, after = piece[start:end], piece[max(0, start - 12) : start], piece[end : end + 12]
+    name, before, after = passage[start:end], passage[max(0, start - 12) : start], passage[end : end + 12]
     if _belongs_to_more(before, after):
         return False
     bracketed = (after[:1] == ")" and not before[-1:].isalnum()) or (before[-1:] == "[" and after[:1] == "]")
@@ -373,12 +373,12 @@ def _is_label(piece: str, start: int, end: int, declared: bool) -> bool:
     return declared or (name.isupper() and (apart or bool(NO_NAME.match(after))))
 
 
-def _may_be_label(piece: str, start: int, end: int, declared: bool) -> bool:
+def _may_be_label(passage: str, start: int, end: int, declared: bool) -> bool:
     """Whether a lone letter that is no clear label may still be one, so that it must not be passed over.
 
     "B red", "I choose A ...": a label or an article, a label or the name of a thing. That is not to be told.
     """
-    name, before, after = piece[start:end], piece[max(0, start - 12) : start], piece[end : end + 12]
+    name, before, after = passage[start:end], passage[max(0, start - 12) : start], passage[end : end + 12]
     if _belongs_to_more(before, after) or A_THING.search(before):
         return False
     return (declared and name == "A") or (name.isupper() and name.lower() not in WORDLIKE)
@@ -394,16 +394,16 @@ def _belongs_to_more(before: str, after: str) -> bool:
     return (near == ")" or before[-1:] == "(") and before.rstrip("(")[-1:].isalnum()
 
 
-def _not_denied(mentions: Iterator[Mention], piece: str) -> list[Mention]:
+def _not_denied(mentions: Iterator[Mention], passage: str) -> list[Mention]:
     """Without "not A", "neither A nor B", "A is wrong"."""
     before: Mention | None = None
     denied = False
     affirmed = list[Mention]()
     for mention in mentions:
-        joined = before and markers.JOINED.fullmatch(piece, before.end, mention.start)
-        lead = piece[max(0, mention.start - 50) : mention.start]
+        joined = before and markers.JOINED.fullmatch(passage, before.end, mention.start)
+        lead = passage[max(0, mention.start - 50) : mention.start]
         denied = bool((denied and joined) or markers.DENIED_BEFORE.search(lead))
-        if not denied and not markers.DENIED_AFTER.match(piece, mention.end):
+        if not denied and not markers.DENIED_AFTER.match(passage, mention.end):
             affirmed.append(mention)
         elif joined and not denied and affirmed and affirmed[-1] is before:
             # "A and B are out": the denial behind them is of both.

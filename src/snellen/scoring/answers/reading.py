@@ -146,56 +146,58 @@ def _truths(text: str, grammar: Grammar) -> Iterator[Declaration]:
             yield Declaration(match.start(), partial(Verdict, grammar.truth(right != bool(match["denied"]))))
 
 
-def _is_hypothetical(text: str, place: int) -> bool:
+def _is_hypothetical(text: str, position: int) -> bool:
     """Whether what stands there is one case of several: "If they differ, the answer is F"."""
-    return bool(markers.HYPOTHETICAL.search(text[max(0, place - 40) : place])) or _in_condition(text, place)
+    return bool(markers.HYPOTHETICAL.search(text[max(0, position - 40) : position])) or _in_condition(text, position)
 
 
-def _in_condition(text: str, place: int) -> bool:
+def _in_condition(text: str, position: int) -> bool:
     """Whether the sentence that goes on there begins with "if"."""
-    lead = text[max(0, place - SENTENCE_LIMIT) : place]
+    lead = text[max(0, position - SENTENCE_LIMIT) : position]
     starts = [match.end() for match in cues.SENTENCE_START.finditer(lead)]
     return bool(cues.CONDITION.match(lead[starts[-1] :] if starts else lead))
 
 
-def _past(pattern: Any, piece: str) -> int:
+def _past(pattern: Any, passage: str) -> int:
     """The length of what the pattern matches at the beginning."""
-    match = pattern.match(piece)
+    match = pattern.match(passage)
     return int(match.end()) if match else 0
 
 
 def _follow(text: str, start: int, manner: Manner, grammar: Grammar) -> Verdict | None:
     """What a marker that ends at `start` declares."""
-    piece = _piece(text, start, grammar)
-    if not piece.strip():
+    passage = _passage_behind(text, start, grammar)
+    if not passage.strip():
         return None
     if _is_list(text, start, grammar):
         return None if grammar.counts else Verdict(None)
     soft = Verdict(None) if manner.endswith("firm") or manner == "is" else None
-    if (answer := grammar.alone(piece.strip())) is not None:
+    if (answer := grammar.alone(passage.strip())) is not None:
         return Verdict(answer)
-    piece = piece[_past(markers.TURN if manner.startswith("next") else markers.LEAD, piece) :]
-    if (answer := grammar.alone(piece.strip())) is not None:
+    passage = passage[_past(markers.TURN if manner.startswith("next") else markers.LEAD, passage) :]
+    if (answer := grammar.alone(passage.strip())) is not None:
         return Verdict(answer)
-    named = grammar.mentions(piece, True)
-    first = named[0].start if named else len(piece)
+    named = grammar.mentions(passage, True)
+    first = named[0].start if named else len(passage)
     if manner.startswith("next"):
-        return Verdict(_common_value(_sentence(piece, named))) if not piece[:first].strip(" \"'([") and named else soft
-    if manner == "is" and (about := markers.ABOUT_IT.match(piece)) and first >= about.end():
+        return (
+            Verdict(_common_value(_sentence(passage, named))) if not passage[:first].strip(" \"'([") and named else soft
+        )
+    if manner == "is" and (about := markers.ABOUT_IT.match(passage)) and first >= about.end():
         return None
-    if not named or markers.SENTENCE_END.search(piece[:first]):
+    if not named or markers.SENTENCE_END.search(passage[:first]):
         return soft
-    return Verdict(_common_value(_sentence(piece, named)))
+    return Verdict(_common_value(_sentence(passage, named)))
 
 
-def _piece(text: str, start: int, grammar: Grammar) -> str:
+def _passage_behind(text: str, start: int, grammar: Grammar) -> str:
     """What a declaration may be about: the marked span, the rest of the line, or the next line with anything on it."""
     if text[start - 1] == OPEN:
         return text[start : text.find(CLOSE, start)][:FARTHEST]
-    piece = text[start : start + FARTHEST]
+    passage = text[start : start + FARTHEST]
     if not grammar.reaches_on:
-        piece = next((line for line in piece.split("\n") if line.strip(" *_#:>-\"'")), "")
-    return piece.replace(OPEN, " ").replace(CLOSE, " ").lstrip()
+        passage = next((line for line in passage.split("\n") if line.strip(" *_#:>-\"'")), "")
+    return passage.replace(OPEN, " ").replace(CLOSE, " ").lstrip()
 
 
 def _is_list(text: str, start: int, grammar: Grammar) -> bool:
@@ -210,14 +212,14 @@ def _is_list(text: str, start: int, grammar: Grammar) -> bool:
     return len(set(marks)) > 1 or (grammar.counts and own_line and len(lines[0].split()) > 3)
 
 
-def _sentence(piece: str, named: list[Mention]) -> Iterator[Mention]:
+def _sentence(passage: str, named: list[Mention]) -> Iterator[Mention]:
     """The first mention, and those that belong to the same statement."""
     end = named[0].end
     yield named[0]
     for before, mention in pairwise(named):
         # "B. red": the dot of a label, not the end of a sentence.
-        follows = before.label and not mention.label and not piece[before.end : mention.start].strip("\n ).:,]\"'-")
-        cut = markers.CUT.search(piece, end, mention.start)
+        follows = before.label and not mention.label and not passage[before.end : mention.start].strip("\n ).:,]\"'-")
+        cut = markers.CUT.search(passage, end, mention.start)
         if cut and not follows:
             return
         end = mention.end

@@ -80,13 +80,13 @@ class Boxes:
         """Itself: all texts are read alike."""
         return self
 
-    def alone(self, piece: str) -> Box | None:
+    def alone(self, passage: str) -> Box | None:
         """A piece is never more than what it mentions."""
         return None
 
-    def mentions(self, piece: str, declared: bool) -> list[Mention]:
+    def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every set of four numbers in the piece: bracketed or named ones if there are any, else bare ones."""
-        return _mentions(piece, BOXES, 4, _box)
+        return _mentions(passage, BOXES, 4, _box)
 
     def stated(self, sentence: str) -> Box | None:
         """Sets of numbers are declared, or the only ones: sentences are not searched for more."""
@@ -114,21 +114,21 @@ class Colours:
         """Itself: all texts are read alike."""
         return self
 
-    def alone(self, piece: str) -> Colour | None:
+    def alone(self, passage: str) -> Colour | None:
         """Six hexadecimal digits without a mark count only alone; of the rest a piece is what it mentions."""
-        code = piece.strip(" \t\n\"'()[].,:;!")
+        code = passage.strip(" \t\n\"'()[].,:;!")
         return _from_hex(code) if BARE_HEX.fullmatch(code) else None
 
-    def mentions(self, piece: str, declared: bool) -> list[Mention]:
+    def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every #rrggbb, #rgb, rgba(...) and rgb of percentages, and every set of three numbers in the piece."""
-        coded = [Mention(*match.span(), _from_hex(match[1] or match[2])) for match in HEX.finditer(piece)]
-        coded += [Mention(*match.span(), _percentages(match.groups())) for match in PERCENTAGES.finditer(piece)]
-        coded += [Mention(*match.span(), _opaque(match.groups())) for match in RGBA.finditer(piece)]
-        mentions = _mentions(piece, COLOURS, 0 if coded else 3, _colour)
+        coded = [Mention(*match.span(), _from_hex(match[1] or match[2])) for match in HEX.finditer(passage)]
+        coded += [Mention(*match.span(), _percentages(match.groups())) for match in PERCENTAGES.finditer(passage)]
+        coded += [Mention(*match.span(), _opaque(match.groups())) for match in RGBA.finditer(passage)]
+        mentions = _mentions(passage, COLOURS, 0 if coded else 3, _colour)
         mentions = [
             mention
             for mention in mentions
-            if not OTHER_SYSTEM.search(piece[max(0, mention.start - 12) : mention.start])
+            if not OTHER_SYSTEM.search(passage[max(0, mention.start - 12) : mention.start])
         ]
         return sorted(coded + mentions, key=lambda mention: mention.start)
 
@@ -148,17 +148,17 @@ class Colours:
 
 
 def _mentions(
-    piece: str,
+    passage: str,
     patterns: tuple[re.Pattern[str], ...],
     bare: int,
     value: Callable[[tuple[str, ...]], tuple[float, ...] | None],
 ) -> list[Mention]:
     """The mentions of all patterns; where there are none, rows of just so many `bare` numbers. In order."""
     mentions = [
-        Mention(*match.span(), value(match.groups())) for pattern in patterns for match in pattern.finditer(piece)
+        Mention(*match.span(), value(match.groups())) for pattern in patterns for match in pattern.finditer(passage)
     ]
     if not mentions and bare:
-        rows = ((match, tuple(re.findall(N, match[0]))) for match in BARE.finditer(piece))
+        rows = ((match, tuple(re.findall(N, match[0]))) for match in BARE.finditer(passage))
         mentions = [Mention(*match.span(), value(numbers)) for match, numbers in rows if len(numbers) == bare]
     return sorted(mentions, key=lambda mention: mention.start)
 

@@ -177,10 +177,10 @@ def _by_group(scores: pd.DataFrame, score_group: Callable[[pd.DataFrame], tuple[
     return units.astype({"value": float, "chance": float})
 
 
-def _any_of_each(group: pd.DataFrame) -> tuple[float, float]:
-    sides = [group[group["truth"] == f'"{truth}"'] for truth in _TRUTHS.values()]
+def _any_of_each(scores: pd.DataFrame) -> tuple[float, float]:
+    sides = [scores[scores["truth"] == f'"{truth}"'] for truth in _TRUTHS.values()]
     chance = math.prod(1 - math.prod(1 - side["chance"]) for side in sides)
-    if group["value"].isna().any():
+    if scores["value"].isna().any():
         return math.nan, chance
     return min(float(side["value"].max()) if len(side) else 0.0 for side in sides), chance
 

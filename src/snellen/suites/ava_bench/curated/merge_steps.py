@@ -62,7 +62,7 @@ def label_items(labels: Mapping[str, Iterable[str]], kind: LabelKind) -> list[It
     ]
 
 
-def clutter_items(pictures: Iterable[TexturePicture]) -> list[Item]:
+def clutter_items(textures: Iterable[TexturePicture]) -> list[Item]:
     """One item for every picture: whether the texture fills it, or is on part of a thing in a scene."""
     return [
         step_item(
@@ -73,7 +73,7 @@ def clutter_items(pictures: Iterable[TexturePicture]) -> list[Item]:
             "text",
             provenance={"source": picture.source, "texture_picture": picture.record_id},
         )
-        for k, picture in enumerate(pictures)
+        for k, picture in enumerate(textures)
     ]
 
 

@@ -145,9 +145,9 @@ def listed(ability: Ability, question: str) -> tuple[str, ...]:
     return texts
 
 
-def _from(ability: Ability, question: str, first: re.Match[str]) -> tuple[str, ...]:
+def _from(ability: Ability, question: str, label_match: re.Match[str]) -> tuple[str, ...]:
     max_options = len(ascii_uppercase) if ability.option_labels == "letters" else len(question)
-    texts, start = list[str](), first.end()
+    texts, start = list[str](), label_match.end()
     for index in range(1, max_options):
         label = ascii_uppercase[index] if ability.option_labels == "letters" else str(index + 1)
         match = re.compile(rf"(?:[,;]\s*|\s+){label}\.(?!\d)\s*").search(question, start)

@@ -79,19 +79,19 @@ def _least_used(
 
 def levelled(
     candidates: Sequence[Sequence[Mapping[str, Hashable]]],
-    pictures: Sequence[int],
+    picture_indices: Sequence[int],
     sizes: Mapping[str, int],
     rng: np.random.Generator,
 ) -> list[int]:
     """For each item the number of one of its candidates, such that their levels come up as evenly as can be had.
 
-    Chosen as by `evenly`, then each choice is `ROUNDS` times taken back and made again, now that all others are known.
-    Items about one picture (`pictures`: one number an item) have the same candidates and never choose the same one.
-    Raises ValueError where a picture has fewer candidates than items.
+    Chosen as by `evenly`, then each choice is `ROUNDS` times taken back and made again, now that all others are
+    known. Items about one picture (`picture_indices`: one number an item) have the same candidates and never choose
+    the same one. Raises ValueError where a picture has fewer candidates than items.
     """
     tally, chosen, taken = Tally(), dict[int, int](), set[tuple[int, int]]()
     for _ in range(1 + ROUNDS):
-        for item, (candidate_levels, picture) in enumerate(zip(candidates, pictures, strict=True)):
+        for item, (candidate_levels, picture) in enumerate(zip(candidates, picture_indices, strict=True)):
             if item in chosen:
                 tally.subtract(candidate_levels[chosen[item]].items())
                 taken.remove((picture, chosen[item]))
@@ -135,8 +135,8 @@ def lit(solids: tuple[Solid, ...], rng: np.random.Generator) -> Scene:
     return replace(scene, floor=Floor((red, green, blue)), dome=dome, lights=lights)
 
 
-def _times(colour: Vec3, factor: float) -> Vec3:
-    return colour[0] * factor, colour[1] * factor, colour[2] * factor
+def _times(radiance: Vec3, factor: float) -> Vec3:
+    return radiance[0] * factor, radiance[1] * factor, radiance[2] * factor
 
 
 def _farther(light: AreaLight, factor: float) -> AreaLight:

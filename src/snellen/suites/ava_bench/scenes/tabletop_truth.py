@@ -120,16 +120,16 @@ def asked_by_slot(
 def evenly_chosen(
     task: str,
     turns: Sequence[Turn],
-    candidates: Callable[[TabletopTruth], Sequence[tuple[T, Mapping[str, Hashable]]]],
+    find_candidates: Callable[[TabletopTruth], Sequence[tuple[T, Mapping[str, Hashable]]]],
     sizes: Mapping[str, int],
     rng: np.random.Generator,
 ) -> list[T]:
     """For each turn one of its table's candidates, no table the same one twice, with their levels as even as can be.
 
-    `candidates` gives what may be asked of a table, each with its level of every factor; `sizes` tells how many levels
-    each factor has. Raises SnellenError where a table has fewer candidates than turns.
+    `find_candidates` gives what may be asked of a table, each with its level of every factor; `sizes` tells how many
+    levels each factor has. Raises SnellenError where a table has fewer candidates than turns.
     """
-    by_table = {id(turn.table): candidates(turn.table) for turn in turns}
+    by_table = {id(turn.table): find_candidates(turn.table) for turn in turns}
     numbers = {key: number for number, key in enumerate(by_table)}
     slots = Counter(id(turn.table) for turn in turns)
     if any(len(by_table[key]) < count for key, count in slots.items()):

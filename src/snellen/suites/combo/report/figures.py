@@ -72,20 +72,20 @@ def by_difficulty(series: Sequence[tuple[Arm, Sequence[Any]]], levels: Sequence[
 
 
 @_small_type()
-def before_after(gains: Sequence[tuple[Arm, str, float, float]]) -> Figure:
+def before_after(scores_by_arm: Sequence[tuple[Arm, str, float, float]]) -> Figure:
     """Accuracy without (hollow) and with solved examples (full), one panel a question, one row a subject.
 
-    `gains` are arm, question, and accuracy before and after.
+    `scores_by_arm` are arm, question, and accuracy before and after.
     """
     from matplotlib.figure import Figure
 
-    questions = list(dict.fromkeys(question for _, question, _, _ in gains))
-    arms = list(dict.fromkeys(arm for arm, *_ in gains))[: 2 * MAX_SERIES]
+    questions = list(dict.fromkeys(question for _, question, _, _ in scores_by_arm))
+    arms = list(dict.fromkeys(arm for arm, *_ in scores_by_arm))[: 2 * MAX_SERIES]
     figure = Figure(figsize=(2.6 + 2.3 * len(questions), 1.1 + 0.34 * len(arms)), layout="constrained")
     panels = np.atleast_1d(figure.subplots(1, len(questions), sharey=True, squeeze=False)).ravel()
     for axes, question in zip(panels, questions, strict=True):
         axes.set_title(question)
-        for arm, gain_question, before, after in gains:
+        for arm, gain_question, before, after in scores_by_arm:
             if gain_question == question and arm in arms:
                 y = arms.index(arm)
                 axes.annotate("", (after, y), (before, y), arrowprops={"arrowstyle": "-", "color": SERIES[0]})
