@@ -131,9 +131,9 @@ def _interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...]) -> tupl
     return *cluster_bootstrap(values, clusters, rng, statistic=metric.summary), "95 % cluster bootstrap"
 
 
-def is_unable(part: pd.DataFrame) -> bool:
+def is_unable(scores: pd.DataFrame) -> bool:
     """The flag beside a score, never in its place; the rule stands in `UNABLE_RULE`."""
-    responded = part[part["outcome"].isin(["answered", "no_answer"])]
+    responded = scores[scores["outcome"].isin(["answered", "no_answer"])]
     if not len(responded):
         return False
     if (responded["outcome"] == "no_answer").mean() >= 0.5:

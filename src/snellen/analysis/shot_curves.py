@@ -164,7 +164,7 @@ def curve_of(scores: pd.DataFrame) -> dict[int, float]:
 
 def interval(
     statistic: Callable[..., float | None],
-    arms: Sequence[pd.DataFrame],
+    score_tables: Sequence[pd.DataFrame],
     rng: np.random.Generator,
     draws: int = 2000,
     level: float = 0.95,
@@ -174,7 +174,7 @@ def interval(
     `statistic` takes one curve an arm, in order (`eta`; `lambda changed, original: phi(changed, original, range(6))`).
     Arms are as in `common`, which is applied first. Percentiles are widened as in `cluster_bootstrap`.
     """
-    cut = common(arms)
+    cut = common(score_tables)
     if cut[0].empty:
         return Interval(math.nan, math.nan, math.nan, 0, 0, 0.0)
     sums, sizes, shots = _by_cluster(cut)
@@ -198,15 +198,15 @@ Places: TypeAlias = tuple[tuple[int, ...], ...]
 """The numbers of shots of each arm, in order: columns of the sums by cluster."""
 
 
-def _by_cluster(arms: Sequence[pd.DataFrame]) -> tuple[Floats, Floats, Places]:
+def _by_cluster(score_tables: Sequence[pd.DataFrame]) -> tuple[Floats, Floats, Places]:
     """(sums of values: clusters x columns, items of each cluster, the arms' shots in the order of columns)."""
     columns, places = [], []
-    for arm in arms:
+    for arm in score_tables:
         each = arm.groupby(["cluster_id", "item_id", "shots"])["value"].mean()
         wide = each.groupby(level=["cluster_id", "shots"]).sum().unstack("shots").sort_index(axis=0).sort_index(axis=1)
         columns.append(wide.to_numpy(np.float64))
         places.append(tuple(int(shots) for shots in wide.columns))
-    sizes = arms[0].groupby("cluster_id")["item_id"].nunique().sort_index().to_numpy().astype(np.float64)
+    sizes = score_tables[0].groupby("cluster_id")["item_id"].nunique().sort_index().to_numpy().astype(np.float64)
     return np.hstack(columns).astype(np.float64), sizes, tuple(places)
 
 

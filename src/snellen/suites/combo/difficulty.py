@@ -60,13 +60,13 @@ def separation(features: Floats, first: Mask, second: Mask, dimensions: int = PC
     return wasserstein((features[first] - centre) @ main_axes, (features[second] - centre) @ main_axes)
 
 
-def wasserstein(first: Floats, second: Floats) -> float:
+def wasserstein(left: Floats, right: Floats) -> float:
     """2-Wasserstein distance between the Gaussians of two samples, shapes (n, d) and (m, d).
 
     W^2 = |m1 - m2|^2 + tr(S1 + S2 - 2 (S2^1/2 S1 S2^1/2)^1/2), covariances with n - 1 in the denominator.
     """
-    gap = first.mean(axis=0) - second.mean(axis=0)
-    s1, s2 = np.atleast_2d(np.cov(first.T)), np.atleast_2d(np.cov(second.T))
+    gap = left.mean(axis=0) - right.mean(axis=0)
+    s1, s2 = np.atleast_2d(np.cov(left.T)), np.atleast_2d(np.cov(right.T))
     root = _root(s2)
     # The trace of the root is the sum of the roots of the eigenvalues; rounding may leave some just below 0.
     cross = np.sqrt(np.clip(np.linalg.eigvalsh(root @ s1 @ root), 0, None)).sum()

@@ -190,9 +190,9 @@ def any_of_each(scores: pd.DataFrame) -> pd.DataFrame:
     return _by_group(scores, _any_of_each)
 
 
-def _last_of_each(group: pd.DataFrame) -> tuple[float, float]:
-    marks = group["item_id"].str[-2:]
-    last = group[marks.isin(["-p", "-n"]) & ~marks.duplicated(keep="last")]
+def _last_of_each(scores: pd.DataFrame) -> tuple[float, float]:
+    marks = scores["item_id"].str[-2:]
+    last = scores[marks.isin(["-p", "-n"]) & ~marks.duplicated(keep="last")]
     return (math.prod(last["value"]), math.prod(last["chance"])) if len(last) == 2 else (math.nan, math.nan)
 
 
@@ -204,10 +204,10 @@ def last_of_each(scores: pd.DataFrame) -> pd.DataFrame:
     return _by_group(scores, _last_of_each)
 
 
-def _all_of_two(group: pd.DataFrame) -> tuple[float, float]:
-    if len(group) < 2:
+def _all_of_two(scores: pd.DataFrame) -> tuple[float, float]:
+    if len(scores) < 2:
         return 0.0, 0.0
-    return math.prod(group["value"]), math.prod(group["chance"])
+    return math.prod(scores["value"]), math.prod(scores["chance"])
 
 
 def all_of_two(scores: pd.DataFrame) -> pd.DataFrame:

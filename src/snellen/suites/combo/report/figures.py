@@ -48,17 +48,17 @@ def _small_type() -> Iterator[None]:
 
 
 @_small_type()
-def by_difficulty(series: Sequence[tuple[Arm, Sequence[Any]]], levels: Sequence[str]) -> Figure:
+def by_difficulty(arm_rows: Sequence[tuple[Arm, Sequence[Any]]], levels: Sequence[str]) -> Figure:
     """Accuracy with interval by level, one line an arm, chance as a line across.
 
-    `series` are arms with a row of results (or None) a level; those of simulated subjects are drawn only where there
+    `arm_rows` are arms with a row of results (or None) a level; those of simulated subjects are drawn only where there
     are no others.
     """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
-    axes, series_drawn = figure.subplots(), examined([arm for arm, _ in series])[:MAX_SERIES]
-    rows_by_arm = dict(series)
+    axes, series_drawn = figure.subplots(), examined([arm for arm, _ in arm_rows])[:MAX_SERIES]
+    rows_by_arm = dict(arm_rows)
     for index, arm in enumerate(series_drawn):
         positions = [n + side_by_side(index, len(series_drawn), 0.05) for n in range(len(levels))]
         appearance = {**series_appearance(index), "linewidth": 1.4, "elinewidth": 1, "label": arm_label(arm)}

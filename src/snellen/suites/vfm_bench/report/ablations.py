@@ -77,9 +77,9 @@ def change(original: ShotSeries, changed: ShotSeries, shot_counts: Sequence[int]
     return Change(original, condition, shots, curve_of(before), curve_of(after), gap, share)
 
 
-def _item_means(arm: pd.DataFrame) -> NDArray[np.float64]:
+def _item_means(arm_scores: pd.DataFrame) -> NDArray[np.float64]:
     """Mean over shots of each item, repeats averaged first, in the order of ids."""
-    each = arm.groupby(["item_id", "shots"])["value"].mean().groupby(level="item_id").mean()
+    each = arm_scores.groupby(["item_id", "shots"])["value"].mean().groupby(level="item_id").mean()
     return each.to_numpy(np.float64)
 
 

@@ -39,21 +39,21 @@ class Spread:
     high: float
 
 
-def spread(parts: Sequence[pd.DataFrame], rng: np.random.Generator) -> Spread | None:
+def spread(tables: Sequence[pd.DataFrame], rng: np.random.Generator) -> Spread | None:
     """The spread of several sets of scores (columns `value` and `cluster_id`), one a level; None with fewer than two.
 
     Whole clusters are drawn again within each level. A redrawn spread holds the noise twice, once of the data and once
     of the drawing, so that two such variances come off its square, and one comes off the observed square. What is
     negative then is 0. Nothing can be told where a level has one cluster, and no interval where no level varies.
     """
-    if len(parts) < 2:
+    if len(tables) < 2:
         return None
-    means = np.array([part["value"].mean() for part in parts])
+    means = np.array([part["value"].mean() for part in tables])
     observed = float(means.std(ddof=1))
-    sizes = [part["cluster_id"].nunique() for part in parts]
+    sizes = [part["cluster_id"].nunique() for part in tables]
     if min(sizes) < 2:
         return Spread(observed, math.nan, math.nan, math.nan)
-    redrawn = np.stack([_redrawn(part, rng) for part in parts], axis=1)
+    redrawn = np.stack([_redrawn(part, rng) for part in tables], axis=1)
     noise = float(redrawn.var(axis=0, ddof=1).mean())
     if noise < 1e-12:
         return Spread(observed, observed, math.nan, math.nan)

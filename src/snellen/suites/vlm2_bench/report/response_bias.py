@@ -167,7 +167,7 @@ def counts(run: Run) -> Iterator[ReportSection]:
     yield ReportSection("Which counts are said in Cnt", note, frame, None, "counts")
 
 
-def _count_cells(part: pd.DataFrame, arm: Arm, pictures: int) -> list[Any]:
+def _count_cells(part: pd.DataFrame, arm: Arm, picture_count: int) -> list[Any]:
     """Answers, mean error, a cell a possible count, and the share of impossible ones."""
     answers, true = part["prediction"].astype(int), part["truth"].astype(int)
     total = len(part)
@@ -175,13 +175,13 @@ def _count_cells(part: pd.DataFrame, arm: Arm, pictures: int) -> list[Any]:
     def count_cell(n: int) -> str:
         return f"{percent(float((answers == n).mean()), total)} ({percent(float((true == n).mean()), total)})"
 
-    other = float((~answers.between(1, pictures)).mean())
-    error = mean_error((answers - true).to_numpy(float), part["cluster_id"].to_numpy(str), arm, pictures)
-    return [total, error, *map(count_cell, range(1, pictures + 1)), percent(other, total)]
+    other = float((~answers.between(1, picture_count)).mean())
+    error = mean_error((answers - true).to_numpy(float), part["cluster_id"].to_numpy(str), arm, picture_count)
+    return [total, error, *map(count_cell, range(1, picture_count + 1)), percent(other, total)]
 
 
-def mean_error(errors: Any, clusters: Any, arm: Arm, pictures: int) -> str:
+def mean_error(errors: Any, clusters: Any, arm: Arm, picture_count: int) -> str:
     """The mean of said minus true, signed, with its interval where one can be told."""
     text = f"{np.mean(errors):+.2f}"
-    low, high = cluster_bootstrap(errors, clusters, stream("vlm2-bench", "counts", *arm, pictures))
+    low, high = cluster_bootstrap(errors, clusters, stream("vlm2-bench", "counts", *arm, picture_count))
     return text if math.isnan(low) or high - low < 1e-12 else with_interval(text, f"{low:+.2f}", f"{high:+.2f}")

@@ -1,0 +1,40 @@
+"""The plan of the house: which files a suite has where, and what stands in one place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "snellen"
+SUITES = [folder for folder in sorted((SOURCE / "suites").iterdir()) if (folder / "tasks.py").is_file()]
+MAX_MODULES, MAX_FILES, MAX_FILES_OF_MANY = 10, 15, 20
+MANY = ("abilities", "curated", "choices")
+"""Folders with a file an ability, and with the data of choices."""
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.is_file() and path.suffix != ".pyc"]
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda folder: folder.name)
+def test_a_suite_has_the_plan(suite: Path) -> None:
+    assert {"suite.yaml", "README.md", "paper.yaml"} <= {path.name for path in _files(suite)}
+    assert {"tasks.py", "prompts.py", "scoring.py", "published.py"} <= {path.name for path in _files(suite)}
+    modules = [path for path in _files(suite) if path.suffix == ".py" and path.stem != "__init__"]
+    assert len(modules) <= MAX_MODULES, sorted(path.name for path in modules)
+    for recipe in ("generated", "curated", "released"):
+        assert not (suite / recipe).is_dir() or (suite / recipe / "recipe.py").is_file()
+    assert (suite / "report" / "sections.py").is_file()
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda folder: folder.name)
+def test_folders_of_a_suite_are_small(suite: Path) -> None:
+    for folder in [suite, *(path for path in suite.rglob("*") if path.is_dir() and path.name != "__pycache__")]:
+        limit = MAX_FILES_OF_MANY if folder.name in MANY else MAX_FILES
+        assert len(_files(folder)) <= limit, folder
+
+
+def test_simulated_subjects_are_known_in_one_place() -> None:
+    places = [path for path in SOURCE.rglob("*.py") if 'startswith("fake:")' in path.read_text("utf-8")]
+    assert len(places) == 1, places

@@ -1,0 +1,187 @@
+"""One word for every thing: names of parameters, attributes, functions and modules, over the syntax tree.
+
+The words and their reasons: design/core.md. Local names are not held to it here, and follow in review.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PRONOUNS_AND_PARTICIPLES = """
+told held one found place mine asked shown seen kept drawn made heard said wanted taught stuff stuffs thing things
+where at of
+"""
+FORMER_WORDS = "lesson lessons talk showing piece pieces way ways look looks likeness desk"
+"""What has a standard term of the field: design/core.md."""
+SAYS_NOTHING = "data info obj"
+BANNED = frozenset(f"{PRONOUNS_AND_PARTICIPLES} {FORMER_WORDS} {SAYS_NOTHING}".split())
+EXCEPTIONS: Mapping[str, str] = {
+    "arms": "Arms as cards, with what they answered, or by the tables of their scores: a run's word for all of them.",
+    "first": "The former of two alike, whatever they are; its partner is called second.",
+    "right": "The later of two sides, what is right of something, or what is right: English has one word for them.",
+    "series": "What a figure draws as one line, in every report.",
+    "value": "What a key, an axis or a metric has.",
+}
+"""Names that may stay, each with its reason: banned words, and parameters of more than three unrelated types."""
+MAX_EXCEPTIONS = 15
+MAX_TYPES = 3
+
+_CONTAINERS = frozenset(
+    [
+        "Sequence",
+        "Iterable",
+        "Iterator",
+        "list",
+        "tuple",
+        "set",
+        "frozenset",
+        "Set",
+        "Collection",
+        "AbstractSet",
+        "Generator",
+        "Annotated",
+        "type",
+        "deque",
+    ]
+)
+_MAPPINGS = frozenset(["Mapping", "dict", "MutableMapping", "OrderedDict", "defaultdict", "Counter"])
+_FAMILIES: Mapping[str, str] = {
+    **dict.fromkeys(("int", "float", "bool", "complex", "Decimal", "Box", "Rect", "Vec3", "Point"), "number"),
+    **dict.fromkeys(("str", "Path", "PathLike", "Traversable", "bytes", "Literal"), "text"),
+    **dict.fromkeys(("NDArray", "ndarray", "ArrayLike", "Tensor", "Floats", "Mask", "Pixels"), "array"),
+    **dict.fromkeys(("DataFrame", "Series", "Table", "Row"), "table"),
+    **dict.fromkeys(("Exception", "BaseException", "OSError", "ValueError"), "error"),
+}
+"""Types that are related, by the name of their family."""
+_OPEN = frozenset(("Any", "object", "None", "T", "S", "K", "V"))
+"""Annotations that say nothing of the type."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A definition: its name, kind, file and line, and the annotation of a parameter."""
+
+    name: str
+    kind: str
+    location: str
+    annotation: ast.expr | None = None
+
+
+def definitions(root: Path) -> Iterator[Name]:
+    """Parameters, attributes, functions, classes and modules under a folder."""
+    for path in sorted(root.rglob("*.py")):
+        location = path.relative_to(ROOT).as_posix()
+        if path.stem != "__init__":
+            yield Name(path.stem, "module", location)
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            yield from _defined_by(node, f"{location}:{getattr(node, 'lineno', 0)}")
+
+
+def _defined_by(node: ast.AST, location: str) -> Iterator[Name]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        arguments = node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        for argument in every:
+            if argument is not None and argument.arg not in ("self", "cls"):
+                yield Name(argument.arg, "parameter", location, argument.annotation)
+        if not isinstance(node, ast.Lambda):
+            yield Name(node.name, "function", location)
+    elif isinstance(node, ast.ClassDef):
+        yield Name(node.name, "class", location)
+        for part in node.body:
+            if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+                yield Name(part.target.id, "attribute", location)
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        yield Name(node.attr, "attribute", location)
+
+
+def types_in(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> frozenset[str]:
+    """The families of types that an annotation speaks of: of containers those inside, of mappings their values."""
+    if isinstance(annotation, ast.Constant):
+        if not isinstance(annotation.value, str):
+            return frozenset()
+        return types_in(ast.parse(annotation.value, mode="eval").body, aliases)
+    if isinstance(annotation, ast.BinOp):
+        return types_in(annotation.left, aliases) | types_in(annotation.right, aliases)
+    if isinstance(annotation, ast.Subscript):
+        head = ast.unparse(annotation.value).rpartition(".")[2]
+        inside = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        if head in _CONTAINERS:
+            return frozenset().union(*(types_in(part, aliases) for part in inside))
+        return types_in(inside[-1], aliases) if head in _MAPPINGS else _family(head)
+    if isinstance(annotation, ast.Name | ast.Attribute):
+        head = ast.unparse(annotation).rpartition(".")[2]
+        alias = aliases.get(head)
+        # A union that has a name is one type of its own.
+        return _family(head) if alias is None or isinstance(alias, ast.BinOp) else types_in(alias, aliases)
+    return frozenset()
+
+
+def _family(head: str) -> frozenset[str]:
+    return frozenset() if head in _OPEN else frozenset([_FAMILIES.get(head, head)])
+
+
+def type_aliases(root: Path) -> dict[str, ast.expr]:
+    """`Name: TypeAlias = …` of all modules, so that an alias counts as what it stands for."""
+    return {
+        node.target.id: node.value
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.target, ast.Name)
+        and ast.unparse(node.annotation) in ("TypeAlias", "typing.TypeAlias")
+        and node.value is not None
+    }
+
+
+def unrelated(name: str, types: Iterable[str]) -> set[str]:
+    """Types beside those called after the parameter: `SubjectCard` and `RunCard` are one thing as a `card`."""
+    noun = name.rpartition("_")[2].removesuffix("s").replace("_", "")
+    return {noun if kind.casefold().removesuffix("s").endswith(noun.casefold()) else kind for kind in types}
+
+
+def test_names_are_nouns_of_what_they_hold() -> None:
+    banned = sorted(
+        f"{name.location} {name.kind} {name.name}"
+        for name in definitions(ROOT / "src")
+        if name.name.strip("_").casefold() in BANNED and name.name not in EXCEPTIONS
+    )
+    assert not banned, "\n".join(banned)
+
+
+def test_a_parameter_s_name_means_one_thing() -> None:
+    aliases = type_aliases(ROOT / "src")
+    types: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name in definitions(ROOT / "src"):
+        if name.kind == "parameter" and name.annotation is not None:
+            for kind in types_in(name.annotation, aliases):
+                types[name.name][kind].append(name.location)
+    vague = [
+        f"{name}: {', '.join(f'{kind} ({locations[0]})' for kind, locations in by_type.items())}"
+        for name, by_type in types.items()
+        if len(unrelated(name, by_type)) > MAX_TYPES and name not in EXCEPTIONS
+    ]
+    assert not vague, "\n".join(vague)
+
+
+def test_items_are_items() -> None:
+    aliases = type_aliases(ROOT / "src")
+    others = [
+        f"{name.location} {ast.unparse(name.annotation)}"
+        for name in definitions(ROOT / "src")
+        if name.name == "item" and name.kind == "parameter" and name.annotation is not None
+        and not {kind for kind in types_in(name.annotation, aliases) if kind.endswith("Item")}
+    ]  # fmt: skip
+    assert not others, "\n".join(others)
+
+
+def test_exceptions_are_few_and_needed() -> None:
+    names = {name.name for name in definitions(ROOT / "src")}
+    assert len(EXCEPTIONS) <= MAX_EXCEPTIONS
+    assert set(EXCEPTIONS) <= names
+    assert all(reason.endswith(".") for reason in EXCEPTIONS.values())
