@@ -215,6 +215,21 @@ class Recipe(typing.Protocol):
         ...
 
 
+def printed_number(
+    task: str, metric: str, subject: str, value: float, source: str, *, factor: str = "", level: str = ""
+) -> dict[str, Any]:
+    """A number as a paper prints it, in the columns of results: shares as fractions; `source` names table and row."""
+    return {
+        "task": task,
+        "metric": metric,
+        "subject": subject,
+        "factor": factor,
+        "level": level,
+        "value": value,
+        "source": source,
+    }
+
+
 @dataclass(frozen=True)
 class Suite:
     """Tasks over common axes. `resolve` settles axes left at `auto` by the subject's card, on top of nothing else.

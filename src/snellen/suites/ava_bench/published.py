@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from snellen.core.suite import printed_number
+
 COLUMNS = (
     "absolute-depth", "relative-depth", "ocr", "counting", "localization", "object", "fine-grained", "scene", "action",
     "spatial", "emotion", "orientation", "texture", "colour",
@@ -172,12 +174,4 @@ def published() -> Iterator[Mapping[str, Any]]:
     for subject, row in TABLE_5.items():
         for task, value in zip(COLUMNS, row.values, strict=True):
             metric = METRIC_OF[task]
-            yield {
-                "task": task,
-                "metric": metric,
-                "subject": subject,
-                "factor": "",
-                "level": "",
-                "value": value / 100 if metric in IN_PERCENT else value,
-                "source": "Table 5",
-            }
+            yield printed_number(task, metric, subject, value / 100 if metric in IN_PERCENT else value, "Table 5")

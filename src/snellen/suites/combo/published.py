@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from snellen.core.suite import printed_number
+
 COUNTS = {"pattern-perception": 5000, "abstraction-alignment": 240, "category-building": 400}
 """Table 1: questions a task; 240 are 120 of either type."""
 OBJECTS, VIEWS, PICTURES = 9504, 20, 190_080
@@ -49,19 +51,11 @@ def published() -> Iterator[Mapping[str, Any]]:
     """
     for subject, row in TABLE_2.items():
         for question, value in zip(TABLE_2_QUESTIONS, row, strict=True):
-            yield _row("pattern-perception", subject, "question", question, value / 100, "Table 2")
+            yield printed_number(
+                "pattern-perception", "accuracy", subject, value / 100, "Table 2", factor="question", level=question
+            )
     for subject, levels in TABLE_4.items():
         for level, value in zip(TABLE_4_LEVELS, levels, strict=True):
-            yield _row("category-building", subject, "difficulty", level, value, "Table 4")
-
-
-def _row(task: str, subject: str, factor: str, level: str, value: float, source: str) -> Mapping[str, Any]:
-    return {
-        "task": task,
-        "metric": "accuracy",
-        "subject": subject,
-        "factor": factor,
-        "level": level,
-        "value": value,
-        "source": source,
-    }
+            yield printed_number(
+                "category-building", "accuracy", subject, value, "Table 4", factor="difficulty", level=level
+            )

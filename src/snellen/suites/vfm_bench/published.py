@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from snellen.analysis.shot_curves import Curve
+from snellen.core.suite import printed_number
 from snellen.suites.vfm_bench.items import SHOTS, TASK
 
 
@@ -208,13 +209,5 @@ def published() -> Iterator[Mapping[str, Any]]:
     A row cannot say at how many shots it was measured; the others stand in `TABLE_1`.
     """
     for subject, row in TABLE_1.items():
-        yield {
-            "task": TASK,
-            "metric": "accuracy",
-            "subject": subject,
-            "factor": "",
-            "level": "",
-            "value": row.curve[SHOTS],
-            "source": f"Table 1, {SHOTS}-shot"
-            + ("" if SHOTS in row.certain else " (its place in the row is not certain)"),
-        }
+        certainty = "" if SHOTS in row.certain else " (its place in the row is not certain)"
+        yield printed_number(TASK, "accuracy", subject, row.curve[SHOTS], f"Table 1, {SHOTS}-shot{certainty}")

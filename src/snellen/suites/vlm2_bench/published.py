@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from snellen.core.suite import printed_number
 from snellen.scoring.metrics import expected_acc_num
 
 COLUMNS = ("gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp", "pc-cpr", "pc-cnt", "pc-grp", "pc-vid")
@@ -136,12 +137,4 @@ def published() -> Iterator[Mapping[str, Any]]:
         for subject, row in table.items():
             for task, score in zip(COLUMNS, row.scores, strict=True):
                 if score is not None:
-                    yield {
-                        "task": task,
-                        "metric": METRIC_OF[task],
-                        "subject": subject,
-                        "factor": "",
-                        "level": "",
-                        "value": score / 100,
-                        "source": source,
-                    }
+                    yield printed_number(task, METRIC_OF[task], subject, score / 100, source)
