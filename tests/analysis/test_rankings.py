@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from snellen.analysis.rankings import (
-    Ability,
     Ranked,
+    ScoreMatrix,
     agreement,
     average_agreement,
     interval,
@@ -31,12 +31,12 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def ability(rows: list[list[float]], name: str = "ocr", lower: bool = False, items: str = "i") -> Ability:
+def ability(rows: list[list[float]], name: str = "ocr", lower: bool = False, items: str = "i") -> ScoreMatrix:
     """Every item is a cluster of its own."""
-    return Ability(name, np.array(rows, float), tuple(f"{items}{n}" for n in range(len(rows[0]))), lower)
+    return ScoreMatrix(name, np.array(rows, float), tuple(f"{items}{n}" for n in range(len(rows[0]))), lower)
 
 
-def table_5(column: int) -> Ability:
+def table_5(column: int) -> ScoreMatrix:
     task = COLUMNS[column]
     values = [[row.values[column]] for row in TABLE_5.values()]
     return ability(values, task, METRIC_OF[task] in LOWER_IS_BETTER)
@@ -68,7 +68,7 @@ def test_ranks_are_those_with_ties_averaged_whatever_the_direction() -> None:
     for seed in range(20):
         values = rng(seed).integers(0, 4, (6, 3)).astype(float)
         for lower in (False, True):
-            held = Ability("x", values, ("a", "b", "c"), lower)
+            held = ScoreMatrix("x", values, ("a", "b", "c"), lower)
             assert tuple(ranks_of(observed_signs(held))) == ranks([float(row.sum()) for row in values], lower)
 
 
@@ -90,8 +90,8 @@ def test_one_differing_item_is_not_certain() -> None:
 def test_items_of_one_cluster_are_drawn_together() -> None:
     # 30 wins against 10 losses are clear as 40 clusters, but not as 4 clusters of 10.
     rows = np.array([[1.0] * 30 + [0.0] * 10, [0.0] * 30 + [1.0] * 10])
-    apart = Ability("x", rows, tuple(map(str, range(40))))
-    together = Ability("x", rows, tuple(str(n // 10) for n in range(40)))
+    apart = ScoreMatrix("x", rows, tuple(map(str, range(40))))
+    together = ScoreMatrix("x", rows, tuple(str(n // 10) for n in range(40)))
     assert ranked([apart], rng())["x"][0] == (1, 1, 1)
     assert ranked([together], rng())["x"][0] == (1, 1, 2)
 
@@ -117,7 +117,7 @@ def test_rank_intervals_cover() -> None:
     """Three subjects of equal strength have rank 2 in the long run; it lies in nearly all intervals."""
     seen = 0
     for seed in range(60):
-        held = Ability("x", rng(seed).random((3, 30)), tuple(map(str, range(30))))
+        held = ScoreMatrix("x", rng(seed).random((3, 30)), tuple(map(str, range(30))))
         told = ranked([held], rng(1000 + seed), draws=400)["x"][0]
         seen += told.low <= 2 <= told.high
     assert seen >= 54
@@ -144,7 +144,7 @@ def test_spread_without_the_noise_of_the_draw() -> None:
     assert tuple(clear) == pytest.approx((*[math.sqrt(0.5)] * 4, 1, 10))
     # What is hard for both moves neither away from the other, however much it varies.
     common = np.linspace(0, 1, 10)
-    same = spread(Ability("x", np.stack([common, common - 0.25]), tuple(map(str, range(10)))), rng())
+    same = spread(ScoreMatrix("x", np.stack([common, common - 0.25]), tuple(map(str, range(10)))), rng())
     assert same is not None
     assert same[:4] == pytest.approx([0.25 / math.sqrt(2)] * 4)
     # Of items that not all have nothing is used: the last one would make the span 1.
@@ -155,7 +155,9 @@ def test_spread_without_the_noise_of_the_draw() -> None:
 
 
 def test_spread_of_equals_is_mostly_noise() -> None:
-    found = [spread(Ability("x", rng(s).random((5, 40)), tuple(map(str, range(40)))), rng(s), 400) for s in range(30)]
+    found = [
+        spread(ScoreMatrix("x", rng(s).random((5, 40)), tuple(map(str, range(40)))), rng(s), 400) for s in range(30)
+    ]
     told = [one for one in found if one is not None]
     # Variance of a mean of 40 uniform numbers is 1 / 480; that between the five is it, on average.
     assert np.mean([one.observed**2 for one in told]) == pytest.approx(1 / 480, rel=0.3)
@@ -166,7 +168,7 @@ def test_spread_of_equals_is_mostly_noise() -> None:
 def test_agreement_is_that_of_scipy() -> None:
     for seed in range(10):
         first, second = (rng(2 * seed + n).integers(0, 5, (7, 1)).astype(float) for n in range(2))
-        pair = [Ability("x", values, ("a",)) for values in (first, second)]
+        pair = [ScoreMatrix("x", values, ("a",)) for values in (first, second)]
         told = [observed_signs(one) for one in pair]
         assert kendall(*told) == pytest.approx(stats.kendalltau(first, second).statistic)
         by_rank = spearman(ranks_of(told[0]), ranks_of(told[1]))
@@ -181,7 +183,7 @@ def test_agreement_of_evaluators() -> None:
     # Draws with none of the 12 items rank nobody: they are left out.
     assert tuple(against.tau) == tuple(against.rho) == pytest.approx((-1, -1, -1))
     # Errors, of which less is better, rank as values do, of which more is.
-    errors = Ability("x", -up.values, up.clusters, lower_is_better=True)
+    errors = ScoreMatrix("x", -up.values, up.clusters, lower_is_better=True)
     assert agreement(up, errors, rng()).rho.value == pytest.approx(1)
     alike = ability([[1.0] * 12] * 4)
     assert math.isnan(agreement(up, alike, rng()).tau.value)
@@ -199,11 +201,11 @@ def test_agreement_of_average_ranks() -> None:
 
 
 def test_the_same_draws_give_the_same_intervals() -> None:
-    held = Ability("x", rng(5).random((4, 25)), tuple(map(str, range(25))))
+    held = ScoreMatrix("x", rng(5).random((4, 25)), tuple(map(str, range(25))))
     assert ranked([held], rng(1)) == ranked([held], rng(1))
     assert isinstance(ranked([held], rng(1))["x"][0], Ranked)
 
 
 def test_values_and_clusters_must_fit() -> None:
     with pytest.raises(ValueError, match="2 clusters"):
-        Ability("x", np.zeros((2, 3)), ("a", "b"))
+        ScoreMatrix("x", np.zeros((2, 3)), ("a", "b"))

@@ -27,7 +27,7 @@ ALIKE = 1e-9
 
 
 @dataclass(frozen=True)
-class Ability:
+class ScoreMatrix:
     """What subjects scored on the items of one ability.
 
     `values` are subjects x items, NaN where there is no score; `clusters` names what each item was drawn with.
@@ -76,13 +76,13 @@ class Agreement(NamedTuple):
 # Ranks
 
 
-def margins(ability: Ability) -> tuple[list[str], Floats]:
+def margins(matrix: ScoreMatrix) -> tuple[list[str], Floats]:
     """(clusters, sums): clusters x subjects x subjects, by how much the first is better than the second there.
 
     Sums run over the items of the cluster that both have, in the unit of the metric, positive for better.
     """
-    names, codes = np.unique(np.array(ability.clusters, dtype=str), return_inverse=True)
-    values = -ability.values if ability.lower_is_better else ability.values
+    names, codes = np.unique(np.array(matrix.clusters, dtype=str), return_inverse=True)
+    values = -matrix.values if matrix.lower_is_better else matrix.values
     sums = np.zeros((len(names), len(values), len(values)))
     for row, values_of_subject in enumerate(values):
         gaps = np.nan_to_num(values_of_subject[None, :] - values, nan=0.0)
@@ -107,27 +107,27 @@ def drawn_weights(clusters: Sequence[str], rng: np.random.Generator, draws: int)
         yield rng.poisson(1.0, (min(block, draws - start), len(clusters))).astype(np.float64)
 
 
-def redrawn_signs(abilities: Sequence[Ability], rng: np.random.Generator, draws: int = DRAWS) -> list[Floats]:
+def redrawn_signs(matrices: Sequence[ScoreMatrix], rng: np.random.Generator, draws: int = DRAWS) -> list[Floats]:
     """For each ability the signs (draws x subjects x subjects) when clusters are drawn again, together for all."""
-    margins_by_ability = [margins(ability) for ability in abilities]
+    margins_by_ability = [margins(matrix) for matrix in matrices]
     everything = sorted({name for names, _ in margins_by_ability for name in names})
     position = {name: n for n, name in enumerate(everything)}
     positions = [np.array([position[name] for name in names], dtype=np.intp) for names, _ in margins_by_ability]
-    draws_of_signs: list[list[Floats]] = [[] for _ in abilities]
+    draws_of_signs: list[list[Floats]] = [[] for _ in matrices]
     for weights in drawn_weights(everything, rng, draws):
         for number, (rows, (_, sums)) in enumerate(zip(positions, margins_by_ability, strict=True)):
             draws_of_signs[number].append(signs(np.tensordot(weights[:, rows], sums, axes=1)))
     return [np.concatenate(blocks) for blocks in draws_of_signs]
 
 
-def observed_signs(ability: Ability) -> Floats:
+def observed_signs(matrix: ScoreMatrix) -> Floats:
     """The signs (subjects x subjects) of all items together."""
-    return signs(margins(ability)[1].sum(axis=0))
+    return signs(margins(matrix)[1].sum(axis=0))
 
 
-def fewest_clusters(abilities: Sequence[Ability]) -> int:
+def fewest_clusters(matrices: Sequence[ScoreMatrix]) -> int:
     """The number of clusters of the ability that has the fewest."""
-    return min(len(set(ability.clusters)) for ability in abilities)
+    return min(len(set(matrix.clusters)) for matrix in matrices)
 
 
 def interval(value: float, draws: Floats, clusters: int) -> Ranked:
@@ -143,18 +143,18 @@ def interval(value: float, draws: Floats, clusters: int) -> Ranked:
     return Ranked(value, min(value, float(low)), max(value, float(high)))
 
 
-def ranked(abilities: Sequence[Ability], rng: np.random.Generator, draws: int = DRAWS) -> dict[str, list[Ranked]]:
+def ranked(matrices: Sequence[ScoreMatrix], rng: np.random.Generator, draws: int = DRAWS) -> dict[str, list[Ranked]]:
     """The rank of every subject by ability, and under the empty name its average rank (Table 5).
 
     All abilities must have the same subjects in the same order.
     """
-    rank_draws = [ranks_of(signs) for signs in redrawn_signs(abilities, rng, draws)]
-    observed = [ranks_of(observed_signs(ability)) for ability in abilities]
+    rank_draws = [ranks_of(signs) for signs in redrawn_signs(matrices, rng, draws)]
+    observed = [ranks_of(observed_signs(matrix)) for matrix in matrices]
     intervals = {
-        ability.name: _intervals(observed_ranks, again, fewest_clusters([ability]))
-        for ability, observed_ranks, again in zip(abilities, observed, rank_draws, strict=True)
+        matrix.name: _intervals(observed_ranks, again, fewest_clusters([matrix]))
+        for matrix, observed_ranks, again in zip(matrices, observed, rank_draws, strict=True)
     }
-    intervals[""] = _intervals(np.mean(observed, axis=0), np.mean(rank_draws, axis=0), fewest_clusters(abilities))
+    intervals[""] = _intervals(np.mean(observed, axis=0), np.mean(rank_draws, axis=0), fewest_clusters(matrices))
     return intervals
 
 
@@ -163,7 +163,7 @@ def _intervals(observed: Floats, draws: Floats, clusters: int) -> list[Ranked]:
 
 
 def weighted(
-    abilities: Sequence[Ability],
+    matrices: Sequence[ScoreMatrix],
     weights: Mapping[str, float],
     drawn_weights_of: Floats | None,
     rng: np.random.Generator,
@@ -174,20 +174,20 @@ def weighted(
     `weights` by ability add up to 1. `drawn_weights_of` (draws x abilities) are weights as sure as they are; None keeps
     them as they are.
     """
-    order = np.array([weights[ability.name] for ability in abilities])
-    again = np.stack([ranks_of(signs) for signs in redrawn_signs(abilities, rng, draws)], axis=1)
+    order = np.array([weights[matrix.name] for matrix in matrices])
+    again = np.stack([ranks_of(signs) for signs in redrawn_signs(matrices, rng, draws)], axis=1)
     each = np.broadcast_to(order, (draws, len(order))) if drawn_weights_of is None else drawn_weights_of
     rank_draws = np.einsum("da,das->ds", each, again)
-    observed_ranks = order @ np.stack([ranks_of(observed_signs(ability)) for ability in abilities])
+    observed_ranks = order @ np.stack([ranks_of(observed_signs(matrix)) for matrix in matrices])
     first = np.abs(rank_draws - rank_draws.min(axis=1, keepdims=True)) <= ALIKE
     best = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
-    return _intervals(observed_ranks, rank_draws, fewest_clusters(abilities)), [float(share) for share in best]
+    return _intervals(observed_ranks, rank_draws, fewest_clusters(matrices)), [float(share) for share in best]
 
 
 # Spread
 
 
-def spread(ability: Ability, rng: np.random.Generator, draws: int = DRAWS) -> Spread | None:
+def spread(matrix: ScoreMatrix, rng: np.random.Generator, draws: int = DRAWS) -> Spread | None:
     """How far subjects lie apart, over the items that all have a value for; None with fewer than two subjects or items.
 
     Subjects answer the same items, so that what is hard for all moves none away from another. The variance between
@@ -195,9 +195,9 @@ def spread(ability: Ability, rng: np.random.Generator, draws: int = DRAWS) -> Sp
     observed variance is therefore one such noise, of which one comes off the observed variance and two off a redrawn
     one. What is negative then is 0.
     """
-    complete = ~np.isnan(ability.values).any(axis=0)
-    values = ability.values[:, complete]
-    names, codes = np.unique(np.array(ability.clusters, dtype=str)[complete], return_inverse=True)
+    complete = ~np.isnan(matrix.values).any(axis=0)
+    values = matrix.values[:, complete]
+    names, codes = np.unique(np.array(matrix.clusters, dtype=str)[complete], return_inverse=True)
     if len(values) < 2 or values.shape[1] < 2:
         return None
     means = values.mean(axis=1)
@@ -241,7 +241,7 @@ def spearman(left_ranks: Floats, right_ranks: Floats) -> Floats:
     return np.asarray(np.divide((a * b).sum(axis=-1), size, out=np.full_like(size, np.nan), where=size > 1e-12))
 
 
-def agreement(first: Ability, second: Ability, rng: np.random.Generator, draws: int = DRAWS) -> Agreement:
+def agreement(first: ScoreMatrix, second: ScoreMatrix, rng: np.random.Generator, draws: int = DRAWS) -> Agreement:
     """How alike two evaluators rank the same encoders (Figure 7), or two abilities the same subjects (Figure 8a).
 
     Rows of both are the same encoders in the same order, which are fixed: intervals say how far the items, drawn again
@@ -257,7 +257,7 @@ def agreement(first: Ability, second: Ability, rng: np.random.Generator, draws: 
 
 
 def average_agreement(
-    first: Sequence[Ability], second: Sequence[Ability], rng: np.random.Generator, draws: int = DRAWS
+    first: Sequence[ScoreMatrix], second: Sequence[ScoreMatrix], rng: np.random.Generator, draws: int = DRAWS
 ) -> Agreement:
     """How alike two evaluators rank the same encoders on average over abilities, the same ones for both."""
     both = [*first, *second]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.rankings import Ability
+from snellen.analysis.rankings import ScoreMatrix
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.response import Response
 from snellen.core.runfolder import ArmCard
@@ -234,7 +234,7 @@ def units_by_task(run: Run, tasks: Iterable[str]) -> Mapping[str, Mapping[Arm, p
     return {task: arms for task, arms in units.items() if arms}
 
 
-def ability_of(run: Run, task: str, arms: Sequence[ArmCard], name: str = "") -> Ability:
+def score_matrix(run: Run, task: str, arms: Sequence[ArmCard], name: str = "") -> ScoreMatrix:
     """Scores of the arms (its rows, in their order) on the items of a task, ready to be ranked.
 
     Repeats of an item are averaged.
@@ -246,6 +246,6 @@ def ability_of(run: Run, task: str, arms: Sequence[ArmCard], name: str = "") -> 
     table = scores.pivot_table(values="value", index=["subject", "condition"], columns="item_id", aggfunc="mean")
     clusters = scores.drop_duplicates("item_id").set_index("item_id")["cluster_id"]
     values = table.reindex(pd.MultiIndex.from_tuples(keys)).to_numpy(np.float64)
-    return Ability(
+    return ScoreMatrix(
         name or task, values, tuple(str(clusters[item]) for item in table.columns), not metric.higher_is_better
     )

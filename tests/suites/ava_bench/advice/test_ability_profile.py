@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.analysis.rankings import Ability
+from snellen.analysis.rankings import ScoreMatrix
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import write_itemset
 from snellen.core.response import Response
@@ -112,8 +112,8 @@ def test_every_question_has_one_vote() -> None:
         weights_of({"q2": []})
 
 
-def ability(name: str, rows: list[list[float]], lower: bool = False) -> Ability:
-    return Ability(name, np.array(rows), tuple(f"{name}{n}" for n in range(len(rows[0]))), lower)
+def ability(name: str, rows: list[list[float]], lower: bool = False) -> ScoreMatrix:
+    return ScoreMatrix(name, np.array(rows), tuple(f"{name}{n}" for n in range(len(rows[0]))), lower)
 
 
 READS = [

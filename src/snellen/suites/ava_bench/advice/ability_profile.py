@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from snellen.analysis.rankings import DRAWS, Ability, Floats, Ranked, weighted
+from snellen.analysis.rankings import DRAWS, Floats, Ranked, ScoreMatrix, weighted
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, ReplySpec
 from snellen.curation.results import StepResult
@@ -198,7 +198,7 @@ def _votes(abilities: Mapping[str, Collection[str]]) -> tuple[Floats, list[str]]
 
 def recommended(
     subjects: Sequence[str],
-    abilities: Sequence[Ability],
+    abilities: Sequence[ScoreMatrix],
     tags_by_question: Mapping[str, Collection[str]],
     rng: np.random.Generator,
     draws: int = DRAWS,

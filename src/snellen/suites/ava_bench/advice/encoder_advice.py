@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from snellen.analysis.cells import DASH, decimal_interval, listing
-from snellen.analysis.run_view import ability_of, arms_with_all, examined, main_arms, scored_tasks
+from snellen.analysis.run_view import arms_with_all, examined, main_arms, score_matrix, scored_tasks
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
@@ -70,7 +70,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
         yield needs(weighted_tags, {})
         return
     rng = stream("ava-bench", "task", *(arm.subject for arm in compared))
-    abilities = [ability_of(run, task, compared) for task in tasks]
+    abilities = [score_matrix(run, task, compared) for task in tasks]
     best = recommended([arm.subject for arm in compared], abilities, weighted_tags.tagged.abilities, rng)
     missing = [arm.subject for arm in arms if arm not in compared]
     yield ranking(weighted_tags, best, missing)

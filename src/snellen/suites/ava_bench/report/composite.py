@@ -16,13 +16,13 @@ from snellen.analysis.cells import DASH, column_head, decimal_interval, listing,
 from snellen.analysis.plots import MAX_SERIES
 from snellen.analysis.rankings import Agreement, agreement
 from snellen.analysis.run_view import (
-    ability_of,
     arms_with_all,
     examined,
     main_metric,
     mean_chance,
     result_rows,
     row_of,
+    score_matrix,
     scored,
     scored_tasks,
 )
@@ -112,7 +112,7 @@ def _arm_without_boxes(run: Run, arm: ArmCard) -> ArmCard | None:
 
 
 def _change_without_boxes(run: Run, pair: Pair) -> Paired:
-    ability = ability_of(run, "spatial", pair)
+    ability = score_matrix(run, "spatial", pair)
     with_boxes, without = ability.values
     return paired_difference(without, with_boxes, ability.clusters, stream("ava-bench", "boxes", pair[0].subject))
 
@@ -159,8 +159,8 @@ def order_followed(
         compared = [pair for pair in pairs if arms_with_all(run, pair[:1], [ability])]
         if len(compared) < MIN_SUBJECTS:
             continue
-        composed = ability_of(run, task, [arm for _, arm in compared], composite)
-        atomic = ability_of(run, ability, [arm for arm, _ in compared])
+        composed = score_matrix(run, task, [arm for _, arm in compared], composite)
+        atomic = score_matrix(run, ability, [arm for arm, _ in compared])
         alike = agreement(composed, atomic, stream("ava-bench", "composite", composite, ability))
         part = "yes" if ability in parts else ""
         lines.append([ability, part, str(len(compared)), *agreement_cells(alike)])

@@ -13,9 +13,8 @@ from itertools import combinations
 import pandas as pd
 
 from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, with_interval
-from snellen.analysis.rankings import Ability, agreement, average_agreement, ranked, spread
+from snellen.analysis.rankings import ScoreMatrix, agreement, average_agreement, ranked, spread
 from snellen.analysis.run_view import (
-    ability_of,
     arms_with_all,
     examined,
     main_arms,
@@ -23,6 +22,7 @@ from snellen.analysis.run_view import (
     mean_chance,
     result_rows,
     row_of,
+    score_matrix,
     scored,
     scored_tasks,
 )
@@ -50,7 +50,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     ranks_over = scored_tasks(run, examined(arms), COLUMNS)
     compared = arms_with_all(run, examined(arms), ranks_over) if ranks_over else []
     if len(compared) > 1:
-        abilities = [ability_of(run, task, compared) for task in ranks_over]
+        abilities = [score_matrix(run, task, compared) for task in ranks_over]
         yield ranks(run, compared, abilities)
         yield spreads(run, compared, abilities)
     yield from fingerprint(run, arms)
@@ -108,7 +108,7 @@ def _without_pictures(run: Run, tasks: Sequence[str]) -> list[list[str]]:
     ]
 
 
-def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[Ability]) -> ReportSection:
+def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> ReportSection:
     """Ranks and average rank with intervals, best first (Table 5); as a map (Figure 6)."""
     by_ability = ranked(abilities, stream("ava-bench", "ranks", *(arm.subject for arm in arms)))
     average = by_ability[""]
@@ -133,7 +133,7 @@ def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[Ability]) -> Re
     return ReportSection("Ranks (Table 5, Figure 6)", note, frame, figure, "ranks")
 
 
-def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[Ability]) -> ReportSection:
+def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> ReportSection:
     """How far subjects lie apart in every ability."""
     lines = []
     for ability in abilities:
@@ -178,7 +178,7 @@ def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
             towers = [n for n, duo in enumerate(zip(*pair, strict=True)) if len(arms_with_all(run, duo, [task])) == 2]
             if len(towers) < MIN_ENCODERS:
                 continue
-            abilities = [ability_of(run, task, [side[n] for n in towers]) for side in pair]
+            abilities = [score_matrix(run, task, [side[n] for n in towers]) for side in pair]
             alike = agreement(abilities[0], abilities[1], stream("ava-bench", "evaluators", first, second, task))
             lines.append([first, second, task, str(len(towers)), *agreement_cells(alike)])
         lines += _average_agreement(run, (first, second), pair, tasks)
@@ -199,6 +199,6 @@ def _average_agreement(
     duos = [duo for duo in zip(*pair, strict=True) if len(arms_with_all(run, duo, tasks)) == 2]
     if len(duos) < MIN_ENCODERS:
         return []
-    abilities = [[ability_of(run, task, [duo[n] for duo in duos]) for task in tasks] for n in (0, 1)]
+    abilities = [[score_matrix(run, task, [duo[n] for duo in duos]) for task in tasks] for n in (0, 1)]
     alike = average_agreement(abilities[0], abilities[1], stream("ava-bench", "evaluators", *names))
     return [[*names, "(average rank)", str(len(duos)), *agreement_cells(alike)]]
