@@ -25,8 +25,8 @@ BOUNDS = {
     ("choice", "unread"): 0.08,
     ("integer", "unread"): 0.12,
     ("choice", "misread"): 0.004,
-    # 3 of 211: conclusions of long calculations; before conclusions were read, none, and 63 % unread
-    ("integer", "misread"): 0.015,
+    # Not met yet: 3 of 211.
+    ("integer", "misread"): 0.005,
     ("no answer", "misread"): 0.01,
     ("hard", "misread"): 0.34,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,11 +54,6 @@ class Run:
     def root(self) -> Path:
         """Its folder; of joined runs the first one's."""
         return self.roots[0]
-
-
-def sections_of(run: Run) -> Iterable[ReportSection]:
-    """What the run's suite adds to a report. `Suite` stands in the core and cannot name the types; they stand here."""
-    return run.suite.sections(run) if run.suite.sections else ()
 
 
 def protocol_of(run: Run) -> str:
