@@ -74,6 +74,11 @@ def rays(camera: Camera) -> Array:
     return np.asarray(axes.forward + across)
 
 
+@functools.lru_cache(maxsize=8)
+def _ray_lengths(camera: Camera) -> Array:
+    return np.asarray(np.linalg.norm(rays(camera), axis=2))
+
+
 def rasterise(camera: Camera, mesh: Mesh) -> Hits:
     """The nearest triangle of a mesh at each pixel's centre; triangles that reach behind the camera are left out."""
     height, width = camera.height_px, camera.width_px
@@ -102,9 +107,8 @@ def rasterise(camera: Camera, mesh: Mesh) -> Hits:
     face[pixel[visible]] = numbers[which[visible]]
     corner_weights = np.zeros((height * width, 3))
     corner_weights[pixel[visible]] = weights[visible]
-    length = np.linalg.norm(rays(camera), axis=2)
     with np.errstate(divide="ignore"):
-        distance = length / buffer.reshape(height, width)
+        distance = _ray_lengths(camera) / buffer.reshape(height, width)
     return Hits(distance, face.reshape(height, width), corner_weights.reshape(height, width, 3))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
@@ -164,10 +165,24 @@ class Mesh:
 
 def place_mesh(mesh: Mesh, pose: Pose) -> Mesh:
     """The mesh in world coordinates."""
-    matrix, shift = affine(pose)
+    matrix, _ = affine(pose)
     normals = mesh.normals @ np.linalg.inv(matrix)
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    return Mesh(mesh.vertices @ matrix.T + shift, normals, mesh.uv, mesh.faces)
+    return Mesh(place_points(mesh.vertices, pose), normals, mesh.uv, mesh.faces)
+
+
+def place_points(points: Array, pose: Pose) -> Array:
+    """Points (n, 3) of a primitive in world coordinates."""
+    matrix, shift = affine(pose)
+    return np.asarray(points @ matrix.T + shift)
+
+
+@functools.cache
+def outer_points(shape: Shape) -> Array:
+    """The vertices (n, 3) of a unit primitive that lie farthest out in the 26 directions of a cube's neighbours."""
+    vertices = unit_mesh(shape, 1).vertices
+    directions = np.array([direction for direction in itertools.product((-1, 0, 1), repeat=3) if any(direction)])
+    return vertices[np.unique((vertices @ directions.T).argmax(axis=0))]
 
 
 @functools.cache

@@ -16,7 +16,7 @@ import numpy as np
 from snellen.stimuli.scenes import AreaLight, Camera, Floor, Material, Pose, Scene, Solid, studio
 from snellen.stimuli.scenes.model import IDENTITY, Matrix3, Shape, Vec3
 from snellen.stimuli.scenes.raster import project
-from snellen.stimuli.scenes.shapes import UNIT, Ball, place_mesh, unit_mesh
+from snellen.stimuli.scenes.shapes import UNIT, Array, Ball, place_points, unit_mesh
 from snellen.stimuli.scenes.shapes import Box as Cube
 from snellen.suites.ava_bench.items import box_area
 
@@ -151,7 +151,12 @@ def _farther(light: AreaLight, factor: float) -> AreaLight:
 
 def seen_box(solid: Solid, camera: Camera) -> Rect:
     """The box round a whole solid in the picture, hidden or not."""
-    pixels, _ = project(camera, place_mesh(unit_mesh(solid.shape, 1), solid.pose).vertices)
+    pixels, _ = project(camera, place_points(unit_mesh(solid.shape, 1).vertices, solid.pose))
+    return box_round(pixels)
+
+
+def box_round(pixels: Array) -> Rect:
+    """The box round points (n, 2) of the picture."""
     (x1, y1), (x2, y2) = pixels.min(axis=0), pixels.max(axis=0)
     return float(x1), float(y1), float(x2), float(y2)
 

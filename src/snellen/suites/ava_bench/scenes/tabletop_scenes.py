@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import cache
+from itertools import combinations, product
 from types import MappingProxyType
 
 import numpy as np
@@ -20,12 +21,14 @@ from snellen.stimuli.scenes import COLOURS, Camera, Material, RenderSpec, Solid,
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M
 from snellen.stimuli.scenes.model import Shape, Vec3
 from snellen.stimuli.scenes.raster import project
+from snellen.stimuli.scenes.shapes import Array, outer_points
 from snellen.suites.ava_bench.items import SUITE, VERSION
 from snellen.suites.ava_bench.scenes.materials import TABLE_MATERIALS, group_materials
 from snellen.suites.ava_bench.scenes.scenes import (
     Rect,
     Tally,
     apart,
+    box_round,
     clear,
     dealt,
     evenly,
@@ -345,11 +348,10 @@ def _set(
         across = float(rng.uniform(-1, 1)) * ahead * math.tan(math.radians(FOV_DEG / 2))
         limited_scale = max(min(scale, A_METRE[1] * ahead), MIN_SCALE, A_METRE[0] * ahead)
         position, angle = (across, ahead - AHEAD_M), float(rng.uniform(-TURN_DEG, TURN_DEG))
-        if not _taken(_centre(kind, position, limited_scale), boxes, camera):
+        if _may_fit(kind, position, angle, limited_scale, boxes, camera, min_side):
             solid = standing(name, kind, material, position, angle, limited_scale)
             box = seen_box(solid, camera)
-            large = min(box[2] - box[0], box[3] - box[1]) >= min_side * camera.width_px
-            if large and _fits(box, boxes, camera):
+            if min(_sides(box)) >= min_side * camera.width_px and _fits(box, boxes, camera):
                 return solid, box
         scale *= 0.96
     return None
@@ -361,10 +363,48 @@ def _fits(box: Rect, boxes: list[Rect], camera: Camera) -> bool:
     return inside(box, camera, BORDER_SHARE * camera.width_px) and all(apart(box, other, gap) for other in boxes)
 
 
-def _taken(centre_m: Vec3, boxes: list[Rect], camera: Camera) -> bool:
-    """Whether the middle of a thing lies in a box already: most draws are seen to be in vain by that alone."""
-    ((x, y),), _ = project(camera, np.array([centre_m]))
-    return any(x1 <= x <= x2 and y1 <= y <= y2 for x1, y1, x2, y2 in boxes)
+def _sides(box: Rect) -> tuple[float, float]:
+    return box[2] - box[0], box[3] - box[1]
+
+
+def _may_fit(
+    kind: str,
+    position_m: tuple[float, float],
+    turn_deg: float,
+    scale: float,
+    boxes: list[Rect],
+    camera: Camera,
+    min_side: float,
+) -> bool:
+    """False only for what is too small or does not fit, by a few points: nearly all draws end here, at little cost.
+
+    The middle may lie in no box that is taken; some points of the surface must fit, for the whole is no smaller; and
+    the box around the solid must be large enough in the picture, for the solid is no larger.
+    """
+    points, surface_count = _test_points(kind)
+    cosine, sine = math.cos(math.radians(turn_deg)), math.sin(math.radians(turn_deg))
+    rotation = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+    pixels, _ = project(camera, scale * (points @ rotation) + np.array(_centre(kind, position_m, scale)))
+    x, y = pixels[0]
+    if any(x1 <= x <= x2 and y1 <= y <= y2 for x1, y1, x2, y2 in boxes):
+        return False
+    surface, corners = pixels[1 : surface_count + 1], pixels[surface_count + 1 :]
+    # A pixel's billionth more and less: two ways to the same point differ in the last digits.
+    large = min(_sides(box_round(corners))) + 1e-9 >= min_side * camera.width_px
+    x1, y1, x2, y2 = box_round(surface)
+    return large and _fits((x1 + 1e-9, y1 + 1e-9, x2 - 1e-9, y2 - 1e-9), boxes, camera)
+
+
+@cache
+def _test_points(kind: str) -> tuple[Array, int]:
+    """Points (n, 3) of a thing at scale 1 about its middle: the middle, some of its surface, the corners of its box.
+
+    The number is that of the points on the surface.
+    """
+    shape, factors = KINDS[kind]
+    surface = outer_points(shape) * factors
+    corners = np.array(list(product((-0.5, 0.5), repeat=3))) * extent(shape) * factors
+    return np.concatenate([np.zeros((1, 3)), surface, corners]), len(surface)
 
 
 def standing(
