@@ -81,11 +81,12 @@ def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
     nearest = alone.min(axis=0, initial=np.inf)
     owner = np.where(np.isfinite(nearest), alone.argmin(axis=0), -1) if len(alone) else np.full(shape, -1)
     solids = tuple(_solid_truth(scene, camera, i, alone[i], owner == i, box) for i, box in enumerate(boxes))
+    # covered[i, j]: pixels that solid j would fill if it stood alone, and where solid i is seen.
+    count = len(scene.solids)
+    filled = [np.bincount(owner[np.isfinite(each)], minlength=count) for each in alone]
+    covered = np.array(filled, np.int64).reshape(count, count).T
     hides = {
-        (front.name, behind.name): covered
-        for i, front in enumerate(scene.solids)
-        for j, behind in enumerate(scene.solids)
-        if i != j and (covered := int((np.isfinite(alone[j]) & (owner == i)).sum()))
+        (scene.solids[i].name, scene.solids[j].name): int(covered[i, j]) for i, j in np.argwhere(covered) if i != j
     }
     points = {p.name: _pixel(camera, p.position_m) for p in scene.points}
     return Truth(solids, nearest, hides, {name: pixel for name, pixel in points.items() if pixel is not None})
