@@ -24,7 +24,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from snellen.suites import SUITES
 
     root = tmp_path_factory.mktemp("built") / "items"
-    build(SUITES.get("combo"), "generated", BuildOptions(root, n=6, renderer="toy", show_progress=False))
+    build(SUITES.get("combo"), "generated", BuildOptions(root, n=6, quick=True, renderer="toy", show_progress=False))
     return root
 
 

@@ -5,9 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from snellen.reports import Report, Run, load_run, write_report
 from tests.reports.exam import SUITE, subjects, suite_of, write_items, write_run
+
+
+@pytest.fixture
+def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports with an empty file in the place of each figure, for tests of everything else: drawing takes longest."""
+
+    def save(figure: Figure, folder: Path, name: str) -> str:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.svg").write_text("<svg/>", "utf-8")
+        return "<svg/>"
+
+    monkeypatch.setattr("snellen.reports.figures.save", save)
 
 
 @pytest.fixture(scope="session")

@@ -137,6 +137,7 @@ def test_who_helped_to_build_the_set_is_flagged(report: Report) -> None:
     assert "encoder:sharp helped to build 4 of the naming items it is examined on" in page(report).text
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_printed_numbers_are_labelled_and_apart(report: Report, small_root: Path, tmp_path: Path) -> None:
     table = pd.read_csv(report.root / "tables" / "shapes-published-1.csv")
     assert list(table.columns) == ["subject", "whole task", "shape", "colour", "origin"]
@@ -159,6 +160,7 @@ def test_clear_differences_are_said_in_words(report: Report) -> None:
     assert not pairs.duplicated(["task", "first", "second"]).any()
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_two_runs_of_one_set_share_a_table(small_root: Path, tmp_path: Path) -> None:
     items = load_run(small_root, suite_of).items
     again = [able("encoder:sharp", items, {"naming": 0.6}), able("encoder:new", items, {"naming": 0.9})]
@@ -171,6 +173,7 @@ def test_two_runs_of_one_set_share_a_table(small_root: Path, tmp_path: Path) -> 
     assert "encoder:new (run 2)" not in main
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_two_sets_of_one_suite_stay_apart(small_root: Path, tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 6, seed=1)
     other = write_run(tmp_path / "other", items, subjects(items)[:2])
@@ -182,6 +185,7 @@ def test_two_sets_of_one_suite_stay_apart(small_root: Path, tmp_path: Path) -> N
     assert print_table(both.results, suite_of=suite_of).row_count == 4
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_two_suites_have_a_section_each(small_root: Path, tmp_path: Path) -> None:
     flat = make_suite(card={"name": "flat", "title": "Flat"}, axes=("pictures", "samples"))
     items = write_items(tmp_path / "items", 6, suite="flat")
@@ -201,6 +205,7 @@ def test_two_versions_are_refused(small_root: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "report").exists()
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_conditions_have_rows_of_their_own(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 6)
     blind = parse_conditions(SUITE.axes, "pictures=none,sheet=4")
@@ -247,6 +252,7 @@ def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
     assert r"c \& d|e\_f &  \\" in (made.root / "tables" / "shapes-both.tex").read_text()
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_inputs_go_to_the_suites_that_take_them(small_root: Path, tmp_path: Path) -> None:
     def sections(run: Any) -> Iterable[ReportSection]:
         yield ReportSection("Given", f"To {run.suite.name}: {sorted(run.inputs)}.", None, None, "given")
@@ -266,6 +272,7 @@ def test_inputs_go_to_the_suites_that_take_them(small_root: Path, tmp_path: Path
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_full_shows_more(run_root: Path, report: Report, tmp_path: Path) -> None:
     full = write_report([run_root], tmp_path / "full", full=True, suite_of=suite_of)
     assert (full.root / "figures" / "shapes-naming-requires.svg").is_file()
@@ -273,6 +280,7 @@ def test_full_shows_more(run_root: Path, report: Report, tmp_path: Path) -> None
     assert cards[0] < cards[1]
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_unscored_unfinished_and_moved_runs_are_told_so(small_root: Path, tmp_path: Path) -> None:
     for missing, message in (("scores.*", "snellen score"), ("responses.parquet", "cut off")):
         copy = tmp_path / missing.strip("*.")
@@ -323,6 +331,7 @@ def test_levels_come_in_the_order_of_the_items(report: Report) -> None:
     assert list(told.columns) == ["subject", "shape", "colour"]
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
     naming = SUITE.tasks["naming"]
     suite = replace(SUITE, tasks={"naming": replace(naming, protocols={"strict": strict(units=all_right)})})
@@ -336,6 +345,7 @@ def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
     assert pair["difference"].item() == pytest.approx(values["fake:oracle"] - values["fake:chance"])
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_of_many_arms_the_first_are_compared(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 4)
     crowd = [able(f"human:study/p{number:02d}", items, {"naming": 0.5}) for number in range(18)]
@@ -346,6 +356,7 @@ def test_of_many_arms_the_first_are_compared(tmp_path: Path) -> None:
     assert "only the first 16 were compared" in page(made).text
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_nobody_who_answers_is_no_reason_to_break(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 4)
     who = [able("encoder:mute", items, {}, refuses=task) for task in ("naming",)]

@@ -7,13 +7,10 @@ from pathlib import Path
 import pytest
 
 from snellen.core.itemset import ItemSet
-from snellen.exam import build
-from snellen.suites import SUITES
-from tests.suites.combo.fixtures import options
+from tests.helpers.sets import small_set
 
 
 @pytest.fixture(scope="session")
-def toy(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+def toy(sets_folder: Path) -> ItemSet:
     """16 test items a task, small pictures."""
-    root: Path = tmp_path_factory.mktemp("combo") / "toy"
-    return build(SUITES.get("combo"), "generated", options(root, n=16))
+    return small_set("combo", sets_folder, seed=0, test_items=16)

@@ -58,7 +58,16 @@ def shown(items: Iterable[Item], **condition: int | str) -> list[View]:
 
 def says(fake: str, items: Iterable[Item], view: View, draw: int = 0) -> str | None:
     """The option key that a fake chooses; another `draw` is another throw of its dice."""
-    held = list(items)
-    subject = make_fake(fake, {}, held)
-    reply = asyncio.run(subject.answer(Prompt((), (view,)), NOWHERE, stream("says", view.item_id, draw)))
-    return dict(view.reply.keys).get(reply.text)
+    return says_often(fake, items, view, [draw])[0]
+
+
+def says_often(fake: str, items: Iterable[Item], view: View, draws: Iterable[int]) -> list[str | None]:
+    """The option key that a fake chooses at each throw of its dice."""
+    subject = make_fake(fake, {}, list(items))
+    keys = dict(view.reply.keys)
+
+    async def replies() -> list[str | None]:
+        streams = [stream("says", view.item_id, draw) for draw in draws]
+        return [keys.get((await subject.answer(Prompt((), (view,)), NOWHERE, rng)).text or "") for rng in streams]
+
+    return asyncio.run(replies())

@@ -26,7 +26,7 @@ from snellen.suites.combo.generated.objects import VIEWS, natural_spec, object_s
 from snellen.suites.combo.generated.recipe import design, max_pictures
 from snellen.suites.combo.perception import QUESTIONS, asks, names
 from snellen.suites.combo.space import FACTORS
-from tests.suites.combo.fixtures import options, perception_items, says, shown, unseen
+from tests.suites.combo.fixtures import options, perception_items, says, says_often, shown, unseen
 
 RECIPE = SUITE.recipes["generated"]
 SOME_OBJECTS = range(17, 9504, 631)
@@ -197,7 +197,7 @@ def test_everybody_who_sees_all_is_right(every_kind: list[Item]) -> None:
 def test_required_is_where_the_blind_guess(every_kind: list[Item], factor: str) -> None:
     needing = 0
     for item, view in zip(every_kind, shown(every_kind), strict=True):
-        said = Counter(says(f"blind-to={factor}", every_kind, view, draw) for draw in range(16))
+        said = Counter(says_often(f"blind-to={factor}", every_kind, view, range(16)))
         if factor in item.requires:
             needing += 1
             assert len(said) > 1, item.item_id
@@ -211,7 +211,7 @@ def test_who_must_guess_draws_evenly_from_all_options() -> None:
     items = perception_items([0])
     for item, view in zip(items, shown(items), strict=True):
         for factor in item.requires:
-            said = Counter(says(f"blind-to={factor}", items, view, draw) for draw in range(300))
+            said = Counter(says_often(f"blind-to={factor}", items, view, range(300)))
             expected = 300 / len(item.options)
             assert set(said) == {option.key for option in item.options}
             assert all(abs(count - expected) < 5 * np.sqrt(expected) for count in said.values())

@@ -24,7 +24,7 @@ SOMEONE = SubjectCard("someone")
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     out = tmp_path_factory.mktemp("vfm-shown") / "items"
-    return build(SUITE, "generated", BuildOptions(out, n=4, renderer="toy", show_progress=False))
+    return build(SUITE, "generated", BuildOptions(out, n=4, quick=True, renderer="toy", show_progress=False))
 
 
 def parts(small: ItemSet, tmp_path: Path, text: str, card: SubjectCard = SOMEONE) -> tuple[Part, ...]:

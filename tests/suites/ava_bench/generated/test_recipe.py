@@ -31,10 +31,11 @@ from snellen.suites.ava_bench.scenes import display_scenes, pseudo_words, tablet
 from snellen.suites.ava_bench.scenes.display_scenes import DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, apart, dealt, levelled, seen_box
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
+from tests.helpers.sets import small_set
 from tests.suites.ava_bench.fixtures import COMPOSITES
 
 NOWHERE = Path("unused")
-N = 6
+N = 12
 QUICK = BuildOptions(NOWHERE, n=N, quick=True, renderer="toy", show_progress=False)
 
 
@@ -54,9 +55,8 @@ def drawn_displays(made: Design) -> list[display_scenes.Display]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    out = tmp_path_factory.mktemp("ava") / "items"
-    return recipe.Generated().build(BuildOptions(out, n=N, quick=True, renderer="toy", show_progress=False))
+def built(sets_folder: Path) -> ItemSet:
+    return small_set("ava-bench", sets_folder, seed=0, test_items=N)
 
 
 def of(built: ItemSet, task: str) -> list[Item]:

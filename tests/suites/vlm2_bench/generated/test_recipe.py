@@ -30,7 +30,7 @@ SUITE = SUITES.get("vlm2-bench")
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     out = tmp_path_factory.mktemp("vlm2") / "items"
-    return build(SUITE, "generated", BuildOptions(out, n=20, renderer="toy", show_progress=False))
+    return build(SUITE, "generated", BuildOptions(out, n=20, quick=True, renderer="toy", show_progress=False))
 
 
 @settings(max_examples=60, deadline=None)
