@@ -182,7 +182,7 @@ def outer_points(shape: Shape) -> Array:
     """The vertices (n, 3) of a unit primitive that lie farthest out in the 26 directions of a cube's neighbours."""
     vertices = unit_mesh(shape, 1).vertices
     directions = np.array([direction for direction in itertools.product((-1, 0, 1), repeat=3) if any(direction)])
-    return vertices[np.unique((vertices @ directions.T).argmax(axis=0))]
+    return np.asarray(vertices[np.unique((vertices @ directions.T).argmax(axis=0))])
 
 
 @functools.cache

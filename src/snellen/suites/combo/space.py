@@ -68,7 +68,7 @@ def claims(allowed: Mask) -> dict[str, list[str]]:
 
     An empty set of objects claims what nothing fulfils.
     """
-    has_member = iter((_members_by_value() & allowed).any(axis=1).tolist())
+    has_member = iter(np.any(_members_by_value() & allowed, axis=1))
     claimed: dict[str, list[str]] = {}
     for dimension in DIMENSIONS:
         present = [value for value in values(dimension) if next(has_member)]
