@@ -377,3 +377,14 @@ def report(
         runs, out, compare_published=compare == "published", full=full, inputs=_pairs("--input", inputs)
     )
     print(paths.page)
+
+
+@app.command()
+def fidelity(
+    suite: Annotated[Optional[str], typer.Argument(help="A suite; default: all.")] = None,  # noqa: UP045
+    out: Annotated[Optional[Path], typer.Option(help="Write the whole comparison as a page, e.g. FILE.md.")] = None,  # noqa: UP045
+) -> None:
+    """Compute every derived number of the papers again. Exit code 1 where one does not follow for no known reason."""
+    from snellen.cli.fidelity import fidelity as do
+
+    do(suite, out)

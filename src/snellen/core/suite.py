@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.errors import SnellenError
+from snellen.core.fidelity import PrintedNumber
 from snellen.core.hashing import digest
 from snellen.core.item import AnswerKind, Item, Media, Split, View
 from snellen.core.itemset import ItemSet
@@ -235,7 +236,8 @@ class Suite:
     """Tasks over common axes. `resolve` settles axes left at `auto` by the subject's card, on top of nothing else.
 
     `recipes` are called generated, curated and released where they lead to the suite's own items. `report_inputs` names
-    what `snellen report --input NAME=…` may hand to the pieces.
+    what `snellen report --input NAME=…` may hand to the pieces. `derived_numbers` are the paper's printed numbers that
+    others decide, each computed again, and those that nothing printed decides.
     """
 
     card: SuiteCard
@@ -244,6 +246,7 @@ class Suite:
     recipes: Mapping[str, Recipe]
     resolve: Callable[[Condition, SubjectCard], Mapping[str, Value]]
     published: Callable[[], Iterable[Mapping[str, Any]]] | None = None
+    derived_numbers: Callable[[], Iterable[PrintedNumber]] | None = None
     sections: Callable[..., Iterable[Any]] | None = None
     report_inputs: tuple[str, ...] = ()
 

@@ -24,6 +24,8 @@ from snellen.suites.combo.published import (
     VIEWS,
     published,
 )
+from snellen.suites.combo.report.fidelity import derived_numbers
+from tests.helpers.fidelity import recomputed
 
 
 def test_row_means_of_table_2() -> None:
@@ -41,13 +43,11 @@ def test_table_2_asks_the_first_seven_of_our_questions() -> None:
     assert all(len(row) == 7 for row in TABLE_2.values())
 
 
-def test_every_value_of_table_4_is_an_even_hundredth() -> None:
-    found = [value for row in TABLE_4.values() for value in row]
-    assert len(found) == 28
-    for value in found:
-        hundredths = round(100 * value)
-        assert value == hundredths / 100
-        assert hundredths % 2 == 0  # 50 questions a level, or a divisor of 50
+def test_every_value_of_table_4_is_an_even_hundredth_as_of_50_questions_a_level() -> None:
+    values = [value for row in TABLE_4.values() for value in row]
+    assert len(values) == 28
+    assert all(round(100 * value) % 2 == 0 for value in values)
+    assert recomputed(derived_numbers, "questions that the steps of Table 4 fit") == {"": 4 * 50}
 
 
 def test_table_1_counts_the_questions_of_the_full_size() -> None:

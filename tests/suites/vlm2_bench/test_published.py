@@ -11,34 +11,23 @@ from snellen.core.suite import SuiteCard
 from snellen.scoring.metrics import acc_num, expected_acc_num
 from snellen.suites.vlm2_bench.published import (
     CAMERA_READY,
-    CAMERA_READY_AVERAGES,
     CAMERA_READY_CHANCE_DELTA,
-    CAMERA_READY_HUMAN_AVERAGE,
-    CAMERA_READY_HUMAN_GRP,
     CHANCE,
     COLUMNS,
-    FINDING_III_MODELS,
     HUMAN,
-    JUDGE_AGREED,
-    JUDGE_CHECKED,
-    LENGTHS,
     METRIC_OF,
     PAIRS,
-    PEOPLE_ABOVE_OBJECTS,
-    PRINTED_FORMATS,
     QUERIES,
     SCORED_PAIRS,
     TABLE_1,
     TABLE_5_COUNTS,
-    computed_chance,
     mean_of,
     published,
 )
-from snellen.suites.vlm2_bench.sequences import PATTERNS_OC, PC_COUNTS
+from snellen.suites.vlm2_bench.report.fidelity import derived_numbers
+from snellen.suites.vlm2_bench.sequences import PATTERNS_OC
 from snellen.suites.vlm2_bench.tasks import TASKS, protocols
-
-EVERYONE = {**TABLE_1, "human": HUMAN}
-CENT = 0.00501  # half of the last printed digit
+from tests.helpers.fidelity import recomputed, verdicts
 
 
 def told(name: str) -> dict[str, object]:
@@ -51,66 +40,54 @@ CARD = SuiteCard.model_validate(told("suite.yaml"))
 
 
 def test_printed_averages_are_means_of_nine_columns_but_that_of_chance() -> None:
-    nine = {name: round(mean_of(row.scores, 9), 3) for name, row in EVERYONE.items()}
+    nine = recomputed(derived_numbers, "mean of all nine columns", 3)
     assert list(nine.values()) == [39.346, 43.324, 22.591, 37.848, 42.374, 54.820, 41.231, 45.594, 60.362, 95.162]
-    assert all(row.average == pytest.approx(nine[name], abs=CENT) for name, row in EVERYONE.items())
-    assert mean_of(CHANCE.scores, 8) == 33.71875
-    assert CHANCE.average == 33.72
+    assert recomputed(derived_numbers, "Average of chance", 5) == {"": 33.71875}
+    assert recomputed(derived_numbers, "Averages that leave out VID") == {"": 1}
     with pytest.raises(ValueError, match="only 8 of 9 columns"):
         mean_of(CHANCE.scores, 9)
 
 
 def test_the_camera_ready_adopts_means_of_eight_columns() -> None:
-    eight = {name: mean_of(row.scores, 8) for name, row in TABLE_1.items()}
-    assert [round(value, 3) for value in eight.values()] == [
+    eight = recomputed(derived_numbers, "eight columns without VID", 3)
+    assert list(eight.values())[:9] == [
         38.358, 41.365, 24.946, 40.891, 45.640, 55.860, 45.729, 48.575, 59.564,
     ]  # fmt: skip
-    assert {name: pytest.approx(value, abs=CENT) for name, value in eight.items()} == CAMERA_READY_AVERAGES
-    assert {name: row.average for name, row in CAMERA_READY.items()} == {
-        name: pytest.approx(mean_of(row.scores, 8), abs=CENT) for name, row in CAMERA_READY.items()
-    }
-    changed = [*HUMAN.scores[:4], CAMERA_READY_HUMAN_GRP, *HUMAN.scores[5:]]
+    assert list(eight) == [*TABLE_1, *CAMERA_READY]
     assert mean_of(HUMAN.scores, 8) == pytest.approx(94.5575)
-    assert mean_of(changed, 8) == pytest.approx(94.4425)
-    assert abs(CAMERA_READY_HUMAN_AVERAGE - 94.4425) < CENT
-    assert CHANCE.average - CAMERA_READY_HUMAN_AVERAGE == pytest.approx(-60.72)
+    assert recomputed(derived_numbers, "Average of people", 4) == {"": 94.4425}
+    assert recomputed(derived_numbers, "Distance of chance from people") == {"": -60.72}
     assert CAMERA_READY_CHANCE_DELTA == CHANCE.delta_human == -61.44
 
 
-def test_distances_from_humans_are_differences_of_averages() -> None:
-    for row in (*EVERYONE.values(), CHANCE):
-        assert row.delta_human == pytest.approx(row.average - 95.16)
-
-
 def test_mat_and_trk_were_scored_over_259_and_219_ids() -> None:
-    def fits(score: float | None, of: int) -> bool:
-        return score in [round(100 * right / of, 2) for right in range(of + 1)]
-
-    for row in TABLE_1.values():
-        assert [fits(row.scores[0], of) for of in (259, 260)] == [True, False]
-        assert [fits(row.scores[1], of) for of in (219, 220)] == [True, False]
-        assert [fits(row.scores[n], of) for n, of in ((2, 360), (4, 200), (5, 200), (7, 100))] == [True] * 4
+    for task, units, pairs in (("gc-mat", 259, 260), ("gc-trk", 219, 220)):
+        assert set(verdicts(derived_numbers, f"{task}: a share of {units} units").values()) == {
+            "match",
+            "known mismatch",
+        }
+        assert recomputed(derived_numbers, f"{task}: scores that are shares of the {pairs} pairs") == {"": 0}
     qwen = TABLE_1["Qwen2.5-VL-7B"].scores
     rounded = [round(100 * right / of, 2) for right, of in ((93, 259), (95, 219), (257, 360), (160, 200))]
     assert [qwen[0], qwen[1], qwen[2], qwen[5]] == rounded == [35.91, 43.38, 71.39, 80.00]
-    assert {task: PAIRS[task] - held for task, held in SCORED_PAIRS.items()} == {
+    assert {task: PAIRS[task] - units for task, units in SCORED_PAIRS.items()} == {
         "gc-mat": 1, "gc-trk": 1, "oc-cpr": 0, "pc-cpr": 0,
     }  # fmt: skip
 
 
 def test_vid_moves_in_quarters_of_a_point_with_a_hundred_videos_a_pattern() -> None:
-    assert all((4 * (row.scores[8] or 0.5)).is_integer() for row in EVERYONE.values())
+    off = [name for name, verdict in verdicts(derived_numbers, "multiple of 0.25").items() if verdict != "match"]
+    assert off == ["GPT-4o-2024-11-20"], "some verdicts were left out"
     assert TABLE_1["GPT-4o"].scores[8] == 66.75
-    assert not (4 * (CAMERA_READY["GPT-4o-2024-11-20"].scores[8] or 0.0)).is_integer(), "some verdicts were left out"
 
 
 def test_computed_chance_agrees_with_the_printed_one_but_for_cpr() -> None:
     # E(2) = (1 + 0) / 2, E(3) = 1 / 3, E(4) = (4 + 4 x .104042 + 4 x .039735 / 2 + 4 x .066967) / 16
     assert [expected_acc_num(n) for n in (2, 3, 4)] == pytest.approx([0.5, 1 / 3, 0.284714], abs=1e-6)
-    computed = computed_chance()
-    assert (computed["oc-cnt"], computed["pc-cnt"]) == pytest.approx((34.8762, 34.8665), abs=1e-4)
-    for task, score in zip(COLUMNS[:8], CHANCE.scores, strict=False):
-        assert score == (50 if task.endswith("-cpr") else pytest.approx(computed[task], abs=CENT))
+    chance = recomputed(derived_numbers, "Chance: uniform independent guesses", 4)
+    assert (chance["oc-cnt"], chance["pc-cnt"]) == pytest.approx((34.8762, 34.8665), abs=2e-4)
+    off = [task for task, verdict in verdicts(derived_numbers, "uniform independent").items() if verdict != "match"]
+    assert off == ["oc-cpr", "pc-cpr"]
 
 
 def guess_of(counts: dict[str, int]) -> float:
@@ -130,27 +107,18 @@ def test_only_the_true_counts_of_the_patterns_give_the_printed_chance() -> None:
 
 def test_counts_of_the_paper_add_up() -> None:
     queries = QUERIES
-    assert sum(queries.values()) == 3060
+    assert recomputed(derived_numbers, "Questions: sum over tasks") == {"": 3060}
     families = [sum(n for task, n in queries.items() if task.startswith(family)) for family in ("gc", "oc", "pc")]
     assert families == [960, 1280, 820]
-    formats = {"true_false": 2080, "choice": 300, "integer": 480, "description": 200}
-    shares = {name: round(100 * n / 3060, 2) for name, n in formats.items()}
-    assert shares == {**PRINTED_FORMATS, "choice": 9.80, "integer": 15.69}
-    assert {task: 2 * pairs for task, pairs in PAIRS.items()} == {task: queries[task] for task in PAIRS}
-    assert {task: sum(lengths.values()) for task, lengths in LENGTHS.items()} == {
-        task: queries[task] for task in LENGTHS
-    }
-    of_length = {n: sum(len(pattern) == n for pattern in PATTERNS_OC) for n in (2, 3, 4)}
-    assert LENGTHS["oc-cnt"] == {n: 40 * count for n, count in of_length.items()}
-    assert sum(PC_COUNTS.values()) == 260
+    shares = recomputed(derived_numbers, "Share of a format of answer")
+    assert shares == {"true_false": 67.97, "choice": 9.80, "integer": 15.69, "description": 6.54}
+    assert recomputed(derived_numbers, "Sequences: sum over patterns") == {"oc": 360, "pc": 260}
 
 
 def test_finding_iii_follows_from_table_1() -> None:
-    rows = [TABLE_1[name].scores for name in FINDING_III_MODELS]
-    gaps = [sum((row[n + 3] or 0) - (row[n] or 0) for row in rows) / 3 for n in (2, 3, 4)]
-    assert list(PEOPLE_ABOVE_OBJECTS.values()) == pytest.approx(gaps, abs=CENT)
-    assert round(100 * JUDGE_AGREED / JUDGE_CHECKED, 2) == 98.89
-    assert 20 * len(TABLE_1) == JUDGE_CHECKED
+    gaps = recomputed(derived_numbers, "PC above OC")
+    assert gaps == {"cpr": 7.65, "cnt": 9.75, "grp": 11.83}
+    assert recomputed(derived_numbers, "Verdicts that people share") == {"": 98.89}
 
 
 def test_published_rows_are_fractions_of_the_first_metric_of_each_task() -> None:

@@ -10,6 +10,7 @@ from snellen.suites.ava_bench.curated.recipe import Curated
 from snellen.suites.ava_bench.generated.recipe import Generated
 from snellen.suites.ava_bench.published import published
 from snellen.suites.ava_bench.released.recipe import RELEASED
+from snellen.suites.ava_bench.report.fidelity import derived_numbers
 from snellen.suites.ava_bench.report.sections import sections
 from snellen.suites.ava_bench.tasks import AXES, make_tasks, resolve
 
@@ -31,6 +32,7 @@ def make_suite() -> Suite:
         recipes={"generated": Generated(), "curated": Curated(), "released": RELEASED, "questions": Questions()},
         resolve=resolve,
         published=published,
+        derived_numbers=derived_numbers,
         sections=report_sections,
         report_inputs=encoder_advice.REPORT_INPUTS,
     )

@@ -85,17 +85,12 @@ TABLE_5 = {
 }
 """Table 5 (appendix C.1), all with a Qwen2 of 0.5B. Printed ranks break the ties of OCR (AIMv2, RADIO) and Spatial
 (SigLIP-2, DINOv2, InternVL) by no rule that is told. The last row is written MiDas-3.0 there."""
-AVERAGES_THAT_DO_NOT_FOLLOW = {
-    "SigLIP-2": 32 / 14,
-    "SigLIP-1": 49 / 14,
-    "CLIP": 71 / 14,
-    "InternVL-2.5": 79 / 14,
-    "DINOv2": 71 / 14,
-    "SAM": 110 / 14,
-}
-"""Means of the fourteen printed ranks where the printed average is another number. No eight or more of the columns give
-the nine printed averages, so they are from other ranks than those printed, or miscounted; 7.8 of SAM could be 7.857 cut
-off. By the means RADIO is third, before AIMv2, and CLIP equals DINOv2; in print RADIO shares the second place."""
+MOST_VERSATILE = ("SigLIP-2", "SigLIP-1", "AIMv2")
+"""The towers that section 1 gives "the highest average rank". By the means of the printed ranks RADIO is third, before
+AIMv2, and CLIP equals DINOv2; in print RADIO shares the second place. No eight or more of the columns give the nine
+printed averages."""
+RELATIVE_DEPTH_PERCENT = 90
+"""What every tower surpasses in relative depth (appendix C.2)."""
 
 TABLE_2 = {
     "localization": (27_900, 6_900),
@@ -134,6 +129,51 @@ SECTION_COUNTS = {
 """Section 3.2; that of OCR stands in appendix A.2 alone."""
 HEADLINE_COUNT = 218_000
 """Section 3.3; neither Table 2 (226.7K) nor the sections (226.8K) add up to it."""
+APPENDIX_COUNTS = {
+    "relative-depth": (11_600, 5_700, 6_000),
+    "absolute-depth": (9_000, 4_400, 6_000),
+    "colour": (14_000, 7_000, 7_000),
+}
+"""Appendix A.2: questions, and those of its parts (indoor and "approximately" outdoor; Objects365 and LVIS)."""
+TEST_PERCENT = 20
+"""Section 3.3: "every AVA follows an 80/20 split"."""
+TRAINING_SIZES = (6_000, 10_000)
+"""Appendix F: questions each ability is trained on ("typically around" in section 4)."""
+SCENE_CLASSES, APPENDIX_SCENE_CLASSES, IMAGES_A_SCENE = 464, 463, 30
+"""Section 3.2.6 and appendix A.2; exactly 30 pictures a class."""
+FINE_GRAINED_CLASSES, FINE_GRAINED_PARTS, IMAGES_A_SPECIES = 300, (100, 50, 50, 50, 50), 30
+"""Appendix A.2: classes of birds, animals, fungi, plants and aircraft; 30 pictures a class."""
+THINGS, THINGS_OF_SOURCES, MAX_IMAGES_A_THING = 70, (20, 20, 10, 10, 10), 700
+"""Localization and object (appendix A.2): categories of Objects365, LVIS, birds, mammals and DIOR."""
+SPATIAL_SAMPLES, SPATIAL_REFERENCES, ROWS_A_REFERENCE = 40, 8, 5
+"""Spatial (appendix A.2): samples a class and position, from so many reference classes."""
+DEPTH_PAIRS, MAX_PAIRINGS = 131, 30
+"""Relative depth indoors (appendix A.2): pairs of classes kept, and the most pairings of each label."""
+ACTIONS, MAX_CLIPS = 302, 600
+"""Action (section 3.2.6 and appendix A.2): classes, and 500 training and 100 validation clips of each at most."""
+TABLE_2_SOURCES = {
+    "localization": ("Objects365", "LVIS", "iNaturalist-2021", "DIOR"),
+    "counting": ("VQAv2", "FSC", "CARPK", "Crowd Surveillance", "LVIS"),
+    "fine-grained": ("CUB-200-2011", "iNaturalist-2021", "FGVC-Aircraft"),
+    "absolute-depth": ("NYU-Depth V2", "KITTI"),
+    "relative-depth": ("NYU-Depth V2", "KITTI"),
+    "ocr": ("COCO-Text", "IIIT5K", "TextVQA"),
+    "orientation": ("EgoOrientBench", "CURE-OR"),
+    "object": ("Objects365", "LVIS", "iNaturalist-2021", "DIOR"),
+    "action": ("MiT",),
+    "texture": ("DTD", "Kylberg", "KTH-TIPS", "KTH-TIPS2"),
+    "spatial": ("Objects365", "LVIS", "NYU-Depth V2"),
+    "scene": ("Places434", "AID"),
+    "emotion": ("RAF-DB", "ExpW"),
+    "colour": ("Objects365", "LVIS"),
+}
+"""Datasets of each ability (Table 2)."""
+SOURCE_COUNTS = {"counting": 5, "ocr": 3, "object": 4, "texture": 4, "orientation": 2, "scene": 2, "emotion": 2}
+"""Datasets of an ability as section 3.2 and appendix A.2 count them in words."""
+DATASETS, TABLE_8_DATASETS = 26, 25
+"""Section 3.2; rows of Table 8 (licences), which lacks Kylberg."""
+STAGE_1_SAMPLES, STAGE_2_SAMPLES, STAGES_SAMPLES = 558_000, 665_000, 1_200_000
+"""Table 4; both together in Table 7."""
 
 TABLE_3_COLUMNS = ("lr 1e-5", "lr 1e-4", "lr 5e-4", "LoRA 64", "LoRA 128", "LoRA 256")
 TABLE_3 = {
@@ -149,9 +189,13 @@ TABLE_3 = {
 PROBE_BEFORE, PROBE_AFTER = 66.3, 25.67
 """Section 6: a linear probe on fine-grained, on max-pooled features of DINOv2 before and behind the connector, in
 percent."""
+COST_FACTOR = dict.fromkeys(("abstract", "introduction", "section 4.1", "Figure 7"), 8)
+"""By how much the small language model cuts the cost, by place."""
+ABILITIES = dict.fromkeys(("abstract", "introduction", "section 3.1", "appendix A.1"), 14)
+"""How many abilities there are, by place."""
 GPU_HOURS_VICUNA, GPU_HOURS_QWEN, GPU_HOURS_ABILITY = 230, 28, 4
 """Table 7: hours of one A100 for stages 1 and 2 with a Vicuna of 7B and a Qwen2 of 0.5B, and for one ability in stage 3
-on average. 230 / 28 is the "8x" of section 4.1."""
+on average. 230 / 28 is `COST_FACTOR`."""
 
 
 def ranks(values: Sequence[float], lower_is_better: bool) -> tuple[float, ...]:

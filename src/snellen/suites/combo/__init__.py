@@ -4,6 +4,7 @@ from snellen.core.suite import Suite, read_suite_card
 from snellen.presentation.controls import resolve_sheet
 from snellen.suites.combo.generated.recipe import Generated
 from snellen.suites.combo.published import published
+from snellen.suites.combo.report.fidelity import derived_numbers
 from snellen.suites.combo.report.sections import sections
 from snellen.suites.combo.tasks import AXES, TASKS
 
@@ -15,5 +16,6 @@ SUITE = Suite(
     recipes={"generated": Generated()},
     resolve=resolve_sheet,
     published=published,
+    derived_numbers=derived_numbers,
     sections=sections,
 )

@@ -6,6 +6,7 @@ from snellen.suites.vfm_bench.curated.recipe import Curated
 from snellen.suites.vfm_bench.generated.recipe import Generated
 from snellen.suites.vfm_bench.published import published
 from snellen.suites.vfm_bench.released.recipe import RELEASED
+from snellen.suites.vfm_bench.report.fidelity import derived_numbers
 from snellen.suites.vfm_bench.report.sections import sections
 from snellen.suites.vfm_bench.tasks import AXES, TASKS
 
@@ -17,5 +18,6 @@ SUITE = Suite(
     recipes={"generated": Generated(), "curated": Curated(), "released": RELEASED},
     resolve=resolve_sheet,
     published=published,
+    derived_numbers=derived_numbers,
     sections=sections,
 )

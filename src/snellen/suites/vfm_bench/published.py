@@ -47,6 +47,8 @@ TRADITIONAL = ("GPT-4o", "Qwen2.5-VL-72B", "Claude-3.7-Sonnet")
 """The groups that section 4.2 compares."""
 ETA_GAIN, DELTA_GAIN = 4.8, 4.4
 """Section 4.2: means of `REASONING` above those of `TRADITIONAL`; printed as percent, they are points."""
+RANDOM_ACCURACY = 0.27
+"""What the random policy gets, at every number of shots but one (Table 1)."""
 HUMAN_DELTA_GAP, HUMAN_MAX_GAP = 16.9, 19.0
 """Section 4.2: people above GPT-o3 in delta and in largest accuracy, in points. The second does not follow from Table
 1, which gives 18 (.79 and .61), and 17 above Gemini-2.5-pro."""
@@ -102,6 +104,63 @@ ABLATIONS = {
 }
 """Each phi_NAME. `shots` are those of equation 4 (the released function leaves out 0). `vdpi` is no phi: its printed
 values are `curves.gain_at(curve, 1)`."""
+
+
+class RawSource(NamedTuple):
+    """A row of Table 5: pictures, objects and classes of a dataset as its authors give it."""
+
+    name: str
+    images: int
+    objects: int
+    classes: int
+
+
+TABLE_5 = {
+    "Manufacture": (
+        RawSource("VisA", 10_821, 12, 24),
+        RawSource("MVTec-AD", 5_354, 15, 88),
+        RawSource("MVTec-AD-2", 5_174, 8, 16),
+        RawSource("MVTec-LOCO", 3_644, 5, 15),
+        RawSource("MVTec-3D", 4_147, 10, 50),
+        RawSource("ITD", 5_868, 10, 20),
+        RawSource("ISP-AD", 559_049, 3, 9),
+        RawSource("GoodsAD", 6_124, 6, 21),
+        RawSource("BTAD", 2_830, 3, 6),
+        RawSource("NEU-DET", 1_800, 1, 6),
+    ),
+    "E-commerce": (
+        RawSource("MVTec-AD", 5_354, 15, 88),
+        RawSource("MVTec-AD-2", 5_174, 8, 16),
+        RawSource("WFDD", 444, 4, 11),
+        RawSource("AITEX", 247, 1, 2),
+        RawSource("Product1M", 1_182_083, 1, 458),
+        RawSource("SceneryWatermark", 22_783, 1, 2),
+        RawSource("RiceImage", 75_000, 1, 5),
+        RawSource("Fabrics", 7_885, 1, 26),
+        RawSource("Products-10K", 150_000, 10_000, 10_000),
+        RawSource("ImageExposures", 1_000, 2, 12),
+        RawSource("ClothingAttributesDataset", 1_856, 11, 42),
+    ),
+    "Agriculture": (
+        RawSource("Rice-Leaf-Disease", 120, 1, 3),
+        RawSource("TomatoLeaf", 11_000, 1, 10),
+        RawSource("CAMO", 1_250, 1, 1),
+        RawSource("COD10K", 10_000, 78, 1),
+        RawSource("NC4K", 4_121, 1, 1),
+        RawSource("25-Indian-Bird", 22_620, 1, 25),
+        RawSource("EPLID", 3_588, 1, 8),
+        RawSource("V2-Plant-Seedlings", 5_539, 1, 12),
+        RawSource("MeatDataset", 365, 1, 3),
+    ),
+    "Medical": (
+        RawSource("GMAI-MMBench", 26_000, 284, 78),
+        RawSource("MSD Brain", 750, 3, 3),
+        RawSource("MSD Spleen", 61, 41, 1),
+    ),
+}
+"""Table 5. MVTec-AD (printed as MVTecAD) and MVTec-AD-2 stand in it twice."""
+MORE_RAW_IMAGES_THAN = 30_000
+"""Section 3.2: pictures collected."""
 
 
 class Source(NamedTuple):
@@ -186,6 +245,7 @@ TABLE_8 = {
 """Table 8. Its averages weigh sources by samples; Table 7 gives Medical 365 classes and an average of 3.83."""
 QUERIES, DATASETS, TASKS, CONCEPTS = 4200, 31, 171, 512
 """As the abstract and section 3.2 print them; the concepts of Table 8 add up to 513."""
+VOTER_COUNT = 5
 VOTERS = (
     "Qwen2.5-VL-72B",
     "Doubao-1.5-vision-pro-32k-250115",
@@ -193,8 +253,8 @@ VOTERS = (
     "GPT-4o",
     "Gemini-2.5-pro-exp-03-25",
 )
-"""Models that voted on difficulty (section 3.2): a picture most of them knew was left out, so that their own zero-shot
-accuracy is low by construction."""
+"""Models that voted on difficulty, "five" (section 3.2): a picture most of them knew was left out, so that their own
+zero-shot accuracy is low by construction."""
 
 
 def class_average(industry: str) -> float:

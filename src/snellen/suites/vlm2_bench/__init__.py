@@ -5,6 +5,7 @@ from snellen.suites.vlm2_bench.curated.recipe import Curated
 from snellen.suites.vlm2_bench.generated.recipe import Generated
 from snellen.suites.vlm2_bench.published import published
 from snellen.suites.vlm2_bench.released.recipe import RELEASED
+from snellen.suites.vlm2_bench.report.fidelity import derived_numbers
 from snellen.suites.vlm2_bench.report.sections import sections
 from snellen.suites.vlm2_bench.tasks import AXES, TASKS, resolve
 
@@ -17,5 +18,6 @@ SUITE = Suite(
     recipes={"generated": Generated(), "curated": Curated(), "released": RELEASED},
     resolve=resolve,
     published=published,
+    derived_numbers=derived_numbers,
     sections=sections,
 )

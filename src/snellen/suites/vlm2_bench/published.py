@@ -106,8 +106,39 @@ PEOPLE_ABOVE_OBJECTS = {"cpr": 7.65, "cnt": 9.75, "grp": 11.83}
 """Finding III: PC - OC in points, the mean over the three models of `FINDING_III_MODELS`."""
 FINDING_III_MODELS = ("Qwen2.5-VL-7B", "InternVL2.5-8B", "InternVL2.5-26B")
 """The text calls the first one Qwen2.5-VL-8B, which does not exist; the numbers are those of the 7B."""
-JUDGE_AGREED, JUDGE_CHECKED = 178, 180
-"""Section 3.1: verdicts of the judge that people shared, 20 a model; printed as 98.89 percent."""
+JUDGE_AGREED, JUDGE_CHECKED, JUDGE_RATE = 178, 180, 98.89
+JUDGE_CHECKED_A_MODEL, JUDGE_DISCREPANCIES = 20, 2
+"""Section 3.1: verdicts of the judge that people shared, and their percentage."""
+HUMAN_GAP = dict.fromkeys(("abstract", "introduction", "finding I", "conclusion"), 34.80)
+"""How far GPT-4o lags behind people: printed as percent, they are points."""
+BEST_VID, HUMAN_VID = 66.75, 100.0
+"""Finding I: the best model in VID, and people."""
+CAMERA_READY_TABLE_3_GRP = 47.50
+"""Table 3 of the camera-ready (resolution): InternVL2.5-8B in OC-Grp as in Table 1, which has 46.50."""
+
+SUBTASKS = {"abstract": 9, "introduction": 8, "section 2.4": 9, "section 3.3": 9, "Figure 4": 9}
+"""How many subtasks there are, by place."""
+FINDINGS = {"abstract": 8, "introduction": 8, "conclusion": 8}
+"""How many findings are announced, by place."""
+FINDING_NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+"""The findings of sections 3.3 and 4, by their headings."""
+OPEN_MODELS = {"abstract": 8, "introduction": 8, "section 3.2": 8}
+"""How many open-source models were evaluated, by place."""
+OPEN_MODEL_NAMES = (
+    "LLaVA-OneVision", "LLaVA-Video", "LongVA", "mPLUG-Owl3", "Qwen2-VL", "Qwen2.5-VL", "InternVL2.5",
+)  # fmt: skip
+"""Those that section 3.2 lists."""
+QUESTIONS, MORE_QUESTIONS_THAN = 3060, 3000
+"""Section 2.4 and appendix 2; "over 3,000" in abstract and introduction."""
+TRUE_AND_FALSE = {"oc-cpr": (120, 240), "pc-cpr": (100, 100)}
+"""Pairs whose pictures are of the same one, and of different ones (appendix 1)."""
+SEQUENCES = {"oc": 360, "pc": 260}
+"""Sequences of pictures (appendix 1, 4 and 5)."""
+OBJECT_TYPES, OBJECTS_A_TYPE, FIGURE_8_OBJECTS_A_TYPE = 8, 5, 4
+PICTURES_OF_AN_OBJECT, DISTRACTORS_OF_AN_OBJECT, OBJECT_PICTURES = 4, 4, 320
+"""Appendix 4 and section 2.2; Figure 8 has four objects a type."""
+RACES, GENDERS, PEOPLE_OF_EACH, PICTURES_OF_A_PERSON, PEOPLE_PICTURES = 3, 2, 5, 4, 120
+"""Appendix 5."""
 FLEISS_KAPPA, AGREEMENT_RATE = 0.983, 0.9874
 """Three annotators (section 2.4; appendix 2)."""
 
