@@ -1,43 +1,99 @@
-"""Contrasts: two arms compared on the items that both have."""
+"""Contrasts: two arms, or groups of subjects, compared on the items that both have."""
 
 from __future__ import annotations
 
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from snellen.analysis.run_view import arm_name
 from snellen.core.seeds import stream
+from snellen.core.subject import is_simulated
+from snellen.scoring.permutation import ALPHA, holm, least_p, sign_flip
 from snellen.scoring.uncertainty import paired_difference
 
-COLUMNS = ("task", "protocol", "metric", "first", "second", "difference", "low", "high", "n", "clear")
+KEYS = ("task", "protocol", "metric")
+NUMBERS = ("difference", "low", "high", "n", "clusters", "p", "p_holm", "clear", "too_few_clusters")
+COLUMNS = (*KEYS, "family", "first", "second", *NUMBERS)
 
 
 def contrasts(scores: pd.DataFrame) -> pd.DataFrame:
     """Every two arms (subject under condition) of a task, protocol and metric: the mean of first minus second.
 
-    Only items scored in both arms count; repeats of an item are averaged first. `clear` says that the 95 % interval
-    (cluster bootstrap) leaves out 0. Columns: `COLUMNS`.
+    Only items scored in both arms count; repeats of an item are averaged first. `family` is what `family_of` says;
+    Holm's correction is that of `with_holm` over this table. Columns: `COLUMNS`.
     """
     rows: list[dict[str, Any]] = []
     scored = scores.dropna(subset="value")
-    for key, part in scored.groupby(["task", "protocol", "metric"], sort=False):
-        keys = dict(zip(("task", "protocol", "metric"), map(str, key), strict=True))
+    for key, part in scored.groupby(list(KEYS), sort=False):
+        keys = dict(zip(KEYS, map(str, key), strict=True))
         arms = {
-            arm_name(str(subject), str(condition)): rows_of.groupby("item_id", sort=False).agg(
+            (str(subject), str(condition)): rows_of.groupby("item_id", sort=False).agg(
                 value=("value", "mean"), cluster=("cluster_id", "first")
             )
             for (subject, condition), rows_of in part.groupby(["subject", "condition"], sort=False)
         }
-        for first, second in combinations(arms, 2):
-            both = arms[first].join(arms[second]["value"].rename("value_second"), how="inner")
+        for one, other in combinations(arms, 2):
+            both = arms[one].join(arms[other]["value"].rename("value_second"), how="inner")
             if both.empty:
                 continue
-            rng = stream("contrast", *keys.values(), first, second)
-            contrast = paired_difference(
-                both["value"].to_numpy(), both["value_second"].to_numpy(), both["cluster"].to_numpy(str), rng
-            )
-            clear = bool(contrast.low > 0 or contrast.high < 0)
-            rows.append({**keys, "first": first, "second": second, **contrast._asdict(), "clear": clear})
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+            names = {"family": family_of(one[0], other[0]), "first": arm_name(*one), "second": arm_name(*other)}
+            numbers = contrast(
+                both["value"].to_numpy(float), both["value_second"].to_numpy(float), both["cluster"].to_numpy(str),
+                *keys.values(), names["first"], names["second"],
+            )  # fmt: skip
+            rows.append({**keys, **names, **numbers})
+    return with_holm(pd.DataFrame(rows, columns=list(COLUMNS)))
+
+
+def family_of(subject: str, other_subject: str) -> str:
+    """Which tests a pair of arms of these two subjects is corrected with.
+
+    `subjects`: all pairs of examined subjects, over all tasks of a run. `conditions`: all pairs of conditions within a
+    subject, over all subjects and tasks. `simulated`: pairs with a simulated observer, which are checks of the
+    instrument and must not make the other families larger.
+    """
+    if is_simulated(subject) or is_simulated(other_subject):
+        return "simulated"
+    return "conditions" if subject == other_subject else "subjects"
+
+
+def contrast(
+    scores_first: npt.NDArray[np.float64],
+    scores_second: npt.NDArray[np.float64],
+    clusters: npt.NDArray[np.str_],
+    *key: str,
+) -> dict[str, Any]:
+    """The numbers of one contrast but for what its family decides: `NUMBERS` up to `p`.
+
+    The three arrays run over the same units. `key` names the comparison, for its random numbers.
+    """
+    estimate = paired_difference(scores_first, scores_second, clusters, stream("contrast", *key))
+    return {
+        "difference": estimate.difference,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+        "clusters": len(np.unique(clusters)),
+        "p": sign_flip(scores_first - scores_second, clusters, stream("permutation", *key)),
+    }
+
+
+def with_holm(table: pd.DataFrame) -> pd.DataFrame:
+    """The contrasts with `p_holm`, `clear` and `too_few_clusters`, where all tests of a family stand in this table.
+
+    A difference is `clear` if its 95 % interval leaves out 0 and its p, corrected by Holm within the family, is under
+    0.05. `too_few_clusters`: there are so few that not even one p can be under 0.05 (`least_p`), whatever was answered;
+    such a pair says nothing about a difference or its absence.
+    """
+    p_holm = pd.Series(np.nan, index=table.index)
+    for _, rows in table.groupby("family", sort=False):
+        p_holm[rows.index] = holm(rows["p"].to_numpy(float))
+    beyond_zero = (table["low"].astype(float) > 0) | (table["high"].astype(float) < 0)
+    few = [least_p(int(count)) >= ALPHA for count in table["clusters"]]
+    return table.assign(
+        p_holm=p_holm, clear=beyond_zero & (p_holm < ALPHA), too_few_clusters=pd.Series(few, table.index, dtype=bool)
+    )

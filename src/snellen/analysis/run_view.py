@@ -235,17 +235,15 @@ def units_by_task(run: Run, tasks: Iterable[str]) -> Mapping[str, Mapping[Arm, p
 
 
 def score_matrix(run: Run, task: str, arms: Sequence[ArmCard], name: str = "") -> ScoreMatrix:
-    """Scores of the arms (its rows, in their order) on the items of a task, ready to be ranked.
-
-    Repeats of an item are averaged.
-    """
-    metric, scores = main_metric(run, task), run.scores[protocol_of(run)]
-    scores = scores[(scores["task"] == task) & (scores["metric"] == metric.name)].dropna(subset="value")
-    keys = [(arm.subject, arm.condition) for arm in arms]
-    scores = scores[pd.MultiIndex.from_frame(scores[["subject", "condition"]]).isin(keys)]
-    table = scores.pivot_table(values="value", index=["subject", "condition"], columns="item_id", aggfunc="mean")
-    clusters = scores.drop_duplicates("item_id").set_index("item_id")["cluster_id"]
-    values = table.reindex(pd.MultiIndex.from_tuples(keys)).to_numpy(np.float64)
+    """Scores of the arms (its rows, in their order) on the `scored_units` of a task, ready to be ranked."""
+    units_by_arm = scored_units(run, task)
+    units = [units_by_arm.get(Arm(arm.subject, arm.condition)) for arm in arms]
+    clusters = pd.concat([part["cluster"] for part in units if part is not None])
+    clusters = clusters[~clusters.index.duplicated()].sort_index()
+    values = [np.full(len(clusters), np.nan) if u is None else u["value"].reindex(clusters.index) for u in units]
     return ScoreMatrix(
-        name or task, values, tuple(str(clusters[item]) for item in table.columns), not metric.higher_is_better
+        name or task,
+        np.array(values, np.float64),
+        tuple(clusters.astype(str)),
+        not main_metric(run, task).higher_is_better,
     )

@@ -1,25 +1,19 @@
-"""What the numbers say, in words: standing to chance, checks of the instrument, clear differences, printed numbers."""
+"""What the numbers say, in words: standing to chance, checks of the instrument, printed numbers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.contrasts import COLUMNS, contrasts
-from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run
-from snellen.core.score import Metric, Protocol
+from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
 from snellen.reports.rows import arm_order, lines_of, metric_in, standing, subgroups, whole_tasks
-from snellen.reports.words import amount, difference, span
-
-MAX_ARMS = 16
-"""Arms that are compared two by two."""
+from snellen.reports.words import amount, span
 
 
 @dataclass(frozen=True)
@@ -103,118 +97,6 @@ def _check(run: Run, text: str, rows: list[Any], holds: Callable[[Any], bool]) -
         if not holds(row)
     )
     return Check(text, len(pairs) - len(failed), len(pairs), failed)
-
-
-def paired(run: Run, limit: int = MAX_ARMS) -> pd.DataFrame:
-    """Contrasts of the main metric of each task, between arms that differ in the subject or in the condition alone.
-
-    What is compared is what the tables count: items, or groups of items where those are scored together. Of more than
-    `limit` arms the first are compared, simulated observers last.
-    """
-    rows = whole_tasks(run.results)
-    first = arm_order(rows)[:limit]
-    parts = []
-    for row in lines_of(rows.drop_duplicates(["task", "protocol", "metric"])):
-        scores = run.scores[row.protocol]
-        scores = scores[(scores["task"] == row.task) & (scores["metric"] == row.metric)].dropna(subset="value")
-        names = [arm_name(s, c) for s, c in zip(scores["subject"], scores["condition"], strict=True)]
-        scores = scores[pd.Series(names, index=scores.index, dtype=object).isin(first)]
-        parts += [_units(once, run.suite.tasks[row.task].protocols[row.protocol]) for once in _once(scores)]
-    if not parts:
-        return pd.DataFrame(columns=list(COLUMNS))
-    units = pd.concat(parts, ignore_index=True)
-    groups = [part for _, part in units.groupby("condition", sort=False)]
-    groups += [part for _, part in units.groupby("subject", sort=False) if part["condition"].nunique() > 1]
-    table = pd.concat([contrasts(part) for part in groups], ignore_index=True)
-    order = {task: number for number, task in enumerate(run.suite.tasks)}
-    table = table.assign(clear=table["clear"].astype(bool))
-    return table.sort_values("task", key=lambda tasks: tasks.map(order), kind="stable", ignore_index=True)
-
-
-def _once(scores: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """The scores of one arm and repeat at a time."""
-    for _, once in scores.groupby(["subject", "condition", "repeat"], sort=False):
-        yield once
-
-
-def _units(once: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
-    """Score rows with scored units in place of items; a unit that is a group is known by the group."""
-    units = protocol.units(once)
-    if units.index.name == "group_id":
-        once = once.drop_duplicates("group_id").set_index("group_id", drop=False)
-        once = once.assign(item_id=once["group_id"])
-    common = once.loc[units.index]
-    return common.assign(value=units["value"], cluster_id=units["cluster_id"]).reset_index(drop=True)
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A clear difference: who is better than whom, by how much."""
-
-    better: str
-    worse: str
-    by: str
-    span: str
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One task's contrasts: sentences for nearest rivals, and all pairs as a matrix of (text, clear) by arm and arm.
-
-    Sentences, and the number of clear pairs, leave out simulated observers; a task that only one subject answered is
-    left out.
-    """
-
-    task: str
-    metric: str
-    sentences: tuple[Sentence, ...]
-    clear: int
-    pairs: int
-    arms: tuple[str, ...]
-    matrix: Mapping[tuple[str, str], tuple[str, int]]
-
-
-def compared(run: Run, table: pd.DataFrame) -> Iterator[Compared]:
-    """Task by task. A sentence is told for each arm and the best of those it is clearly better than."""
-    all_rows = whole_tasks(run.results)
-    all_rows = all_rows[all_rows["arm"].isin({*table["first"], *table["second"]})]
-    for task, pairs in table.groupby("task", sort=False):
-        metric = metric_in(run.suite, next(lines_of(pairs)))
-        rows = all_rows[(all_rows["task"] == task) & all_rows["value"].notna()]
-        ranked = list(rows.sort_values("value", ascending=not metric.higher_is_better, kind="stable")["arm"])
-        contrasts_by_pair = {}
-        for pair in lines_of(pairs):
-            contrasts_by_pair[pair.first, pair.second] = pair.difference, pair.low, pair.high, pair.clear, pair.n
-            contrasts_by_pair[pair.second, pair.first] = -pair.difference, -pair.high, -pair.low, pair.clear, pair.n
-        real = [arm for arm in ranked if not is_simulated(arm)]
-        sentences = tuple(_sentences(real, contrasts_by_pair, metric))
-        between = [contrasts_by_pair[pair][3] for pair in combinations(real, 2) if pair in contrasts_by_pair]
-        matrix = {key: _matrix_cell(value, metric) for key, value in contrasts_by_pair.items()}
-        if not between and not all(is_simulated(arm) for arm in all_rows["arm"]):
-            continue
-        yield Compared(str(task), metric.name, sentences, sum(between), len(between), tuple(ranked), matrix)
-
-
-def _sentences(
-    ranked: list[str], contrasts_by_pair: Mapping[tuple[str, str], Any], metric: Metric
-) -> Iterator[Sentence]:
-    sign = 1 if metric.higher_is_better else -1
-    for better in ranked:
-        for worse in ranked:
-            contrast = contrasts_by_pair.get((better, worse))
-            if contrast and contrast[3] and contrast[0] * sign > 0:
-                value, low, high, _, n = contrast
-                ends = sorted((abs(low), abs(high)))
-                yield Sentence(better, worse, difference(value, metric, n), span(ends[0], ends[1], metric, n))
-                break
-
-
-def _matrix_cell(contrast: Any, metric: Metric) -> tuple[str, int]:
-    """(signed difference, 1 clearly better, -1 clearly worse, 0 unclear)."""
-    value, _, _, clear, n = contrast
-    text = "0" if value == 0 else f"{'+' if value > 0 else '−'}{amount(abs(value), metric, n, False)}"
-    better = (value > 0) == metric.higher_is_better
-    return text, (1 if better else -1) if clear else 0
 
 
 @dataclass(frozen=True)

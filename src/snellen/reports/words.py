@@ -39,6 +39,13 @@ def difference(value: float, metric: Metric, n: int = 0) -> str:
     return f"{text} {'point' if text == '1' else 'points'}" if metric.share else text
 
 
+def probability(p: float) -> str:
+    """A p as people read it; a dash where there is none."""
+    if math.isnan(p):
+        return DASH
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
 def rate(share: float) -> str:
     """A small share in percent that is never rounded to nothing."""
     return "< 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"

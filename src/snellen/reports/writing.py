@@ -10,18 +10,25 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.section import ReportSection
+from snellen.analysis.groups import group_contrasts, groupings
+from snellen.analysis.rank_table import rank_table
+from snellen.analysis.run_view import main_arms
+from snellen.analysis.section import ReportSection, Run
 from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.reports import figures
+from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cells, paired, rank_cells
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples
 from snellen.reports.export import write_frame, write_results
-from snellen.reports.findings import MAX_ARMS, checks, compared, paired, published, standings
+from snellen.reports.findings import checks, published, standings
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, all_results, gather, load_run, registered, with_inputs
 from snellen.reports.page import render
 from snellen.reports.words import slug
+
+RANKS = "ranks"
+"""The file of the ranks, and the name of the section of a suite that shows its own in their place."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +87,15 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
     run, tables = exam.joined, out / "tables"
     if run.results.empty:
         raise SnellenError(f"{run.root}: nobody was asked anything here; run it with a condition that its tasks know")
-    grid, factors, pairs = main_grid(run), factor_grids(run), paired(run)
+    grid, factors = main_grid(run), factor_grids(run)
     write_frame(tables, f"{name}-main", grid.frame())
-    write_frame(tables, f"{name}-contrasts", pairs)
     for task, factor, table in factors:
         write_frame(tables, f"{name}-{slug(task)}-{slug(factor)}", table.frame())
     printed = list(published(run)) if compare_published else []
     for number, comparison in enumerate(printed, 1):
         write_frame(tables, f"{name}-published-{number}", comparison.frame())
     thumbs = Thumbs(run, out)
+    sections = list(run.suite.sections(run)) if run.suite.sections else []
     page_figures = list(_figures(exam, name, out, [(task, factor) for task, factor, _ in factors], full))
     return {
         "id": name,
@@ -99,16 +106,32 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
         "checks": checks(run),
         "overview": page_figures[0],
         "factors": [(task, factor, table, _find(page_figures, task, factor)) for task, factor, table in factors],
-        "compared": list(compared(run, pairs)),
+        **_comparisons(run, tables, name, own_ranks=any(section.name == RANKS for section in sections)),
         "left_out": MAX_ARMS if len(grid.lines) > MAX_ARMS else 0,
-        "sections": [_section_file(section, name, out, full) for section in run.suite.sections(run)]
-        if run.suite.sections
-        else [],
+        "sections": [_section_file(section, name, out, full) for section in sections],
         "published": printed,
         "asked_published": compare_published,
         "examples": examples(run, thumbs, 6 if full else 2, 60 if full else 8),
         "set_facts": set_facts(run.items.card),
         "conducts": conduct(exam),
+    }
+
+
+def _comparisons(run: Run, tables: Path, name: str, own_ranks: bool) -> dict[str, Any]:
+    """Pairs, ranks and groups; no ranks where the suite shows its own."""
+    pairs, groups = paired(run), group_contrasts(run)
+    ranks = None if own_ranks else rank_table(run)
+    write_frame(tables, f"{name}-contrasts", pairs)
+    if ranks is not None and len(ranks):
+        write_frame(tables, f"{name}-{RANKS}", ranks)
+    if len(groups):
+        write_frame(tables, f"{name}-groups", groups)
+    return {
+        "compared": list(compared(run, pairs)),
+        "families": families(pairs),
+        "ranks": None if ranks is None or ranks.empty else rank_cells(ranks),
+        "groups": group_cells(run, groups) if len(groups) else None,
+        "groupings": groupings(main_arms(run)),
     }
 
 

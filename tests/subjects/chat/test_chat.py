@@ -289,7 +289,7 @@ def test_card_and_fingerprint() -> None:
         plain
         == card(temperature="0.0")
         == card(attempts="2", timeout="9", max_concurrency="4", price_in="3", max_pictures="1")
-        == card(family="llava", reasoning="yes", counterpart="chat:openai/gpt-4o")
+        == card(family="llava", reasoning="yes", counterpart="chat:openai/gpt-4o", weights="open")
     )
     others = [
         card(temperature="1"),

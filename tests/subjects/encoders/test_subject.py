@@ -250,6 +250,7 @@ def test_prepared_pictures_are_only_looked_up(album: Album, monkeypatch: pytest.
         ("efficientnet-lite1", {}, "no encoder 'efficientnet-lite1'; did you mean 'efficientnet-lite"),
         ("hog", {"readuot": "knn"}, "encoder:hog has no setting 'readuot'; did you mean 'readout'?"),
         ("hog", {"layer": "3"}, "encoder:hog has no setting 'layer'"),
+        ("hog", {"supervision": "labels"}, "encoder:hog has no setting 'supervision'"),
         ("hog", {"readout": "forest"}, "no readout 'forest'; there are: auto, prototype, knn, probe, text"),
         ("hog", {"k": "none"}, "k must be a number above 0, not 'none'"),
         ("hog", {"C": "-1"}, "C must be a number above 0, not '-1'"),

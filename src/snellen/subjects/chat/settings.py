@@ -13,7 +13,7 @@ from snellen.core.errors import SnellenError
 
 _ANSWERS = ("temperature", "max_tokens", "seed", "top_p", "reasoning_effort")
 """The settings that may change what is answered, and so make the fingerprint."""
-DESCRIPTIVE = ("family", "reasoning", "counterpart")
+DESCRIPTIVE = ("family", "reasoning", "counterpart", "weights")
 """Settings that change no answer and describe the subject: they become attributes of its card."""
 _LEFT_OPEN = "none"
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -28,8 +28,9 @@ class ChatSettings:
     `temperature`, `max_tokens`, `seed`, `top_p` and `reasoning_effort` may change answers; None leaves one to the
     service. `attempts` is tries a call, `timeout` seconds an attempt, `max_concurrency` the most calls under way.
     `price_in` and `price_out` are money per million tokens, told by the user, never guessed. `accepts` None: what the
-    provider takes. `family`, `reasoning` and `counterpart` (`DESCRIPTIVE`) only describe the subject, for comparisons
-    in reports: the counterpart is the name of a subject of the same run that does not reason.
+    provider takes. `family`, `reasoning`, `counterpart` and `weights` (`DESCRIPTIVE`) only describe the subject, for
+    comparisons in reports: the counterpart is the name of a subject of the same run that does not reason, weights are
+    `open` or `closed`.
     """
 
     temperature: float | None = 0.0
@@ -47,6 +48,7 @@ class ChatSettings:
     family: str | None = None
     reasoning: str | None = None
     counterpart: str | None = None
+    weights: str | None = None
 
     def answering(self) -> dict[str, Any]:
         """The settings that may change answers and are not left to the service."""
@@ -60,7 +62,7 @@ class LocalSettings:
     `max_new_tokens` ends a reply. `temperature` 0 takes the likeliest token, above it tokens are drawn, from `seed` and
     the call's own random stream. `dtype` is the weights' type on the device (`auto`: the checkpoint's), `batch` how
     many prompts go through the model at once. `frames` is how videos are shown where a suite asks the subject
-    (None: the suite decides). `family`, `reasoning` and `counterpart` as in `ChatSettings`.
+    (None: the suite decides). `family`, `reasoning`, `counterpart` and `weights` as in `ChatSettings`.
     """
 
     max_new_tokens: int = 512
@@ -75,6 +77,7 @@ class LocalSettings:
     family: str | None = None
     reasoning: str | None = None
     counterpart: str | None = None
+    weights: str | None = None
 
     def answering(self) -> dict[str, Any]:
         """The settings that may change answers, but for the device; a batch rounds otherwise than a prompt alone."""
@@ -177,6 +180,7 @@ _READ_DESCRIPTIVE: dict[str, Callable[[str], Any]] = {
     "family": str,
     "reasoning": _one_of("yes", "no"),
     "counterpart": str,
+    "weights": _one_of("open", "closed"),
 }
 
 _READ: dict[str, Callable[[str], Any]] = {

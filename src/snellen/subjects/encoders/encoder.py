@@ -59,7 +59,7 @@ class Encoder(typing.Protocol):
 
     @property
     def attributes(self) -> Mapping[str, str]:
-        """What it is, for comparisons: family, supervision, parameters (a count), licence."""
+        """What it is, for comparisons: family, supervision (where known), parameters (a count), licence."""
         ...
 
     @property

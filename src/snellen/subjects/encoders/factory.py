@@ -23,6 +23,8 @@ ENCODERS = ("efficientnet-lite0", "efficientnet-lite2", "colour-histogram", "hog
 
 READOUT_SETTINGS = ("readout", "k", "C")
 """Settings that make the answers, whatever the encoder."""
+SUPERVISION = "supervision"
+"""A setting of `hf/` that changes no answer: what the encoder learned from, for comparisons in reports."""
 
 
 def load_encoder(name: str, settings: Mapping[str, str] | None = None) -> Encoder:
@@ -54,7 +56,7 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
 
     Raises SnellenError for an unknown name, setting or value.
     """
-    names = (*READOUT_SETTINGS, *_encoder_settings(name))
+    names = (*READOUT_SETTINGS, *_encoder_settings(name), *([SUPERVISION] if name.startswith("hf/") else []))
     for setting in settings:
         if setting not in names:
             raise SnellenError(f"encoder:{name} has no setting {setting!r}; {near(setting, names)}")
@@ -63,12 +65,14 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
         raise SnellenError(f"encoder:{name}: no readout {readout!r}; {near(readout, READOUTS)}")
     k = _number(name, "k", settings.get("k", str(DEFAULT_K)), int)
     c = _number(name, "C", settings.get("C", str(DEFAULT_C)), float)
-    encoder = load_encoder(name, {key: value for key, value in settings.items() if key not in READOUT_SETTINGS})
+    not_the_encoders = (*READOUT_SETTINGS, SUPERVISION)
+    encoder = load_encoder(name, {key: value for key, value in settings.items() if key not in not_the_encoders})
+    description = {SUPERVISION: settings[SUPERVISION]} if SUPERVISION in settings else {}
     card = SubjectCard(
         name=f"encoder:{name}{_suffix(settings)}",
         settings={**encoder.settings, "readout": readout, "k": k, "C": c, "readouts": 1},
         accepts=frozenset({"picture"}),
-        attributes=encoder.attributes,
+        attributes={**encoder.attributes, **description},
         max_concurrency=1,
     )
     return EncoderSubject(encoder, card, readout, k, c)
@@ -84,7 +88,7 @@ def _encoder_settings(name: str) -> tuple[str, ...]:
 
 def _suffix(settings: Mapping[str, str]) -> str:
     """What tells two subjects with the same encoder apart in a table: `?layer=...&readout=...`."""
-    written = [f"{key}={settings[key]}" for key in sorted(settings) if key not in ("batch", "device")]
+    written = [f"{key}={settings[key]}" for key in sorted(settings) if key not in ("batch", "device", SUPERVISION)]
     return "?" + "&".join(written) if written else ""
 
 

@@ -72,11 +72,10 @@ class HfEncoder:
 
     @property
     def attributes(self) -> Mapping[str, str]:
-        """What it is, for comparisons."""
-        supervision = "image-text pairs" if _dual(self.path) else "see the model's own card"
+        """What it is, for comparisons; what a model without a text side learned from, only its user can say."""
         return {
             "family": str(_config(self.path).model_type),
-            "supervision": supervision,
+            **({"supervision": "image-text pairs"} if _dual(self.path) else {}),
             "parameters": str(_parameters(self.path)),
             "licence": "see the model's own card",
         }

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from snellen.analysis.groups import counterparts
 from snellen.analysis.results import results
 from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import delta, eta
@@ -27,7 +28,7 @@ from snellen.suites.vfm_bench import SUITE
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 from snellen.suites.vfm_bench.published import REASONING, TABLE_1, TRADITIONAL
 from snellen.suites.vfm_bench.report.by_industry import spread
-from snellen.suites.vfm_bench.report.reasoning import mean_gap, pairs
+from snellen.suites.vfm_bench.report.reasoning import mean_gap
 from snellen.suites.vfm_bench.report.sections import sections
 from tests.helpers.sections import UNHASHED, by_name, row_of
 
@@ -277,7 +278,7 @@ def test_pairs_of_who_reasons_and_who_does_not(items: ItemSet) -> None:
         for condition, says in curve.items()
     }
     run = _run(items, said, told)
-    assert pairs(run.card.arms) == [("own:thinker", "own:plain"), ("chat:m-high", "chat:m")]
+    assert counterparts(run.card.arms) == [("own:thinker", "own:plain"), ("chat:m-high", "chat:m")]
     section = _found(run)["reasoning"]
     line = row_of(section, reasons="own:thinker")
     assert (line["efficiency"], line["its"], line["effectiveness"], line["its "]) == ("75.0", "75.0", "75.0", "37.5")

@@ -9,36 +9,15 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH
+from snellen.analysis.groups import counterparts
 from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import Curve, Interval, common, curve_of, delta, eta
-from snellen.core.runfolder import ArmCard
 from snellen.suites.vfm_bench.published import DELTA_GAIN, ETA_GAIN
 from snellen.suites.vfm_bench.report.derived_cells import derived_cell, derived_interval
 from snellen.suites.vfm_bench.report.shot_series import ShotSeries
 
 Statistic: TypeAlias = Callable[[Curve], float | None]
-NOT_REASONING = ("", "no", "false", "0")
-"""What the attribute `reasoning` holds where a subject does not reason."""
 UNDEFINED = "undefined"
-
-
-def pairs(arms: Sequence[ArmCard]) -> list[tuple[str, str]]:
-    """(who reasons, the counterpart) by name, each pair once, in the order of the run.
-
-    By the attributes `reasoning` and `counterpart` (the name of another subject of the run); or one model with and
-    without reasoning: settings that differ in `reasoning_effort` alone, which is `none` for the counterpart.
-    """
-    cards = {arm.subject: arm for arm in reversed(arms)}
-    named = []
-    for arm in reversed(cards.values()):
-        counterpart = arm.attributes.get("counterpart", "")
-        if counterpart in cards and arm.attributes.get("reasoning", "").lower() not in NOT_REASONING:
-            named.append((arm.subject, counterpart))
-        effort = arm.settings.get("reasoning_effort")
-        twin = {**arm.settings, "reasoning_effort": "none"}
-        if effort not in (None, "none"):
-            named += [(arm.subject, name) for name, card in cards.items() if card.settings == twin]
-    return list(dict.fromkeys(named))
 
 
 def mean_gap(statistic: Statistic, curves: Sequence[Curve]) -> float | None:
@@ -56,7 +35,7 @@ def mean_gap(statistic: Statistic, curves: Sequence[Curve]) -> float | None:
 def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """Eta and delta of every pair with their differences in points, and the means over the pairs."""
     by_name = {series.subject: series for series in plain if len(series.shots) > 1}
-    compared = [(by_name[a], by_name[b]) for a, b in pairs(run.card.arms) if a in by_name and b in by_name]
+    compared = [(by_name[a], by_name[b]) for a, b in counterparts(run.card.arms) if a in by_name and b in by_name]
     if not compared:
         return
     cells = [[first.subject, second.subject, *_compare(first, second)] for first, second in compared]

@@ -1,0 +1,57 @@
+"""Ranks of the subjects of a run, by task and on average."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from snellen.analysis.rankings import ScoreMatrix, fewest_clusters, ranked
+from snellen.analysis.run_view import arms_with_all, examined, main_arms, score_matrix, scored_tasks
+from snellen.analysis.section import Run
+from snellen.core.runfolder import ArmCard
+from snellen.core.seeds import stream
+
+AVERAGE = ""
+"""The task of an average rank."""
+COLUMNS = ("subject", "task", "rank", "low", "high", "subjects", "clusters")
+
+
+def rank_table(run: Run) -> pd.DataFrame:
+    """The rank of every examined subject under the main condition in each task, and its average rank (`AVERAGE`).
+
+    A task ranks the `subjects` that have a score in it, two or more. The average is over all these tasks, of the
+    subjects that have scores in all of them; their ranks are then those among themselves. 95 % intervals are those
+    of `rankings`. A rank is among those who were examined: it changes with who else is. Columns: `COLUMNS`.
+    """
+    arms = examined(main_arms(run))
+    participants = {
+        task: present
+        for task in scored_tasks(run, arms, run.suite.tasks)
+        if len(present := arms_with_all(run, arms, [task])) > 1
+    }
+    matrices = {task: score_matrix(run, task, present) for task, present in participants.items()}
+    rows = [row for task, present in participants.items() for row in _rows(present, [matrices[task]], task)]
+    everywhere = [arm for arm in arms if all(arm in present for present in participants.values())]
+    if len(participants) > 1 and len(everywhere) > 1:
+        kept_rows = {task: [present.index(arm) for arm in everywhere] for task, present in participants.items()}
+        complete = [replace(matrix, values=matrix.values[kept_rows[task]]) for task, matrix in matrices.items()]
+        rows += _rows(everywhere, complete, AVERAGE)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _rows(arms: Sequence[ArmCard], matrices: Sequence[ScoreMatrix], task: str) -> Iterator[dict[str, Any]]:
+    names = [matrix.name for matrix in matrices]
+    ranks = ranked(matrices, stream("ranks", *names, *(arm.subject for arm in arms)))[task]
+    for arm, rank in zip(arms, ranks, strict=True):
+        yield {
+            "subject": arm.subject,
+            "task": task,
+            "rank": rank.value,
+            "low": rank.low,
+            "high": rank.high,
+            "subjects": len(arms),
+            "clusters": fewest_clusters(matrices),
+        }

@@ -1,0 +1,207 @@
+"""Who is better: pairs of arms, groups of subjects and ranks, as tables and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from snellen.analysis.cells import DASH, decimal_interval
+from snellen.analysis.contrasts import COLUMNS, contrasts, with_holm
+from snellen.analysis.groups import COUNTERPARTS
+from snellen.analysis.rank_table import AVERAGE
+from snellen.analysis.run_view import Arm, arm_name, units_by_task
+from snellen.analysis.section import Run, protocol_of
+from snellen.core.score import Metric
+from snellen.core.subject import is_simulated
+from snellen.reports.rows import arm_order, lines_of, metric_in, whole_tasks
+from snellen.reports.words import amount, difference, probability, span
+from snellen.scoring.permutation import clusters_needed
+
+MAX_ARMS = 16
+"""Arms that are compared two by two."""
+FAMILIES: Mapping[str, str] = {
+    "subjects": "two examined subjects under one condition, over all tasks",
+    "conditions": "two conditions of one subject, over all tasks and subjects",
+    "simulated": "two arms of which one or both are simulated observers, over all tasks",
+}
+"""Families of pairs, in words."""
+
+
+def paired(run: Run, limit: int = MAX_ARMS) -> pd.DataFrame:
+    """Contrasts of the main metric of each task, between arms that differ in the subject or in the condition alone.
+
+    What is compared is what the tables count: items, or groups of items where those are scored together. Of more than
+    `limit` arms the first are compared, simulated observers last. Families for Holm run over all tasks (`FAMILIES`).
+    """
+    rows = whole_tasks(run.results)
+    first = arm_order(rows)[:limit]
+    metrics = {str(row.task): str(row.metric) for row in lines_of(rows.drop_duplicates("task"))}
+    parts = [
+        _units(units, arm).assign(task=task, protocol=protocol_of(run), metric=metrics[task])
+        for task, units_by_arm in units_by_task(run, run.suite.tasks).items()
+        for arm, units in units_by_arm.items()
+        if arm_name(*arm) in first
+    ]
+    if not parts:
+        return pd.DataFrame(columns=list(COLUMNS))
+    units = pd.concat(parts, ignore_index=True)
+    groups = [part for _, part in units.groupby("condition", sort=False)]
+    groups += [part for _, part in units.groupby("subject", sort=False) if part["condition"].nunique() > 1]
+    table = with_holm(pd.concat([contrasts(part) for part in groups], ignore_index=True))
+    order = {task: number for number, task in enumerate(run.suite.tasks)}
+    return table.sort_values("task", key=lambda tasks: tasks.map(order), kind="stable", ignore_index=True)
+
+
+def _units(units: pd.DataFrame, arm: Arm) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "item_id": units.index,
+            "value": units["value"].to_numpy(),
+            "cluster_id": units["cluster"].to_numpy(),
+            "subject": arm.subject,
+            "condition": arm.condition,
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of tests: in words, how many there are, and the clusters below which none of them could be clear."""
+
+    text: str
+    tests: int
+    clusters: int
+
+
+def families(table: pd.DataFrame) -> list[Family]:
+    """The families of a table of contrasts."""
+    counts = table.dropna(subset="p")["family"].value_counts()
+    return [
+        Family(text, int(counts[name]), clusters_needed(int(counts[name])))
+        for name, text in FAMILIES.items()
+        if name in counts
+    ]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A clear difference: who is better than whom, by how much, and its corrected p."""
+
+    better: str
+    worse: str
+    by: str
+    span: str
+    p: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One task's contrasts: sentences for nearest rivals, and all pairs as a matrix of (text, clear) by arm and arm.
+
+    Sentences, and the numbers of clear pairs and of pairs with too few clusters, leave out simulated observers; a task
+    that only one subject answered is left out.
+    """
+
+    task: str
+    metric: str
+    sentences: tuple[Sentence, ...]
+    clear: int
+    too_few_clusters: int
+    pairs: int
+    arms: tuple[str, ...]
+    matrix: Mapping[tuple[str, str], tuple[str, int]]
+
+
+def compared(run: Run, table: pd.DataFrame) -> Iterator[Compared]:
+    """Task by task. A sentence is told for each arm and the best of those it is clearly better than."""
+    all_rows = whole_tasks(run.results)
+    all_rows = all_rows[all_rows["arm"].isin({*table["first"], *table["second"]})]
+    for task, pairs in table.groupby("task", sort=False):
+        metric = metric_in(run.suite, next(lines_of(pairs)))
+        rows = all_rows[(all_rows["task"] == task) & all_rows["value"].notna()]
+        ranked = list(rows.sort_values("value", ascending=not metric.higher_is_better, kind="stable")["arm"])
+        contrast_by_pair = {(pair.first, pair.second): pair for pair in lines_of(pairs)}
+        contrast_by_pair |= {(pair.second, pair.first): _reversed(pair) for pair in lines_of(pairs)}
+        real = [arm for arm in ranked if not is_simulated(arm)]
+        sentences = tuple(_sentences(real, contrast_by_pair, metric))
+        between = [contrast_by_pair[pair] for pair in combinations(real, 2) if pair in contrast_by_pair]
+        if not between and not all(is_simulated(arm) for arm in all_rows["arm"]):
+            continue
+        clear, few = (sum(getattr(pair, name) for pair in between) for name in ("clear", "too_few_clusters"))
+        matrix = {key: _matrix_cell(pair, metric) for key, pair in contrast_by_pair.items()}
+        yield Compared(str(task), metric.name, sentences, clear, few, len(between), tuple(ranked), matrix)
+
+
+def _reversed(pair: Any) -> Any:
+    return pair._replace(difference=-pair.difference, low=-pair.high, high=-pair.low)
+
+
+def _sentences(
+    ranked: list[str], contrast_by_pair: Mapping[tuple[str, str], Any], metric: Metric
+) -> Iterator[Sentence]:
+    sign = 1 if metric.higher_is_better else -1
+    for better in ranked:
+        for worse in ranked:
+            contrast = contrast_by_pair.get((better, worse))
+            if contrast and contrast.clear and contrast.difference * sign > 0:
+                yield Sentence(better, worse, *_by(contrast, metric))
+                break
+
+
+def _by(contrast: Any, metric: Metric) -> tuple[str, str, str]:
+    """The size of a difference, its interval, and its corrected p."""
+    ends = sorted((abs(contrast.low), abs(contrast.high)))
+    by = difference(contrast.difference, metric, contrast.n)
+    return by, span(ends[0], ends[1], metric, contrast.n), probability(contrast.p_holm)
+
+
+def _matrix_cell(contrast: Any, metric: Metric) -> tuple[str, int]:
+    """(signed difference, 1 clearly better, -1 clearly worse, 0 unclear)."""
+    better = (contrast.difference > 0) == metric.higher_is_better
+    return signed(contrast.difference, metric, contrast.n), (1 if better else -1) if contrast.clear else 0
+
+
+def signed(value: float, metric: Metric, n: int) -> str:
+    """A difference with its sign, without a unit."""
+    return "0" if value == 0 else f"{'+' if value > 0 else '−'}{amount(abs(value), metric, n, False)}"
+
+
+def rank_cells(ranks: pd.DataFrame) -> pd.DataFrame:
+    """Ranks as a table for people: a row a subject, the best on average first, and a column a task."""
+    tasks = list(dict.fromkeys(task for task in ranks["task"] if task != AVERAGE))
+    columns = [*([AVERAGE] if (ranks["task"] == AVERAGE).any() else []), *tasks]
+    cells = {(row.subject, row.task): row for row in lines_of(ranks)}
+    means = ranks[ranks["task"] != AVERAGE].groupby("subject", sort=False)["rank"].mean()
+    order = sorted(means.index, key=lambda name: (_rank(cells, name), means[name]))
+    lines = [[name, *(_rank_cell(cells.get((name, task)), task) for task in columns)] for name in order]
+    return pd.DataFrame(lines, columns=["subject", *(task or "average rank" for task in columns)])
+
+
+def _rank(cells: Mapping[tuple[str, str], Any], name: str) -> float:
+    row = cells.get((name, AVERAGE))
+    return float("inf") if row is None else float(row.rank)
+
+
+def _rank_cell(row: Any, task: str) -> str:
+    return DASH if row is None else decimal_interval(row.rank, row.low, row.high, 2 if task == AVERAGE else 1)
+
+
+def group_cells(run: Run, table: pd.DataFrame) -> pd.DataFrame:
+    """Group contrasts as a table for people."""
+    lines = []
+    for row in lines_of(table):
+        metric = metric_in(run.suite, row)
+        text = signed(row.difference, metric, row.n)
+        verdict = "too few clusters" if row.too_few_clusters else "clear" if row.clear else "not clear"
+        family = "reasoning" if row.family == COUNTERPARTS else row.family
+        first, second = (
+            f"{name} ({count})" for name, count in ((row.first, row.subjects_first), (row.second, row.subjects_second))
+        )
+        interval = span(row.low, row.high, metric, row.n)
+        lines.append([row.task, family, first, second, f"{text} {interval}".strip(), probability(row.p_holm), verdict])
+    heads = ["task", "by", "first (subjects)", "second (subjects)", "first minus second", "corrected p", "verdict"]
+    return pd.DataFrame(lines, columns=heads)

@@ -1,0 +1,128 @@
+"""Sign flips and Holm's correction, held against scipy, statsmodels and values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from snellen.scoring.permutation import DRAWS, MAX_ENUMERATED, clusters_needed, holm, least_p, sign_flip
+
+NAN = math.nan
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def mean(sample: Any, axis: int) -> Any:
+    return np.mean(sample, axis=axis)
+
+
+def exact(sums: npt.NDArray[np.float64]) -> float:
+    """Scipy's paired permutation test (signs of a single sample), all flips."""
+    return float(stats.permutation_test((sums,), mean, permutation_type="samples", n_resamples=2**20).pvalue)
+
+
+def test_by_hand() -> None:
+    # Cluster sums 3, 2, -1 (2 - 3): of the 8 flips of 3 +- 2 +- 1 and their mirrors, |sum| >= 4 has 3+2-1=4, 3+2+1=6
+    # and the mirrors of both: 4 of 8. As six single units the signs of 1, 2, 2, 0, 2, -3 would flip apart.
+    gaps, clusters = [1, 2, 2, 0, 2, -3], ["a", "a", "b", "b", "c", "c"]
+    assert sign_flip(gaps, clusters, rng()) == 4 / 8
+    assert sign_flip([*gaps, NAN], [*clusters, "d"], rng()) == 4 / 8, "a unit that an arm lacks tells nothing"
+    # Five clusters that all agree: 2 of 32 flips; a sixth brings p under 0.05.
+    assert sign_flip([1.0] * 5, list("abcde"), rng()) == 2 / 32 == least_p(5)
+    assert sign_flip([1.0] * 6, list("abcdef"), rng()) == 2 / 64
+    # One cluster flips as a whole, however many units it has.
+    assert sign_flip([1.0] * 50, ["a"] * 50, rng()) == 1
+    # Clusters without a difference change nothing.
+    assert sign_flip([1.0] * 6 + [0.0] * 100, list("abcdef") + [str(n) for n in range(100)], rng()) == 2 / 64
+    assert sign_flip([0.0, 0.5, -0.5], ["a", "b", "b"], rng()) == 1
+    assert math.isnan(sign_flip([NAN], ["a"], rng()))
+    assert math.isnan(sign_flip([], [], rng()))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_flips_are_those_of_scipy(seed: int) -> None:
+    draw = rng(seed)
+    size = int(draw.integers(2, 12))
+    for sums in (draw.normal(0.4, 1, size), draw.integers(-2, 4, size).astype(float)):
+        assert sign_flip(sums, np.arange(size), rng()) == pytest.approx(exact(sums), abs=1e-12)
+        # The same sums from three units a cluster.
+        apart, names = np.repeat(sums / 3, 3), np.repeat(np.arange(size), 3)
+        assert sign_flip(apart, names, rng()) == pytest.approx(exact(sums), abs=1e-12)
+
+
+def test_right_or_wrong_is_the_binomial_test_of_those_that_differ() -> None:
+    # McNemar's exact test: 30 clusters differ by 1, 21 for the first arm, 9 for the second.
+    gaps = [1.0] * 21 + [-1.0] * 9 + [0.0] * 40
+    expected = stats.binomtest(21, 30).pvalue
+    assert expected == pytest.approx(0.0428, abs=1e-4)
+    assert sign_flip(gaps, np.arange(70), rng()) == pytest.approx(expected, rel=0.1)
+
+
+def test_drawn_flips_agree_with_all_flips() -> None:
+    # One cluster more than is enumerated; scipy tries all 2^17 flips.
+    sums = rng(3).normal(0.5, 1, MAX_ENUMERATED + 1)
+    assert sign_flip(sums, np.arange(len(sums)), rng()) == pytest.approx(exact(sums), rel=0.12)
+
+
+def test_the_observed_flip_is_among_the_drawn_ones() -> None:
+    # 60 clusters agree: 2 of 2^60 flips, which no draw finds.
+    for gaps in (np.ones(60), np.linspace(1, 2, 60)):
+        assert sign_flip(gaps, np.arange(60), rng()) == 1 / (DRAWS + 1)
+        assert sign_flip(gaps, np.arange(60), rng(), draws=999) == 1 / 1000
+
+
+def test_the_same_stream_gives_the_same_p_and_sides_are_alike() -> None:
+    gaps, names = rng(1).normal(0.2, 1, 100), np.arange(100) // 3
+    assert sign_flip(gaps, names, rng(5)) == sign_flip(gaps, names, rng(5)) == sign_flip(-gaps, names, rng(5))
+
+
+def test_false_alarms_are_as_rare_as_they_should_be() -> None:
+    """Equal arms on 25 uneven clusters whose units resemble each other: p under 0.05 in 5 % of 600 samples or less.
+
+    Signs of single units would be flipped apart: 45 % of false alarms here.
+    """
+    draw, alarms = rng(7), 0
+    clusters = np.repeat(np.arange(25), draw.integers(1, 12, 25))
+    for _ in range(600):
+        gaps = draw.normal(0, 1, 25)[clusters] + draw.normal(0, 0.5, len(clusters))
+        alarms += sign_flip(gaps, clusters, draw, draws=999) < 0.05
+    # Binomial with p 0.05: 30 on average, under 48 in 99.9 % of all cases.
+    assert 14 <= alarms <= 47
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_holm_is_that_of_statsmodels(seed: int) -> None:
+    draw = rng(seed)
+    p_values = draw.random(30) ** 3
+    p_values[3:6] = p_values[0]
+    p_values[draw.integers(0, 30, 4)] = NAN
+    known = ~np.isnan(p_values)
+    corrected = holm(p_values)
+    np.testing.assert_allclose(corrected[known], multipletests(p_values[known], method="holm")[1])
+    assert np.isnan(corrected[~known]).all()
+
+
+def test_holm_by_hand() -> None:
+    # 0.01 x 4; 0.02 x 3; 0.03 x 2 = 0.06 as well; 0.04 x 1 would fall and is kept at 0.06.
+    np.testing.assert_allclose(holm([0.04, 0.01, NAN, 0.03, 0.02]), [0.06, 0.04, NAN, 0.06, 0.06])
+    assert holm([]).tolist() == []
+    assert holm([0.6, 0.7]).tolist() == [1, 1]
+
+
+def test_clusters_needed() -> None:
+    # One test: 2 / 2^6 = 0.031 is the first below 0.05. Twenty: 20 x 2 / 2^10 = 0.039, while 2^9 gives 0.078.
+    assert [clusters_needed(n) for n in (0, 1, 20)] == [6, 6, 10]
+    assert least_p(0) == least_p(1) == 1
+
+
+def test_lists_must_fit() -> None:
+    with pytest.raises(ValueError, match="one length"):
+        sign_flip([1, 2], ["a"], rng())
