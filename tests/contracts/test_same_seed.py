@@ -1,0 +1,47 @@
+"""The same seed makes the same items: in any process, hash seed, locale, time zone and number of workers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.goldens.house import BLIND_OBSERVERS
+from tests.helpers.sets import small_set
+
+CHEAP = "vlm2-bench"
+SURROUNDINGS: Sequence[tuple[str, Mapping[str, str]]] = (
+    # Python reads and writes ASCII unless told otherwise: whoever opens a file without an encoding is found out.
+    ("1", {"PYTHONHASHSEED": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "TZ": "UTC"}),
+    ("2", {"PYTHONHASHSEED": "4242", "LC_ALL": "C.UTF-8", "TZ": "Asia/Kathmandu"}),
+    ("2", {"PYTHONHASHSEED": "random", "LC_ALL": "C.UTF-8", "TZ": "America/St_Johns"}),
+)
+"""Number of workers, and what is set of the environment. Time zones lie 5:45 ahead of UTC and 3:30 behind."""
+
+
+def hashes(folder: Path, workers: str, environment: Mapping[str, str], suites: Sequence[str]) -> str:
+    """The hashes of small sets that another process builds."""
+    command = [sys.executable, "-m", "tests.helpers.hashes", str(folder), workers, *suites]
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path), "SNELLEN_HOME": str(folder / "home")}
+    finished = subprocess.run(
+        command, env={**os.environ, **paths, **environment}, capture_output=True, encoding="utf-8", check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+def test_another_process_makes_the_same_items(sets_folder: Path, tmp_path: Path) -> None:
+    card = small_set(CHEAP, sets_folder).card
+    assert hashes(tmp_path, *SURROUNDINGS[0], [CHEAP]).split() == [CHEAP, card.recipe_hash, card.content_hash]
+
+
+@pytest.mark.slow
+def test_every_suite_makes_the_same_items_everywhere(tmp_path: Path) -> None:
+    suites = list(BLIND_OBSERVERS)
+    built = [hashes(tmp_path / str(n), *place, suites) for n, place in enumerate(SURROUNDINGS)]
+    assert [line.split()[0] for line in built[0].splitlines()] == suites
+    assert len(set(built)) == 1, "\n".join(built)
