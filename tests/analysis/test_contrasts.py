@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pandas as pd
 import pytest
@@ -9,7 +10,7 @@ from snellen.analysis.contrasts import COLUMNS, contrasts
 from snellen.analysis.run_view import arm_name
 
 
-def scores(**arms: list[float | None]) -> pd.DataFrame:
+def scores(**arms: Sequence[float | None]) -> pd.DataFrame:
     """One score an item for each arm, None where the arm lacks it; items two a cluster."""
     rows = [
         {
@@ -56,11 +57,11 @@ def test_repeats_of_an_item_are_averaged_first() -> None:
 def test_a_clear_difference_is_called_so_whichever_comes_first() -> None:
     good, bad = [1.0, 1.0, 0.0, 1.0] * 10, [0.0, 1.0, 0.0, 0.0] * 10
     for told in ({"a": good, "b": bad}, {"a": bad, "b": good}):
-        (one,) = contrasts(scores(**told)).to_dict("records")  # type: ignore[arg-type]
+        (one,) = contrasts(scores(**told)).to_dict("records")
         assert abs(one["difference"]) == pytest.approx(0.5)
         assert one["clear"]
         assert one["low"] * one["high"] > 0
-    (same,) = contrasts(scores(a=good, b=good)).to_dict("records")  # type: ignore[arg-type]
+    (same,) = contrasts(scores(a=good, b=good)).to_dict("records")
     assert (same["difference"], same["clear"]) == (0.0, False)
     assert same["low"] < 0 < same["high"], "no difference seen is not none"
 
@@ -81,3 +82,40 @@ def test_tasks_protocols_and_metrics_stay_apart() -> None:
 def test_nothing_to_compare_is_an_empty_table() -> None:
     assert contrasts(scores(a=[1, 1])).empty
     assert tuple(contrasts(scores(a=[None], b=[1])).columns) == COLUMNS
+
+
+def test_p_is_corrected_within_its_family() -> None:
+    # Twelve items, six clusters: a is right and b wrong on all, c is right on the first cluster alone. Of 64 flips:
+    # a - b has sums 2 x 6, 2 flips are as far: 2/64. a - c differs in five clusters: 2/32. b - c in one: 1.
+    # Holm: 2/64 x 3 = 6/64; 2/32 x 2 = 8/64; 1. Pairs with the oracle are no part of that.
+    right, wrong, first = [1.0] * 12, [0.0] * 12, [1.0] * 2 + [0.0] * 10
+    table = contrasts(scores(**{"a": right, "b": wrong, "c": first, "fake:oracle": right})).set_index(
+        ["first", "second"]
+    )
+    ours = table[table["family"] == "subjects"]
+    assert ours["p"].to_dict() == {("a", "b"): 2 / 64, ("a", "c"): 2 / 32, ("b", "c"): 1.0}
+    assert ours["p_holm"].to_dict() == {("a", "b"): 6 / 64, ("a", "c"): 8 / 64, ("b", "c"): 1.0}
+    assert (ours["clusters"] == 6).all()
+    # An interval without 0 is not enough, nor a p under 0.05 before correction.
+    assert ("a", "b") in ours.index[ours["low"] > 0]
+    assert not ours["clear"].any()
+    assert not ours["too_few_clusters"].any()
+    # Alone, the same pair is clear.
+    (alone,) = contrasts(scores(a=right, b=wrong)).to_dict("records")
+    assert (alone["p_holm"], alone["clear"]) == (2 / 64, True)
+
+
+def test_too_few_clusters_are_called_so() -> None:
+    # Five clusters: the least p is 2/32, whatever the answers.
+    (pair,) = contrasts(scores(a=[1.0] * 10, b=[0.0] * 10)).to_dict("records")
+    assert (pair["clusters"], pair["p"], pair["clear"], pair["too_few_clusters"]) == (5, 2 / 32, False, True)
+
+
+def test_conditions_of_a_subject_are_a_family_of_their_own() -> None:
+    table = contrasts(scores(a=[1, 1], b=[0, 1], a_shots_1=[0, 0]))
+    families = dict(zip(zip(table["first"], table["second"], strict=True), table["family"], strict=True))
+    assert families == {
+        ("a", "b"): "subjects",
+        ("a", "a [shots=1]"): "conditions",
+        ("b", "a [shots=1]"): "subjects",
+    }
