@@ -299,12 +299,13 @@ def test_card_and_fingerprint() -> None:
         card(reasoning_effort="low"),
     ]
     assert len({plain, *others, card(temperature="none")}) == 7
-    with serving("A", temperature="0.5", seed="none", price_in="2.5", price_out="10", reasoning="no") as (subject, _):
+    settings = {"temperature": "0.5", "seed": "none", "price_in": "2.5", "price_out": "10"}
+    with serving("A", 0.0, **settings, reasoning="no", weights="open") as (subject, _):
         held = subject.card
     assert held.name.endswith("?temperature=0.5&seed=none")
     assert held.settings["model"] in held.name
     assert {key: held.attributes[key] for key in ("price_in", "price_out")} == {"price_in": "2.5", "price_out": "10"}
-    assert held.attributes["reasoning"] == "no"
+    assert (held.attributes["reasoning"], held.attributes["weights"]) == ("no", "open")
     assert held.accepts == {"picture"}
     assert held.max_concurrency == 100
 
@@ -315,6 +316,7 @@ def test_card_and_fingerprint() -> None:
         ("openai-api/my-stub/m", {"temprature": "1"}, "did you mean 'temperature'"),
         ("openai-api/my-stub/m", {"temperature": "hot"}, "temperature='hot': must be a number from 0 to 2"),
         ("openai-api/my-stub/m", {"attempts": "0"}, "whole number from 1 to 100"),
+        ("openai-api/my-stub/m", {"weights": "opne"}, "did you mean 'open'"),
         ("openai-api/my-stub/m", {"accepts": "pictures"}, "did you mean 'picture'"),
         ("openai-api/my-stub/m", {}, "MY_STUB_API_KEY"),
         ("openai/gpt-4o", {}, "OPENAI_API_KEY"),
