@@ -19,7 +19,17 @@ from snellen.compute import Progress
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.home import home
-from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset, write_itemset
+from snellen.core.itemset import (
+    BLIND_KEY,
+    BlindCard,
+    BlindScore,
+    ItemSet,
+    is_itemset,
+    read_card,
+    read_itemset,
+    write_blind,
+    write_itemset,
+)
 from snellen.core.response import Response
 from snellen.core.runfolder import RunCard, read_responses, read_run_card
 from snellen.core.subject import Subject
@@ -82,8 +92,38 @@ def find_recipe(suite: Suite, how: str) -> Recipe:
 
 
 def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
-    """Build an item set by one of the suite's recipes. Raises SnellenError for a recipe the suite does not have."""
-    return find_recipe(suite, how).build(options)
+    """Build an item set by one of the suite's recipes, with what is had without looking beside it.
+
+    Raises SnellenError for a recipe the suite does not have.
+    """
+    from snellen.runs.blind import blind_card
+
+    items = find_recipe(suite, how).build(options)
+    return with_blind(items, blind_card(items, suite))
+
+
+def with_blind(items: ItemSet, card: BlindCard) -> ItemSet:
+    """The set with these blind scores, kept beside it."""
+    write_blind(items.root, card)
+    return replace(items, blind=card)
+
+
+def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root: Path, **how: Any) -> BlindCard:
+    """The scores of a card, each at least as good as what the subject gets without pictures (`pictures=none`)."""
+    from snellen.analysis.results import metric_of
+
+    suite = SUITES.get(items.card.suite)
+    rows = run(items, [subject], root, conditions=["pictures=none"], **how).results()
+    scores: dict[tuple[str, ...], BlindScore] = {score.key: score for score in card.scores}
+    for row in rows[rows["value"].notna()].to_dict("records"):
+        task, protocol, metric_name, *_ = key = tuple(str(row[name]) for name in BLIND_KEY)
+        metric = metric_of(suite.tasks[task].protocols[protocol], metric_name)
+        sign = 1 if metric.higher_is_better else -1
+        if key in scores and sign * row["value"] > sign * scores[key].value:
+            update = {"value": round(row["value"], 4), "n": row["n"], "attack": row["subject"]}
+            scores[key] = scores[key].model_copy(update=update)
+    name = subject if isinstance(subject, str) else subject.card.name
+    return BlindCard(method=f"{card.method}; {name} without pictures", scores=tuple(scores.values()))
 
 
 def find_items(itemset: str | Path, *, workers: int = 2, show_progress: bool = True) -> ItemSet:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from snellen.core.item import Item
 from snellen.core.itemset import ItemSet
 from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric, Protocol
@@ -25,6 +26,7 @@ NUMBERS = (
     "n",
     "clusters",
     "chance",
+    "blind",
     "ceiling",
     "no_answer_rate",
     "failure_rate",
@@ -49,10 +51,11 @@ def result_columns(suite: Suite) -> list[str]:
 def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[ArmCard]) -> pd.DataFrame:
     """Scores put together. What was never asked has no row; a declined arm is one row without value, n = 0.
 
-    Whole-task rows have empty `factor` and `level`; rows of a subgroup name them. `value`, `low`, `high`, `chance` and
-    `ceiling` are fractions 0 to 1 for metrics that are shares, natural units otherwise.
+    Whole-task rows have empty `factor` and `level`; rows of a subgroup name them. `value`, `low`, `high`, `chance`,
+    `blind` and `ceiling` are fractions 0 to 1 for metrics that are shares, natural units otherwise.
     """
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
+    blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
     # Thousands of small parts are taken below: of Python strings this costs a fraction of what Arrow's take.
     scores = scores.astype({name: object for name in scores.columns if isinstance(scores[name].dtype, pd.StringDtype)})
     rows = []
@@ -61,11 +64,26 @@ def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[A
         task = suite.tasks[keys["task"]]
         protocol = task.protocols[keys["protocol"]]
         axes = columns.get((keys["subject"], keys["condition"]), {})
-        for factor, level, part in _parts(arm_scores, items, task):
+        for factor, level, part in parts_of(arm_scores, items.by_id, task):
             numbers = _numbers(part, protocol, keys["metric"], (*key, factor, level))
-            facts = {"ceiling": _ceiling(suite, keys, factor, level), "factor": factor, "level": level}
+            blind_key = (keys["task"], keys["protocol"], keys["metric"], factor, level)
+            facts = {
+                "blind": blind.get(blind_key, math.nan),
+                "ceiling": _ceiling(suite, keys, factor, level),
+                "factor": factor,
+                "level": level,
+            }
             rows.append({**keys, **axes, **numbers, **facts})
     return pd.DataFrame(rows, columns=result_columns(suite))
+
+
+def baseline(row: Any, metric: Metric) -> float:
+    """What a row's subject must be better than to have seen anything: the better of chance and blind; NaN for neither.
+
+    `blind` is what the best attacker gets that does not look (`analysis.blind`).
+    """
+    known = [float(score) for score in (row.chance, row.blind) if not math.isnan(score)]
+    return (max if metric.higher_is_better else min)(known) if known else math.nan
 
 
 def metric_of(protocol: Protocol, name: str) -> Metric:
@@ -73,11 +91,17 @@ def metric_of(protocol: Protocol, name: str) -> Metric:
     return next(metric for metric in protocol.metrics if metric.name == name)
 
 
-def _parts(arm_scores: pd.DataFrame, items: ItemSet, task: Task) -> Iterator[tuple[str, str, pd.DataFrame]]:
+def parts_of(
+    arm_scores: pd.DataFrame, items: Mapping[str, Item], task: Task
+) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """(factor, level, its scores) of everything that has a row of its own; the whole task first, with empty names.
+
+    `items` are by their id. `requires` splits by what the items need.
+    """
     yield "", "", arm_scores
     if (arm_scores["outcome"] == "not_applicable").all():
         return
-    items_of_scores = [items.by_id[name] for name in arm_scores["item_id"]]
+    items_of_scores = [items[name] for name in arm_scores["item_id"]]
     for factor in task.split_by:
         levels = np.array([item.factors.get(factor, "") for item in items_of_scores])
         for level in sorted(set(levels) - {""}):

@@ -166,7 +166,10 @@ def build(
     items = do(declared, how, options)
     summary = {"itemset": str(items.root), "items": items.card.items, "counts": items.card.counts}
     hashes = {"recipe_hash": items.card.recipe_hash, "content_hash": items.card.content_hash}
-    _print_fields({**summary, **hashes, "notes": items.card.notes}, as_json)
+    from snellen.cli.blind import blind_notes
+
+    blind = blind_notes(items.blind, declared) if items.blind else []
+    _print_fields({**summary, **hashes, "notes": [*items.card.notes, *blind]}, as_json)
 
 
 def _pairs(option: str, written: list[str]) -> dict[str, Path]:
@@ -377,6 +380,22 @@ def report(
         runs, out, compare_published=compare == "published", full=full, inputs=_pairs("--input", inputs)
     )
     print(paths.page)
+
+
+@app.command()
+def blind(
+    name: Annotated[
+        str, typer.Argument(metavar="itemset", help="An item set, or a suite whose generated items count.")
+    ],
+    subject: Annotated[Optional[str], typer.Option(help="A subject that joins, asked without pictures.")] = None,  # noqa: UP045
+    n: Annotated[Optional[int], typer.Option("--n", help="Of a suite: generated test items a task.")] = None,  # noqa: UP045
+    out: Annotated[Optional[Path], typer.Option(help="Of a suite: folder of blind.json.")] = None,  # noqa: UP045
+    workers: Workers = None,
+) -> None:
+    """Attack items without looking: what nobody who sees may be praised for."""
+    from snellen.cli.blind import blind as do
+
+    do(name, subject, n, out, _cores(workers))
 
 
 @app.command()

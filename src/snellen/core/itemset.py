@@ -57,14 +57,52 @@ class ItemSetCard(BaseModel):
     notes: list[str] = []
 
 
+BLIND_KEY = ("task", "protocol", "metric", "factor", "level")
+"""The columns of results by which a row finds its blind score."""
+
+
+class BlindScore(BaseModel):
+    """What is had without looking in one row of results: the best attacker's score on `n` units it did not learn from.
+
+    `value` and `chance` (None: not known) are in the units of the metric; `attack` names the attacker.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    task: str
+    protocol: str
+    metric: str
+    factor: str = ""
+    level: str = ""
+    value: float
+    chance: float | None
+    n: int
+    attack: str
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """Task, protocol, metric, factor and level: the row of results that the score stands in."""
+        return self.task, self.protocol, self.metric, self.factor, self.level
+
+
+class BlindCard(BaseModel):
+    """`blind.json`: how blind scores were measured, and the scores. It lies beside the set, outside its hashes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    method: str
+    scores: tuple[BlindScore, ...] = ()
+
+
 @dataclass(frozen=True)
 class ItemSet:
-    """Items in order, their card, and the folder of their media."""
+    """Items in order, their card, the folder of their media, and what is had without looking where it was measured."""
 
     root: Path
     card: ItemSetCard
     items: tuple[Item, ...]
     media: MediaFolder
+    blind: BlindCard | None = None
 
     @cached_property
     def by_id(self) -> dict[str, Item]:
@@ -115,6 +153,22 @@ def write_itemset(
     return ItemSet(root, card, items, MediaFolder(root / "media"))
 
 
+def write_blind(root: Path, card: BlindCard) -> None:
+    """Write `blind.json` beside a set."""
+    files.write_text(root / "blind.json", card.model_dump_json(indent=1) + "\n")
+
+
+def read_blind(root: Path) -> BlindCard | None:
+    """Read `blind.json`; None where nobody measured. Raises SnellenError for a malformed one."""
+    path = root / "blind.json"
+    if not path.is_file():
+        return None
+    try:
+        return BlindCard.model_validate_json(path.read_text("utf-8"))
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise SnellenError(f"{path}: {_first(error)}; measure again with `snellen blind {root}`") from error
+
+
 def is_itemset(root: Path) -> bool:
     """Whether a finished item set lies here."""
     return (root / "itemset.json").is_file()
@@ -161,7 +215,7 @@ def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> I
     if verify:
         used = ((f"{path} row {n}", picture) for n, item in enumerate(items) for picture in item.media())
         media.verify(used, remember=remember)
-    return ItemSet(root, card, items, media)
+    return ItemSet(root, card, items, media, read_blind(root))
 
 
 def read_card(root: Path) -> ItemSetCard:

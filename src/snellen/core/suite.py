@@ -236,8 +236,9 @@ class Suite:
     """Tasks over common axes. `resolve` settles axes left at `auto` by the subject's card, on top of nothing else.
 
     `recipes` are called generated, curated and released where they lead to the suite's own items. `report_inputs` names
-    what `snellen report --input NAME=…` may hand to the pieces. `derived_numbers` are the paper's printed numbers that
-    others decide, each computed again, and those that nothing printed decides.
+    what `snellen report --input NAME=…` may hand to the sections. `blind_renderer` makes the pictures of sets that
+    blind scores are measured on: blank, unless truths are read off pixels. `derived_numbers` are the paper's printed
+    numbers that others decide, each computed again, and those that nothing printed decides.
     """
 
     card: SuiteCard
@@ -249,6 +250,7 @@ class Suite:
     derived_numbers: Callable[[], Iterable[PrintedNumber]] | None = None
     sections: Callable[..., Iterable[Any]] | None = None
     report_inputs: tuple[str, ...] = ()
+    blind_renderer: str = "blank"
 
     @property
     def name(self) -> str:

@@ -44,6 +44,7 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
 }
 SOLID: tuple[float, Sequence[float]] = (0, ())
+DOTTED: tuple[float, Sequence[float]] = (0, (1, 1.6))
 DASHED: tuple[float, Sequence[float]] = (0, (2, 1.5))
 WIDTH = 11.9
 """Inches; the page is about as wide."""
@@ -112,7 +113,8 @@ def _panels(panels: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str], ru
         axis.set_visible(False)
     axes[0].set_yticks(range(len(names)), labels)
     axes[0].set_ylim(len(names) - 0.4, -0.6)
-    _legend(figure, any(rows["ceiling"].notna().any() for _, rows in panels))
+    with_blind, with_people = (any(rows[name].notna().any() for _, rows in panels) for name in ("blind", "ceiling"))
+    _legend(figure, with_blind, with_people)
     return figure
 
 
@@ -131,7 +133,7 @@ def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: Run) -> None:
     states = [standing(row, metric) for row in lines_of(responded)]
     colours = [COLOURS[state] for state in states]
     positions = responded.index.to_numpy(float)
-    for column, colour, dashes in (("chance", MUTED, SOLID), ("ceiling", PEOPLE, DASHED)):
+    for column, colour, dashes in (("chance", MUTED, SOLID), ("blind", MUTED, DOTTED), ("ceiling", PEOPLE, DASHED)):
         with_chance = responded[responded[column].notna()]
         if with_chance[column].nunique() == 1:
             axes.axvline(with_chance[column].iloc[0], color=colour, linestyle=dashes, linewidth=1.1, zorder=1)
@@ -170,7 +172,7 @@ def _unheard(axes: Axes, rows: pd.DataFrame) -> None:
         )
 
 
-def _legend(figure: Figure, with_people: bool) -> None:
+def _legend(figure: Figure, with_blind: bool, with_people: bool) -> None:
     from matplotlib.lines import Line2D
 
     def dot(face: str, edge: str, name: str) -> Line2D:
@@ -178,11 +180,13 @@ def _legend(figure: Figure, with_people: bool) -> None:
         return Line2D([], [], color=edge, marker="o", linewidth=1.6, label=name, **style)
 
     handles = [
-        dot(ABOVE, ABOVE, "better than chance"),
-        dot("white", SAME, "not told apart from chance"),
+        dot(ABOVE, ABOVE, "better than chance and blind" if with_blind else "better than chance"),
+        dot("white", SAME, "not told apart from these" if with_blind else "not told apart from chance"),
         dot(BELOW, BELOW, "worse than chance"),
     ]
     handles.append(Line2D([], [], color=MUTED, linewidth=1.1, label="chance"))
+    if with_blind:
+        handles.append(Line2D([], [], color=MUTED, linewidth=1.1, linestyle=DOTTED, label="blind answers"))
     if with_people:
         handles.append(Line2D([], [], color=PEOPLE, linewidth=1.1, linestyle=DASHED, label="people"))
     figure.legend(

@@ -29,12 +29,13 @@ from snellen.reports.words import DASH, amount, foreign, rate, span
 
 @dataclass(frozen=True)
 class Bar:
-    """Where value, interval, chance and ceiling lie on a line from 0 to 100; None where unknown."""
+    """Where value, interval, chance, blind and ceiling lie on a line from 0 to 100; None where unknown."""
 
     value: float
     low: float | None
     high: float | None
     chance: float | None
+    blind: float | None
     ceiling: float | None
     zero: float
 
@@ -55,12 +56,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A task, or a level of a factor. `chance` and `ceiling` stand in the head where they are the same for all arms."""
+    """A task, or a level of a factor. `chance`, `blind`, `ceiling` stand in the head where all arms have the same."""
 
     title: str
     metric: str
     n: str
     chance: str = ""
+    blind: str = ""
     ceiling: str = ""
     lower_is_better: bool = False
 
@@ -86,10 +88,11 @@ class Grid:
     footnotes: tuple[tuple[str, str], ...] = ()
 
     def frame(self) -> pd.DataFrame:
-        """The same as plain text, with rows for chance and people where a head holds them."""
+        """The same as plain text, with rows for chance, blind and people where a head holds them."""
         rows = [[line.arm, *(_plain(cell) for cell in line.cells)] for line in self.lines]
         for name, values in (
             ("(chance)", [c.chance for c in self.columns]),
+            ("(blind)", [c.blind for c in self.columns]),
             ("(people)", [c.ceiling for c in self.columns]),
         ):
             if any(values):
@@ -172,8 +175,8 @@ def _column(title: str, part: pd.DataFrame, metric: Metric) -> Column:
     responded = part[part["n"] > 0]
     sizes = sorted(set(responded["n"]))
     n = "" if not sizes else f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}"
-    chance, ceiling = (_common(responded[column], metric) for column in ("chance", "ceiling"))
-    return Column(title, metric.name, n, chance, ceiling, not metric.higher_is_better)
+    chance, blind, ceiling = (_common(responded[column], metric) for column in ("chance", "blind", "ceiling"))
+    return Column(title, metric.name, n, chance, blind, ceiling, not metric.higher_is_better)
 
 
 def _common(values: pd.Series[float], metric: Metric) -> str:
@@ -184,7 +187,7 @@ def _common(values: pd.Series[float], metric: Metric) -> str:
 
 def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
     """From a row to its bar, all on one scale: 0 to 1 for shares, else from the least to the largest number shown."""
-    numbers = part[["value", "low", "high", "chance", "ceiling"]].to_numpy(float).ravel()
+    numbers = part[["value", "low", "high", "chance", "blind", "ceiling"]].to_numpy(float).ravel()
     numbers = numbers[~pd.isna(numbers)]
     share = metric.share or not len(numbers)
     first, last = (0.0, 1.0) if share else (min(0.0, float(numbers.min())), float(numbers.max()))
@@ -202,6 +205,7 @@ def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
             share_of_scale(row.low),
             share_of_scale(row.high),
             share_of_scale(row.chance),
+            share_of_scale(row.blind),
             share_of_scale(row.ceiling),
             share_of_scale(0.0) or 0.0,
         )

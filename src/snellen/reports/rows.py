@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from snellen.analysis.results import metric_of
+from snellen.analysis.results import baseline, metric_of
 from snellen.analysis.run_view import arm_name
 from snellen.core.itemset import ItemSet
 from snellen.core.score import Metric
@@ -88,11 +88,16 @@ def unjudged(row: Any, suite: Suite) -> bool:
 
 
 def standing(row: Any, metric: Metric) -> Standing:
-    """Where the value stands to chance."""
+    """Where the value stands to chance and to what is had without looking.
+
+    `above` is better than both; `below` is worse than chance, `same` all between.
+    """
     if math.isnan(row.value):
         return "none"
     if math.isnan(row.chance) or math.isnan(row.low):
         return "untold"
-    if row.low <= row.chance <= row.high:
-        return "same"
-    return "above" if (row.low > row.chance) == metric.higher_is_better else "below"
+    worse, better = (row.low, row.high) if metric.higher_is_better else (row.high, row.low)
+    sign = 1 if metric.higher_is_better else -1
+    if sign * worse > sign * baseline(row, metric):
+        return "above"
+    return "below" if sign * better < sign * row.chance else "same"

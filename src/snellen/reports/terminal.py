@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Table:
-    """One row a subject, one column a task: value, interval, and chance in the head (in the cell where arms differ).
+    """One row a subject, one column a task: value, interval, and in the head what is had without looking.
 
-    `suite_of` leads from a suite's name to the suite, whose tasks say how their numbers are read.
+    That is chance (in the cell where arms differ), and the blind score where it was measured. `suite_of` leads from a
+    suite's name to the suite, whose tasks say how their numbers are read.
     """
     from rich import box
     from rich.markup import escape
@@ -36,10 +37,11 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tab
         metric = metrics[suite, task] = metric_in(suite_of(suite), next(lines_of(part)))
         texts = sorted({amount(chance, metric) for chance in part["chance"].dropna()})
         chances[suite, task] = texts[0] if len(texts) == 1 else ""
-        head = f"{suite} {task}" if several else task
-        table.add_column(
-            escape(head) + f"\n[dim]chance {chances[suite, task]}[/]" * bool(chances[suite, task]), justify="right"
-        )
+        head = escape(f"{suite} {task}" if several else task)
+        head += f"\n[dim]chance {chances[suite, task]}[/]" * bool(chances[suite, task])
+        blind = sorted({amount(score, metric) for score in part["blind"].dropna()})
+        head += f"\n[dim]blind {blind[0]}[/]" if len(blind) == 1 else ""
+        table.add_column(head, justify="right")
     cells = {(row.suite, row.task, row.arm): row for row in lines_of(rows)}
     for arm in arm_order(rows):
         table.add_row(

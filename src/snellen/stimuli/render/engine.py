@@ -38,15 +38,15 @@ class RenderSettings:
     others up). `variant` is Mitsuba's; 'auto' takes LLVM where it works.
     """
 
-    renderer: Literal["mitsuba", "toy"] = "mitsuba"
+    renderer: Literal["mitsuba", "toy", "blank"] = "mitsuba"
     samples_per_pixel: int = 16
     glass_samples_per_pixel: int = 16
     denoise: bool = True
     variant: Literal["auto", "llvm_ad_rgb", "scalar_rgb"] = "auto"
 
     def __post_init__(self) -> None:
-        if self.renderer not in ("mitsuba", "toy"):
-            raise SnellenError(f"renderer {self.renderer!r} is not known; choose mitsuba or toy")
+        if self.renderer not in ("mitsuba", "toy", "blank"):
+            raise SnellenError(f"renderer {self.renderer!r} is not known; choose mitsuba, toy or blank")
         if min(self.samples_per_pixel, self.glass_samples_per_pixel) < 1:
             raise SnellenError("samples per pixel must be at least 1")
 
@@ -68,6 +68,8 @@ class Engine:
 
 def find_engine(settings: RenderSettings) -> Engine:
     """The renderer the settings ask for; a missing or broken one is an error that says how to mend it."""
+    if settings.renderer == "blank":
+        return Engine("blank", "numpy", None, (("scene", SCENE_VERSION),))
     if settings.renderer == "toy":
         return Engine("toy", "numpy", None, (("toy", TOY_VERSION), ("scene", SCENE_VERSION)))
     needed = ("mitsuba", "mitsuba_oidn") if settings.denoise else ("mitsuba",)

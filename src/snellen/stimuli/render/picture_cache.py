@@ -83,6 +83,10 @@ def _cannot_write(path: Path, error: OSError) -> SnellenError:
 
 def _draw(job: _Job) -> None:
     """Draw and store the views of one scene."""
+    if job.engine.renderer == "blank":
+        for camera, _, path in job.views:
+            store(_blank_picture(camera, path.stem), path)
+        return
     if job.engine.renderer == "toy":
         from snellen.stimuli.render.toy import toy_picture
 
@@ -94,6 +98,13 @@ def _draw(job: _Job) -> None:
     studio = Studio(job.scene, job.settings, job.engine, job.threads)
     for camera, seed, path in job.views:
         store(studio.picture(camera, seed), path)
+
+
+def _blank_picture(camera: Camera, name: str) -> NDArray[np.uint8]:
+    """A grey picture that shows nothing, with a first row that no other has: files are known by their content."""
+    pixels = np.full((camera.height_px, camera.width_px, 3), 128, np.uint8)
+    pixels[0, : len(name) // 2, 0] = np.frombuffer(bytes.fromhex(name), np.uint8)
+    return pixels
 
 
 def store(pixels: NDArray[np.uint8], path: Path) -> None:

@@ -31,6 +31,7 @@ def make_suite() -> Suite:
         tasks=make_tasks(),
         recipes={"generated": Generated(), "curated": Curated(), "released": RELEASED, "questions": Questions()},
         resolve=resolve,
+        blind_renderer="toy",
         published=published,
         derived_numbers=derived_numbers,
         sections=report_sections,

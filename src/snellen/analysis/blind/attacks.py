@@ -1,0 +1,140 @@
+"""Attackers that look at nothing: each learns from solved items, then answers others without their pictures.
+
+They see an item as it is stored: its question, its options in order, its solved examples, the sizes of its pictures.
+What is drawn into a picture (marked boxes) is not seen. Which came first: Brown and others 2025, "Benchmark designers
+should train on the test set" (TsT), who attack with a learner on everything but pixels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from snellen.core.item import Item
+from snellen.core.score import Metric
+
+Answer: TypeAlias = Any
+"""An answer in the item's own terms: an option key, a truth, a number, a box in pixels, a colour, a text."""
+Attacker: TypeAlias = Callable[[Sequence[Item]], list[Answer]]
+MAX_TRUTHS, MAX_SCORED = 60, 150
+"""How many training truths are tried as answers, on how many training items: a truth each would be too slow."""
+MIN_ALIKE = 8
+"""Training items of one question below which the whole task is gone by."""
+
+
+class Attack(NamedTuple):
+    """A way to answer without looking. `fit` leads from solved items and the metric to answers of other items."""
+
+    name: str
+    fit: Callable[[Sequence[Item], Metric], Attacker]
+
+
+def choices(item: Item) -> tuple[str, ...]:
+    """What may be answered, in the order shown; empty for free answers."""
+    return ("true", "false") if item.answer_kind == "true_false" else tuple(option.key for option in item.options)
+
+
+def label(item: Item, key: str) -> str:
+    """What an option is called: its text; options that are pictures are called by their place."""
+    texts = {option.key: option.text for option in item.options}
+    return texts.get(key, "") or (key if not item.options else f"picture {choices(item).index(key) + 1}")
+
+
+def portable(item: Item) -> Answer:
+    """The truth in terms that carry over to another item: boxes as shares of the picture, options by their label."""
+    if item.answer_kind == "box":
+        width, height = item.query[0].width, item.query[0].height
+        x1, y1, x2, y2 = item.answer
+        return (x1 / width, y1 / height, x2 / width, y2 / height)
+    if choices(item):
+        return label(item, str(item.answer))
+    return tuple(item.answer) if isinstance(item.answer, list | tuple) else item.answer
+
+
+def applied(answer: Answer, item: Item) -> Answer:
+    """A portable answer in the terms of this item; None for an option that it does not offer."""
+    if item.answer_kind == "box":
+        width, height = item.query[0].width, item.query[0].height
+        return tuple(share * side for share, side in zip(answer, (width, height, width, height), strict=True))
+    if choices(item):
+        return next((key for key in choices(item) if label(item, key) == answer), None)
+    return answer
+
+
+def _by_worth(items: Sequence[Item], metric: Metric) -> list[Answer]:
+    """The truths of some items as answers to all of them, the one that is worth most first.
+
+    An option is worth the share of times that it is right where it is offered, half a time right and half wrong added.
+    """
+    truths = Counter(_hashable(portable(item)) for item in items)
+    if choices(items[0]):
+        offered = Counter(label(item, key) for item in items for key in choices(item))
+        return sorted(offered, key=lambda answer: (-(truths[answer] + 0.5) / (offered[answer] + 1), answer))
+    candidates = [truth for truth, _ in truths.most_common(MAX_TRUTHS)]
+    some = items[:: max(1, len(items) // MAX_SCORED)]
+    sign = -1 if metric.higher_is_better else 1
+    worth = {truth: sign * sum(metric.score(item, applied(truth, item)) for item in some) for truth in candidates}
+    return sorted(candidates, key=lambda truth: worth[truth])
+
+
+def _hashable(answer: Answer) -> Hashable:
+    return tuple(answer) if isinstance(answer, list | tuple) else answer
+
+
+def _first_offered(ranked: Sequence[Answer], item: Item) -> Answer:
+    """The best answer that the item offers; its first option where none is known."""
+    answers = (applied(answer, item) for answer in ranked)
+    return next((answer for answer in answers if answer is not None), (choices(item) or (None,))[0])
+
+
+def best_answer(train: Sequence[Item], metric: Metric) -> Attacker:
+    """One ranking of answers for all items: the best answer that an item offers."""
+    ranked = _by_worth(train, metric)
+    return lambda items: [_first_offered(ranked, item) for item in items]
+
+
+def best_answer_by_question(train: Sequence[Item], metric: Metric) -> Attacker:
+    """A ranking of answers for each question word by word, and one for questions that are rare."""
+    items_by_question: dict[str, list[Item]] = defaultdict(list)
+    for item in train:
+        items_by_question[item.question].append(item)
+    ranked = _by_worth(train, metric)
+    ranked_by_question = {
+        question: _by_worth(alike, metric)
+        for question, alike in items_by_question.items()
+        if len(alike) >= MIN_ALIKE and len(items_by_question) > 1
+    }
+    return lambda items: [_first_offered(ranked_by_question.get(item.question, ranked), item) for item in items]
+
+
+def best_position(train: Sequence[Item], metric: Metric) -> Attacker:
+    """The option at the place where the right one stood most often, by the number of options."""
+    places: dict[int, Counter[int]] = defaultdict(Counter)
+    for item in train:
+        if choices(item):
+            places[len(choices(item))][choices(item).index(str(item.answer))] += 1
+
+    def answer(item: Item) -> Answer:
+        counts = places.get(len(choices(item)))
+        return choices(item)[counts.most_common(1)[0][0]] if counts else _first_offered([], item)
+
+    return lambda items: [answer(item) for item in items]
+
+
+def odd_one(train: Sequence[Item], metric: Metric) -> Attacker:
+    """The option whose words are least, or most, like those of the others: whichever was right more often."""
+
+    def ranked(item: Item) -> list[str]:
+        words = {key: set(label(item, key).lower().split()) for key in choices(item)}
+        shared = {key: sum(len(words[key] & words[other]) for other in words if other != key) for key in words}
+        return sorted(words, key=lambda key: (shared[key], len(label(item, key)), key))
+
+    rights = np.zeros(2)
+    for item in train:
+        if order := ranked(item):
+            rights += [order[0] == item.answer, order[-1] == item.answer]
+    end = 0 if rights[0] >= rights[1] else -1
+    return lambda items: [order[end] if (order := ranked(item)) else None for item in items]

@@ -1,0 +1,143 @@
+"""A learner on everything but pixels: words, options, places, solved examples, sizes and number of pictures.
+
+Where options are offered it learns, for each option of each item, whether it is the right one (logistic regression over
+hashed features); for counts and other few answers the same over all answers seen, then the answer that is worth most on
+average by the metric; boxes, colours and numbers by ridge regression. Texts of many kinds it does not learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from snellen.analysis.blind.attacks import Answer, Attacker, applied, best_answer, choices, label, portable
+from snellen.core.item import Item
+from snellen.core.score import Metric
+
+FEATURES = 2**13
+"""Columns of hashed features."""
+MAX_ANSWERS = 24
+"""Different answers up to which free answers are told apart as classes."""
+MAX_TRAIN = 1500
+"""Training items that a fit goes by: more hardly change it and take long."""
+VECTORS = ("box", "colour", "number")
+
+
+def learner(train: Sequence[Item], metric: Metric) -> Attacker:
+    """Learn from solved items. Where nothing can be learnt: the best answer."""
+    train = train[:: -(-len(train) // MAX_TRAIN)]
+    if choices(train[0]):
+        return _fit_choices(train)
+    if train[0].answer_kind in VECTORS:
+        return _fit_vectors(train)
+    if 1 < len({portable(item) for item in train}) <= MAX_ANSWERS:
+        return _fit_classes(train, metric)
+    return best_answer(train, metric)
+
+
+def item_features(item: Item) -> Iterator[str]:
+    """What may be known of an item without its pixels."""
+    yield f"question={item.question}"
+    yield from (f"word={word}" for word in item.question.lower().split())
+    yield f"pictures={len(item.query)}"
+    for media in item.query[:1]:
+        yield f"size={media.width}x{media.height}"
+        yield f"shape={round(4 * np.log2(media.width / media.height))}"
+        yield f"seconds={round(media.seconds or 0)}"
+    yield f"options={len(item.options)}"
+    yield f"examples={len(item.support)}"
+
+
+def option_features(item: Item, key: str) -> Iterator[str]:
+    """What may be known of an option among the others: words, place, length, examples of it, its picture's size."""
+    keys = choices(item)
+    text, place = label(item, key), keys.index(key)
+    yield f"label={text}"
+    yield f"place={place}/{len(keys)}"
+    yield f"question={item.question}/label={text}"
+    yield f"question={item.question}/place={place}"
+    words, asked = text.lower().split(), set(item.question.lower().split())
+    yield from (f"word={word}" for word in words)
+    yield from (f"asked={word}/label={text}" for word in asked)
+    yield f"in question={len(asked & set(words))}"
+    lengths = sorted(len(label(item, other)) for other in keys)
+    yield f"length={lengths.index(len(text))}/{len(keys)}"
+    examples = [demo.answer for demo in item.support]
+    yield f"examples={examples.count(key)}"
+    yield f"last example={bool(examples) and examples[-1] == key}"
+    yield from _media_features(item, key)
+
+
+def _media_features(item: Item, key: str) -> Iterator[str]:
+    """Whether an option's picture is one of the question's, letter for letter, and how its size lies to the others'."""
+    media = {option.key: option.media for option in item.options}
+    own = media.get(key, ())
+    if own:
+        yield f"same file={any(picture in item.query for picture in own)}"
+        areas = sorted(m[0].width * m[0].height for m in media.values() if m)
+        yield f"area={areas.index(own[0].width * own[0].height)}/{len(areas)}"
+
+
+def _matrix(rows: Sequence[Iterator[str]]) -> Any:
+    from sklearn.feature_extraction import FeatureHasher
+
+    return FeatureHasher(FEATURES, input_type="string", alternate_sign=False).transform(rows)
+
+
+def _fit_choices(train: Sequence[Item]) -> Attacker:
+    from sklearn.linear_model import LogisticRegression
+
+    rows = [option_features(item, key) for item in train for key in choices(item)]
+    targets = np.array([key == str(item.answer) for item in train for key in choices(item)])
+    if targets.all() or not targets.any():
+        return lambda items: [choices(item)[0] for item in items]
+    model = LogisticRegression(C=0.3, max_iter=60).fit(_matrix(rows), targets)
+
+    def answers(items: Sequence[Item]) -> list[Answer]:
+        rows = [option_features(item, key) for item in items for key in choices(item)]
+        scores = iter(model.decision_function(_matrix(rows)))
+        return [max(choices(item), key=lambda _: next(scores)) for item in items]
+
+    return answers
+
+
+def _fit_classes(train: Sequence[Item], metric: Metric) -> Attacker:
+    """Few answers: how likely each is by the words, then the one that is worth most on average."""
+    from sklearn.linear_model import LogisticRegression
+
+    truths = [portable(item) for item in train]
+    classes = sorted(set(truths), key=str)
+    targets = [classes.index(truth) for truth in truths]
+    model = LogisticRegression(C=0.3, max_iter=60).fit(_matrix([item_features(item) for item in train]), targets)
+    # worth[truth, answer]: the metric of an answer where another one is true, taken on an item of that truth.
+    examples = [train[targets.index(n)] for n in range(len(classes))]
+    worth = np.array([[metric.score(example, applied(answer, example)) for answer in classes] for example in examples])
+    sign = 1 if metric.higher_is_better else -1
+
+    def answers(items: Sequence[Item]) -> list[Answer]:
+        likely = model.predict_proba(_matrix([item_features(item) for item in items]))
+        return [classes[n] for n in np.argmax(sign * likely @ worth, axis=1)]
+
+    return answers
+
+
+def _fit_vectors(train: Sequence[Item]) -> Attacker:
+    from sklearn.linear_model import Ridge
+
+    targets = np.array([np.atleast_1d(portable(item)) for item in train], np.float64)
+    model = Ridge(alpha=10.0).fit(_matrix([item_features(item) for item in train]), targets)
+
+    def answers(items: Sequence[Item]) -> list[Answer]:
+        vectors = model.predict(_matrix([item_features(item) for item in items]))
+        numbers = [tuple(map(float, np.ravel(vector))) for vector in vectors]
+        return [_as_answer(vector, item) for vector, item in zip(numbers, items, strict=True)]
+
+    return answers
+
+
+def _as_answer(numbers: tuple[float, ...], item: Item) -> Answer:
+    if item.answer_kind == "colour":
+        return tuple(round(min(max(number, 0.0), 255.0)) for number in numbers)
+    return applied(numbers, item) if item.answer_kind == "box" else numbers[0]

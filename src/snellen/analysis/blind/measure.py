@@ -1,0 +1,194 @@
+"""The blind score of tasks: the best attacker, chosen on some items, answers others.
+
+Two ways: on a set that has many items to learn from (`measure_blind`), and on one that has only itself, by nested folds
+over clusters (`measure_by_folds`). Neither lets an attacker answer what it was fitted or chosen on.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from snellen.analysis.blind.attacks import (
+    Answer,
+    Attack,
+    Attacker,
+    best_answer,
+    best_answer_by_question,
+    best_position,
+    odd_one,
+)
+from snellen.analysis.blind.learner import learner
+from snellen.analysis.results import parts_of, summary
+from snellen.core.item import Item
+from snellen.core.itemset import BlindScore
+from snellen.core.score import Metric, Protocol
+from snellen.core.seeds import stream
+from snellen.core.suite import Suite, Task
+
+ATTACKS = (
+    Attack("best answer", best_answer),
+    Attack("best answer by question", best_answer_by_question),
+    Attack("best position", best_position),
+    Attack("odd option", odd_one),
+    Attack("learner", learner),
+)
+FOLDS = 5
+MAX_CHOICE = 2000
+"""Items that an attack is chosen on: more hardly move the choice."""
+MIN_CLUSTERS = 10
+"""Clusters below which nothing can be learnt from a set and told of it too."""
+TOLERANCE = 0.05
+"""How far a blind score may lie above chance, as a share of the way from chance to perfect, before it is named."""
+
+
+def measure_blind(
+    train: Sequence[Item], test: Sequence[Item], suite: Suite, attacks: Sequence[Attack] = ATTACKS
+) -> list[BlindScore]:
+    """Attackers fitted and chosen on training items answer test items. Tasks that lack either are left out."""
+    rows: list[BlindScore] = []
+    for task, learnt, items in _tasks(suite, train, test):
+        attack = choose_attack(learnt, task, attacks)
+        attacker = attack.fit(learnt, main_metric(task))
+        rows += _scores(items, _answers(attacker, items), task, attack.name)
+    return rows
+
+
+def measure_by_folds(items: Sequence[Item], suite: Suite, attacks: Sequence[Attack] = ATTACKS) -> list[BlindScore]:
+    """Each fifth of the clusters is answered by the attacker that was chosen on the other four.
+
+    Training items, where a task has some, are learnt from as well. Tasks with fewer than `MIN_CLUSTERS` clusters are
+    left out.
+    """
+    train = [item for item in items if item.split == "train"]
+    rows: list[BlindScore] = []
+    for task, _, test_items in _tasks(suite, items, [item for item in items if item.split == "test"]):
+        lessons = [item for item in train if item.task == task.id]
+        folds = fold_numbers(test_items)
+        if len({item.cluster_id for item in test_items}) < MIN_CLUSTERS:
+            continue
+        answers, names = dict[str, Answer](), Counter[str]()
+        for number in range(FOLDS):
+            inside = [item for item in test_items if folds[item.cluster_id] != number]
+            attack = choose_attack([*lessons, *inside], task, attacks)
+            attacker = attack.fit([*lessons, *inside], main_metric(task))
+            names[attack.name] += 1
+            outside = [item for item in test_items if folds[item.cluster_id] == number]
+            answers |= _answers(attacker, outside)
+        rows += _scores(test_items, answers, task, names.most_common(1)[0][0])
+    return rows
+
+
+def too_blind(rows: Sequence[BlindScore], suite: Suite) -> list[BlindScore]:
+    """Whole tasks whose main metric is had without looking by more than `TOLERANCE` above chance."""
+    named = []
+    for row in rows:
+        metric = main_metric(suite.tasks[row.task])
+        is_main = (row.protocol, row.metric, row.factor) == ("strict", metric.name, "")
+        if not is_main or row.chance is None or metric.best == row.chance:
+            continue
+        if (row.value - row.chance) / (metric.best - row.chance) > TOLERANCE:
+            named.append(row)
+    return named
+
+
+def _answers(attacker: Attacker, items: Sequence[Item]) -> dict[str, Answer]:
+    return dict(zip((item.item_id for item in items), attacker(items), strict=True))
+
+
+def main_metric(task: Task) -> Metric:
+    """The first metric under `strict`."""
+    return task.protocols["strict"].metrics[0]
+
+
+def fold_numbers(items: Sequence[Item]) -> Mapping[str, int]:
+    """The fold of each cluster: clusters in a random order that hangs on their names alone, dealt in turn."""
+    clusters = sorted({item.cluster_id for item in items})
+    order = stream("blind folds", *clusters).permutation(len(clusters))
+    return {clusters[int(n)]: place % FOLDS for place, n in enumerate(order)}
+
+
+def choose_attack(items: Sequence[Item], task: Task, attacks: Sequence[Attack]) -> Attack:
+    """The attack that does best on folds it was not fitted on; of equal ones the first."""
+    items = items[:: -(-len(items) // MAX_CHOICE)]
+    folds, metric = fold_numbers(items), main_metric(task)
+    if len(folds) < 2:
+        return attacks[0]
+    answers_by_attack: dict[str, dict[str, Answer]] = defaultdict(dict)
+    for number in range(FOLDS):
+        rest = [item for item in items if folds[item.cluster_id] != number]
+        fold = [item for item in items if folds[item.cluster_id] == number]
+        if not rest:
+            continue
+        for attack in attacks:
+            answers_by_attack[attack.name] |= _answers(attack.fit(rest, metric), fold)
+    protocol, sign = task.protocols["strict"], 1 if metric.higher_is_better else -1
+    scored = [item for item in items if item.item_id in answers_by_attack[attacks[0].name]]
+    means = [sign * _mean(scored, answers_by_attack[attack.name], protocol, metric)[0] for attack in attacks]
+    return attacks[int(np.argmax(means))]
+
+
+def _tasks(
+    suite: Suite, train: Sequence[Item], test: Sequence[Item]
+) -> Iterator[tuple[Task, Sequence[Item], Sequence[Item]]]:
+    """Tasks that a blind score can be told of, each with its items to learn from and to answer."""
+    for task in suite.tasks.values():
+        learnt, items = ([item for item in split if item.task == task.id] for split in (train, test))
+        strict = task.protocols.get("strict")
+        if learnt and items and strict is not None and strict.judge is None:
+            yield task, learnt, items
+
+
+def _frame(items: Sequence[Item], answers: Mapping[str, Answer], protocol: Protocol, metric: Metric) -> pd.DataFrame:
+    """One row an item, as scores have them; what a protocol cannot read is worth what it is worth to a subject."""
+    rows = []
+    for item in items:
+        spec, answer = item.view().reply, answers[item.item_id]
+        prediction = None if answer is None else protocol.read(spec.write(answer), spec)
+        unread = metric.worst if protocol.unreadable == "worst" else math.nan
+        value = unread if prediction is None else metric.score(item, prediction)
+        outcome = "no_answer" if prediction is None else "answered"
+        ids = item.item_id, item.group_id, item.cluster_id, json.dumps(item.answer)
+        rows.append((*ids, metric.name, outcome, value, metric.chance(item)))
+    columns = ["item_id", "group_id", "cluster_id", "truth", "metric", "outcome", "value", "chance"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _mean(
+    items: Sequence[Item], answers: Mapping[str, Answer], protocol: Protocol, metric: Metric
+) -> tuple[float, float, int]:
+    """(score, chance, scored units) of answers, units put together as the metric says."""
+    return _summarised(_frame(items, answers, protocol, metric), protocol, metric)
+
+
+def _summarised(scores: pd.DataFrame, protocol: Protocol, metric: Metric) -> tuple[float, float, int]:
+    units = protocol.units(scores).dropna(subset="value")
+    value = summary(units["value"].to_numpy(float), metric)
+    return value, float(units["chance"].mean()) if len(units) else math.nan, len(units)
+
+
+def _scores(items: Sequence[Item], answers: Mapping[str, Answer], task: Task, attack: str) -> Iterator[BlindScore]:
+    """What the answers are worth: one row a protocol, metric, factor and level, as results have them."""
+    by_id = {item.item_id: item for item in items}
+    for protocol in task.protocols.values():
+        for metric in protocol.metrics:
+            scores = _frame(items, answers, protocol, metric)
+            for factor, level, part in parts_of(scores, by_id, task):
+                value, chance, count = _summarised(part, protocol, metric)
+                if not math.isnan(value):
+                    yield BlindScore(
+                        task=task.id,
+                        protocol=protocol.name,
+                        metric=metric.name,
+                        factor=factor,
+                        level=level,
+                        value=round(value, 4),
+                        chance=None if math.isnan(chance) else round(chance, 4),
+                        n=count,
+                        attack=attack,
+                    )

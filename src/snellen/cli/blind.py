@@ -1,0 +1,80 @@
+"""`snellen blind`: what is had of an item set, or of a suite's generated items, without looking."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from snellen.analysis.blind import measure_by_folds, too_blind
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import BlindCard, is_itemset, read_itemset, write_blind
+from snellen.core.suite import BuildOptions, Suite
+from snellen.exam import blind_subject, run_folder, with_blind
+from snellen.reports.words import amount
+from snellen.runs.blind import FOLDS_METHOD, ITEMS, measure_recipe
+from snellen.suites import SUITES
+
+
+def blind(name: str, subject: str | None, n: int | None, out: Path | None, workers: int) -> None:
+    """Measure, print the table, keep the file. Raises SnellenError for what is neither an item set nor a suite."""
+    if is_itemset(Path(name)):
+        _of_set(Path(name), subject)
+        return
+    if name not in set(SUITES):
+        raise SnellenError(f"{name!r} is neither an item set nor a suite; suites are: {', '.join(SUITES)}")
+    if out is None:
+        raise SnellenError("--out FOLDER is needed: where blind.json of the suite's generated items goes")
+    suite = SUITES.get(name)
+    with tempfile.TemporaryDirectory(prefix="snellen-blind-") as folder:
+        card = measure_recipe(suite, Path(folder), BuildOptions(Path(folder), n=n or ITEMS, workers=workers))
+    write_blind(out, card)
+    _print(card, suite)
+    print(out / "blind.json")
+
+
+def _of_set(root: Path, subject: str | None) -> None:
+    items = read_itemset(root)
+    suite = SUITES.get(items.card.suite)
+    card = items.blind
+    if subject is None or card is None:
+        card = BlindCard(method=FOLDS_METHOD, scores=tuple(measure_by_folds(items.items, suite)))
+    if subject is not None:
+        card = blind_subject(items, card, subject, run_folder(items, [subject], ["pictures=none"]))
+    with_blind(items, card)
+    _print(card, suite)
+    print(root / "blind.json")
+
+
+def _print(card: BlindCard, suite: Suite) -> None:
+    """One row a task and metric under `strict`."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in ("task", "metric"):
+        table.add_column(head)
+    for head in ("blind", "chance", "n"):
+        table.add_column(head, justify="right")
+    table.add_column("by")
+    named = {score.key for score in too_blind(card.scores, suite)}
+    for score in card.scores:
+        if score.protocol != "strict" or score.factor:
+            continue
+        metric = next(m for m in suite.tasks[score.task].protocols["strict"].metrics if m.name == score.metric)
+        chance = "–" if score.chance is None else amount(score.chance, metric, score.n)
+        value = amount(score.value, metric, score.n) + (" !" if score.key in named else "")
+        table.add_row(*map(escape, (score.task, score.metric, value, chance, str(score.n), score.attack)))
+    Console().print(table)
+    print(f"Measured: {card.method}.")
+
+
+def blind_notes(card: BlindCard, suite: Suite) -> list[str]:
+    """A line for each task that is had without looking by more than chance."""
+    notes = []
+    for score in too_blind(card.scores, suite):
+        metric = suite.tasks[score.task].protocols["strict"].metrics[0]
+        value, chance = amount(score.value, metric, score.n), amount(score.chance or 0.0, metric, score.n)
+        notes.append(f"{score.task}: {value} without looking ({score.attack}), where chance is {chance}")
+    return notes

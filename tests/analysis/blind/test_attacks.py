@@ -1,0 +1,161 @@
+"""Attackers on items whose answers their words, places or base rates give away, and on items that give nothing away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from snellen.analysis.blind import measure_blind, measure_by_folds, too_blind
+from snellen.analysis.blind.attacks import best_answer, best_answer_by_question, best_position, odd_one
+from snellen.analysis.blind.learner import learner
+from snellen.analysis.blind.measure import FOLDS, MIN_CLUSTERS, fold_numbers
+from snellen.core.item import Item, Media, Option, Split
+from snellen.core.score import Metric
+from snellen.core.seeds import stream
+from snellen.scoring.metrics import giou
+from snellen.scoring.protocols import ACCURACY, strict
+from tests.helpers.journey import item, suite_of
+
+PICTURE = Media("0" * 64, "picture", "png", 200, 100)
+COLOURS = ("red", "green", "blue", "grey")
+SUITE = suite_of()
+
+
+def question(
+    n: int, answer: str, options: Sequence[str] = COLOURS, text: str = "Which?", split: Split = "test"
+) -> Item:
+    named = tuple(Option(name, name) for name in options)
+    return item(f"{split}-{n}", [PICTURE], answer, "choice", options=named, question=text, split=split)
+
+
+def shuffled(n: int) -> list[str]:
+    return [COLOURS[int(k)] for k in stream("test", n).permutation(4)]
+
+
+def fair(count: int, split: Split = "test") -> list[Item]:
+    """Nothing but a look at the picture tells the answer."""
+    rng = stream("fair", split)
+    return [
+        question(n, COLOURS[int(rng.integers(4))], shuffled(int(rng.integers(10**9))), split=split)
+        for n in range(count)
+    ]
+
+
+def right(answers: list[object], items: Sequence[Item]) -> float:
+    return sum(ACCURACY.score(one, answer) for answer, one in zip(answers, items, strict=True)) / len(items)
+
+
+def test_a_base_rate_is_found() -> None:
+    """Red is right in three of four: whoever always says so gets 75 %."""
+    items = [question(n, "red" if n % 4 else "blue", shuffled(n)) for n in range(40)]
+    assert best_answer(items, ACCURACY)(items) == ["red"] * 40
+
+
+def test_a_base_rate_of_each_question_is_found() -> None:
+    items = [question(n, COLOURS[n % 2], shuffled(n), text=f"Kind {n % 2}?") for n in range(40)]
+    assert right(best_answer(items, ACCURACY)(items), items) == 0.5
+    assert right(best_answer_by_question(items, ACCURACY)(items), items) == 1.0
+
+
+def test_options_that_are_seldom_offered_in_vain_are_found() -> None:
+    """Grey is offered as often as the others and right wherever it is; elsewhere any is right."""
+    items = []
+    for n in range(40):
+        options = [name for name in shuffled(n) if n % 2 or name != "grey"]
+        items.append(question(n, "grey" if n % 2 else options[0], options))
+    assert right(best_answer(items, ACCURACY)(items), items) >= 0.5 + 0.5 / 3
+
+
+def test_a_place_is_found() -> None:
+    items = [question(n, (options := shuffled(n))[2], options) for n in range(40)]
+    assert right(best_position(items, ACCURACY)(items), items) == 1.0
+    assert right(best_answer(items, ACCURACY)(items), items) < 0.5
+
+
+def test_the_odd_option_is_found() -> None:
+    """Three of four options share a word; the fourth is right."""
+    items = [question(n, f"a {n}", [f"the {n} cup", f"the {n} pen", f"a {n}", f"the {n} hat"]) for n in range(20)]
+    assert right(odd_one(items, ACCURACY)(items), items) == 1.0
+
+
+def test_the_learner_finds_words_that_go_with_answers() -> None:
+    """The word `dark` in the question means grey, whatever else is asked: no two questions are the same."""
+
+    def about(n: int) -> Item:
+        word, answer = ("dark", "grey") if n % 2 else ("light", "red")
+        return question(n, answer, shuffled(n), text=f"Number {n}, {word}?")
+
+    train, test = [about(n) for n in range(200)], [about(n) for n in range(200, 260)]
+    assert right(learner(train, ACCURACY)(test), test) == 1.0
+    assert right(best_answer_by_question(train, ACCURACY)(test), test) <= 0.5
+
+
+def test_counts_are_answered_by_what_is_worth_most() -> None:
+    """Errors |a - p|: of 1, 1, 1, 9, 9 the median 1 has the least sum; with the question's word it is told apart."""
+    error = Metric("error", lambda one, said: abs(one.answer - said), higher_is_better=False, share=False)
+    counts = [item(f"{n}", [PICTURE], 9 if n % 5 > 2 else 1, "integer") for n in range(50)]
+    assert learner(counts, error)(counts[:1]) == best_answer(counts, error)(counts[:1]) == [1]
+    told = [
+        item(f"{n}", [PICTURE], 9 if n % 5 > 2 else 1, "integer", question="many?" if n % 5 > 2 else "few?")
+        for n in range(50)
+    ]
+    assert learner(told, error)(told) == [one.answer for one in told]
+
+
+def test_boxes_carry_over_as_shares_of_the_picture() -> None:
+    """Boxes are always the left half: of a picture of another size the left half is answered too."""
+    overlap = Metric("giou", lambda one, said: giou(one.answer, said), worst=-1.0, share=False)
+    train = [item(f"{n}", [PICTURE], (0.0, 0.0, 100.0, 100.0), "box") for n in range(30)]
+    wide = item("wide", [Media("1" * 64, "picture", "png", 600, 300)], (0.0, 0.0, 300.0, 300.0), "box")
+    assert best_answer(train, overlap)([wide]) == [(0.0, 0.0, 300.0, 300.0)]
+    (learnt,) = learner(train, overlap)([wide])
+    assert learnt == pytest.approx((0.0, 0.0, 300.0, 300.0), abs=1e-6)
+
+
+@pytest.mark.parametrize("by_folds", [True, False])
+def test_fair_items_are_worth_chance(by_folds: bool) -> None:
+    """1 in 4, with a standard error of sqrt(.25 x .75 / 200) = 3.1 points: within three of them."""
+    test = fair(200)
+    rows = measure_by_folds(test, SUITE) if by_folds else measure_blind(fair(200, "train"), test, SUITE)
+    (row,) = [row for row in rows if (row.protocol, row.metric) == ("strict", "accuracy")]
+    assert row.n == 200
+    assert row.chance == 0.25
+    assert abs(row.value - 0.25) < 3 * 0.031
+    assert not too_blind([row.model_copy(update={"value": 0.28})], SUITE)
+
+
+def test_a_leak_is_named_and_scored_on_items_that_it_was_not_learnt_from() -> None:
+    items = [question(n, (options := shuffled(n))[1], options) for n in range(60)]
+    for rows in (measure_by_folds(items, SUITE), measure_blind(items[:30], items[30:], SUITE)):
+        row = next(row for row in rows if row.protocol == "strict")
+        assert (row.value, row.chance) == (1.0, 0.25)
+        assert [named.task for named in too_blind(rows, SUITE)] == ["task"]
+
+
+def test_nobody_answers_clusters_that_he_learnt_from() -> None:
+    """Every cluster has an answer of its own, of which a learner knows nothing before he has seen the cluster."""
+    names = [f"name {n}" for n in range(40)]
+    items = [
+        question(n, names[n // 4], [names[(n // 4 + 10 * k) % 40] for k in range(4)][:: 1 if n % 2 else -1])
+        for n in range(80)
+    ]
+    items = [replace(one, cluster_id=str(n // 4)) for n, one in enumerate(items)]
+    row = next(row for row in measure_by_folds(items, SUITE) if row.protocol == "strict")
+    assert row.value <= 0.6
+    folds = fold_numbers(items)
+    assert sorted(folds) == sorted({one.cluster_id for one in items})
+    assert set(folds.values()) == set(range(FOLDS))
+
+
+def test_of_few_clusters_nothing_is_told() -> None:
+    assert not measure_by_folds(fair(MIN_CLUSTERS - 1), SUITE)
+    assert measure_by_folds(fair(MIN_CLUSTERS), SUITE)
+
+
+def test_protocols_read_what_attackers_say_as_they_read_subjects() -> None:
+    """A protocol that reads nothing leaves nothing to score; `strict` counts it as wrong."""
+    deaf = strict(ACCURACY)
+    suite = suite_of(protocols={"strict": deaf.__class__("strict", lambda text, spec: None, (ACCURACY,), deaf.units)})
+    assert {row.value for row in measure_by_folds(fair(20), suite)} == {0.0}
