@@ -91,8 +91,9 @@ def test_one_arm_by_hand(tmp_path: Path) -> None:
     # Heard: 5, of which 3 right, 1 wrong ("red" is green), 1 without an answer. Tried: 6.
     assert (one["value"], one["n"], one["clusters"]) == (pytest.approx(3 / 5), 5, 5)
     assert (one["no_answer_rate"], one["failure_rate"]) == (pytest.approx(1 / 5), pytest.approx(1 / 6))
-    # Wilson for 3 of 5: (0.6 + 1.9207 / 5 -+ 1.96 sqrt(0.24 / 5 + 0.9604 / 25)) / (1 + 3.8415 / 5)
-    assert (one["low"], one["high"]) == pytest.approx((0.2307, 0.8824), abs=1e-4)
+    # Wilson for 3 of 5 is .2307 to .8824; the exact ends lie farther out, where 3 right (2 wrong) or more of 5 have a
+    # probability of .05: p^3 (10 - 15 p + 6 p^2) gives p = .1893, q^2 (10 - 20 q + 15 q^2 - 4 q^3) gives q = .0764.
+    assert tuple(one[["low", "high"]]) == pytest.approx((0.1893, 0.9236), abs=1e-4)
     assert one["interval"] == "95 % Wilson, adjusted for clusters"
     assert (one["chance"], one["not_applicable"], one["unable"], one["shots"]) == (pytest.approx(1 / 3), 0, False, 0)
     assert math.isnan(one["ceiling"])
@@ -225,7 +226,7 @@ def test_errors_are_put_together_as_their_metric_says(tmp_path: Path) -> None:
         return mae_over_gt(one.answer, said)
 
     metrics = tuple(
-        Metric(name, error, worst=9.0, higher_is_better=False, summary=name)
+        Metric(name, error, worst=9.0, higher_is_better=False, summary=name, bounds=(0.0, 9.0))
         for name in ("mean", "median", "root mean square")
     )
     protocols = {"strict": replace(STRICT, metrics=metrics)}
@@ -234,9 +235,22 @@ def test_errors_are_put_together_as_their_metric_says(tmp_path: Path) -> None:
     assert [value(done, metric=metric.name) for metric in metrics] == pytest.approx(
         [(0.1 + 0.3 + 0.5 + 9) / 4, (0.3 + 0.5) / 2, math.sqrt((0.01 + 0.09 + 0.25 + 81) / 4)]
     )
-    assert set(done["interval"]) == {"95 % cluster bootstrap"}
-    assert (done["low"] < done["value"]).all()
-    assert (done["value"] < done["high"]).all()
+    # Four clusters are too few for a bootstrap, but the worst error bounds mean and root mean square.
+    on_range = "95 % Wilson on the range of the metric, adjusted for clusters"
+    assert list(done["interval"]) == [on_range, "cannot be told: a median of 4 units in 4 clusters", on_range]
+    ends = done[done["interval"] == on_range]
+    assert ((ends["low"] < ends["value"]) & (ends["value"] < ends["high"])).all()
+    assert done["low"].isna().to_list() == [False, True, False]
+    unbounded = replace(STRICT, metrics=tuple(replace(metric, bounds=None) for metric in metrics[:1]))
+    alone = table(
+        built, suite_of(AXIS, kind="number", protocols={"strict": unbounded}), heard(built, ["11", "7", FAIL, FAIL])
+    )
+    assert row(alone)["interval"] == "cannot be told: 2 clusters"
+    narrow = replace(STRICT, metrics=tuple(replace(metric, bounds=(0.0, 1.0)) for metric in metrics[:1]))
+    with pytest.raises(ValueError, match=r"metric mean: values from 0.1 to 9, outside of 0 to 1"):
+        table(
+            built, suite_of(AXIS, kind="number", protocols={"strict": narrow}), heard(built, ["11", "7", "3", "none"])
+        )
     again = table(built, suite, heard(built, ["11", "7", "3", "none"]))
     pd.testing.assert_frame_equal(done, again)
     assert math.isnan(summary(np.array([]), metrics[0]))

@@ -191,7 +191,9 @@ def make_suite(version: str = "1", card: Mapping[str, str] = MappingProxyType({}
         ceilings=[Ceiling(task="naming", metric="accuracy", value=0.97, source="Table 1")],
         deviations=["Shapes are flat."],
     ).model_copy(update=dict(card))
-    error = Metric("mae_over_gt", _error, worst=1.0, higher_is_better=False, chance=lambda item: 0.55, share=False)
+    error = Metric(
+        "mae_over_gt", _error, worst=1.0, higher_is_better=False, chance=lambda item: 0.55, share=False, bounds=None
+    )
     tasks = [
         _task("naming", SAMPLES, SHEET, split_by=("question",)),
         _task("finding"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,17 +15,19 @@ from snellen.analysis.run_view import arm_name
 from snellen.core.seeds import stream
 from snellen.core.subject import is_simulated
 from snellen.scoring.permutation import ALPHA, holm, least_p, sign_flip
-from snellen.scoring.uncertainty import paired_difference
+from snellen.scoring.uncertainty import Bounds, paired_difference
 
 KEYS = ("task", "protocol", "metric")
 NUMBERS = ("difference", "low", "high", "n", "clusters", "p", "p_holm", "clear", "too_few_clusters")
+NO_BOUNDS: Mapping[str, Bounds | None] = MappingProxyType({})
 COLUMNS = (*KEYS, "family", "first", "second", *NUMBERS)
 
 
-def contrasts(scores: pd.DataFrame) -> pd.DataFrame:
+def contrasts(scores: pd.DataFrame, bounds: Mapping[str, Bounds | None] = NO_BOUNDS) -> pd.DataFrame:
     """Every two arms (subject under condition) of a task, protocol and metric: the mean of first minus second.
 
-    Only items scored in both arms count; repeats of an item are averaged first. `family` is what `family_of` says;
+    Only items scored in both arms count; repeats of an item are averaged first. `bounds` by task are those of its
+    units, where they do not run from 0 to 1. `family` is what `family_of` says;
     Holm's correction is that of `with_holm` over this table. Columns: `COLUMNS`.
     """
     rows: list[dict[str, Any]] = []
@@ -43,7 +47,7 @@ def contrasts(scores: pd.DataFrame) -> pd.DataFrame:
             names = {"family": family_of(one[0], other[0]), "first": arm_name(*one), "second": arm_name(*other)}
             numbers = contrast(
                 both["value"].to_numpy(float), both["value_second"].to_numpy(float), both["cluster"].to_numpy(str),
-                *keys.values(), names["first"], names["second"],
+                *keys.values(), names["first"], names["second"], bounds=bounds.get(keys["task"], (0.0, 1.0)),
             )  # fmt: skip
             rows.append({**keys, **names, **numbers})
     return with_holm(pd.DataFrame(rows, columns=list(COLUMNS)))
@@ -66,12 +70,14 @@ def contrast(
     scores_second: npt.NDArray[np.float64],
     clusters: npt.NDArray[np.str_],
     *key: str,
+    bounds: Bounds | None = (0.0, 1.0),
 ) -> dict[str, Any]:
     """The numbers of one contrast but for what its family decides: `NUMBERS` up to `p`.
 
-    The three arrays run over the same units. `key` names the comparison, for its random numbers.
+    The three arrays run over the same units, whose values have these bounds. `key` names the comparison, for its
+    random numbers.
     """
-    estimate = paired_difference(scores_first, scores_second, clusters, stream("contrast", *key))
+    estimate = paired_difference(scores_first, scores_second, clusters, stream("contrast", *key), bounds=bounds)
     return {
         "difference": estimate.difference,
         "low": estimate.low,

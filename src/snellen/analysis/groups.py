@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.contrasts import KEYS, NUMBERS, contrast, with_holm
-from snellen.analysis.run_view import Arm, main_arms, main_metric, scored_tasks, scored_units
+from snellen.analysis.run_view import Arm, main_arms, main_metric, scored_tasks, scored_units, unit_bounds
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.subject import is_simulated
+from snellen.scoring.uncertainty import Bounds
 
 GROUP_ATTRIBUTES = ("reasoning", "weights", "supervision")
 """Attributes of a subject's card by which groups are compared; who does not say one belongs to none of its groups."""
@@ -93,10 +94,11 @@ def group_contrasts(run: Run) -> pd.DataFrame:
     arms = [arm for arm in main_arms(run) if not is_simulated(arm.subject)]
     groups, rows = groupings(arms), list[dict[str, Any]]()
     for task in scored_tasks(run, arms, run.suite.tasks) if groups else ():
-        scores = _values_by_subject(scored_units(run, task), arms)
+        units_by_arm = scored_units(run, task)
+        scores, bounds = _values_by_subject(units_by_arm, arms), unit_bounds(run, task, units_by_arm)
         keys = dict(zip(KEYS, (task, protocol_of(run), main_metric(run, task).name), strict=True))
         for grouping in groups:
-            row = _row(grouping, scores, task)
+            row = _row(grouping, scores, task, bounds)
             rows += [{**keys, **row}] if row else []
     return with_holm(pd.DataFrame(rows, columns=list(COLUMNS)))
 
@@ -106,7 +108,9 @@ def _values_by_subject(units_by_arm: Mapping[Arm, pd.DataFrame], arms: Sequence[
     return {subject: units_by_arm[key] for subject, key in keys.items() if key in units_by_arm}
 
 
-def _row(grouping: Grouping, scores: Mapping[str, pd.DataFrame], task: str) -> dict[str, Any] | None:
+def _row(
+    grouping: Grouping, scores: Mapping[str, pd.DataFrame], task: str, bounds: Bounds | None
+) -> dict[str, Any] | None:
     first, second = grouping.first_subjects, grouping.second_subjects
     if grouping.family == COUNTERPARTS:
         pairs = [pair for pair in zip(first, second, strict=True) if set(pair) <= set(scores)]
@@ -121,9 +125,10 @@ def _row(grouping: Grouping, scores: Mapping[str, pd.DataFrame], task: str) -> d
         return None
     clusters = scores[first[0]]["cluster"].reindex(values.index).to_numpy(str)
     mean_first, mean_second = (values[list(side)].to_numpy(np.float64).mean(axis=1) for side in (first, second))
+    names_of_groups = "groups", task, grouping.family, grouping.first, grouping.second
     return {
         **{name: getattr(grouping, name) for name in ("family", "first", "second")},
         "subjects_first": len(set(first)),
         "subjects_second": len(set(second)),
-        **contrast(mean_first, mean_second, clusters, "groups", task, grouping.family, grouping.first, grouping.second),
+        **contrast(mean_first, mean_second, clusters, *names_of_groups, bounds=bounds),
     }

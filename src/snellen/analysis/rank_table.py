@@ -12,7 +12,6 @@ from snellen.analysis.rankings import ScoreMatrix, fewest_clusters, ranked
 from snellen.analysis.run_view import arms_with_all, examined, main_arms, score_matrix, scored_tasks
 from snellen.analysis.section import Run
 from snellen.core.runfolder import ArmCard
-from snellen.core.seeds import stream
 
 AVERAGE = ""
 """The task of an average rank."""
@@ -43,8 +42,7 @@ def rank_table(run: Run) -> pd.DataFrame:
 
 
 def _rows(arms: Sequence[ArmCard], matrices: Sequence[ScoreMatrix], task: str) -> Iterator[dict[str, Any]]:
-    names = [matrix.name for matrix in matrices]
-    ranks = ranked(matrices, stream("ranks", *names, *(arm.subject for arm in arms)))[task]
+    ranks = ranked(matrices)[task]
     for arm, rank in zip(arms, ranks, strict=True):
         yield {
             "subject": arm.subject,

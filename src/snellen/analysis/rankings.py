@@ -2,9 +2,11 @@
 
 Two subjects are compared on the items that both have a value for, so that a rank is 1, and one for everybody who is
 better there, and half of one for everybody alike: with values of everybody on all items these are the usual ranks with
-ties averaged (`published.ranks`). Randomness comes from redrawing clusters of items, the same ones for all subjects
-and, where abilities share pictures, for all abilities. Weights of clusters are Poisson numbers of mean 1 (the Poisson
-bootstrap: Hanley and MacGibbon 2006), which is a draw with replacement that need not know all clusters at once.
+ties averaged (`published.ranks`). How sure a rank is comes from these comparisons: nobody who is clearly better can
+stand behind, nobody who is clearly worse before. Redrawn ranks would not do, for noise moves all of them to the middle
+(docs/validity.md). What else is redrawn (spread, agreement, who is first) redraws clusters of items, the same ones for
+all subjects and, where abilities share pictures, for all abilities. Weights of clusters are Poisson numbers of mean 1
+(the Poisson bootstrap: Hanley and MacGibbon 2006), a draw with replacement that need not know all clusters at once.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from snellen.scoring.clustered_means import ClusteredSamples, effective_clusters, grouped, normal_ends
 from snellen.scoring.uncertainty import MAX_CELLS, tails
 
 Floats = npt.NDArray[np.float64]
@@ -143,23 +147,54 @@ def interval(value: float, draws: Floats, clusters: int) -> Ranked:
     return Ranked(value, min(value, float(low)), max(value, float(high)))
 
 
-def ranked(matrices: Sequence[ScoreMatrix], rng: np.random.Generator, draws: int = DRAWS) -> dict[str, list[Ranked]]:
+def clear_signs(samples: ClusteredSamples, rivals: int) -> Floats:
+    """For each sample of differences of two subjects: 1 where the first is clearly better, -1 where worse, 0 else.
+
+    Clear at 95 % for all comparisons of one subject with its rivals together (Bonferroni). With so few clusters that
+    even their signs, all alike, would not be significant (2^(1 - clusters)), nothing is clear.
+    """
+    tail = (1 - LEVEL) / rivals
+    if 2 ** (1 - effective_clusters(samples.sizes)) > tail:
+        return np.zeros(len(samples.totals))
+    low, high = normal_ends(samples, 1 - tail)
+    return (low > ALIKE).astype(np.float64) - (high < -ALIKE)
+
+
+def _rank_bounds(matrix: ScoreMatrix) -> tuple[Floats, Floats]:
+    """The best and the worst rank of each subject that its clear comparisons leave; NaN with a single cluster.
+
+    Such an interval covers a rank wherever all its comparisons are right: Mogstad, Romano, Shaikh and Wilhelm 2024,
+    "Inference for ranks", Review of Economic Studies 91.
+    """
+    subjects = len(matrix.values)
+    if fewest_clusters([matrix]) < 2:
+        return np.full(subjects, np.nan), np.full(subjects, np.nan)
+    clear = np.zeros((subjects, subjects))
+    values = -matrix.values if matrix.lower_is_better else matrix.values
+    codes = np.unique(np.array(matrix.clusters, dtype=str), return_inverse=True)[1]
+    for first, second in combinations(range(subjects), 2):
+        gaps = values[first] - values[second]
+        common = ~np.isnan(gaps)
+        present, own_codes = np.unique(codes[common], return_inverse=True)
+        if len(present) > 1:
+            sign = float(clear_signs(grouped(gaps[None, common], own_codes), subjects - 1)[0])
+            clear[first, second], clear[second, first] = sign, -sign
+    return 1 + (clear < 0).sum(axis=1).astype(np.float64), subjects - (clear > 0).sum(axis=1).astype(np.float64)
+
+
+def ranked(matrices: Sequence[ScoreMatrix], weights: Mapping[str, float] | None = None) -> dict[str, list[Ranked]]:
     """The rank of every subject by ability, and under the empty name its average rank (Table 5).
 
-    All abilities must have the same subjects in the same order.
+    All abilities must have the same subjects in the same order. `weights` by ability add up to 1 (else all are alike).
+    An average has the averages of the ends: wide, for noise moves the ranks of one subject the same way in all.
     """
-    rank_draws = [ranks_of(signs) for signs in redrawn_signs(matrices, rng, draws)]
-    observed = [ranks_of(observed_signs(matrix)) for matrix in matrices]
-    intervals = {
-        matrix.name: _intervals(observed_ranks, again, fewest_clusters([matrix]))
-        for matrix, observed_ranks, again in zip(matrices, observed, rank_draws, strict=True)
-    }
-    intervals[""] = _intervals(np.mean(observed, axis=0), np.mean(rank_draws, axis=0), fewest_clusters(matrices))
-    return intervals
-
-
-def _intervals(observed: Floats, draws: Floats, clusters: int) -> list[Ranked]:
-    return [interval(float(value), draws[:, n], clusters) for n, value in enumerate(observed)]
+    shares = np.array([1 / len(matrices) if weights is None else weights[matrix.name] for matrix in matrices])
+    ranks = np.stack([ranks_of(observed_signs(matrix)) for matrix in matrices])
+    ends = [_rank_bounds(matrix) for matrix in matrices]
+    lows, highs = (np.stack([pair[side] for pair in ends]) for side in (0, 1))
+    rows = {matrix.name: (ranks[n], lows[n], highs[n]) for n, matrix in enumerate(matrices)}
+    rows[""] = shares @ ranks, shares @ lows, shares @ highs
+    return {name: [Ranked(*map(float, row)) for row in zip(*columns, strict=True)] for name, columns in rows.items()}
 
 
 def weighted(
@@ -171,17 +206,28 @@ def weighted(
 ) -> tuple[list[Ranked], list[float]]:
     """(weighted average rank, share of draws in which it is the best) of every subject, ties for the best shared.
 
-    `weights` by ability add up to 1. `drawn_weights_of` (draws x abilities) are weights as sure as they are; None keeps
-    them as they are.
+    `weights` by ability add up to 1. `drawn_weights_of` (draws x abilities) are weights as sure as they are, which
+    widens intervals; None keeps them as they are.
     """
     order = np.array([weights[matrix.name] for matrix in matrices])
     again = np.stack([ranks_of(signs) for signs in redrawn_signs(matrices, rng, draws)], axis=1)
     each = np.broadcast_to(order, (draws, len(order))) if drawn_weights_of is None else drawn_weights_of
     rank_draws = np.einsum("da,das->ds", each, again)
-    observed_ranks = order @ np.stack([ranks_of(observed_signs(matrix)) for matrix in matrices])
     first = np.abs(rank_draws - rank_draws.min(axis=1, keepdims=True)) <= ALIKE
     best = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
-    return _intervals(observed_ranks, rank_draws, fewest_clusters(matrices)), [float(share) for share in best]
+    ranks = ranked(matrices, weights)
+    if drawn_weights_of is not None:
+        lows, highs = (
+            drawn_weights_of @ np.array([[rank[side] for rank in ranks[matrix.name]] for matrix in matrices])
+            for side in (1, 2)
+        )
+        tail = (1 - LEVEL) / 2
+        ends = np.quantile(lows, tail, axis=0), np.quantile(highs, 1 - tail, axis=0)
+        ranks[""] = [
+            Ranked(rank.value, min(rank.low, float(low)), max(rank.high, float(high)))
+            for rank, low, high in zip(ranks[""], *ends, strict=True)
+        ]
+    return ranks[""], [float(share) for share in best]
 
 
 # Spread

@@ -15,7 +15,7 @@ from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric, Protocol
 from snellen.core.seeds import stream
 from snellen.core.suite import Suite, Task
-from snellen.scoring.uncertainty import cluster_bootstrap, cluster_wilson
+from snellen.scoring.uncertainty import Interval, summary_interval
 
 KEYS = ("subject", "suite", "task", "condition", "split", "protocol", "judge", "metric")
 NUMBERS = (
@@ -120,12 +120,12 @@ def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any
     tried = responded + int(count.get("failed", 0))
     repeats = [protocol.units(once) for _, once in scores.groupby("repeat")]
     units = pd.concat(repeats).dropna(subset="value")
-    low, high, interval = _interval(units, metric, key)
+    low, high, kind = _interval(units, metric, key)
     return {
         "value": summary(units["value"].to_numpy(float), metric),
         "low": low,
         "high": high,
-        "interval": interval,
+        "interval": kind,
         "n": len(units),
         "clusters": units["cluster_id"].nunique(),
         "chance": units["chance"].mean() if len(units) else math.nan,
@@ -147,14 +147,17 @@ def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> fl
     return float(np.mean(values))
 
 
-def _interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...]) -> tuple[float, float, str]:
-    values, clusters = units["value"].to_numpy(float), units["cluster_id"].to_numpy(str)
-    if not len(values):
-        return math.nan, math.nan, ""
-    if metric.summary == "mean" and np.isin(values, (0.0, 1.0)).all():
-        return *cluster_wilson(values, clusters), "95 % Wilson, adjusted for clusters"
+def _interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...]) -> Interval:
+    """The interval that the metric's range and summary call for; of weighed units with their weights."""
+    if units.empty:
+        return Interval(math.nan, math.nan, "")
+    weights = units["weight"].to_numpy(float) if "weight" in units else np.ones(len(units))
+    values, clusters = units["value"].to_numpy(float) / weights, units["cluster_id"].to_numpy(str)
     rng = stream("interval", *map(str, key))
-    return *cluster_bootstrap(values, clusters, rng, statistic=metric.summary), "95 % cluster bootstrap"
+    try:
+        return summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights)
+    except ValueError as error:
+        raise ValueError(f"metric {metric.name}: {error}") from error
 
 
 def is_unable(scores: pd.DataFrame) -> bool:

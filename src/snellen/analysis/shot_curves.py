@@ -172,7 +172,7 @@ def interval(
     """A derived number of one or several arms, with its interval when whole clusters are drawn again for all at once.
 
     `statistic` takes one curve an arm, in order (`eta`; `lambda changed, original: phi(changed, original, range(6))`).
-    Arms are as in `common`, which is applied first. Percentiles are widened as in `cluster_bootstrap`.
+    Arms are as in `common`, which is applied first. Percentiles are widened for few clusters (`tails`).
     """
     cut = common(score_tables)
     if cut[0].empty:

@@ -29,7 +29,8 @@ class Metric:
     `worst` is the score of an unreadable reply under `strict`. `chance` is the expected score of a guesser who knows
     the form of the answer and nothing of the pictures. `summary` puts units together. `share` says that the score is a
     fraction from 0 to 1, which people read in percent; without it, it is read in its own unit, with `decimals` in
-    tables of subjects. `binary` says that an item's score is 0 or 1: right or wrong, and nothing between.
+    tables of subjects. `binary` says that an item's score is 0 or 1: right or wrong, and nothing between. `bounds` are
+    the least and the greatest score there can be, None where there is no end: intervals are made by them.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Metric:
     share: bool = True
     decimals: int = 3
     binary: bool = False
+    bounds: tuple[float, float] | None = (0.0, 1.0)
 
     @property
     def best(self) -> float:
@@ -59,6 +61,7 @@ class Protocol:
 
     `read` leads from a text to an answer in the item's own terms, or None. `units` leads from the score rows of one
     repeat to one row a scored unit (columns cluster_id, value, chance), with NaN where the unit was not heard whole.
+    Where units do not count alike, a column `weight` says how much each does; value and chance are multiplied by it.
     With `judge`, an item is made of a response, and the judge's reply to it is read in place of the subject's.
     """
 

@@ -13,7 +13,7 @@ from snellen.analysis.cells import DASH, decimal_interval
 from snellen.analysis.contrasts import COLUMNS, contrasts, with_holm
 from snellen.analysis.groups import COUNTERPARTS
 from snellen.analysis.rank_table import AVERAGE
-from snellen.analysis.run_view import Arm, arm_name, units_by_task
+from snellen.analysis.run_view import Arm, arm_name, unit_bounds, units_by_task
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
@@ -40,9 +40,11 @@ def paired(run: Run, limit: int = MAX_ARMS) -> pd.DataFrame:
     rows = whole_tasks(run.results)
     first = arm_order(rows)[:limit]
     metrics = {str(row.task): str(row.metric) for row in lines_of(rows.drop_duplicates("task"))}
+    units_of_tasks = units_by_task(run, run.suite.tasks)
+    bounds = {task: unit_bounds(run, task, units_by_arm) for task, units_by_arm in units_of_tasks.items()}
     parts = [
         _units(units, arm).assign(task=task, protocol=protocol_of(run), metric=metrics[task])
-        for task, units_by_arm in units_by_task(run, run.suite.tasks).items()
+        for task, units_by_arm in units_of_tasks.items()
         for arm, units in units_by_arm.items()
         if arm_name(*arm) in first
     ]
@@ -51,7 +53,7 @@ def paired(run: Run, limit: int = MAX_ARMS) -> pd.DataFrame:
     units = pd.concat(parts, ignore_index=True)
     groups = [part for _, part in units.groupby("condition", sort=False)]
     groups += [part for _, part in units.groupby("subject", sort=False) if part["condition"].nunique() > 1]
-    table = with_holm(pd.concat([contrasts(part) for part in groups], ignore_index=True))
+    table = with_holm(pd.concat([contrasts(part, bounds) for part in groups], ignore_index=True))
     order = {task: number for number, task in enumerate(run.suite.tasks)}
     return table.sort_values("task", key=lambda tasks: tasks.map(order), kind="stable", ignore_index=True)
 

@@ -2,24 +2,61 @@
 
 A unit is one scored thing (an item, a pair); a cluster is what was sampled independently (an object, a scene, a clip).
 Units of one cluster resemble each other, so that intervals are made from clusters. Units whose value is NaN were not
-scored and are left out everywhere. Randomness is passed by hand. An interval that cannot be told is (NaN, NaN).
+scored and are left out everywhere. Randomness is passed by hand. Which method makes an interval hangs on the range
+that a metric declares, never on the values; where no method covers there is no interval: (NaN, NaN). How often each
+covers was simulated: docs/validity.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Statistic: TypeAlias = Literal["mean", "median", "root mean square"]
+from snellen.scoring import clustered_means as formulas
+from snellen.scoring.clustered_means import MAX_CELLS, ClusteredSamples, Floats, Ints, tails
+
+__all__ = [
+    "MAX_CELLS",
+    "UNTOLD",
+    "Bounds",
+    "Floats",
+    "Interval",
+    "Paired",
+    "Summary",
+    "cluster_wilson",
+    "fleiss_kappa",
+    "mean_interval",
+    "paired_difference",
+    "summary_interval",
+    "tails",
+    "wilson",
+]
+
+Bounds: TypeAlias = tuple[float, float]
+"""The least and the greatest value that a metric can give."""
+Summary: TypeAlias = Literal["mean", "median", "root mean square"]
 NOTHING = (math.nan, math.nan)
-MAX_CELLS = 4_000_000
-"""How many numbers a resampling step holds at a time: bounds memory to some 100 MB."""
+DRAWS = 2000
+MIN_EFFECTIVE_CLUSTERS = 8.0
+"""A bootstrap-t interval needs as many clusters, of equal size or worth as much: of fewer it covers by width alone."""
+WILSON = "95 % Wilson, adjusted for clusters"
+ON_RANGE = "95 % Wilson on the range of the metric, adjusted for clusters"
+BOOTSTRAP_T = "95 % cluster bootstrap-t"
+WOODRUFF = "95 % Woodruff, adjusted for clusters"
+UNTOLD = "cannot be told: "
+"""How the kind of an interval begins that does not exist; the reason follows."""
+
+
+class Interval(NamedTuple):
+    """The ends of an interval and by which method it was made; NaN where it cannot be told, and `kind` says why."""
+
+    low: float
+    high: float
+    kind: str
 
 
 class Paired(NamedTuple):
@@ -31,41 +68,9 @@ class Paired(NamedTuple):
     n: int
 
 
-def cluster_bootstrap(
-    values: npt.ArrayLike,
-    clusters: Sequence[Any] | npt.NDArray[Any],
-    rng: np.random.Generator,
-    draws: int = 2000,
-    level: float = 0.95,
-    statistic: Statistic = "mean",
-) -> tuple[float, float]:
-    """The interval of a statistic when whole clusters are drawn again with replacement.
-
-    `values` (n numbers) and `clusters` (n names) run in parallel. Percentiles are widened for few clusters as a t
-    interval is (Hesterberg 2015, "What teachers should know about the bootstrap", expanded percentile interval), for
-    plain percentiles are too narrow there. With fewer than two clusters nothing can be told. Where all values are equal
-    the interval has no width: use `cluster_wilson` for proportions.
-    """
-    numbers, codes, count = _clean(values, clusters)
-    if count < 2:
-        return NOTHING
-    again: Callable[[Ints], Floats]
-    if statistic == "median":
-        again = _medians(numbers, codes)
-    elif statistic in ("mean", "root mean square"):
-        again = _means(numbers if statistic == "mean" else numbers**2, codes, count)
-    else:
-        raise ValueError(f"no statistic {statistic!r}; there are mean, median and root mean square")
-    width = len(numbers) if statistic == "median" else count
-    block = max(1, MAX_CELLS // max(width, count))
-    statistics = []
-    for start in range(0, draws, block):
-        draw = rng.integers(count, size=(min(block, draws - start), count))
-        statistics.append(again(_times(draw, count)) if statistic == "median" else again(draw))
-    ends = np.quantile(np.concatenate(statistics), tails(count, level))
-    if statistic == "root mean square":
-        ends = np.sqrt(ends)
-    return float(ends[0]), float(ends[1])
+def untold(reason: str) -> Interval:
+    """No interval, for a reason."""
+    return Interval(*NOTHING, UNTOLD + reason)
 
 
 def _clean(values: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any]) -> tuple[Floats, Ints, int]:
@@ -78,41 +83,24 @@ def _clean(values: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any]) ->
     return numbers[is_number], codes.astype(np.int64), len(distinct)
 
 
-def tails(count: int, level: float) -> tuple[float, float]:
-    """Which percentiles of the draws make the interval, given the number of clusters."""
-    from scipy import stats
-
-    tail = (1 - level) / 2
-    wide = stats.t.ppf(tail, count - 1) * math.sqrt(count / (count - 1))
-    low = float(stats.norm.cdf(wide))
-    return low, 1 - low
-
-
-def _means(values: Floats, codes: Ints, count: int) -> Callable[[Ints], Floats]:
-    """From drawn cluster numbers (draws x clusters) to the mean over all their units (draws)."""
-    sums, sizes = np.bincount(codes, values, count), np.bincount(codes, minlength=count).astype(np.float64)
-    return lambda draw: np.asarray(sums[draw].sum(axis=1) / sizes[draw].sum(axis=1), dtype=np.float64)
+def _sample(
+    values: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any], weights: npt.ArrayLike | None = None
+) -> ClusteredSamples | None:
+    """One sample by cluster; None with fewer than two clusters, which show nothing of how clusters differ."""
+    numbers, codes, count = _clean(values, clusters)
+    if count < 2:
+        return None
+    mass = None if weights is None else np.asarray(weights, np.float64)[~np.isnan(np.asarray(values, np.float64))]
+    return formulas.grouped(numbers[None, :], codes, mass)
 
 
-def _times(draw: Ints, count: int) -> Ints:
-    """How often each cluster was drawn: draws x clusters."""
-    rows = np.arange(len(draw))[:, None] * count
-    return np.bincount((draw + rows).ravel(), minlength=len(draw) * count).reshape(len(draw), count)
-
-
-def _medians(values: Floats, codes: Ints) -> Callable[[Ints], Floats]:
-    """From how often each cluster was drawn (draws x clusters) to the median over all their units (draws)."""
-    order = np.argsort(values, kind="stable")
-    ranked, owner = values[order], codes[order]
-
-    def medians(times: Ints) -> Floats:
-        reached = np.cumsum(times[:, owner], axis=1)
-        total = reached[:, -1:]
-        below = (reached <= (total - 1) // 2).sum(axis=1)
-        above = (reached <= total // 2).sum(axis=1)
-        return np.asarray((ranked[below] + ranked[above]) / 2, dtype=np.float64)
-
-    return medians
+def _within(sample: ClusteredSamples, values: npt.ArrayLike, bounds: Bounds) -> ClusteredSamples:
+    numbers = np.asarray(values, dtype=np.float64)
+    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    slack = 1e-9 * (bounds[1] - bounds[0])
+    if low < bounds[0] - slack or high > bounds[1] + slack:
+        raise ValueError(f"values from {low:g} to {high:g}, outside of {bounds[0]:g} to {bounds[1]:g}: mend the bounds")
+    return sample.mapped(*bounds)
 
 
 def wilson(k: float, n: float, level: float = 0.95) -> tuple[float, float]:
@@ -133,35 +121,96 @@ def wilson(k: float, n: float, level: float = 0.95) -> tuple[float, float]:
 def cluster_wilson(
     values: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any], level: float = 0.95
 ) -> tuple[float, float]:
-    """Wilson's interval of the mean of values in 0..1, with the effective in place of the actual number of units.
+    """Wilson's interval of the mean of values in 0..1, adjusted for clusters (`clustered_means.wilson_ends`).
 
-    The effective number is n / design effect (variance of the mean between clusters over that of independent units),
-    times (t with n - 1 / t with clusters - 1 degrees of freedom) squared, and at most n: Korn and Graubard 1998,
-    "Confidence intervals for proportions with small expected number of positive counts estimated from survey data",
-    Survey Methodology 24; with Wilson's interval in place of Clopper and Pearson's as in Franco, Little, Louis and Slud
-    2019, Journal of Survey Statistics and Methodology 7. Clusters of one unit each give Wilson's own interval. Where
-    all values are 0 or all are 1 there is no variance to go by: then units of one cluster are taken to stand for one
-    another (n^2 / sum of squared cluster sizes), for taking them as independent misses clustered truths.
+    Clusters of one unit each give Wilson's own interval, but for shares near 0 and 1, where it is somewhat wider.
+    Cannot be told of a single cluster. Franco, Little, Louis and Slud 2019, Journal of Survey Statistics and
+    Methodology 7, compare such intervals.
     """
-    from scipy import stats
-
-    numbers, codes, count = _clean(values, clusters)
-    if not len(numbers):
+    sample = _sample(values, clusters)
+    if sample is None:
         return NOTHING
-    if numbers.min() < 0 or numbers.max() > 1:
-        raise ValueError("a proportion needs values from 0 to 1")
-    n, share = len(numbers), float(numbers.mean())
-    sizes = np.bincount(codes, minlength=count)
-    min_effective = n**2 / float((sizes**2).sum())
-    if count < 2 or not 0 < share < 1:
-        return wilson(share * min_effective, min_effective, level)
-    rest = np.bincount(codes, numbers, count) - share * sizes
-    variance = count / (count - 1) * float((rest**2).sum()) / n**2
-    effect = variance / (share * (1 - share) / (n - 1))
-    tail = (1 + level) / 2
-    few = float(stats.t.ppf(tail, n - 1) / stats.t.ppf(tail, count - 1)) ** 2
-    effective = min(n, n / effect * few) if effect > 0 else n * few
-    return wilson(share * effective, effective, level)
+    low, high = formulas.wilson_ends(_within(sample, values, (0.0, 1.0)), level)
+    return float(low[0]), float(high[0])
+
+
+def mean_interval(
+    values: npt.ArrayLike,
+    clusters: Sequence[Any] | npt.NDArray[Any],
+    bounds: Bounds | None,
+    rng: np.random.Generator,
+    weights: npt.ArrayLike | None = None,
+    level: float = 0.95,
+) -> Interval:
+    """The interval of the mean of a metric with these bounds (None: none), of units with these weights (None: alike).
+
+    Within 0 and 1 it is `cluster_wilson`. Else it is a cluster bootstrap-t, cut off at the bounds; where that cannot be
+    told (too few clusters, one that holds most units, no variance in too many draws) it is Wilson's on the range of
+    the metric, and without bounds there is none.
+    """
+    sample = _sample(values, clusters, weights)
+    if sample is None:
+        return untold("all units belong to one cluster" if np.size(values) else "no units")
+    inside = None if bounds is None else _within(sample, values, bounds)
+    if bounds is not None and inside is not None and bounds[0] >= 0 and bounds[1] <= 1:
+        return Interval(*_ends(formulas.wilson_ends(inside, level), bounds), WILSON)
+    reason = _reason(sample)
+    if not reason:
+        low, high = formulas.bootstrap_t_ends(sample, rng, DRAWS, level)
+        if np.isfinite([low[0], high[0]]).all():
+            cut = bounds or (-math.inf, math.inf)
+            return Interval(max(float(low[0]), cut[0]), min(float(high[0]), cut[1]), BOOTSTRAP_T)
+        reason = "the variance hangs on few clusters"
+    if bounds is None or inside is None:
+        return untold(reason)
+    return Interval(*_ends(formulas.wilson_ends(inside, level), bounds), ON_RANGE)
+
+
+def _ends(shares: formulas.Ends, bounds: Bounds) -> tuple[float, float]:
+    """Ends as shares of a range, in the unit of the range."""
+    low, high = (bounds[0] + float(share[0]) * (bounds[1] - bounds[0]) for share in shares)
+    return low, high
+
+
+def _reason(sample: ClusteredSamples) -> str:
+    """Why a bootstrap-t interval cannot be told; empty where it can."""
+    if formulas.mean_variances(sample)[0] <= formulas.ALIKE * max(1.0, float(sample.means[0]) ** 2):
+        return "all clusters have one mean"
+    effective = formulas.effective_clusters(sample.sizes)
+    if effective >= MIN_EFFECTIVE_CLUSTERS - 1e-9:
+        return ""
+    few = len(sample.sizes) < MIN_EFFECTIVE_CLUSTERS
+    return f"{len(sample.sizes)} clusters" if few else f"clusters so uneven that they are worth {effective:.1f}"
+
+
+def summary_interval(
+    values: npt.ArrayLike,
+    clusters: Sequence[Any] | npt.NDArray[Any],
+    summary: Summary,
+    bounds: Bounds | None,
+    rng: np.random.Generator,
+    weights: npt.ArrayLike | None = None,
+) -> Interval:
+    """The 95 % interval of what a metric puts its units together by.
+
+    A root mean square has the root of the interval of the mean square. A median has Woodruff's, whatever the bounds;
+    its units are not weighed. Raises ValueError for values outside the bounds, and for another summary.
+    """
+    if summary == "mean":
+        return mean_interval(values, clusters, bounds, rng, weights)
+    if summary == "root mean square":
+        most = None if bounds is None else (0.0, max(abs(end) for end in bounds) ** 2)
+        low, high, kind = mean_interval(np.asarray(values, np.float64) ** 2, clusters, most, rng, weights)
+        return Interval(float(np.sqrt(np.maximum(low, 0.0))), float(np.sqrt(high)), kind)
+    if summary != "median":
+        raise ValueError(f"no summary {summary!r}; there are mean, median and root mean square")
+    numbers, codes, count = _clean(values, clusters)
+    if count < 2:
+        return untold("all units belong to one cluster" if len(numbers) else "no units")
+    first, last = formulas.median_ends(numbers[None, :], codes, 0.95)
+    if np.isfinite([first[0], last[0]]).all():
+        return Interval(float(first[0]), float(last[0]), WOODRUFF)
+    return untold(f"a median of {len(numbers)} units in {count} clusters")
 
 
 def paired_difference(
@@ -169,32 +218,35 @@ def paired_difference(
     b: npt.ArrayLike,
     clusters: Sequence[Any] | npt.NDArray[Any],
     rng: np.random.Generator,
-    draws: int = 2000,
     level: float = 0.95,
+    bounds: Bounds | None = (0.0, 1.0),
 ) -> Paired:
-    """The mean of a - b over the units that both arms have, with a cluster bootstrap interval.
+    """The mean of a - b over the units that both arms have, with its interval.
 
-    `a`, `b` and `clusters` run over the same units in the same order; NaN stands where an arm lacks a unit. If every
-    cluster has the same mean difference the bootstrap has nothing to draw; for values in 0..1 the interval then says
-    how far the mean could move if as many units differed as Wilson's upper bound for "none seen" allows, else it
-    cannot be told.
+    `a`, `b` and `clusters` run over the same units in the same order; NaN stands where an arm lacks a unit. `bounds`
+    are those of the metric: within 0 and 1 the interval is `clustered_means.difference_ends`, which needs two
+    clusters. Else it is a cluster bootstrap-t, and where that cannot be told, `difference_ends` on the range of the
+    metric, if it has one. Raises ValueError for arms of two lengths, and for values outside the bounds.
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape:
         raise ValueError(f"the arms have {first.shape} and {second.shape} units; give NaN where one lacks a unit")
     gaps = first - second
-    numbers, codes, count = _clean(gaps, clusters)
-    if not len(numbers):
+    n = int((~np.isnan(gaps)).sum())
+    if not n:
         return Paired(math.nan, math.nan, math.nan, 0)
-    mean = float(numbers.mean())
-    low, high = cluster_bootstrap(gaps, clusters, rng, draws, level)
-    if math.isnan(low) or high - low > 1e-12:
-        return Paired(mean, low, high, len(numbers))
-    both = np.concatenate([first[~np.isnan(gaps)], second[~np.isnan(gaps)]])
-    if both.min() < 0 or both.max() > 1 or count < 2:
-        return Paired(mean, math.nan, math.nan, len(numbers))
-    unseen = cluster_wilson(np.zeros(len(numbers)), codes, level)[1]
-    return Paired(mean, mean - unseen * (1 + mean), mean + unseen * (1 - mean), len(numbers))
+    mean, sample = float(np.nanmean(gaps)), _sample(gaps, clusters)
+    if sample is None:
+        return Paired(mean, *NOTHING, n)
+    if bounds is None or bounds[0] < 0 or bounds[1] > 1:
+        interval = mean_interval(gaps, clusters, None, rng, level=level)
+        if bounds is None or not math.isnan(interval.low):
+            return Paired(mean, interval.low, interval.high, n)
+    width = bounds[1] - bounds[0]
+    _within(sample, gaps, (-width, width))
+    scaled = ClusteredSamples(sample.totals / width, sample.squares / width**2, sample.sizes)
+    low, high = formulas.difference_ends(scaled, level)
+    return Paired(mean, width * float(low[0]), width * float(high[0]), n)
 
 
 def fleiss_kappa(counts: npt.ArrayLike) -> float:

@@ -101,9 +101,17 @@ FREE_METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("accuracy", correct, binary=True),
             Metric("anls", _same_text),
             Metric("anls_05", _same_text_05),
-            Metric("giou", _overlap, worst=-1.0, share=False),
-            Metric("mae_over_gt", _count_apart, worst=1.0, higher_is_better=False, share=False),
-            Metric("ciede2000", _colour_apart, worst=100.0, higher_is_better=False, share=False, decimals=1),
+            Metric("giou", _overlap, worst=-1.0, share=False, bounds=(-1.0, 1.0)),
+            Metric("mae_over_gt", _count_apart, worst=1.0, higher_is_better=False, share=False, bounds=None),
+            Metric(
+                "ciede2000",
+                _colour_apart,
+                worst=100.0,
+                higher_is_better=False,
+                share=False,
+                decimals=1,
+                bounds=None,
+            ),
         )
     }
 )
@@ -117,11 +125,12 @@ for white) as 100. The other three end there by themselves.
 
 
 def _free(name: str, score: Callable[[Item, Any], float], protocol: str, **changes: Any) -> Metric:
-    """A metric of a free answer: worst and, where errors have no end, held to it under `strict`."""
+    """A metric of a free answer: worst and, where errors have no end, held to it under `strict`, from 0 up to it."""
     metric = FREE_METRICS[name]
     worst = metric.worst if protocol == "strict" else math.nan
     if protocol == "strict" and not metric.higher_is_better:
         score = _capped(score, worst)
+        changes = {"bounds": (0.0, worst), **changes}
     return replace(metric, **{"score": score, "worst": worst, "chance": _measured_chance(name, protocol), **changes})
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -161,6 +162,8 @@ PUBLISHED_ACC_NUM = Metric("acc_num", _near_if_possible, worst=math.nan, chance=
 KIT_ACC_NUM = Metric("acc_num", _kit_near, chance=_guessed_count)
 JUDGE_SCORE = Metric("judge_score", _of_top)
 """The judge's score over the best one there is (`TOP`), 0 to 1. What blind guessing gets is not known."""
+PUBLISHED_JUDGE_SCORE = replace(JUDGE_SCORE, bounds=None)
+"""The same of whatever number the judge wrote."""
 
 
 # Units: score rows of one metric and repeat -> one row a scored unit. A pair with an unheard item is none.
@@ -231,7 +234,7 @@ def patterns_alike(scores: pd.DataFrame) -> pd.DataFrame:
     answered = units["value"].notna()
     each = pattern[answered].value_counts()
     weight = pattern.map(answered.sum() / (len(each) * each)) if len(each) else 1.0
-    return units.assign(value=units["value"] * weight, chance=units["chance"] * weight)
+    return units.assign(value=units["value"] * weight, chance=units["chance"] * weight, weight=weight)
 
 
 # The judge of descriptions
@@ -285,6 +288,6 @@ GROUPING = _named(
 )
 DESCRIBING = _named(
     Protocol("strict", read_last_score, (JUDGE_SCORE,), patterns_alike, judge=judgement),
-    Protocol("published", read_first_score, (JUDGE_SCORE,), patterns_alike, "left out", judgement),
+    Protocol("published", read_first_score, (PUBLISHED_JUDGE_SCORE,), patterns_alike, "left out", judgement),
 )
 """Under `published` a video without a description is left out as well, where the script would have it judged."""

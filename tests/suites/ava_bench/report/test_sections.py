@@ -138,7 +138,7 @@ def test_scores_with_chance(three: dict[str, ReportSection]) -> None:
     # Twice the number is an error of 1 on two of four; the whole picture has a GIoU of 0.4 with the big box.
     assert half["counting mae_over_gt ↓"].startswith("0.500 [")
     assert half["localization giou ↑"].startswith("0.700 [")
-    assert half["spatial ↑"] == "50 [15, 85]"  # Wilson's interval of 2 of 4
+    assert half["spatial ↑"] == "50 [10, 90]"  # Wilson's interval of 2 of 4
     assert line(told, "(chance)")["spatial ↑"] == "25.0"
 
 

@@ -15,7 +15,7 @@ from snellen.analysis.run_view import Arm
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item, ReplySpec
 from snellen.core.seeds import stream
-from snellen.scoring.uncertainty import cluster_bootstrap, wilson
+from snellen.scoring.uncertainty import mean_interval, wilson
 from snellen.suites.vlm2_bench import SUITE
 from snellen.suites.vlm2_bench.items import (
     video_item,
@@ -138,7 +138,7 @@ def test_tasks_about_the_same_pictures_make_a_mean_no_surer() -> None:
     told = pd.DataFrame({"value": values, "right": 0.0, "cluster": clusters})
     two = ("gc-mat", "gc-trk")
     same = mean_of_tasks({task: {Arm("m", "v"): told} for task in two}, Arm("m", "v"), two)
-    low, high = cluster_bootstrap(values, clusters, stream("vlm2-bench", "mean of tasks", "m", "v", *two))
+    low, high, _ = mean_interval(values, clusters, None, stream("vlm2-bench", "mean of tasks", "m", "v", *two))
     assert same == f"{100 * values.mean():.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 

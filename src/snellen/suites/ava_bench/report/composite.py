@@ -114,7 +114,8 @@ def _arm_without_boxes(run: Run, arm: ArmCard) -> ArmCard | None:
 def _change_without_boxes(run: Run, pair: Pair) -> Paired:
     ability = score_matrix(run, "spatial", pair)
     with_boxes, without = ability.values
-    return paired_difference(without, with_boxes, ability.clusters, stream("ava-bench", "boxes", pair[0].subject))
+    rng = stream("ava-bench", "boxes", pair[0].subject)
+    return paired_difference(without, with_boxes, ability.clusters, rng, bounds=main_metric(run, "spatial").bounds)
 
 
 def without_boxes(run: Run, pairs: Sequence[Pair]) -> ReportSection:

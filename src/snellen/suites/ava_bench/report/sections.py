@@ -110,7 +110,7 @@ def _without_pictures(run: Run, tasks: Sequence[str]) -> list[list[str]]:
 
 def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> ReportSection:
     """Ranks and average rank with intervals, best first (Table 5); as a map (Figure 6)."""
-    by_ability = ranked(abilities, stream("ava-bench", "ranks", *(arm.subject for arm in arms)))
+    by_ability = ranked(abilities)
     average = by_ability[""]
     order = sorted(range(len(arms)), key=lambda n: average[n].value)
     names = [ability.name for ability in abilities]
@@ -121,9 +121,9 @@ def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -
     condition = set(main_arms(run)[0].condition.split(","))
     note = (
         f"Ranks among the {len(arms)} subjects that were asked about all of these abilities, 1 for the best and ties "
-        "averaged, with 95 % intervals. Two subjects are compared on the items that both have a score for, and "
-        "clusters of items are drawn again for all subjects at once. The average rank counts all abilities alike. Like "
-        "any rank it changes with who else is ranked."
+        "averaged, with 95 % intervals. Two subjects are compared on the items that both have a score for; an interval "
+        "holds the ranks that are left by whom a subject is clearly better or worse than. The average rank counts all "
+        "abilities alike. Like any rank it changes with who else is ranked."
     )
     if condition != {"vanilla"}:
         note += f" All under {listing(sorted(condition))}."

@@ -15,7 +15,7 @@ from snellen.analysis.cells import DASH, percent, result_cell, share_cell, with_
 from snellen.analysis.run_view import Arm, response_key, response_keys, result_rows, row_by_arm, score_rows
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
-from snellen.scoring.uncertainty import cluster_bootstrap, cluster_wilson
+from snellen.scoring.uncertainty import cluster_wilson, mean_interval
 from snellen.suites.vlm2_bench.published import TASK_ORDER
 from snellen.suites.vlm2_bench.tasks import COUNTS, GROUPS, TRUE_FALSE
 
@@ -183,5 +183,5 @@ def _count_cells(part: pd.DataFrame, arm: Arm, picture_count: int) -> list[Any]:
 def mean_error(errors: Any, clusters: Any, arm: Arm, picture_count: int) -> str:
     """The mean of said minus true, signed, with its interval where one can be told."""
     text = f"{np.mean(errors):+.2f}"
-    low, high = cluster_bootstrap(errors, clusters, stream("vlm2-bench", "counts", *arm, picture_count))
-    return text if math.isnan(low) or high - low < 1e-12 else with_interval(text, f"{low:+.2f}", f"{high:+.2f}")
+    low, high, _ = mean_interval(errors, clusters, None, stream("vlm2-bench", "counts", *arm, picture_count))
+    return text if math.isnan(low) else with_interval(text, f"{low:+.2f}", f"{high:+.2f}")

@@ -26,7 +26,7 @@ from snellen.analysis.run_view import (
 )
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
-from snellen.scoring.uncertainty import cluster_bootstrap, wilson
+from snellen.scoring.uncertainty import mean_interval, wilson
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT
 from snellen.suites.vlm2_bench.published import (
     CAMERA_READY,
@@ -88,9 +88,9 @@ def table_1(run: Run, units: Units) -> Iterator[ReportSection]:
 def mean_of_tasks(units: Units, arm: Arm, tasks: Sequence[str]) -> str:
     """The plain mean of the tasks' means, percent with 95 % interval; a dash where the arm lacks one of them.
 
-    Tasks of a family share pictures, so that whole clusters are drawn again over all tasks at once. What is drawn are
-    linearised values, average + N / (tasks n_t) (value - mean_t), whose mean over all N units is the average. Where all
-    units of every task are alike nothing can be drawn: then Wilson's interval over the clusters.
+    Tasks of a family share pictures, so that whole clusters are drawn again over all tasks at once (bootstrap-t). What
+    is drawn are linearised values, average + N / (tasks n_t) (value - mean_t), whose mean over all N units is the
+    average. Where all units of every task are alike nothing can be drawn: then Wilson's interval over the clusters.
     """
     parts = [units[task][arm] for task in tasks if arm in units.get(task, {})]
     if len(parts) < len(tasks):
@@ -100,11 +100,11 @@ def mean_of_tasks(units: Units, arm: Arm, tasks: Sequence[str]) -> str:
     spreads = [total / (len(tasks) * len(part)) * (part["value"] - part["value"].mean()) for part in parts]
     clusters = np.concatenate([part["cluster"].to_numpy(str) for part in parts])
     values = average + np.concatenate([part.to_numpy(float) for part in spreads])
-    low, high = cluster_bootstrap(values, clusters, stream("vlm2-bench", "mean of tasks", *arm, *tasks))
-    if high - low < 1e-12:
-        count = len(set(clusters))
+    low, high, _ = mean_interval(values, clusters, None, stream("vlm2-bench", "mean of tasks", *arm, *tasks))
+    if np.ptp(values) < 1e-12 and (count := len(set(clusters))) > 1:
         low, high = wilson(average * count, count)
-    return percent_interval(average, max(0.0, low), min(1.0, high), total)
+    low, high = np.clip((low, high), 0.0, 1.0)
+    return percent_interval(average, low, high, total)
 
 
 def _computed_chance(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> list[str]:

@@ -1,0 +1,245 @@
+"""Formulas for the ends of intervals of a mean whose units come in clusters, for many samples of one design at once.
+
+`snellen.scoring.uncertainty` calls them with one sample, `bench/coverage.py` with thousands: what is simulated is what
+is shown. A cluster is what was sampled independently, a unit is one scored thing in it. Which formula covers where is
+in docs/validity.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Ends: TypeAlias = tuple[Floats, Floats]
+"""Lower and upper ends, one a sample."""
+MAX_CELLS = 4_000_000
+"""How many numbers a resampling step holds at a time: bounds memory to some 100 MB."""
+PSEUDO_UNITS = 2
+"""How many units of the largest possible variance are added to those of a paired difference."""
+ALIKE = 1e-12
+"""Variances below this come from the rounding of floats."""
+
+
+@dataclass(frozen=True)
+class ClusteredSamples:
+    """Samples of one design: sums of values by cluster (samples x clusters), sums of squared values (samples).
+
+    `sizes` holds the units of each cluster, the same ones in every sample. Units may have weights of mean 1: then all
+    three are weighted sums.
+    """
+
+    totals: Floats
+    squares: Floats
+    sizes: Floats
+
+    @property
+    def n(self) -> float:
+        """How many units a sample has."""
+        return float(self.sizes.sum())
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each sample."""
+        return np.asarray(self.totals.sum(axis=1) / self.n, dtype=np.float64)
+
+    def unit_variances(self) -> Floats:
+        """The variance of single units in each sample (divisor n - 1)."""
+        return np.asarray(np.maximum(self.squares - self.n * self.means**2, 0.0) / (self.n - 1), dtype=np.float64)
+
+    def mapped(self, low: float, high: float) -> ClusteredSamples:
+        """The same samples with values led from `low`..`high` to 0..1."""
+        width = high - low
+        squares = self.squares - 2 * low * self.totals.sum(axis=1) + low**2 * self.n
+        return ClusteredSamples((self.totals - low * self.sizes) / width, squares / width**2, self.sizes)
+
+
+def effective_clusters(sizes: Floats) -> float:
+    """As many clusters of equal size as these are worth (Kish 1965): n^2 / sum of squared sizes."""
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
+
+
+def _t(count: float, level: float) -> float:
+    """Student's t for an interval from so many values (degrees of freedom: one less, at least a quarter)."""
+    from scipy import stats
+
+    return float(stats.t.ppf((1 + level) / 2, max(count - 1, 0.25)))
+
+
+def mean_variances(samples: ClusteredSamples) -> Floats:
+    """The cluster-robust variance of each sample's mean: c / (c - 1) sum (total - mean size)^2 / n^2."""
+    count = len(samples.sizes)
+    rest = samples.totals - samples.means[:, None] * samples.sizes
+    return np.asarray(count / (count - 1) * (rest**2).sum(axis=1) / samples.n**2, dtype=np.float64)
+
+
+def intraclass_correlations(samples: ClusteredSamples) -> Floats:
+    """The correlation of units of one cluster by analysis of variance (Donner 1986), at least 0; 0 for single units."""
+    n, sizes = samples.n, samples.sizes
+    between = ((samples.totals - samples.means[:, None] * sizes) ** 2 / sizes).sum(axis=1)
+    within = np.maximum(samples.unit_variances() * (n - 1) - between, 0.0)
+    count = len(sizes)
+    if n - count < 0.5:
+        return np.zeros(len(between))
+    between, within = between / (count - 1), within / (n - count)
+    usual_size = (n - (sizes**2).sum() / n) / (count - 1)
+    whole = between + (usual_size - 1) * within
+    return np.asarray(np.divide(between - within, whole, out=np.zeros_like(whole), where=whole > 0).clip(0, 1))
+
+
+def design_effects(samples: ClusteredSamples, level: float) -> Floats:
+    """How many times as many units were needed as independent ones, for each sample; at least 1.
+
+    The greater of two estimates: the robust variance of the mean over that of independent units, and what the
+    intraclass correlation makes of the sizes. The first misses clusters that are bad and, by chance, small; the second
+    misses whatever is no common correlation. It is multiplied by (t of the effective clusters / t of the units)^2:
+    Korn and Graubard 1998, Survey Methodology 24.
+    """
+    n, single = samples.n, samples.unit_variances()
+    robust = np.divide(mean_variances(samples) * n, single, out=np.ones_like(single), where=single > ALIKE)
+    modelled = 1 + intraclass_correlations(samples) * ((samples.sizes**2).sum() / n - 1)
+    few = (_t(effective_clusters(samples.sizes), level) / _t(n, level)) ** 2
+    return np.asarray(np.maximum(np.maximum(robust, modelled) * few, 1.0), dtype=np.float64)
+
+
+def score_ends(shares: Floats, n: Floats, level: float) -> Ends:
+    """Wilson's ends for shares of n units (both may be fractions), no nearer than the exact one-sided ones.
+
+    Near 0 and 1 Wilson's lower (upper) end lies above (below) truths that are likely: of 8 units with a share of .98 it
+    covers 85 %. There it is replaced by the exact bound of twice the tail on that side: Brown, Cai and DasGupta 2001,
+    "Interval estimation for a binomial proportion", Statistical Science 16, modification of section 4.1.1, by which
+    the bound counts where it lies farther out.
+    """
+    from scipy import stats
+    from scipy.special import betaincinv
+
+    z = float(stats.norm.ppf((1 + level) / 2))
+    spread = z * z / n
+    middle = (shares + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * np.sqrt(np.maximum(shares * (1 - shares), 0.0) / n + spread / (4 * n))
+    right = np.clip(shares * n, 1e-9, np.maximum(n - 1e-9, 1e-9))
+    wrong = np.maximum(n - right, 1e-9)
+    low = np.minimum(np.minimum(shares, middle - half), betaincinv(right, wrong + 1, 1 - level))
+    high = np.maximum(np.maximum(shares, middle + half), betaincinv(right + 1, wrong, level))
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
+def wilson_ends(samples: ClusteredSamples, level: float) -> Ends:
+    """Wilson's ends for means of values in 0..1: `score_ends` with n over the design effect in place of n.
+
+    Values between 0 and 1 have less variance than n yes-or-no values of that mean, and the effective number is still
+    at most n, for few values do not show the rare far ones. Where all values are 0, or all are 1, there is no
+    correlation to go by: units of one cluster are then taken to stand for one another.
+    """
+    means = np.clip(samples.means, 0.0, 1.0)
+    extreme = means * (1 - means) <= ALIKE
+    effective = np.where(extreme, effective_clusters(samples.sizes), samples.n / design_effects(samples, level))
+    return score_ends(means, np.maximum(effective, 1e-6), level)
+
+
+def normal_ends(samples: ClusteredSamples, level: float, pseudo_units: float = 0.0) -> Ends:
+    """Ends for means of any values: mean -+ z times the standard error by the design effect.
+
+    `pseudo_units` join the effective ones, with a variance of 1.
+    """
+    from scipy import stats
+
+    effective = samples.n / design_effects(samples, level)
+    variances = (samples.unit_variances() * effective + pseudo_units) / (effective + pseudo_units)
+    half = float(stats.norm.ppf((1 + level) / 2)) * np.sqrt(variances / effective)
+    return samples.means - half, samples.means + half
+
+
+def difference_ends(samples: ClusteredSamples, level: float) -> Ends:
+    """Ends for means of differences of values in 0..1, each from -1 to 1: `normal_ends` with `PSEUDO_UNITS`.
+
+    Agresti and Min 2005 ("Simple improved confidence intervals for comparing matched proportions", Statistics in
+    Medicine 24) add pseudo-observations to pairs so: few pairs that all agree do not show that none differs.
+    """
+    low, high = normal_ends(samples, level, PSEUDO_UNITS)
+    return np.maximum(low, -1.0), np.minimum(high, 1.0)
+
+
+def tails(count: float, level: float) -> tuple[float, float]:
+    """Which percentiles of the draws make the interval, given the number of clusters.
+
+    Wider for few, as a t interval is: Hesterberg 2015, "What teachers should know about the bootstrap".
+    """
+    from scipy import stats
+
+    wide = _t(count, level) * float(np.sqrt(count / (count - 1)))
+    low = float(stats.norm.cdf(-wide))
+    return low, 1 - low
+
+
+def draw_counts(count: int, rng: np.random.Generator, draws: int) -> Floats:
+    """How often each of so many clusters is drawn, with replacement: draws x clusters."""
+    drawn = rng.integers(count, size=(draws, count)) + np.arange(draws)[:, None] * count
+    return np.bincount(drawn.ravel(), minlength=draws * count).reshape(draws, count).astype(np.float64)
+
+
+def bootstrap_t_ends(samples: ClusteredSamples, rng: np.random.Generator, draws: int, level: float) -> Ends:
+    """Ends for means of any values: bootstrap-t over whole clusters (Efron and Tibshirani 1993, chapter 12.5).
+
+    The distances of redrawn means from the mean, in their own standard errors, say how far the mean may lie from the
+    truth, on either side; at `tails` for the effective number of clusters, and no nearer than Student's t. An end is
+    infinite where so many draws have no variance that nothing bounds it. All samples share the draws.
+    """
+    count, effective = len(samples.sizes), effective_clusters(samples.sizes)
+    block = max(1, MAX_CELLS // max(count, len(samples.totals)))
+    distances = [
+        _distances(samples, draw_counts(count, rng, min(block, draws - start))) for start in range(0, draws, block)
+    ]
+    far_low, far_high = np.quantile(np.concatenate(distances), tails(effective, level), axis=0, method="inverted_cdf")
+    errors, usual = np.sqrt(mean_variances(samples)), _t(effective, level)
+    with np.errstate(invalid="ignore"):
+        return (
+            samples.means - np.maximum(far_high, usual) * errors,
+            samples.means - np.minimum(far_low, -usual) * errors,
+        )
+
+
+def _distances(samples: ClusteredSamples, times: Floats) -> Floats:
+    """How far redrawn means lie from the mean in their standard errors (draws x samples); `times`: draws x clusters."""
+    count, sizes, totals = len(samples.sizes), samples.sizes, samples.totals
+    n = (times @ sizes)[:, None]
+    means = times @ totals.T / n
+    squares = times @ (totals**2).T - 2 * means * (times @ (totals * sizes).T) + means**2 * (times @ sizes**2)[:, None]
+    errors = np.sqrt(np.maximum(squares, 0.0) * count / (count - 1)) / n
+    gaps = means - samples.means
+    no_error = errors <= 1e-9 * (np.abs(samples.means) + np.sqrt(samples.squares / samples.n))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.where(np.abs(gaps) > ALIKE, np.sign(gaps) * np.inf, 0.0)
+        return np.asarray(np.where(no_error, far, gaps / errors), dtype=np.float64)
+
+
+def median_ends(values: Floats, codes: Ints, level: float) -> Ends:
+    """Ends for medians of values (samples x units, `codes` the cluster of each unit), by Woodruff's method.
+
+    The share of units below the median has an interval (`wilson_ends`); its ends lead to the units that have such
+    shares below them (Woodruff 1952, "Confidence intervals for medians", JASA 47). Infinite beyond all units.
+    """
+    ordered, n = np.sort(values, axis=1), values.shape[1]
+    middle = np.median(values, axis=1)[:, None]
+    below = (values < middle) + 0.5 * (values == middle)
+    low, high = wilson_ends(grouped(below, codes), level)
+    first, last = np.floor(low * n).astype(int) - 1, np.ceil(high * n).astype(int)
+    rows = np.arange(len(values))
+    return (
+        np.where(first >= 0, ordered[rows, np.maximum(first, 0)], -np.inf),
+        np.where(last < n, ordered[rows, np.minimum(last, n - 1)], np.inf),
+    )
+
+
+def grouped(values: Floats, codes: Ints, weights: Floats | None = None) -> ClusteredSamples:
+    """Samples (samples x units) put together by cluster: `codes` from 0 without a gap."""
+    mass = np.ones(values.shape[1]) if weights is None else weights / weights.mean()
+    order = np.argsort(codes, kind="stable")
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(codes[order])) + 1])
+    add: Callable[[Floats], Floats] = lambda rows: np.add.reduceat(rows[:, order], starts, axis=1)  # noqa: E731
+    return ClusteredSamples(add(values * mass), (values**2 * mass).sum(axis=1), add(mass[None, :])[0])
