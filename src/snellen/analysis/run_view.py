@@ -205,10 +205,10 @@ def score_rows(run: Run, task: str, metric: str = "") -> pd.DataFrame:
 
 
 def scored_units(run: Run, task: str) -> dict[Arm, pd.DataFrame]:
-    """By arm: unit (item, or group of items scored together) -> value, share of repeats that got it whole, cluster, and
-    its weight, by which the value is multiplied.
+    """By arm: unit (item, or group of items scored together) -> value, share of repeats that got it whole, cluster.
 
-    Repeats of a unit are averaged. With several judges it is the first one's scores that count.
+    A further column is the weight by which the value is multiplied. Repeats of a unit are averaged. With several
+    judges it is the first one's scores that count.
     """
     protocol, units_by_arm = protocol_in(run, task), dict[Arm, pd.DataFrame]()
     for (subject, condition), part in score_rows(run, task).groupby(["subject", "condition"], sort=False):
@@ -221,7 +221,7 @@ def scored_units(run: Run, task: str) -> dict[Arm, pd.DataFrame]:
             repeats.append(units.set_axis(pd.Index(names, name="unit")))
         values = pd.concat(repeats).dropna(subset="value")
         values = values.assign(right=(values["value"] == 1.0).astype(float))
-        values = values.assign(weight=values["weight"] if "weight" in values else 1.0)
+        values = values.assign(weight=values.get("weight", 1.0))
         units = values.groupby("unit", sort=False).agg(
             value=("value", "mean"), right=("right", "mean"), cluster=("cluster_id", "first"), weight=("weight", "max")
         )
@@ -231,7 +231,7 @@ def scored_units(run: Run, task: str) -> dict[Arm, pd.DataFrame]:
 
 
 def unit_bounds(run: Run, task: str, units_by_arm: Mapping[Arm, pd.DataFrame]) -> Bounds | None:
-    """The least and the greatest value that a scored unit of the task can have: the metric's, by the greatest weight."""
+    """The least and the greatest value that a scored unit of the task can have: the metric's, times the weight."""
     bounds = main_metric(run, task).bounds
     weight = max((float(units["weight"].max()) for units in units_by_arm.values()), default=1.0)
     return None if bounds is None else (bounds[0] * weight, bounds[1] * weight)

@@ -126,7 +126,7 @@ def score_ends(shares: Floats, n: Floats, level: float) -> Ends:
     wrong = np.maximum(n - right, 1e-9)
     low = np.minimum(np.minimum(shares, middle - half), betaincinv(right, wrong + 1, 1 - level))
     high = np.maximum(np.maximum(shares, middle + half), betaincinv(right + 1, wrong, level))
-    return np.maximum(low, 0.0), np.minimum(high, 1.0)
+    return np.where(low < 1e-9, 0.0, low), np.where(high > 1 - 1e-9, 1.0, high)
 
 
 def wilson_ends(samples: ClusteredSamples, level: float) -> Ends:
