@@ -6,21 +6,23 @@ task whose pictures are left blank, and kept in the suite's package. Other sets 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from snellen.analysis.blind import measure_blind, measure_by_folds
-from snellen.core.itemset import BlindCard, ItemSet, is_itemset, read_itemset
+from snellen.core.item import Item
+from snellen.core.itemset import BlindCard, ItemSet
 from snellen.core.suite import BuildOptions, Recipe, Suite
 
 FILE = "blind.json"
-ITEMS = 1000
-"""Test items a task that blind scores of a generated recipe are measured on."""
+ITEMS, ITEMS_A_SET = 1000, 200
+"""Test items a task that blind scores of a generated recipe are measured on, and how many of them are of one seed."""
+TEST_SEED, TRAIN_SEED, TRAIN_SETS = 100, 200, 3
+"""First seeds of the sets that are answered and learnt from, and how many of the latter there are."""
 FOLDS_METHOD = "nested folds over the clusters of this set, with its training items to learn from"
-SEEDS = {"test": 102, "train": 101}
 
 
 def blind_card(items: ItemSet, suite: Suite) -> BlindCard:
@@ -43,19 +45,22 @@ def _file_name(balance: str) -> str:
 
 
 def measure_recipe(suite: Suite, folder: Path, options: BuildOptions) -> BlindCard:
-    """Generate `options.n` test items a task in `folder` without drawing them, and attack them.
+    """Generate at least `options.n` test items a task in `folder` without drawing them, and attack them.
 
-    Learnt from are the set's training items; for tasks that have none, the items of a set from another seed.
+    Several sets are pooled, since one seed has not room for so many items. Learnt from are the training items of these
+    sets; for tasks that have none, the items of sets from other seeds.
     """
     tasks = tuple(task for task in suite.tasks if _can_be_measured(suite, task))
-    test = _generated(suite, folder, options, "test", tasks)
-    train = [item for item in test.items if item.split == "train"]
+    count = options.n or ITEMS
+    size = min(count, ITEMS_A_SET)
+    test = _pooled(suite, folder, replace(options, n=size, tasks=tasks), TEST_SEED, -(-count // size))
+    train = [item for item in test if item.split == "train"]
     if without := tuple(task for task in tasks if not any(item.task == task for item in train)):
-        train += _generated(suite, folder, options, "train", without).items
-    scores = measure_blind(train, [item for item in test.items if item.split == "test"], suite)
-    counts = f"{options.n} items a task of seed {SEEDS['test']}"
+        train += _pooled(suite, folder, replace(options, n=size, tasks=without), TRAIN_SEED, TRAIN_SETS)
+    scores = measure_blind(train, [item for item in test if item.split == "test"], suite)
     method = (
-        f"suite version {suite.card.version}: {counts}, attackers fitted and chosen on items of other seeds or splits"
+        f"generated items of suite version {suite.card.version}, {count} a task, from seed {TEST_SEED} on; attackers were "
+        "fitted and chosen on training items, or on items of other seeds"
     )
     return BlindCard(method=method, scores=tuple(scores))
 
@@ -64,11 +69,20 @@ def _can_be_measured(suite: Suite, task: str) -> bool:
     return task not in suite.card.needs_real and suite.tasks[task].protocols["strict"].judge is None
 
 
-def _generated(suite: Suite, folder: Path, options: BuildOptions, split: str, tasks: Sequence[str]) -> ItemSet:
-    out = folder / f"{suite.name}-{split}"
-    if not is_itemset(out):
-        recipe: Recipe = suite.recipes["generated"]
-        recipe.build(
-            replace(options, out=out, seed=SEEDS[split], tasks=tuple(tasks), quick=True, renderer=suite.blind_renderer)
-        )
-    return read_itemset(out, verify=False)
+def _pooled(suite: Suite, folder: Path, options: BuildOptions, first_seed: int, sets: int) -> list[Item]:
+    """The items of several sets, one a seed; names that mean another thing in each set are told apart by its seed."""
+    recipe: Recipe = suite.recipes["generated"]
+    pooled = []
+    for seed in range(first_seed, first_seed + sets):
+        out = folder / f"seed-{seed}"
+        built = recipe.build(replace(options, out=out, seed=seed, quick=True, renderer=suite.blind_renderer))
+        pooled += [
+            replace(
+                item,
+                item_id=f"{seed}-{item.item_id}",
+                group_id=f"{seed}-{item.group_id}",
+                cluster_id=f"{seed}-{item.cluster_id}",
+            )
+            for item in built.items
+        ]
+    return pooled
