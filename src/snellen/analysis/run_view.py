@@ -179,6 +179,11 @@ def ordered_levels(levels: Iterable[str], order: Sequence[str]) -> list[str]:
     return [*(level for level in order if level in names), *sorted(names - set(order))]
 
 
+def blind_score(rows: pd.DataFrame) -> float:
+    """What is had of the task of these rows of results without looking; NaN where it was not measured."""
+    return float(rows["blind"].mean()) if len(rows) else math.nan
+
+
 def mean_chance(rows: pd.DataFrame) -> float:
     """The mean chance of some rows of results; NaN where none is known."""
     return float(rows["chance"].mean()) if len(rows) else math.nan

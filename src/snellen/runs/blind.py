@@ -59,8 +59,8 @@ def measure_recipe(suite: Suite, folder: Path, options: BuildOptions) -> BlindCa
         train += _pooled(suite, folder, replace(options, n=size, tasks=without), TRAIN_SEED, TRAIN_SETS)
     scores = measure_blind(train, [item for item in test if item.split == "test"], suite)
     method = (
-        f"generated items of suite version {suite.card.version}, {count} a task, from seed {TEST_SEED} on; attackers were "
-        "fitted and chosen on training items, or on items of other seeds"
+        f"generated items of suite version {suite.card.version}, {count} a task, from seed {TEST_SEED} on; attackers "
+        "were fitted and chosen on training items, or on items of other seeds"
     )
     return BlindCard(method=method, scores=tuple(scores))
 

@@ -21,11 +21,12 @@ from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
 from snellen.suites.ava_bench.abilities.colour import colour_item
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
-from snellen.suites.ava_bench.no_image_baselines import with_chance
+from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.released_scorers import as_action, as_vqa
 from snellen.suites.ava_bench.scoring import WORST
 from snellen.suites.ava_bench.transforms import Labelled
 from tests.helpers.journey import suite_of, task
+from tests.helpers.sets import small_set
 from tests.suites.ava_bench.fixtures import ATOMIC, one_of_each, shown
 
 SQUARE = Affine(1 / 200, 0, 0, 0, 1 / 200, 0.25)
@@ -186,7 +187,7 @@ def test_texts_have_both_similarities(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_without_training_items_the_chance_of_a_free_answer_is_that_of_other_truths() -> None:
+def test_the_chance_of_a_free_answer_is_that_of_other_truths() -> None:
     told = with_chance([counting_item(shown(str(n)), "cups", count) for n, count in enumerate((2, 3, 10))])
     # strict: for 2 said 3 and 10 -> 1/2 and 4, held to 1; for 3 said 2 and 10 -> 1/3 and 7/3; for 10 -> .8 and .7.
     strict = [item.measures["chance_strict_mae_over_gt"] for item in told]
@@ -196,24 +197,32 @@ def test_without_training_items_the_chance_of_a_free_answer_is_that_of_other_tru
     assert [ability_named("counting").protocols["strict"].metrics[0].chance(item) for item in told] == strict
 
 
-def test_the_chance_of_a_free_answer_is_what_the_best_single_one_gets() -> None:
+def test_training_items_have_no_part_in_chance() -> None:
     counts = [counting_item(shown(str(n)), "cups", count) for n, count in enumerate((4, 12))]
-    lessons = [counting_item(shown(f"9{n}", split="train"), "cups", c) for n, c in enumerate((1, 1, 9, 9, 9, 10))]
-    *told, kept = with_chance([*counts, *lessons])[:3]
-    # Nine misses the lessons least: by 8 of 1, twice, held to 1, and by 0.1 of 10. It misses 4 by 5/4 and 12 by 3/12.
-    assert [item.measures["chance_strict_mae_over_gt"] for item in told] == [1, 0.25]
-    assert [item.measures["chance_published_mae_over_gt"] for item in told] == [1.25, 0.25]
-    assert [item.measures["chance_strict_accuracy"] for item in told] == [0, 0]
-    assert kept == lessons[0]
+    lesson = counting_item(shown("9", split="train"), "cups", 4)
+    *told, kept = with_chance([*counts, lesson])
+    # 12 misses 4 by 8/4 and 4 misses 12 by 8/12.
+    assert [item.measures["chance_published_mae_over_gt"] for item in told] == pytest.approx([2, 8 / 12])
+    assert kept == lesson
 
 
 def test_the_chance_of_boxes_goes_by_shares_of_the_padded_square() -> None:
     """A thing in the middle quarter of a small picture is there in a large one too, whatever its pixels are."""
     small, large = (Media(name * 64, "picture", "png", side, side) for name, side in (("a", 100), ("b", 400)))
-    lesson = localization_item(replace(shown("1", split="train"), picture=small), "cup", (25.0, 25.0, 75.0, 75.0))
-    test = localization_item(replace(shown("2"), picture=large), "cup", (100.0, 100.0, 300.0, 300.0))
-    told, _ = with_chance([test, lesson])
-    assert told.measures["chance_strict_giou"] == 1
+    first = localization_item(replace(shown("1"), picture=small), "cup", (25.0, 25.0, 75.0, 75.0))
+    second = localization_item(replace(shown("2"), picture=large), "cup", (100.0, 100.0, 300.0, 300.0))
+    assert [item.measures["chance_strict_giou"] for item in with_chance([first, second])] == [1, 1]
+
+
+def test_chance_is_what_all_pairs_of_a_generated_set_give(sets_folder: Path) -> None:
+    """By brute force: every truth given to every other item of its task, all pictures being of one size."""
+    built = small_set("ava-bench", sets_folder, seed=0, test_items=12)
+    for name in ("localization", "nearer-localization", "counting", "counting-by-colour", "colour", "ocr"):
+        items = [item for item in built.task(name) if item.split == "test"]
+        metric = ability_named(name).protocols["strict"].metrics[0]
+        pairs = [(item, other.answer) for item in items for other in items if other is not item]
+        stated = sum(metric.chance(item) for item in items) / len(items)
+        assert stated == pytest.approx(sum(metric.score(*pair) for pair in pairs) / len(pairs), abs=2e-3), name
 
 
 def test_every_test_item_has_a_chance_under_every_protocol() -> None:

@@ -25,7 +25,7 @@ from snellen.suites.ava_bench.abilities.colour import colour_item
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
-from snellen.suites.ava_bench.no_image_baselines import with_chance
+from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.tasks import AXES, presented, resolve
 from tests.helpers.journey import arm
 from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, TASK_BY_NAME, WIDTH, one_of_each, shown

@@ -26,7 +26,7 @@ from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.counting_by_colour import counting_by_colour_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.nearer_localization import nearer_localization_item
-from snellen.suites.ava_bench.no_image_baselines import with_chance
+from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.published import COLUMNS, TABLE_2, published
 from snellen.suites.ava_bench.tasks import AXES
 from tests.helpers.journey import arm

@@ -38,8 +38,8 @@ from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated import proposals
 from snellen.suites.ava_bench.curated.pictures import PictureStore, UnusablePicture
+from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE, ItemSource
-from snellen.suites.ava_bench.no_image_baselines import blind, with_chance
 
 CHOICES = "choices"
 """What a source of the user's own reviewed files is called."""
@@ -165,7 +165,7 @@ class Curated:
                 "choices": context.choices.hash,
                 "media": digest(sorted({selected.picture.sha256 for selected, _ in ready}), 16),
             },
-            provenance={"curation": context.ledger.as_card(), "balance": balances(ready), "blind": blind(items)},
+            provenance={"curation": context.ledger.as_card(), "balance": balances(ready)},
             notes=_notes(options, context, items),
         )
 

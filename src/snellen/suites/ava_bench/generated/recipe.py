@@ -25,8 +25,8 @@ from snellen.stimuli.render import render_for_recipe
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
 from snellen.suites.ava_bench.balance import imbalance
+from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
-from snellen.suites.ava_bench.no_image_baselines import blind, with_chance
 from snellen.suites.ava_bench.scenes import display_scenes, tabletop_scenes
 from snellen.suites.ava_bench.scenes.display_scenes import Display, draw_display
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, display_truth
@@ -148,7 +148,7 @@ class Generated:
             items,
             source="generated",
             recipe=self.parameters(options),
-            provenance={**drawn_by, "blind": blind(items)},
+            provenance=drawn_by,
             notes=[
                 "no faces, people or kinds of places are rendered, so that emotion, action and scene are absent",
                 *imbalance(items),

@@ -27,8 +27,8 @@ from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.curation.released import ReleasedItems, ReleasedRecipe
 from snellen.suites.ava_bench.abilities import ABILITIES, ability_named, names
+from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import BOX_SIZES, SUITE, VERSION, area_share, range_name
-from snellen.suites.ava_bench.no_image_baselines import blind, with_chance
 from snellen.suites.ava_bench.released.answers import LeftOut, ReleasedQuestion, read_record, stored_box
 from snellen.suites.ava_bench.released.files import (
     Record,
@@ -112,7 +112,7 @@ def _read(options: BuildOptions, base: Path) -> ReleasedItems:
     if not items:
         raise SnellenError(f"{base}: no record could be read\n" + "\n".join(left_out_notes))
     notes = [*_notes(items, split_of, options), *left_out_notes]
-    return ReleasedItems(items, notes, left_out_notes, {"blind": blind(items)})
+    return ReleasedItems(items, notes, left_out_notes)
 
 
 RELEASED = ReleasedRecipe(

@@ -16,6 +16,7 @@ from snellen.analysis.cells import DASH, column_head, decimal_interval, listing,
 from snellen.analysis.rankings import ScoreMatrix, agreement, average_agreement, ranked, spread
 from snellen.analysis.run_view import (
     arms_with_all,
+    blind_score,
     examined,
     main_arms,
     main_metric,
@@ -30,7 +31,6 @@ from snellen.analysis.section import ReportSection, Run, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
 from snellen.suites.ava_bench.abilities import composites
-from snellen.suites.ava_bench.no_image_baselines import blind
 from snellen.suites.ava_bench.published import COLUMNS
 from snellen.suites.ava_bench.report import balance, composite, figures
 from snellen.suites.ava_bench.report.composite import agreement_cells
@@ -66,46 +66,24 @@ def sections(run: Run) -> Iterator[ReportSection]:
 
 
 def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSection:
-    """Every ability with interval and chance, and what is had without any picture where the run's items tell it."""
+    """Every ability with interval, chance, and what is had without looking."""
     rows = {task: scored(result_rows(run, task)) for task in tasks}
     metrics = {task: main_metric(run, task) for task in tasks}
     lines = [[arm.subject, *(metric_cell(row_of(rows[task], arm), metrics[task]) for task in tasks)] for arm in arms]
     chances = [number(mean_chance(rows[task]), metrics[task], 200) for task in tasks]
-    lines += [["(chance)", *chances], *(sightless := _without_pictures(run, tasks))]
+    lines.append(["(chance)", *chances])
+    blind = {task: blind_score(rows[task]) for task in tasks}
+    if not all(map(math.isnan, blind.values())):
+        lines.append(["(blind)", *(number(blind[task], metrics[task], 200) for task in tasks)])
     note = (
         "Scores with 95 % interval: percent right, or what the head of the column names (giou from -1 to 1; "
         "mae_over_gt, the error as a share of the truth; ciede2000, a difference of colours; anls, the likeness of "
         f"texts in percent). Scored {protocol_of(run)}. Chance of a choice comes from its options, that of any "
-        "other answer is what the best single answer gets. Arrows show where better is."
+        "other answer is what the truth of another item is worth. Blind is what the best attacker gets that does not "
+        "look: a subject that is no better need not have seen anything. Arrows show where better is."
     )
-    if sightless:
-        note += (
-            " Two lines tell what is had without any picture, learnt on the training items: by one and the same answer "
-            "to every test item, and by who goes by the words of each question alone. A subject that is better than "
-            "chance and no better than these need not have seen anything."
-        )
     frame = pd.DataFrame(lines, columns=["subject", *(column_head(task, metrics[task]) for task in tasks)])
     return ReportSection("The abilities one by one", note, frame, None, "abilities")
-
-
-def _without_pictures(run: Run, tasks: Sequence[str]) -> list[list[str]]:
-    """A line each for the best single answer and for words alone; none without training items, or under `published`."""
-    if protocol_of(run) != "strict":
-        return []
-    scored_items = set(run.scores["strict"]["item_id"])
-    baselines = blind(item for item in run.items.items if item.split == "train" or item.item_id in scored_items)
-    names = {"best_single": "(best single answer)", "words_alone": "(words alone)"}
-    return [
-        [
-            label,
-            *(
-                number(baselines[task][name], main_metric(run, task), 200) if task in baselines else DASH
-                for task in tasks
-            ),
-        ]
-        for name, label in names.items()
-        if any(task in baselines for task in tasks)
-    ]
 
 
 def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> ReportSection:

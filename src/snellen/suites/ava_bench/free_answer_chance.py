@@ -1,0 +1,76 @@
+"""The chance of answers that no options are offered for: the truth of one item given to another.
+
+It is worked out when items are made and kept with them as measures, since a guesser draws from truths that a reader of
+one item does not know. What is had by better ways not to look stands beside it (`analysis.blind`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from snellen.core.item import Affine, Item
+from snellen.suites.ava_bench.abilities import ability_named
+from snellen.suites.ava_bench.scoring import measured
+from snellen.suites.ava_bench.transforms import padding
+
+PEERS = 24
+"""How many other items' truths the chance of a free answer is taken over."""
+
+
+def with_chance(items: Sequence[Item]) -> list[Item]:
+    """The items; test items of tasks without options with the mean score of other items' truths. Recipes call it once.
+
+    These are up to `PEERS` other test items of the task, evenly spread in the order given, boxes as shares of the
+    padded square; an only child has no chance. Answers are read under each protocol; what they are worth becomes a
+    measure (`scoring.measured`).
+    """
+    items_by_task: dict[str, list[Item]] = {}
+    for item in items:
+        if item.split == "test" and not ability_named(item.task).has_options:
+            items_by_task.setdefault(item.task, []).append(item)
+    items_with_chance: dict[str, Item] = {}
+    for alike in items_by_task.values():
+        truths = [_as_answered(item).answer for item in alike]
+        for index, item in enumerate(alike):
+            if answers := [truths[n] for n in _others(index, len(alike))]:
+                items_with_chance[item.item_id] = replace(item, measures={**item.measures, **_chances(item, answers)})
+    return [items_with_chance.get(item.item_id, item) for item in items]
+
+
+def _as_answered(item: Item) -> Item:
+    """The item with its answer as it is given: boxes in shares of the padded square."""
+    if item.answer_kind != "box":
+        return item
+    return replace(item, answer=_to_shares(item).box(item.answer))
+
+
+def _to_shares(item: Item) -> Affine:
+    """From pixels of the stored picture to shares of the padded square."""
+    width, height = item.query[0].width, item.query[0].height
+    share = 1 / max(width, height)
+    return padding(width, height).then(Affine(share, 0, 0, 0, share, 0))
+
+
+def _others(index: int, count: int) -> list[int]:
+    """The indices of up to `PEERS` others, evenly spread."""
+    some = min(PEERS, count - 1)
+    return [(index + 1 + n * (count - 1) // some) % count for n in range(some)]
+
+
+def _chances(item: Item, answers: Sequence[Any]) -> dict[str, float]:
+    """The mean score of some answers, boxes in shares of the padded square, under every protocol and metric."""
+    spec = item.view().reply
+    if item.answer_kind == "box":
+        back = _to_shares(item).inverse()
+        answers = [back.box(answer) for answer in answers]
+    chances: dict[str, float] = {}
+    for name, protocol in ability_named(item.task).protocols.items():
+        predictions = [protocol.read(spec.write(answer), spec) for answer in answers]
+        for metric in protocol.metrics:
+            each = [
+                metric.worst if prediction is None else metric.score(item, prediction) for prediction in predictions
+            ]
+            chances[measured(metric.name, name)] = sum(each) / len(each)
+    return chances
