@@ -10,7 +10,10 @@ import pytest
 
 from snellen.analysis.cells import DASH, listing, percent, result_cell
 
-ROW = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 199, "no_answer_rate": 0.0, "failure_rate": 0.0}
+ROW = {
+    "value": 0.5, "low": 0.25, "high": 0.75, "interval": "95 % Wilson", "n": 199, "no_answer_rate": 0.0,
+    "failure_rate": 0.0,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -18,7 +21,10 @@ ROW = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 199, "no_answer_rate": 0.0,
     [
         ({}, "50 [25, 75]"),
         ({"n": 200}, "50.0 [25.0, 75.0]"),
-        ({"low": math.nan, "high": math.nan}, "50"),
+        ({"low": math.nan, "high": math.nan, "interval": ""}, "50"),
+        ({"low": math.nan, "high": math.nan, "interval": "cannot be told: 3 clusters"}, "50, cannot be told"),
+        # .05 to .95: (.45 / .25)^2 x 10
+        ({"low": 0.05, "high": 0.95, "n": 10}, "50, too few items (needs about 33)"),
         ({"no_answer_rate": 0.1, "failure_rate": 0.02}, "50 [25, 75], no answer 10 %, failed 2 %"),
         ({"n": 0, "not_applicable": 3}, "declined"),
         ({"n": 0, "not_applicable": 0}, DASH),

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from snellen.core.score import Metric
-from snellen.scoring.uncertainty import cluster_wilson
+from snellen.scoring.power import units_for_interval
+from snellen.scoring.uncertainty import UNTOLD, Bounds, cluster_wilson
 
 DASH = "–"
 """Stands where there is no number."""
@@ -58,15 +59,33 @@ def decimal_interval(center: float, low: float, high: float, decimals: int = 1) 
 # Cells
 
 
-def result_cell(row: Any, write: Callable[[float, float, float, int], str] = percent_interval) -> str:
+def in_place_of_interval(row: Any, bounds: Bounds | None = (0.0, 1.0)) -> str:
+    """What stands where an interval would: why there is none, or that it says nothing (`units_for_interval`).
+
+    Empty where the interval is to be shown. `bounds` are those of the metric.
+    """
+    if str(row.interval).startswith(UNTOLD):
+        return UNTOLD.removesuffix(": ")
+    needed = units_for_interval(row.low, row.high, row.n, bounds)
+    return "" if math.isnan(needed) else f"too few items (needs about {needed:,.0f})"
+
+
+def result_cell(
+    row: Any,
+    write: Callable[[float, float, float, int], str] = percent_interval,
+    bounds: Bounds | None = (0.0, 1.0),
+) -> str:
     """A row of results (None: there is none): its score with interval, and what was not answered or failed.
 
-    `write` makes the text of value, low, high and n.
+    `write` makes the text of value, low, high and n. An interval that cannot be told, or says nothing within these
+    bounds of the metric, gives way to words.
     """
     if row is None:
         return DASH
     if row.n == 0:
         return "declined" if row.not_applicable > 0 else DASH
+    if instead := in_place_of_interval(row, bounds):
+        return f"{write(row.value, math.nan, math.nan, row.n)}, {instead}{missing_shares(row)}"
     return write(row.value, row.low, row.high, row.n) + missing_shares(row)
 
 
@@ -77,7 +96,7 @@ def metric_cell(row: Any, metric: Metric) -> str:
         text = number(score, metric, n)
         return text if math.isnan(low) else with_interval(text, number(low, metric, n), number(high, metric, n))
 
-    return result_cell(row, write)
+    return result_cell(row, write, metric.bounds)
 
 
 def missing_shares(row: Any) -> str:

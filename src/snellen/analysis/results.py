@@ -15,6 +15,7 @@ from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric, Protocol
 from snellen.core.seeds import stream
 from snellen.core.suite import Suite, Task
+from snellen.scoring.power import detectable, units_needed
 from snellen.scoring.uncertainty import Interval, summary_interval
 
 KEYS = ("subject", "suite", "task", "condition", "split", "protocol", "judge", "metric")
@@ -25,6 +26,8 @@ NUMBERS = (
     "interval",
     "n",
     "clusters",
+    "detectable",
+    "items_needed",
     "chance",
     "blind",
     "ceiling",
@@ -65,10 +68,10 @@ def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[A
         protocol = task.protocols[keys["protocol"]]
         axes = columns.get((keys["subject"], keys["condition"]), {})
         for factor, level, part in parts_of(arm_scores, items.by_id, task):
-            numbers = _numbers(part, protocol, keys["metric"], (*key, factor, level))
             blind_key = (keys["task"], keys["protocol"], keys["metric"], factor, level)
+            unseen = blind.get(blind_key, math.nan)
+            numbers = _numbers(part, protocol, keys["metric"], (*key, factor, level), unseen)
             facts = {
-                "blind": blind.get(blind_key, math.nan),
                 "ceiling": _ceiling(suite, keys, factor, level),
                 "factor": factor,
                 "level": level,
@@ -82,7 +85,11 @@ def baseline(row: Any, metric: Metric) -> float:
 
     `blind` is what the best attacker gets that does not look (`analysis.blind`).
     """
-    known = [float(score) for score in (row.chance, row.blind) if not math.isnan(score)]
+    return _better(row.chance, row.blind, metric)
+
+
+def _better(chance: float, blind: float, metric: Metric) -> float:
+    known = [float(score) for score in (chance, blind) if not math.isnan(score)]
     return (max if metric.higher_is_better else min)(known) if known else math.nan
 
 
@@ -113,7 +120,7 @@ def parts_of(
             yield "requires", f"not {required}", arm_scores[~needs]
 
 
-def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any, ...]) -> dict[str, Any]:
+def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any, ...], blind: float) -> dict[str, Any]:
     metric = metric_of(protocol, name)
     count = scores["outcome"].value_counts()
     responded = int(count.get("answered", 0) + count.get("no_answer", 0))
@@ -121,14 +128,19 @@ def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any
     repeats = [protocol.units(once) for _, once in scores.groupby("repeat")]
     units = pd.concat(repeats).dropna(subset="value")
     low, high, kind = _interval(units, metric, key)
+    value = summary(units["value"].to_numpy(float), metric)
+    chance = units["chance"].mean() if len(units) else math.nan
     return {
-        "value": summary(units["value"].to_numpy(float), metric),
+        "value": value,
         "low": low,
         "high": high,
         "interval": kind,
         "n": len(units),
         "clusters": units["cluster_id"].nunique(),
-        "chance": units["chance"].mean() if len(units) else math.nan,
+        "detectable": detectable(low, high),
+        "items_needed": units_needed(value, _better(chance, blind, metric), low, high, len(units)),
+        "chance": chance,
+        "blind": blind,
         "no_answer_rate": int(count.get("no_answer", 0)) / responded if responded else math.nan,
         "failure_rate": int(count.get("failed", 0)) / tried if tried else math.nan,
         "not_applicable": int(count.get("not_applicable", 0)),

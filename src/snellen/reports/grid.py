@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from snellen.analysis.cells import in_place_of_interval
 from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run
 from snellen.core.score import Metric
@@ -229,9 +230,10 @@ def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None],
     chance = "" if column.chance or math.isnan(row.chance) else amount(row.chance, metric)
     hover = (
         f"{row.value:.4f}, {row.interval or 'no interval'} {row.low:.4f} to {row.high:.4f}, "
-        f"{row.n} scored units in {row.clusters} clusters"
+        f"{row.n} scored units in {row.clusters} clusters, which can tell a difference of {row.detectable:.4f}"
     )
-    text, around = amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n)
+    text = amount(row.value, metric, row.n)
+    around = in_place_of_interval(row, metric.bounds) or span(row.low, row.high, metric, row.n)
     return Cell(text, around, chance, standing(row, metric), draw(row), tuple(notes), hover, mark)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
+from snellen.analysis.cells import in_place_of_interval
 from snellen.analysis.results import baseline, metric_of
 from snellen.analysis.run_view import arm_name
 from snellen.core.itemset import ItemSet
@@ -17,7 +18,8 @@ from snellen.core.subject import is_simulated
 from snellen.core.suite import Suite
 
 Standing: TypeAlias = Literal["above", "same", "below", "untold", "none"]
-"""Where a value stands to chance by its interval; `untold` where chance is unknown, `none` where there is no value."""
+"""Where a value stands to chance by its interval; `none` where there is no value. `untold` where chance is unknown, the
+interval cannot be told, or there are too few items."""
 
 
 def whole_tasks(results: pd.DataFrame) -> pd.DataFrame:
@@ -94,7 +96,7 @@ def standing(row: Any, metric: Metric) -> Standing:
     """
     if math.isnan(row.value):
         return "none"
-    if math.isnan(row.chance) or math.isnan(row.low):
+    if math.isnan(row.chance) or math.isnan(row.low) or in_place_of_interval(row, metric.bounds):
         return "untold"
     worse, better = (row.low, row.high) if metric.higher_is_better else (row.high, row.low)
     sign = 1 if metric.higher_is_better else -1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from snellen.analysis.cells import in_place_of_interval
 from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
 from snellen.reports.rows import arm_order, lines_of, metric_in, unjudged, whole_tasks
@@ -59,7 +60,8 @@ def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str
         return "[dim]unjudged[/]"
     if math.isnan(row.value):
         return "[dim]declined[/]" if row.not_applicable else "[red]failed[/]" if row.failure_rate > 0 else DASH
-    around = escape(span(row.low, row.high, metric, row.n) + " ").strip()
+    instead = in_place_of_interval(row, metric.bounds)
+    around = instead or escape(span(row.low, row.high, metric, row.n) + " ").strip()
     text = f"{amount(row.value, metric, row.n)} [dim]{around}[/]"
     notes = [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
     notes += ["unable"] if row.unable else []

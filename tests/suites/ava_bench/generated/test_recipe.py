@@ -70,6 +70,8 @@ def test_pictures_keep_to_their_budget() -> None:
         assert plan["pictures"] == 2 * (tests + lessons) <= max(4, 2 * n)
         assert set(plan["items"].values()) == {n}
         assert set(plan["train_items"].values()) == {SLOTS * lessons}
+    checkup = recipe.make_design(BuildOptions(NOWHERE))
+    assert checkup.tables["test"] == checkup.displays["test"] == 12, "twelve clusters a task"
     assert recipe.make_design(BuildOptions(NOWHERE, n=9, tasks=("ocr",))).tables == {"test": 0, "train": 0}
     assert recipe.make_design(BuildOptions(NOWHERE, n=9, tasks=("object",))).displays == {"test": 0, "train": 0}
     with pytest.raises(SnellenError, match="emotion"):

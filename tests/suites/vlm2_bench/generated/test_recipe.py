@@ -127,6 +127,9 @@ def test_budget_and_balance() -> None:
     assert Counter(change.edit for change in made.rooms) == dict.fromkeys(rooms.EDITS, 12)
     full = recipe.design(BuildOptions(Path("unused"), full=True))
     assert (len(full.rooms), len(full.families)) == (260, 40)
+    checkup = recipe.design(BuildOptions(Path("unused")))
+    assert (len(checkup.rooms), len(checkup.families)) == (12, 12), "twelve clusters a task"
+    assert len(recipe.design(BuildOptions(Path("unused"), n=5)).families) == 1
     with pytest.raises(SnellenError, match="no people are rendered"):
         recipe.design(BuildOptions(Path("unused"), tasks=("pc-cpr",)))
 

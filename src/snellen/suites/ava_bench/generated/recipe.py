@@ -34,7 +34,7 @@ from snellen.suites.ava_bench.scenes.scenes import SLOTS
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table, draw_table
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions, Turn, tabletop_truth
 
-CHECKUP_N, QUICK_N, FULL_N = 12, 4, 1600
+CHECKUP_N, QUICK_N, FULL_N = 36, 4, 1600
 """Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
 SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
 SECONDS_A_PICTURE, BYTES_A_PICTURE = 2.4, 110_000

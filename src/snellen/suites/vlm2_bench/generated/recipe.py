@@ -46,6 +46,8 @@ FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-g
 TASKS = tuple(FULL_COUNTS)
 """Those that can be rendered."""
 CHECKUP_N, QUICK_N = 12, 4
+MIN_FAMILIES = 12
+"""How many objects, which are clusters, sequences are about where there are as many sequences."""
 SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
 ITEMS_A_CLIP_PAIR, MAX_CLIP_PAIRS = 20, 3
 SECONDS_A_PICTURE, SECONDS_A_FRAME, BYTES_A_PICTURE = 0.9, 0.25, 115_000
@@ -98,7 +100,8 @@ def design(options: BuildOptions) -> Design:
     )
     nine = -(-max(counts["oc-cpr"], counts["oc-cnt"]) // len(PATTERNS_OC))
     five = -(-counts["oc-grp"] // len(PATTERNS_GRP))
-    tested = max(nine, five)
+    sequences = min(counts[task] for task in ("oc-cpr", "oc-cnt", "oc-grp"))
+    tested = max(nine, five, MIN_FAMILIES if sequences >= MIN_FAMILIES else 0)
     families = _families(tested + -(-tested // 2) if tested else 0, seed)
     pair_count = min(MAX_CLIP_PAIRS, -(-counts["oc-vid"] // ITEMS_A_CLIP_PAIR))
     if options.full:
@@ -129,6 +132,7 @@ class Generated:
         """Counts, seed, sizes, renderer."""
         return {
             "counts": counts_of(options),
+            "objects": len(design(options).families),
             **options.rendering(_size(options)),
             "clip_px": list(clips.SIZE_PX),
         }
@@ -296,7 +300,8 @@ def _draw_sequences(
     sequences = []
     for k in range(count):
         pattern = patterns[k % len(patterns)]
-        family = (k // len(patterns) + k % len(patterns)) % len(families)
+        in_turn = k if count <= len(families) else k // len(patterns) + k % len(patterns)
+        family = in_turn % len(families)
         number = int(numbers[family * len(PATTERNS_OC) + PATTERNS_OC.index(pattern)])
         sequences.append(families[family].sequence(pattern, f"{split}-{number:04d}", split, seed))
     return sequences

@@ -1,0 +1,75 @@
+"""Power by hand, and against statsmodels where units are independent."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.power import NormalIndPower
+from statsmodels.stats.proportion import proportion_effectsize
+
+from snellen.scoring.power import detectable, units_for_interval, units_needed
+from snellen.scoring.uncertainty import cluster_wilson, wilson
+
+Z = 1.959964
+
+
+def around(value: float, error: float) -> tuple[float, float]:
+    return value - Z * error, value + Z * error
+
+
+def test_what_can_be_told_by_hand() -> None:
+    # A standard error of 5 points: (1.960 + 0.842) x 5 = 14.0 points.
+    low, high = around(0.6, 0.05)
+    assert detectable(low, high) == pytest.approx(0.14008, abs=1e-5)
+    # 100 units tell 14 points; 10 points take (14.008 / 10)^2 = 1.962 times as many, 28 a quarter.
+    assert units_needed(0.6, 0.5, low, high, 100) == 197
+    assert units_needed(0.6, 0.6 - 0.28016, low, high, 100) == pytest.approx(25, abs=1)
+    assert units_needed(0.5, 0.6, *around(0.5, 0.05), 100) == 197  # below as above
+
+
+def test_nothing_to_tell() -> None:
+    low, high = around(0.6, 0.05)
+    assert math.isnan(units_needed(0.6, 0.6, low, high, 100))
+    assert math.isnan(units_needed(0.6, math.nan, low, high, 100))
+    assert math.isnan(units_needed(0.6, 0.5, math.nan, math.nan, 100))
+    assert math.isnan(detectable(math.nan, math.nan))
+
+
+@given(st.floats(0.05, 3), st.floats(0.05, 0.8), st.integers(5, 500))
+def test_units_are_those_of_statsmodels_for_independent_values(spread: float, effect: float, n: int) -> None:
+    difference = effect * spread
+    low, high = around(difference, spread / math.sqrt(n))
+    expected = NormalIndPower().solve_power(effect, alpha=0.05, power=0.8, ratio=0)
+    # statsmodels counts the power of the wrong side too, which tells in large effects only.
+    assert units_needed(difference, 0.0, low, high, n) == pytest.approx(expected, rel=0.01, abs=1.01)
+
+
+@pytest.mark.parametrize(("share", "chance"), [(0.6, 0.5), (0.4, 0.25), (0.55, 0.5), (0.35, 0.3)])
+def test_units_are_near_those_by_cohen_s_h_for_shares(share: float, chance: float) -> None:
+    # Cohen's h evens out the variances of both shares, which differ by a few percent this near to each other.
+    effect = proportion_effectsize(share, chance)
+    expected = NormalIndPower().solve_power(effect, alpha=0.05, power=0.8, ratio=0)
+    low, high = wilson(share * 1000, 1000)
+    assert units_needed(share, chance, low, high, 1000) == pytest.approx(expected, rel=0.13)
+
+
+def test_clusters_take_more_units() -> None:
+    right = np.repeat([1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0] * 2, 5)
+    together = cluster_wilson(right, np.repeat(np.arange(20), 5))
+    apart = cluster_wilson(right, np.arange(100))
+    needs = [units_needed(0.7, 0.5, *ends, 100) for ends in (together, apart)]
+    assert needs[0] > 5 * needs[1]
+
+
+def test_an_interval_that_says_nothing_by_hand() -> None:
+    # .03 to .93: half is .45, (.45 / .25)^2 = 3.24 times the units.
+    assert units_for_interval(0.03, 0.93, 4, (0, 1)) == 13
+    assert math.isnan(units_for_interval(0.25, 0.75, 4, (0, 1)))
+    # -1..1 is twice as wide: half of .6 is .3 of the range, 1.44 times the units.
+    assert units_for_interval(-0.2, 1.0, 50, (-1, 1)) == 72
+    assert math.isnan(units_for_interval(0, 90, 4, None))
+    assert math.isnan(units_for_interval(math.nan, math.nan, 4, (0, 1)))
