@@ -25,7 +25,6 @@ BOUNDS = {
     ("choice", "unread"): 0.08,
     ("integer", "unread"): 0.12,
     ("choice", "misread"): 0.004,
-    # Not met yet: 3 of 211.
     ("integer", "misread"): 0.005,
     ("no answer", "misread"): 0.01,
     ("hard", "misread"): 0.34,

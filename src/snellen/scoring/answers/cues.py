@@ -115,6 +115,8 @@ PART = _words(
     r"|column)\b"
 )
 """One of several parts: what is counted there need not be all that was to be counted."""
+TURNED = _words(r"[^\w\n]*(?:but|however|wait|actually|although|on second thought|hmm|except|unless)\b")
+"""How a sentence begins that takes back the one before, or goes on from it."""
 BEST = _words(
     r"\b(?:correct|right|best|closest|nearest|corresponding|matching|most (?:\w+ )?(?:likely|similar"
     r"|appropriate|suitable|consistent"

@@ -40,13 +40,17 @@ COPULA = re.compile(
 HAVING = re.compile(rf"(?i)\b(?:has|have|see|count(?:ed)?|find){_FILLING}")
 """What may stand before it where it is the only number."""
 APART = re.compile(r"(?i)[,;]|\b(?:and|or|but|while)\b")
+REPEATED = re.compile(r"(?i)\b(?:the|these|those|all|both|our|your|their)(?: other| given| same| different)? ?$")
+"""Before a number that no verb states it shows that the things are known already: "the gap between the two people"."""
+GROUPED = re.compile(r"(?i) [^\W\d_]+ of $")
+"""Between two numbers it shows that they are factors: "3 rows of 4 chairs"."""
 DATED = re.compile(r"(?i)\b(?:in|of|at|for|from|on|by|than|year|since|until) ?$")
 YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?!\d)")
 """A number that dates something, and counts nothing: "so, in 2014, it was higher"."""
 EQUAL = re.compile(r"[=≈:] ?$")
 TERM = re.compile(
     r"(?i)\s?(?:%|[a-z]{1,12}(?:/[a-z]{1,4})?)?\s?"
-    r"(?:[-+] ?[\d(.]|[*/×÷^] ?[\w(]|x ?\d|(?:plus|minus|times|divided by) \S)|\s?[*^]"
+    r"(?:[-+] ?[\d(.]|[*/×÷^] ?[\w(]|x ?\d|(?:plus|minus|times|divided by) \S)|\s?[*^]|\s(?:squared|cubed)\b"
 )
 """Behind a number it shows a term of a calculation: "3 + 2", "2 * 4 cm", "-3*pi"."""
 COORDINATED = re.compile(
@@ -147,6 +151,7 @@ class Numbers:
         for mention in mentions:
             lead = sentence[max(0, mention.start - 60) : mention.start]
             if TERM.match(sentence, mention.end):
+                attributes.append(mention)
                 continue
             if COPULA.search(lead) or (alone and HAVING.search(lead)):
                 words.append(mention)
@@ -154,7 +159,7 @@ class Numbers:
                 # "= 2 * 3 = 6" is one calculation, "x = 3 and y = 4" are two
                 apart = signs and APART.search(sentence, signs[-1].end, mention.start)
                 signs = [*signs, mention] if apart else [mention]
-            elif DATED.search(lead) and YEAR.match(sentence, mention.start):
+            elif REPEATED.search(lead) or (DATED.search(lead) and YEAR.match(sentence, mention.start)):
                 attributes.append(mention)
         named = words or signs
         if not named:
@@ -165,9 +170,11 @@ class Numbers:
         return values.pop() if len(values) == 1 else None
 
     def _goes_on(self, sentence: str, stated: Mention, mentions: list[Mention]) -> bool:
-        """Whether another number is joined to the one stated: "3 cubes and 2 spheres"."""
+        """Whether another number is joined to the one stated: "3 cubes and 2 spheres", "3 rows of 4"."""
         later = next((mention for mention in mentions if mention.start >= stated.end), None)
-        return later is not None and bool(COORDINATED.fullmatch(sentence, stated.end, later.start))
+        if later is None:
+            return False
+        return any(joint.fullmatch(sentence, stated.end, later.start) for joint in (COORDINATED, GROUPED))
 
     def judged(self, sentence: str) -> int | float | None:
         """A number stated by a verb; not that of one part among several, nor of a condition or a question."""

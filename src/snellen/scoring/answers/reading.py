@@ -64,6 +64,8 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
         return value
     if any(pattern.search(text) for pattern in (markers.UNSURE, cues.REFUSED, cues.MISSING)):
         return None
+    if grammar.counts and len(sentences) > 1 and any(cues.PART.search(sentence.text) for sentence in sentences):
+        return None
     named = [mention for mention in named if not markers.QUESTION.match(text, mention.end)]
     return None if all(_in_condition(text, mention.start) for mention in named) else _common_value(named)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ SENTENCE_BREAK = re.compile(r"[.!?][\"')\]]*(?=\s)|\n")
 LONGEST_SENTENCE = 1000
 """What is longer is a table, a formula or noise."""
 WORD = re.compile(r"[^\W\d_]{4,}")
+THINGS = re.compile(r"[^\w.,;\n]{0,3}([^\W\d_]{3,} [^\W\d_]{3,})")
+"""The two words behind a number; not units, which several things share."""
 ALIKE = 0.7
 """The share of common words from which on two sentences speak of the same."""
 LIST_MARK = re.compile(r"[^\w\n]*(?:[A-Za-z]|\d{1,2})[)\]]?")
@@ -81,19 +83,34 @@ def conclusion(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | N
 
 
 def _stands(value: Any | None, index: int, sentences: Sequence[Sentence], grammar: Grammar) -> bool:
-    """Whether a number that a sentence states is the last one, and the first sentence does not say otherwise of it.
+    """Whether a number that a sentence states stands near the end, alone, and unopposed.
 
-    A later sentence that states another number goes on counting. A first sentence of nearly the same words with another
-    number contradicts it.
+    More than two sentences behind it, a "But" or another number in any of them go on counting. The first sentence (in
+    nearly the same words) and the two before it (of the same things) must not state another number.
     """
-    if not grammar.counts:
+    if not grammar.counts or value is None:
         return True
-    later = (grammar.judged(sentence.text) for sentence in sentences[index + 1 :])
-    if any(number not in (None, value) for number in later):
+    later = sentences[index + 1 :]
+    numbers = (mention.value for sentence in later for mention in grammar.mentions(sentence.text, False))
+    if len(later) > 2 or any(cues.TURNED.match(sentence.text) for sentence in later):
+        return False
+    if any(number not in (None, value) for number in numbers):
+        return False
+    before = [*sentences[: min(index, 1)], *sentences[max(0, index - 2) : index]]
+    things = {name for name, number in _counted(sentences[index], grammar) if number == value}
+    counts = (count for sentence in before for count in _counted(sentence, grammar))
+    if any(name in things and number not in (None, value) for name, number in counts):
         return False
     first, words = set(WORD.findall(sentences[0].text.lower())), set(WORD.findall(sentences[index].text.lower()))
     alike = len(first & words) >= ALIKE * len(first | words)
     return not alike or grammar.judged(sentences[0].text) in (None, value)
+
+
+def _counted(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[str, Any]]:
+    """What is counted, two words of it, and its number: "objects left", 3."""
+    for mention in grammar.mentions(sentence.text, False):
+        if things := THINGS.match(sentence.text, mention.end):
+            yield things[1].lower(), mention.value
 
 
 def total(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
