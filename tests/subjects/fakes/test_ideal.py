@@ -23,6 +23,7 @@ from snellen.presentation.methods import OneByOne, PerceiveThenClassify
 from snellen.scoring.answers import read_answer
 from snellen.scoring.uncertainty import wilson
 from snellen.subjects.fakes import make_fake
+from snellen.subjects.fakes.ideal import without_picture
 from tests.helpers.journey import item
 
 COLOURS, SHAPES = ("red", "green", "blue", "grey"), ("cube", "ball", "cone", "rod")
@@ -199,6 +200,28 @@ def test_who_cannot_tell_draws_uniformly_from_all_that_is_offered(media: MediaFo
     count = Counter(said)
     assert set(count) == set(claims)
     assert max(abs(n - 100) for n in count.values()) < 40
+
+
+def test_a_missed_picture_of_an_option_leaves_that_option_possible(media: MediaFolder) -> None:
+    """Who misses the third of four pictures is right only where it is the red one: no other is then possible."""
+    for one in ITEMS[-160:-152]:
+        subject = make_fake("misses-picture=3", {}, [one])
+        texts = Counter(
+            asyncio.run(subject.answer(Prompt(("?",), (one.view(),)), media, stream("missed", n))).text
+            for n in range(40)
+        )
+        assert set(texts) == ({"c"} if one.answer == "c" else set("abcd"))
+
+
+def test_without_a_picture_the_others_stay() -> None:
+    """Pictures of the question come first, then those of the options."""
+    pictures = [picture("red", shape) for shape in SHAPES]
+    options = tuple(Option(key, "", (one,)) for key, one in zip("ab", pictures[2:], strict=True))
+    view = item("several", pictures[:2], "a", "choice", options=options).view()
+    assert without_picture(view, 2).query == (pictures[0],)
+    assert [option.media for option in without_picture(view, 3).options] == [(), (pictures[3],)]
+    assert [option.media for option in without_picture(view, 4).options] == [(pictures[2],), ()]
+    assert without_picture(view, 5) == without_picture(view, None) == view
 
 
 def test_requires_is_never_read(media: MediaFolder) -> None:

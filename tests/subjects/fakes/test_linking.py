@@ -157,6 +157,22 @@ def test_partitions_by_hand() -> None:
     assert list(partitions(3, lambda first, second: False if second == 2 else None)) == ["AAB", "ABC"]
 
 
+def test_who_misses_the_third_picture_knows_what_the_others_fix() -> None:
+    """The first two differ in ABB and ABC, so that not all are the same; of AAA, AAB and how many there are, no clue.
+
+    Of ABA the first two differ as well. Pairs go by more than the first two: 2+3 and 1+3 cannot be told apart.
+    """
+    looks = [RED_CUBE, BLUE_BALL, BLUE_CUBE]
+    for order, is_known in {"AAA": False, "AAB": False, "ABA": True, "ABB": True, "ABC": True}.items():
+        item = linked("same", order, looks)
+        subject = make_fake("misses-picture=3", {}, [item])
+        assert says(subject, item.view(), item.answer) if is_known else draws(subject, item.view())
+        assert says(make_fake("misses-picture=4", {}, [item]), item.view(), item.answer)
+    for question in ("count", "group"):
+        item = linked(question, "ABA", looks)
+        assert draws(make_fake("misses-picture=3", {}, [item]), item.view())
+
+
 def by_appearance(labels: Sequence[int]) -> str:
     names: dict[int, str] = {}
     return "".join(names.setdefault(thing, "ABCD"[len(names)]) for thing in labels)

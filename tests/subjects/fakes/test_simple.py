@@ -59,6 +59,29 @@ def test_simple_fakes_say_what_they_are_called() -> None:
     assert reply_text(fake("constant=a=b?c"), VIEWS["choice0"]) == "a=b?c"
 
 
+def test_counts_to_is_right_up_to_its_number() -> None:
+    assert [reply_text(fake("counts-to=4"), VIEWS[f"count{n}"]) for n in range(4)] == ["0", "4", "4", "4"]
+    assert [reply_text(fake("counts-to=20"), VIEWS[f"count{n}"]) for n in range(4)] == ["0", "10", "20", "20"]
+    assert reply_text(fake("counts-to=4"), VIEWS["choice0"]) == "text p"
+    assert reply_text(fake("counts-to=4"), VIEWS["lonely"]) == "alone"
+
+
+def test_says_yes_to_statements_alone() -> None:
+    assert reply_text(fake("says-yes"), VIEWS["true"]) == "T"
+    assert reply_text(fake("oracle"), VIEWS["true"]) == "F"
+    assert [reply_text(fake("says-yes"), VIEWS[name]) for name in ("choice0", "count1")] == ["text p", "10"]
+
+
+def test_prefers_an_option_half_of_the_time_where_it_is_offered() -> None:
+    """p, shown as A, is right: only who prefers B is ever wrong."""
+    view = Lettered()(VIEWS["choice0"], NOWHERE, stream("letters"))
+    count = Counter(reply_text(fake("prefers-option=B"), view, seed=n) for n in range(400))
+    assert set(count) == {"A", "B"}
+    assert abs(count["B"] - 200) < 50  # five standard deviations of 10
+    assert {reply_text(fake("prefers-option=A"), view, seed=n) for n in range(20)} == {"A"}
+    assert {reply_text(fake("prefers-option=B"), VIEWS["choice0"], seed=n) for n in range(20)} == {"text p"}
+
+
 def test_on_a_sheet_every_cell_is_filled() -> None:
     rows = json.loads(reply_text(fake("constant=42"), VIEWS["choice0"], VIEWS["count1"]))
     assert rows == [{"sample": 1, "q1": "42"}, {"sample": 2, "q1": "42"}]

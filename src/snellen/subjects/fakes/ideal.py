@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -36,13 +36,15 @@ class IdealObserver(Base):
 
     Where what is left does not fix the answer it draws uniformly from all offered options, so it falls to chance
     exactly there. It never reads `requires`. Of items without latent, who sees everything answers the key; a blind one
-    declines. Without `names` it knows the meaning of no name, and answers only what can be learned from demos.
+    declines. Without `names` it knows the meaning of no name, and answers only what can be learned from demos. The
+    picture at the place `missing` (1 is the first; pictures of the question, then those of options) is not seen.
     """
 
     items: Mapping[str, Item] = field(default_factory=dict, repr=False)
     shows: Mapping[str, Appearance] = field(default_factory=dict, repr=False)
     blind_to: frozenset[str] = frozenset()
     names: bool = True
+    missing: int | None = None
 
     def declines(self, prompt: Prompt) -> str | None:
         """A blind observer declines items whose pictures are not described, one without names what no demos teach."""
@@ -60,17 +62,20 @@ class IdealObserver(Base):
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Every view on its own."""
-        return Reply(answer_views(prompt.views, lambda view: self._answer_view(view, rng)))
+        return Reply(answer_views(prompt.views, lambda view: self.answer_view(view, rng)))
 
-    def _answer_view(self, view: View, rng: np.random.Generator) -> str:
+    def answer_view(self, view: View, rng: np.random.Generator) -> str:
+        """The reply to one view."""
         item = self.items[view.item_id]
+        if "partitions" in item.latent and view.reply.kind != "description":
+            answer = by_partitions(view, item, self.shows, self.blind_to, self.missing)
+            return self._write_answer(answer, view, rng)
+        view = without_picture(view, self.missing)
         if view.reply.kind == "description" and item.answer_kind != "description":
             appearances = [self._appearance([picture]) or {} for picture in view.query]
             return "\n".join(json.dumps(appearance) for appearance in appearances)
         if "claims" in item.latent and view.reply.keys:
             return view.reply.name(self._choose(view, item.latent, rng))
-        if "partitions" in item.latent:
-            return self._write_answer(by_partitions(view, item, self.shows, self.blind_to), view, rng)
         if "worlds" in item.latent:
             return self._write_answer(by_worlds(view, item, self.blind_to), view, rng)
         if not item.latent or self._sees_all_of(view, item):
@@ -132,6 +137,20 @@ class IdealObserver(Base):
     @cached_property
     def _peers(self) -> Peers:
         return peers_of(self.items.values())
+
+
+def without_picture(view: View, place: int | None) -> View:
+    """The view without the picture at a place from 1: first those of the question, then those of its options."""
+    if place is None:
+        return view
+    if place <= len(view.query):
+        return replace(view, query=view.query[: place - 1] + view.query[place:])
+    options, before = [], len(view.query)
+    for option in view.options:
+        kept = tuple(picture for n, picture in enumerate(option.media, before + 1) if n != place)
+        options.append(replace(option, media=kept))
+        before += len(option.media)
+    return replace(view, options=tuple(options))
 
 
 def agrees(appearance: Appearance, claims: Claims) -> bool:

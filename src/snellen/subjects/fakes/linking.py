@@ -18,18 +18,27 @@ Same = Callable[[int, int], bool | None]
 """Whether two pictures, by their places from 0, show the same thing; None where that is not known."""
 
 
-def by_partitions(view: View, item: Item, shows: Mapping[str, Appearance], blind_to: frozenset[str]) -> str | None:
+def by_partitions(
+    view: View,
+    item: Item,
+    shows: Mapping[str, Appearance],
+    blind_to: frozenset[str],
+    missing: int | None = None,
+) -> str | None:
     """The answer of every partition of the shown pictures that the observer cannot rule out, or None.
 
     A partition that the item leaves out has no place in its benchmark, and is ruled out. None too where a shown
     picture is not described in `shows` (stored SHA-256 -> appearance), or where not as many pictures are shown as the
-    item has. Which pictures they are does not matter: of others, their own truth is told.
+    item has. Which pictures they are does not matter: of others, their own truth is told. The picture at the place
+    `missing` (from 1) is not seen.
     """
     pictures = view.query
     if len(pictures) != len(item.query) or any(picture.stored_sha256 not in shows for picture in pictures):
         return None
 
     def same(index: int, other_index: int) -> bool | None:
+        if missing is not None and missing - 1 in (index, other_index):
+            return None
         return known_same(pictures[index], pictures[other_index], shows, blind_to)
 
     answers: Mapping[str, str] = item.latent["partitions"]

@@ -13,6 +13,7 @@ from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.subject import Subject, SubjectCard
 from snellen.subjects.fakes.appearances import appearances_by_picture, dimensions_of
+from snellen.subjects.fakes.biases import Bias, Biased, counting_to, preferring, says_yes
 from snellen.subjects.fakes.boxes import ExactBoxes, exact_boxes
 from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.naming import KnowsNames, true_names
@@ -26,6 +27,10 @@ FAKES = {
     "constant=TEXT": "says TEXT to everything",
     "scripted=FILE": "says what a JSON file holds for each item id (`*` for all others)",
     "blind-to=FACTOR": "the oracle with one factor (colour) or dimension (colour/primary) erased",
+    "counts-to=NUMBER": "the oracle, but of more things than NUMBER it says that there are NUMBER",
+    "misses-picture=PLACE": "the oracle, but the picture at that place (1 is the first) of a question is not seen",
+    "prefers-option=NAME": "the oracle, but half of the time it takes the option shown as NAME (A) where there is one",
+    "says-yes": "the oracle, but it says true to every statement",
     "knows-names": "knows what things are called without looking, and picks the option of that name",
     "compares-pictures": "the oracle without names: learns options from their solved examples alone",
     "exact-boxes": "a detector that finds exactly the boxes in the items' regions",
@@ -64,6 +69,27 @@ def _ideal(name: str, items: Sequence[Item], blind_to: frozenset[str] = frozense
     return IdealObserver(_card(name), _by_id(items), appearances_by_picture(items), blind_to)
 
 
+def _biased(name: str, items: Sequence[Item], bias: Bias) -> Subject:
+    card = _card(name)
+    return Biased(card, IdealObserver(card, _by_id(items), appearances_by_picture(items)), bias)
+
+
+def _number(name: str, argument: str) -> int:
+    if not argument.isdecimal() or int(argument) < 1:
+        raise SnellenError(f"fake:{name}={argument}: {argument!r} is no whole number from 1; write fake:{name}=3")
+    return int(argument)
+
+
+def _missing_picture(argument: str, items: Sequence[Item]) -> Subject:
+    place = _number("misses-picture", argument)
+    return IdealObserver(_card(f"misses-picture={place}"), _by_id(items), appearances_by_picture(items), missing=place)
+
+
+def _counting(argument: str, items: Sequence[Item]) -> Subject:
+    limit = _number("counts-to", argument)
+    return _biased(f"counts-to={limit}", items, counting_to(limit))
+
+
 def _scripted(argument: str, items: Sequence[Item]) -> Subject:
     path = Path(argument)
     try:
@@ -88,6 +114,10 @@ _MAKERS: dict[str, Callable[[str, Sequence[Item]], Subject]] = {
     "always-true": lambda argument, items: Constant(_card("always-true"), "True"),
     "constant": lambda argument, items: Constant(_card(f"constant={argument}"), argument),
     "scripted": _scripted,
+    "counts-to": _counting,
+    "misses-picture": _missing_picture,
+    "prefers-option": lambda argument, items: _biased(f"prefers-option={argument}", items, preferring(argument)),
+    "says-yes": lambda argument, items: _biased("says-yes", items, says_yes),
     "knows-names": lambda argument, items: KnowsNames(_card("knows-names"), true_names(items)),
     "compares-pictures": lambda argument, items: IdealObserver(
         _card("compares-pictures"), _by_id(items), appearances_by_picture(items), names=False
