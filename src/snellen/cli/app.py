@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
@@ -130,6 +130,9 @@ def build(
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be made.")] = False,
     workers: Workers = None,
     renderer: Renderer = "mitsuba",
+    balance: Annotated[
+        str, typer.Option(help="paper: its own frequencies; answers: level ones, no base rates.")
+    ] = "paper",
     as_json: Json = False,
 ) -> None:
     """Build an item set."""
@@ -155,6 +158,7 @@ def build(
         inputs=_pairs("--input", inputs),
         workers=_cores(workers),
         renderer=renderer,
+        balance=_balance(balance),
         show_progress=not as_json,
     )
     if plan:
@@ -170,6 +174,15 @@ def build(
 
     blind = blind_notes(items.blind, declared) if items.blind else []
     _print_fields({**summary, **hashes, "notes": [*items.card.notes, *blind]}, as_json)
+
+
+def _balance(name: str) -> Literal["paper", "answers"]:
+    from snellen.core.condition import near
+    from snellen.core.errors import SnellenError
+
+    if name not in ("paper", "answers"):
+        raise SnellenError(f"--balance {name!r}: {near(name, ['paper', 'answers'])}")
+    return "answers" if name == "answers" else "paper"
 
 
 def _pairs(option: str, written: list[str]) -> dict[str, Path]:

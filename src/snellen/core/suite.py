@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import yaml
@@ -161,7 +161,8 @@ def read_suite_card(package: str) -> SuiteCard:
 class BuildOptions:
     """What a recipe is told.
 
-    `n` is the number of test items a task, None for the checkup size; `tasks` empty means all.
+    `n` is the number of test items a task, None for the checkup size; `tasks` empty means all. `balance` says whose
+    frequencies answers have: the paper's own, or level ones (`answers`), so that no base rate helps who does not look.
     """
 
     out: Path
@@ -174,6 +175,7 @@ class BuildOptions:
     workers: int = 1
     renderer: str = "mitsuba"
     quick: bool = False
+    balance: Literal["paper", "answers"] = "paper"
     show_progress: bool = True
 
     def test_items(self, suite: str, checkup: int, quick: int) -> int:
@@ -183,6 +185,10 @@ class BuildOptions:
         """
         self.need_items(suite)
         return self.n if self.n is not None else quick if self.quick else checkup
+
+    def balanced(self) -> dict[str, Any]:
+        """What the card of a recipe keeps of `balance`: nothing where it is the paper's."""
+        return {} if self.balance == "paper" else {"balance": self.balance}
 
     def rendering(self, size_px: tuple[int, int]) -> dict[str, Any]:
         """What decides how pictures of this size are rendered, as the card of a recipe `generated` keeps it."""

@@ -35,7 +35,7 @@ def blind_card(items: ItemSet, suite: Suite) -> BlindCard:
 
 def recipe_card(suite: Suite, recipe: Mapping[str, Any]) -> BlindCard | None:
     """What was measured of the suite's generated recipe at this version; None where nobody did."""
-    package = files(f"snellen.suites.{suite.name.replace('-', '_')}")
+    package = files(f"snellen.suites.{suite.name.replace('-', '_')}.generated")
     path = package / _file_name(str(recipe.get("balance", "")))
     return BlindCard.model_validate_json(path.read_text("utf-8")) if path.is_file() else None
 

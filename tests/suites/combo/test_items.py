@@ -30,6 +30,7 @@ from tests.suites.combo.fixtures import options, perception_items, says, says_of
 
 RECIPE = SUITE.recipes["generated"]
 SOME_OBJECTS = range(17, 9504, 631)
+TWO_TASKS = ("pattern-perception", "img2text")
 
 
 def _alignment_items(n: int = 24) -> list[Item]:
@@ -320,3 +321,25 @@ def test_the_anchors_are_those_of_the_shape(toy: ItemSet) -> None:
         if item.factors["question"] == "anchor":
             shape = item.factors["primary shape"]
             assert [option.key for option in item.options] == list(ANCHORS[shape])  # type: ignore[index]
+
+
+def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
+    """Names that are never right are not offered; values of a dimension come about equally often."""
+    sets = {
+        balance: RECIPE.build(options(tmp_path / balance, n=48, renderer="blank", balance=balance, tasks=TWO_TASKS))
+        for balance in ("paper", "answers")
+    }
+    offered = {name: {o.key for i in built.task("img2text") for o in i.options} for name, built in sets.items()}
+    coco = set(alignment.natural_categories().coco_names)
+    assert offered["paper"] & coco
+    assert not offered["answers"] & coco
+
+    def spread(balance: str, question: str) -> int:
+        items = [i for i in sets[balance].task("pattern-perception") if i.split == "test"]
+        counts = Counter(i.answer for i in items if i.factors["question"] == question)
+        return max(counts.values()) - min(counts.values())
+
+    for question in ("primary-shape", "primary-material", "pivot"):
+        assert spread("answers", question) < spread("paper", question), question
+    assert "balance" not in sets["paper"].card.recipe
+    assert sets["answers"].card.recipe["balance"] == "answers"

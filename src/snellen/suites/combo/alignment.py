@@ -110,10 +110,12 @@ def distractors(name: str, rng: np.random.Generator, *, coco: bool) -> list[str]
     return chosen
 
 
-def img2text_item(n: int, name: str, picture: Media, appearance: Mapping[str, str], seed: int) -> Item:
-    """An item: which of four labels matches the picture."""
+def img2text_item(
+    n: int, name: str, picture: Media, appearance: Mapping[str, str], seed: int, *, coco: bool = True
+) -> Item:
+    """An item: which of four labels matches the picture; `coco` lets COCO names stand among the wrong ones."""
     rng = stream(SUITE, VERSION, seed, IMG2TEXT, n)
-    names = [name, *distractors(name, rng, coco=True)]
+    names = [name, *distractors(name, rng, coco=coco)]
     names = [names[k] for k in rng.permutation(4)]
     masks = {category.name: joint_of(category) for category in natural_categories().categories}
     nothing = np.zeros(9504, bool)  # no object abstracts a COCO name

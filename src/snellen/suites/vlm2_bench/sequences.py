@@ -24,6 +24,21 @@ PATTERNS_GRP: tuple[str, ...] = ("AAB", "ABC", "AAAB", "AABC", "ABCD")
 """Patterns that grouping is asked about: a distractor, and three pictures or more (appendix 1)."""
 
 
+BALANCED_OC: tuple[tuple[str, ...], ...] = (
+    ("AA",),
+    ("AAA",),
+    ("AAAA",),
+    ("AB",),
+    ("AAB", "ABC"),
+    ("AAAB", "AABC", "ABCD"),
+)
+"""The nine patterns so taken in turn that as many sequences show one object as several, at each length. Of the nine by
+themselves six show several: whoever says so of all is right in two of three pairs."""
+BALANCED_GRP: tuple[tuple[str, ...], ...] = (("AAB",), ("AAAB",), ("AABC",), ("ABC", "ABCD"))
+"""The same for grouping: `None`, one of four options, is right one time in four, where the five patterns make it two in
+five."""
+
+
 def needed(pattern: str) -> tuple[int, int]:
     """How many pictures of the main one and how many distractors a pattern takes: `AABC` takes (2, 2).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -203,3 +204,21 @@ def test_encoders_link_by_what_they_were_calibrated_on(built: ItemSet, tmp_path:
     whole = rows[rows.factor == ""].drop_duplicates("task").set_index("task")
     assert (whole.loc[["oc-cpr", "oc-cnt", "oc-grp"], "n"] > 0).all()
     assert (whole.loc[["gc-mat", "gc-trk", "oc-vid"], "n"] == 0).all(), "nothing to calibrate on, no words"
+
+
+def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
+    """By the paper's patterns 3 of 9 sequences show one object, and 2 of 5 groups are `None`; level, 1/2 and 1/4."""
+
+    def shares(balance: Literal["paper", "answers"]) -> tuple[float, float]:
+        tasks = ("oc-cpr", "oc-grp")
+        wanted = BuildOptions(
+            tmp_path / balance, n=36, tasks=tasks, quick=True, renderer="blank", balance=balance, show_progress=False
+        )
+        test = [item for item in build(SUITE, "generated", wanted).items if item.split == "test"]
+        same = [item.answer == "true" for item in test if item.item_id.endswith("-p")]
+        none = [item.answer == "none" for item in test if item.task == "oc-grp"]
+        assert (len(same), len(none)) == (36, 36)
+        return sum(same) / 36, sum(none) / 36
+
+    assert shares("paper") == (12 / 36, 14 / 36)  # 36 sequences are seven rounds of five patterns, and one more
+    assert shares("answers") == (1 / 2, 1 / 4)

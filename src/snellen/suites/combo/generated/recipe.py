@@ -30,11 +30,14 @@ from snellen.suites.combo.categories import OBJECTS_A_RULE, Pair, Rule
 from snellen.suites.combo.difficulty import packaged_features
 from snellen.suites.combo.generated.objects import SIZE_PX, VIEWS, natural_spec, object_spec
 from snellen.suites.combo.items import SUITE, VERSION
+from snellen.suites.combo.space import table
 from snellen.suites.combo.tasks import TASKS
 
 CHECKUP_N, QUICK_N = 24, 8
 QUICK_SIZE_PX = (240, 180)
 OBJECTS_A_BATCH = 64
+LEVEL_CHOICE = 300
+"""Objects among which the next one is chosen where answers are to be level."""
 PAPER_COUNTS = {
     perception.TASK: perception.PAPER_COUNT,
     **{task.id: alignment.PAPER_COUNT for task in alignment.TASKS},
@@ -54,6 +57,7 @@ class Design:
     natural: tuple[tuple[str, int], ...]
     rules: Mapping[Rule, tuple[tuple[int, int], ...]]
     pairs: tuple[Pair, ...]
+    coco_labels: bool
 
     def objects(self) -> list[tuple[int, int]]:
         """Every (object, view) once."""
@@ -75,14 +79,15 @@ def design(options: BuildOptions) -> Design:
     counts, n = _counts(options), _n(options)
     limit = len(all_composites()) * VIEWS if options.full else max_pictures(n)
     natural = _natural(counts, options.seed)
-    test = _test_objects(counts[perception.TASK], options.seed)
+    test = _test_objects(counts[perception.TASK], options)
     tested = {index for index, _ in test}
     # The budget goes first to what the tasks ask about; training takes what is left, so that it never costs an item.
     rules, pairs = _categories(counts[categories.TASK], options.seed, tested, limit - len(natural) - len(test))
     used = len(natural) + len(test) + len({view for views in rules.values() for view in views})
     budget = min(limit - used, 3 * n if options.quick else limit) if counts[perception.TASK] else 0
     train = _train_objects(max(budget, 0), options.seed, tested, rules)
-    return Design(counts, test, train, natural, rules, tuple(pairs))
+    coco_labels = options.balance == "paper"  # no COCO name is ever right: who picks the others is right half the time
+    return Design(counts, test, train, natural, rules, tuple(pairs), coco_labels)
 
 
 def _n(options: BuildOptions) -> int:
@@ -111,9 +116,30 @@ def _view(index: int, seed: int) -> int:
     return int(stream(SUITE, VERSION, seed, "which view", index).integers(VIEWS))
 
 
-def _test_objects(count: int, seed: int) -> tuple[tuple[int, int], ...]:
+def _test_objects(count: int, options: BuildOptions) -> tuple[tuple[int, int], ...]:
+    seed = options.seed
     order = stream(SUITE, VERSION, seed, perception.TASK, "test").permutation(len(all_composites()))
-    return tuple((int(index), _view(int(index), seed)) for index in order[:count])
+    indices = [int(index) for index in order]
+    chosen = _level_objects(indices, count) if options.balance == "answers" else indices[:count]
+    return tuple((index, _view(index, seed)) for index in chosen)
+
+
+def _level_objects(order: Sequence[int], count: int) -> list[int]:
+    """Objects of which every value of every dimension comes as often as any other, as far as values go together.
+
+    One after the other that of the next `LEVEL_CHOICE` objects is taken whose values were taken least.
+    """
+    numbers, chosen, left = table(), list[int](), list(order)
+    sizes = numbers.max(axis=0) + 1
+    tally = np.zeros((numbers.shape[1], int(sizes.max())))
+    while left and len(chosen) < count:
+        rows = numbers[left[:LEVEL_CHOICE]]
+        # A level of few is taken more often than a level of many: each dimension weighs by its size.
+        uses = (tally[np.arange(rows.shape[1]), rows] * sizes).sum(axis=1)
+        index = left.pop(int(np.argmin(uses)))
+        tally[np.arange(rows.shape[1]), numbers[index]] += 1
+        chosen.append(index)
+    return chosen
 
 
 def _categories(
@@ -160,6 +186,7 @@ class Generated:
         return {
             "counts": _counts(options),
             **options.rendering(_size(options)),
+            **options.balanced(),
             "natural_categories": digest(alignment.natural_categories().model_dump(mode="json"), 16),
             "difficulty": [packaged_features().about["features_digest"], *packaged_features().thresholds],
         }
@@ -261,7 +288,7 @@ def _alignment_items(plan: Design, seed: int, renders: Renders) -> Iterator[Item
         by_category.setdefault(name, []).append((name, number))
     for n, name in enumerate(alignment.names_for(plan.counts[alignment.IMG2TEXT], seed, alignment.IMG2TEXT)):
         key = by_category[name][n // len(by_category) % len(by_category[name])]
-        yield alignment.img2text_item(n, name, *renders[key], seed)
+        yield alignment.img2text_item(n, name, *renders[key], seed, coco=plan.coco_labels)
     for n, name in enumerate(alignment.names_for(plan.counts[alignment.TEXT2IMG], seed, alignment.TEXT2IMG)):
         rng = stream(SUITE, VERSION, seed, alignment.TEXT2IMG, "pictures", n)
         names = [name, *alignment.distractors(name, rng, coco=False)]

@@ -39,7 +39,7 @@ from snellen.suites.vlm2_bench.items import (
     sorted_pattern,
     video_item,
 )
-from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC, draw
+from snellen.suites.vlm2_bench.sequences import BALANCED_GRP, BALANCED_OC, PATTERNS_GRP, PATTERNS_OC, draw
 
 FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-grp": 200, "oc-vid": 200}
 """Pairs or questions of the paper; `oc-vid` as many as `pc-vid` has."""
@@ -98,10 +98,9 @@ def design(options: BuildOptions) -> Design:
         rooms.random_change(rooms.EDITS[n % len(rooms.EDITS)], stream(SUITE, VERSION, seed, "room", n))
         for n in range(edits)
     )
-    nine = -(-max(counts["oc-cpr"], counts["oc-cnt"]) // len(PATTERNS_OC))
-    five = -(-counts["oc-grp"] // len(PATTERNS_GRP))
+    families_by_task = [-(-counts[task] // len(_patterns(task, options))) for task in ("oc-cpr", "oc-cnt", "oc-grp")]
     sequences = min(counts[task] for task in ("oc-cpr", "oc-cnt", "oc-grp"))
-    tested = max(nine, five, MIN_FAMILIES if sequences >= MIN_FAMILIES else 0)
+    tested = max(*families_by_task, MIN_FAMILIES if sequences >= MIN_FAMILIES else 0)
     families = _families(tested + -(-tested // 2) if tested else 0, seed)
     pair_count = min(MAX_CLIP_PAIRS, -(-counts["oc-vid"] // ITEMS_A_CLIP_PAIR))
     if options.full:
@@ -134,6 +133,7 @@ class Generated:
             "counts": counts_of(options),
             "objects": len(design(options).families),
             **options.rendering(_size(options)),
+            **options.balanced(),
             "clip_px": list(clips.SIZE_PX),
         }
 
@@ -224,13 +224,20 @@ def _sequences(plan: Design, options: BuildOptions, paths: Iterator[Path], media
     test, calibration = stored[: len(plan.families)], stored[len(plan.families) :]
     for task in ("oc-cpr", "oc-cnt", "oc-grp"):
         if plan.counts[task]:
-            patterns = PATTERNS_GRP if task == "oc-grp" else PATTERNS_OC
+            patterns = _patterns(task, options)
             for split, families, count in (
                 ("test", test, plan.counts[task]),
                 ("calibration", calibration, len(calibration) * len(patterns)),
             ):
                 for sequence in _draw_sequences(families, patterns, count, split, options.seed):  # type: ignore[arg-type]
                     yield from _sequence_items(task, sequence, options.seed)
+
+
+def _patterns(task: str, options: BuildOptions) -> Sequence[tuple[str, ...]]:
+    """The patterns of a task in turn; where several stand together, one of them at a time."""
+    if options.balance == "answers" and task != "oc-cnt":
+        return BALANCED_GRP if task == "oc-grp" else BALANCED_OC
+    return [(pattern,) for pattern in (PATTERNS_GRP if task == "oc-grp" else PATTERNS_OC)]
 
 
 def _sequence_items(task: str, sequence: PictureSequence, seed: int) -> tuple[Item, ...]:
@@ -289,7 +296,7 @@ def _box(spec: RenderSpec) -> list[float]:
 
 
 def _draw_sequences(
-    families: Sequence[_Family], patterns: Sequence[str], count: int, split: Split, seed: int
+    families: Sequence[_Family], patterns: Sequence[tuple[str, ...]], count: int, split: Split, seed: int
 ) -> list[PictureSequence]:
     """`count` different sequences, patterns and families in turn.
 
@@ -299,7 +306,8 @@ def _draw_sequences(
     numbers = stream(SUITE, VERSION, seed, "numbers", split).permutation(total)
     sequences = []
     for k in range(count):
-        pattern = patterns[k % len(patterns)]
+        alternatives = patterns[k % len(patterns)]
+        pattern = alternatives[k // len(patterns) % len(alternatives)]
         in_turn = k if count <= len(families) else k // len(patterns) + k % len(patterns)
         family = in_turn % len(families)
         number = int(numbers[family * len(PATTERNS_OC) + PATTERNS_OC.index(pattern)])
