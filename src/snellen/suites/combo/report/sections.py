@@ -54,9 +54,16 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from confusions(run.items, score_rows(run, perception.TASK, "accuracy"))
 
 
-def _chances(rows: pd.DataFrame, levels: Sequence[str]) -> list[str]:
-    """Chance at each level."""
-    return [chance_range(rows.loc[rows["level"] == level, "chance"]) for level in levels]
+def _chances(rows: pd.DataFrame, levels: Sequence[str], column: str = "chance") -> list[str]:
+    """Chance, or the blind score, at each level."""
+    return [chance_range(rows.loc[rows["level"] == level, column]) for level in levels]
+
+
+def _blind_lines(rows: pd.DataFrame, levels: Sequence[str], before: int, after: Sequence[str]) -> list[list[str]]:
+    """The line of what is had without looking, `before` cells behind its name; none where it was not measured."""
+    if rows["blind"].isna().all():
+        return []
+    return [["(blind)", *[""] * before, *_chances(rows, levels, "blind"), *after]]
 
 
 # Tables 2 and 3
@@ -75,6 +82,7 @@ def table_2(run: Run) -> Iterator[ReportSection]:
         lines.append([*arm, *(result_cell(levels.get(question)) for question in questions), f"{100 * mean:.1f}"])
     in_table = [arm in by_arm for arm in zip(rows["subject"], rows["condition"], strict=True)]
     lines.append(["(chance)", "", *_chances(rows[in_table], questions), ""])
+    lines += _blind_lines(rows[in_table], questions, 1, [""])
     names = [QUESTION_NAMES[question] for question in questions]
     note = (
         "Percent right with 95 % interval. Chance is that of a guess among the options offered; for contact points "
@@ -96,6 +104,7 @@ def table_3(run: Run) -> Iterator[ReportSection]:
         mean = _mean_of_two(first, second) if first is not None and second is not None else DASH
         lines.append([*arm, result_cell(first), result_cell(second), mean])
     lines.append(["(chance)", "", *chances, chances[0] if chances[0] == chances[1] else ""])
+    lines += _blind_lines(rows, tasks, 1, [""])
     note = "Percent right of four options, with 95 % interval. The paper's values stand only in a picture."
     frame = pd.DataFrame(lines, columns=["subject", "condition", "Img2Text", "Text2Img", "mean"])
     yield ReportSection("Abstraction Alignment (Table 3)", note, frame, None, "table-3")
@@ -189,6 +198,7 @@ def figure_7(run: Run) -> Iterator[ReportSection]:
         series.append((arm, [levels.get(level) for level in LEVELS]))
     chances = [*_chances(rows, LEVELS), *(percent(float(part["chance"].mean()), 0) for part in rows_by_metric)]
     lines.append(["(chance)", "", "", *chances])
+    lines += _blind_lines(rows, LEVELS, 2, [chance_range(part["blind"]) for part in rows_by_metric])
     note = (
         "Percent right with 95 % interval, by the distance between the two categories. 'All of a pair': share of pairs "
         "of categories of which every test object is placed right. 'Clustering & retrieval' is the nearest mean of the "

@@ -79,7 +79,7 @@ def table_1(run: Run, units: Units) -> Iterator[ReportSection]:
     for arm in simulated_last(dict.fromkeys(arm for task in tasks for arm, row in by_arm[task].items() if row.n > 0)):
         means = [mean_of_tasks(units, arm, COLUMNS[:count]) for count in (IMAGE_TASKS, len(COLUMNS))]
         lines.append([*arm, *means, *(result_cell(by_arm[task].get(arm)) for task in tasks)])
-    lines += [_computed_chance(rows, tasks), _printed_chance(tasks)]
+    lines += [_computed_chance(rows, tasks), *_blind_lines(rows, tasks), _printed_chance(tasks)]
     names = ["subject", "condition", "mean of the eight", "mean of all nine", *tasks]
     frame = pd.DataFrame(lines, columns=names)
     yield ReportSection("Tasks and their averages (Table 1)", _table_note(rows, tasks), frame, None, "table-1")
@@ -112,6 +112,14 @@ def _computed_chance(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> 
     image = [chances[task].mean() for task in COLUMNS[:IMAGE_TASKS] if task in chances]
     mean = f"{100 * float(np.mean(image)):.1f}" if len(image) == IMAGE_TASKS else DASH
     return ["(chance of guesses)", "", mean, DASH, *(chance_range(chances[task]) for task in tasks)]
+
+
+def _blind_lines(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> list[list[str]]:
+    """What is had of each task without looking; no line where it was not measured."""
+    scores = {task: scored(rows[task])["blind"] for task in tasks}
+    if all(column.isna().all() for column in scores.values()):
+        return []
+    return [["(blind)", "", DASH, DASH, *(chance_range(scores[task]) for task in tasks)]]
 
 
 def _printed_chance(tasks: Sequence[str]) -> list[str]:
