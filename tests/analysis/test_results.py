@@ -95,6 +95,8 @@ def test_one_arm_by_hand(tmp_path: Path) -> None:
     # probability of .05: p^3 (10 - 15 p + 6 p^2) gives p = .1893, q^2 (10 - 20 q + 15 q^2 - 4 q^3) gives q = .0764.
     assert tuple(one[["low", "high"]]) == pytest.approx((0.1893, 0.9236), abs=1e-4)
     assert one["interval"] == "95 % Wilson, adjusted for clusters"
+    # Read: 4 of the 5 heard, of which 3 right.
+    assert one["value_read"] == pytest.approx(3 / 4)
     assert (one["chance"], one["not_applicable"], one["unable"], one["shots"]) == (pytest.approx(1 / 3), 0, False, 0)
     assert math.isnan(one["ceiling"])
     lenient = row(table(built, suite, answers, "published"))
@@ -103,6 +105,22 @@ def test_one_arm_by_hand(tmp_path: Path) -> None:
         4,
         pytest.approx(1 / 5),
     )
+
+
+def test_what_was_read_is_scored_by_whole_units(tmp_path: Path) -> None:
+    # Three groups of two: right and unread, both right, right and wrong. All right: 1 of 3 groups; of the two whose
+    # replies were all read, 1 of 2.
+    items = [replace(one, group_id=f"g{k // 2}") for k, one in enumerate(colours(6))]
+    suite = suite_of(AXIS)
+    grouped = replace(STRICT, units=all_right)
+    suite = replace(suite, tasks={"task": replace(suite.tasks["task"], protocols={"strict": grouped})})
+    built = build(tmp_path, items)
+    one = row(table(built, suite, heard(built, ["red", "hm", "blue", "red", "green", "red"])))
+    assert (one["n"], one["value"]) == (3, pytest.approx(1 / 3))
+    assert one["value_read"] == pytest.approx(1 / 2)
+    none = row(table(built, suite, heard(built, ["hm"] * 6)))
+    assert (none["value"], none["no_answer_rate"]) == (0, 1)
+    assert math.isnan(none["value_read"])
 
 
 def test_a_declined_arm_is_one_row_without_value(tmp_path: Path) -> None:

@@ -20,8 +20,10 @@ from snellen.analysis.section import ReportSection
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.runfolder import read_run_card
+from snellen.core.subject import SubjectCard
 from snellen.reports import Report, Run, load_run, print_table, write_report
 from snellen.scoring.protocols import all_right, strict
+from snellen.subjects.fakes.simple import Scripted
 from tests.reports.exam import SUITE, able, make_suite, subjects, suite_of, write_items, write_run
 
 
@@ -361,6 +363,30 @@ def test_of_many_arms_the_first_are_compared(tmp_path: Path) -> None:
     assert "only the first 16 were compared" in text
     # Four items are two to four clusters.
     assert "0 of 120 pairs of subjects are clear; 120 have too few clusters to tell any difference." in text
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_rates_of_unread_replies_are_compared(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 20)
+    naming = [item for item in items.items if item.task == "naming"]
+
+    def scripted(name: str, unread: int) -> Scripted:
+        lines = {
+            item.item_id: "hm" if n < unread else item.view().reply.write(item.answer) for n, item in enumerate(naming)
+        }
+        return Scripted(SubjectCard(f"chat:own/{name}", reads="views"), lines)
+
+    who = [scripted("clear", 0), scripted("vague", 4), scripted("nearly", 1)]
+    root = write_run(tmp_path / "run", items, who, tasks=("naming",), protocols=("strict",))
+    made = write_report([root], tmp_path / "report", suite_of=suite_of)
+    text = " ".join(page(made).text.split())
+    # Of 20 replies 4, 1 and none: "nearly" lies 5 points from "clear", which is not more than 5.
+    told = "naming: replies of chat:own/vague could not be read in 20 %, of chat:own/clear in 0 %: their strict scores"
+    assert told in text
+    assert "own/nearly could not" not in text
+    table = pd.read_csv(made.root / "tables" / "shapes-main.csv").set_index("subject")["naming"]
+    assert table["chat:own/vague"].endswith("(no answer 20 %; of what was read 100 %)")
+    assert "read" not in table["chat:own/clear"]
 
 
 @pytest.mark.usefixtures("without_figures")

@@ -24,6 +24,7 @@ NUMBERS = (
     "low",
     "high",
     "interval",
+    "value_read",
     "n",
     "clusters",
     "detectable",
@@ -54,8 +55,9 @@ def result_columns(suite: Suite) -> list[str]:
 def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[ArmCard]) -> pd.DataFrame:
     """Scores put together. What was never asked has no row; a declined arm is one row without value, n = 0.
 
-    Whole-task rows have empty `factor` and `level`; rows of a subgroup name them. `value`, `low`, `high`, `chance`,
-    `blind` and `ceiling` are fractions 0 to 1 for metrics that are shares, natural units otherwise.
+    Whole-task rows have empty `factor` and `level`; rows of a subgroup name them. `value`, `low`, `high`, `value_read`,
+    `chance`, `blind` and `ceiling` are fractions 0 to 1 for metrics that are shares, natural units otherwise.
+    `value_read` is the same as `value` over the units all of whose replies were read; NaN where there is none.
     """
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
     blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
@@ -125,8 +127,9 @@ def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any
     count = scores["outcome"].value_counts()
     responded = int(count.get("answered", 0) + count.get("no_answer", 0))
     tried = responded + int(count.get("failed", 0))
-    repeats = [protocol.units(once) for _, once in scores.groupby("repeat")]
-    units = pd.concat(repeats).dropna(subset="value")
+    units = units_of(scores, protocol)
+    unread = scores["outcome"] == "no_answer"
+    units_read = units_of(scores.assign(value=scores["value"].mask(unread)), protocol) if unread.any() else units
     low, high, kind = _interval(units, metric, key)
     value = summary(units["value"].to_numpy(float), metric)
     chance = units["chance"].mean() if len(units) else math.nan
@@ -135,6 +138,7 @@ def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any
         "low": low,
         "high": high,
         "interval": kind,
+        "value_read": summary(units_read["value"].to_numpy(float), metric),
         "n": len(units),
         "clusters": units["cluster_id"].nunique(),
         "detectable": detectable(low, high),
@@ -146,6 +150,11 @@ def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any
         "not_applicable": int(count.get("not_applicable", 0)),
         "unable": is_unable(scores),
     }
+
+
+def units_of(scores: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
+    """The scored units of all repeats, as `Protocol.units` gives them; those without a value are left out."""
+    return pd.concat([protocol.units(once) for _, once in scores.groupby("repeat")]).dropna(subset="value")
 
 
 def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> float:

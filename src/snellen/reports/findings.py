@@ -41,6 +41,35 @@ def standings(run: Run) -> list[Standings]:
     return rows_of_tasks
 
 
+UNREAD_GAP = 0.05
+"""From this difference of two rates of unread replies on, their strict scores are not comparable."""
+
+
+@dataclass(frozen=True)
+class UnreadGap:
+    """A task on which the replies of some arms could be read less often than another's: (arm, rate), most first."""
+
+    task: str
+    arms: tuple[tuple[str, float], ...]
+
+
+def unread_gaps(run: Run) -> list[UnreadGap]:
+    """Tasks on which the rates of unread replies differ by more than 5 points among those examined.
+
+    Every arm that differs so from the one whose replies could be read most often, and that one.
+    """
+    rows, gaps = whole_tasks(run.results), []
+    rows = rows[rows["no_answer_rate"].notna() & ~rows["arm"].map(is_simulated)]
+    for task, part in rows.groupby("task", sort=False):
+        rates = {str(row.arm): float(row.no_answer_rate) for row in lines_of(part)}
+        least = min(rates, key=lambda arm: rates[arm])
+        far = [(arm, rate) for arm, rate in rates.items() if rate - rates[least] > UNREAD_GAP]
+        if far:
+            arms = sorted(far, key=lambda pair: -pair[1])
+            gaps.append(UnreadGap(str(task), (*arms, (least, rates[least]))))
+    return gaps
+
+
 @dataclass(frozen=True)
 class Check:
     """Something that must come out if the items are sound, and in how many places it did."""

@@ -25,7 +25,7 @@ from snellen.reports.rows import (
     unjudged,
     whole_tasks,
 )
-from snellen.reports.words import DASH, amount, foreign, rate, span
+from snellen.reports.words import DASH, amount, foreign, rate, read_note, span
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None],
     if row.unable:
         notes.append("unable")
     if row.no_answer_rate > 0:
-        notes.append(f"no answer {rate(row.no_answer_rate)}")
+        notes += [f"no answer {rate(row.no_answer_rate)}", *read_note(row, metric)]
     if row.failure_rate > 0:
         notes.append(f"failed {rate(row.failure_rate)}")
     if row.not_applicable and row.n:

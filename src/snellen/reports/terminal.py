@@ -11,7 +11,7 @@ from snellen.analysis.cells import in_place_of_interval
 from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
 from snellen.reports.rows import arm_order, lines_of, metric_in, unjudged, whole_tasks
-from snellen.reports.words import DASH, amount, rate, span
+from snellen.reports.words import DASH, amount, rate, read_note, span
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -65,6 +65,6 @@ def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str
     text = f"{amount(row.value, metric, row.n)} [dim]{around}[/]"
     notes = [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
     notes += ["unable"] if row.unable else []
-    notes += [f"no answer {rate(row.no_answer_rate)}"] if row.no_answer_rate > 0 else []
+    notes += [f"no answer {rate(row.no_answer_rate)}", *read_note(row, metric)] if row.no_answer_rate > 0 else []
     notes += [f"failed {rate(row.failure_rate)}"] if row.failure_rate > 0 else []
     return text + (f"\n[dim]{', '.join(notes)}[/]" if notes else "")

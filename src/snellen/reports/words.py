@@ -51,6 +51,11 @@ def rate(share: float) -> str:
     return "< 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
 
 
+def read_note(row: Any, metric: Metric) -> list[str]:
+    """The score of what was read, for a row of results of which not everything was; empty where nothing was."""
+    return [] if math.isnan(row.value_read) else [f"of what was read {amount(row.value_read, metric, row.n)}"]
+
+
 def foreign(text: str, limit: int = 300) -> str:
     """What somebody else wrote, cut to a sane length, with everything shown that would hide or turn the text around.
 

@@ -21,7 +21,7 @@ from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cell
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples
 from snellen.reports.export import write_frame, write_results
-from snellen.reports.findings import checks, published, standings
+from snellen.reports.findings import checks, published, standings, unread_gaps
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, all_results, gather, load_run, registered, with_inputs
 from snellen.reports.page import render
@@ -103,6 +103,7 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
         "suite": run.suite.card,
         "grid": grid,
         "standings": standings(run),
+        "unread_gaps": unread_gaps(run),
         "checks": checks(run),
         "overview": page_figures[0],
         "factors": [(task, factor, table, _find(page_figures, task, factor)) for task, factor, table in factors],
