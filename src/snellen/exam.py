@@ -36,8 +36,15 @@ from snellen.core.subject import Subject
 from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.curation.results import read_tables
 from snellen.runs.ask import Arm, Plan, ask
-from snellen.runs.judgements import judgement_folder, judgement_items, read_verdicts, score_judged
+from snellen.runs.judgements import (
+    judgement_folder,
+    judgement_items,
+    read_verdicts,
+    score_judged,
+    unreadable_verdicts,
+)
 from snellen.runs.score import read_scores, write_scores
+from snellen.runs.unread import JUDGED_READING, with_judged_reading
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
 
@@ -162,9 +169,9 @@ class Examination:
 
         from snellen.analysis.results import results
 
-        card = read_run_card(self.root)
+        card, suite = read_run_card(self.root), with_judged_reading(self.suite)
         return pd.concat(
-            [results(scores, self.items, self.suite, card.arms) for scores in read_scores(self.root).values()],
+            [results(scores, self.items, suite, card.arms) for scores in read_scores(self.root).values()],
             ignore_index=True,
         )
 
@@ -219,7 +226,7 @@ def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats:
 def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
     """Score all responses of a run under a protocol, with the verdicts there are, and keep the table."""
     responses = read_responses(root)
-    verdicts = read_verdicts(root, judgement_items(responses, items, suite))
+    verdicts = read_verdicts(root, judgement_items(responses, items, suite, protocol))
     scores = score_judged(responses, items, suite, protocol, verdicts)
     write_scores(root, scores, protocol)
     return scores
@@ -235,15 +242,18 @@ class Judged:
     unreadable: int
 
 
-def judge(root: Path, by: str | Subject, *, show_progress: bool = True) -> Judged:
+def judge(root: Path, by: str | Subject, *, unread: bool = False, show_progress: bool = True) -> Judged:
     """Let a subject judge what a run's tasks leave to a judge, then score again every protocol scored so far.
 
-    Nothing is judged twice. Raises SnellenError where there is nothing to judge.
+    `unread` instead lets it read what the parser could not, and scores `judged-reading`. Nothing is judged twice.
+    Raises SnellenError where there is nothing to judge.
     """
     _, items, suite = open_run_items(root)
-    judged_items = judgement_items(read_responses(root), items, suite)
+    protocol, responses = JUDGED_READING if unread else "strict", read_responses(root)
+    judged_items = judgement_items(responses, items, suite, protocol)
     if not judged_items:
-        raise SnellenError(f"{root}: nothing here is scored by a judge")
+        reason = "no reply with options or a whole number is unread" if unread else "nothing here is scored by a judge"
+        raise SnellenError(f"{root}: {reason}")
     subject = make_subject(by, judged_items) if isinstance(by, str) else by
     name = subject.card.name
     before = read_verdicts(root, judged_items).get(name, {})
@@ -255,18 +265,14 @@ def judge(root: Path, by: str | Subject, *, show_progress: bool = True) -> Judge
             )
         run(read_itemset(folder / "items"), [subject], folder / "run", show_progress=show_progress)
     verdicts = read_verdicts(root, judged_items).get(name, {})
-    for protocol in read_scores(root):
-        rescore(root, items, suite, protocol)
-    by_id = {item.item_id: str(item.provenance["task"]) for item in judged_items}
-    unreadable = sum(
-        suite.tasks[by_id[key]].protocols["strict"].read(verdict.text or "", verdict.reply_spec) is None
-        for key, verdict in verdicts.items()
-    )
+    for name_of_protocol in [JUDGED_READING] if unread else read_scores(root):
+        rescore(root, items, suite, name_of_protocol)
+    unreadable = unreadable_verdicts(responses, suite, protocol, verdicts)
     return Judged(name, len(judged_items), len(judged_items) - len(verdicts), unreadable)
 
 
 def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
-    """The card of a run, its item set (media checked) and its suite.
+    """The card of a run, its item set (media checked) and its suite, which knows the protocol `judged-reading`.
 
     Raises SnellenError where the set is not the one asked.
     """
@@ -274,7 +280,7 @@ def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
     items = read_itemset(Path(card.itemset))
     if items.card.content_hash != card.content_hash:
         raise SnellenError(f"{card.itemset}: not the item set that {root} was run on (content_hash); restore it")
-    return card, items, SUITES.get(card.suite)
+    return card, items, with_judged_reading(SUITES.get(card.suite))
 
 
 def examine(

@@ -39,6 +39,25 @@ def test_descriptions_are_unjudged_then_judged(snellen: Command, tmp_path: Path)
     assert set(whole.value.astype(float)) == {0.75}
 
 
+def test_unread_replies_are_read_by_a_subject(snellen: Command, tmp_path: Path) -> None:
+    items, run, script = tmp_path / "items", tmp_path / "run", tmp_path / "reader.json"
+    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--out", items)
+    assert snellen("build", "vlm2-bench/gc-mat", *made)[0] == 0
+    assert snellen("run", items, "--subject", "fake:constant=Who could say.", "--out", run)[0] == 0
+    script.write_text(json.dumps({"*": "T"}))
+    reader = ("--by", f"fake:scripted={script}")
+    assert snellen("judge", run, *reader, "--unread", "--sample", tmp_path / "s.csv")[0] == 2, "descriptions only"
+    assert snellen("judge", run, "--unread")[0] == 2, "somebody must read"
+    code, out, _ = snellen("judge", run, *reader, "--unread", "--json")
+    assert (code, json.loads(out)["failed"], json.loads(out)["unreadable"]) == (0, 0, 0)
+    assert snellen("report", run, "--out", tmp_path / "report")[0] == 0
+    rows = pd.read_csv(tmp_path / "report" / "results.csv", keep_default_na=False)
+    rows = rows[(rows.factor == "") & (rows.metric == "accuracy")].set_index("protocol")
+    # Statements come in pairs, one true and one false: who says T throughout is right on half of them.
+    assert (float(rows.value["strict"]), float(rows.no_answer_rate["strict"])) == (0.0, 1.0)
+    assert (float(rows.value["judged-reading"]), rows.judge["judged-reading"]) == (0.5, "fake:scripted=reader.json")
+
+
 def test_a_run_shows_what_a_detector_found(snellen: Command, tmp_path: Path) -> None:
     items, work = tmp_path / "items", tmp_path / "work"
     made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--out", items)

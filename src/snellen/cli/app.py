@@ -352,6 +352,10 @@ def score(
 def judge(
     run: Annotated[Path, typer.Argument(help="A run folder with descriptions to be judged.")],
     by: Annotated[Optional[str], typer.Option(help="The subject that judges, e.g. chat:openai/gpt-4o.")] = None,  # noqa: UP045
+    unread: Annotated[
+        bool,
+        typer.Option("--unread", help="Read replies that the parser could not, as protocol judged-reading."),
+    ] = False,
     sample: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="Write judged texts as a CSV, for people to check."),
@@ -367,7 +371,7 @@ def judge(
     """Have descriptions judged by a subject, then score again; or compare a judge with people."""
     from snellen.cli.judging import judge as do
 
-    do(run, by, sample, each, agreement, seed, as_json)
+    do(run, by, unread, sample, each, agreement, seed, as_json)
 
 
 @app.command()

@@ -17,14 +17,23 @@ from snellen.runs.judgements import judgement_items, read_agreement, read_verdic
 
 
 def judge(
-    run: Path, by: str | None, sample: Path | None, each: int, agreement: Path | None, seed: int, as_json: bool
+    run: Path,
+    by: str | None,
+    unread: bool,
+    sample: Path | None,
+    each: int,
+    agreement: Path | None,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Do what was asked, and say what came of it. Exit code 1 where calls of the judge failed."""
     if by is None and sample is None and agreement is None:
         raise SnellenError("snellen judge: say who judges with --by SUBJECT, or give --sample FILE or --agreement FILE")
+    if unread and (by is None or sample is not None or agreement is not None):
+        raise SnellenError("snellen judge --unread: say who reads with --by SUBJECT, without --sample or --agreement")
     outcome: dict[str, Any] = {}
     if by is not None:
-        verdict_counts = do(run, by, show_progress=not as_json)
+        verdict_counts = do(run, by, unread=unread, show_progress=not as_json)
         outcome |= asdict(verdict_counts)
     _, items, suite = open_run_items(run)
     judged_items = judgement_items(read_responses(run), items, suite)

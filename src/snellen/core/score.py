@@ -62,7 +62,9 @@ class Protocol:
     `read` leads from a text to an answer in the item's own terms, or None. `units` leads from the score rows of one
     repeat to one row a scored unit (columns cluster_id, value, chance), with NaN where the unit was not heard whole.
     Where units do not count alike, a column `weight` says how much each does; value and chance are multiplied by it.
-    With `judge`, an item is made of a response, and the judge's reply to it is read in place of the subject's.
+    With `judge`, an item is made of a response, and the judge's reply to it is read in place of the subject's. With
+    `read_verdict` as well, only what `read` cannot read is judged, and the judge's reply is read by it, in the form
+    that was asked of the subject.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Protocol:
     units: Callable[[pd.DataFrame], pd.DataFrame]
     unreadable: Literal["worst", "left out"] = "worst"
     judge: Callable[[Item, Response], Item] | None = None
+    read_verdict: Callable[[str, ReplySpec], Any] | None = None
 
 
 Protocols = Mapping[str, Protocol]

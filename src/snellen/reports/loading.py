@@ -17,6 +17,7 @@ from snellen.core.itemset import is_itemset, read_itemset
 from snellen.core.runfolder import read_responses, read_run_card
 from snellen.core.suite import Suite
 from snellen.runs.score import read_scores
+from snellen.runs.unread import with_judged_reading
 
 SuiteOf: TypeAlias = Callable[[str], Suite]
 """From a suite's name to the suite."""
@@ -45,7 +46,8 @@ def load_run(root: Path, suite_of: SuiteOf = registered) -> Run:
 
     Raises SnellenError where the run was cut off or never scored, or its item set is gone or another one.
     """
-    card, suite = read_run_card(root), suite_of(read_run_card(root).suite)
+    card = read_run_card(root)
+    suite = with_judged_reading(suite_of(card.suite))
     responses, scores = read_responses(root), read_scores(root)
     itemset_path = Path(card.itemset)
     if not is_itemset(itemset_path):

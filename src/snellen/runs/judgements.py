@@ -22,7 +22,8 @@ from snellen.core.runfolder import is_run
 from snellen.core.seeds import stream
 from snellen.core.suite import Suite
 from snellen.curation.results import read_step_results
-from snellen.runs.score import score
+from snellen.runs.score import is_judged, score
+from snellen.runs.unread import says_none
 from snellen.scoring.uncertainty import wilson
 
 FOLDER = "judgements"
@@ -33,14 +34,34 @@ Verdicts = Mapping[str, Mapping[str, Response]]
 """By judge, response id -> the judge's response."""
 
 
-def judgement_items(responses: Sequence[Response], items: ItemSet, suite: Suite) -> list[Item]:
-    """One item for every response that holds a text and is scored by a judge."""
+def judgement_items(
+    responses: Sequence[Response], items: ItemSet, suite: Suite, protocol: str = "strict"
+) -> list[Item]:
+    """One item for every response that holds a text and is left to a judge by the protocol."""
     judgements = []
     for response in responses:
-        judge = suite.tasks[response.task].protocols["strict"].judge
-        if judge is not None and response.status == "ok" and response.text:
-            judgements.append(judge(items.by_id[response.item_id], response))
+        how = suite.tasks[response.task].protocols.get(protocol)
+        if how is not None and how.judge is not None and is_judged(response, how):
+            judgements.append(how.judge(items.by_id[response.item_id], response))
     return judgements
+
+
+def unreadable_verdicts(
+    responses: Sequence[Response], suite: Suite, protocol: str, verdicts: Mapping[str, Response]
+) -> int:
+    """How many of one judge's verdicts say nothing that counts; to say that a reply decides for nothing does."""
+    count = 0
+    for response in responses:
+        verdict = verdicts.get(response.response_id)
+        how = suite.tasks[response.task].protocols.get(protocol)
+        if verdict is None or how is None:
+            continue
+        if how.read_verdict is None:
+            count += how.read(verdict.text or "", verdict.reply_spec) is None
+        else:
+            text = verdict.text or ""
+            count += not says_none(text) and how.read_verdict(text, response.reply_spec) is None
+    return count
 
 
 def judgement_folder(root: Path, judged_items: Sequence[Item]) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,20 +45,29 @@ COLUMNS = (
 """One row a response and metric. `prediction` is what was read, as JSON, in the item's own terms."""
 
 
+def is_judged(response: Response, protocol: Protocol) -> bool:
+    """Whether a judge has to say what a response comes to: all texts, or those that `read` cannot read."""
+    if protocol.judge is None or response.status != "ok" or not response.text:
+        return False
+    return protocol.read_verdict is None or protocol.read(response.text, response.reply_spec) is None
+
+
 def read_one(
     item: Item, response: Response, protocol: Protocol, verdict: Response | None = None
 ) -> tuple[Outcome, Any]:
     """(outcome, what was read) of one response. With a judge, the verdict is read in its place."""
-    scored = response
-    if protocol.judge is not None and response.status == "ok" and response.text:
+    scored, read = response, protocol.read
+    if is_judged(response, protocol):
         if verdict is None:
             return "failed", None  # nobody has judged it yet
         scored = verdict
+        if protocol.read_verdict is not None:
+            scored, read = replace(verdict, reply_spec=response.reply_spec), protocol.read_verdict
     if scored.status == "declined":
         return "not_applicable", None
     if scored.status == "failed":
         return "failed", None
-    prediction = None if scored.text is None else protocol.read(scored.text, scored.reply_spec)
+    prediction = None if scored.text is None else read(scored.text, scored.reply_spec)
     return ("no_answer" if prediction is None else "answered"), prediction
 
 

@@ -21,6 +21,7 @@ from snellen.scoring.protocols import by_item
 
 ANSWER_KINDS: Mapping[str, AnswerKind] = {
     "judgement": "integer",
+    "reading": "text",
     "screening": "text",
     "caption": "description",
     "detection": "text",

@@ -1,0 +1,141 @@
+"""Replies that the parser cannot read, read by a subject: a protocol of its own, beside untouched strict scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import ReplySpec
+from snellen.core.itemset import ItemSet
+from snellen.core.runfolder import read_exchanges, read_responses
+from snellen.core.suite import BuildOptions
+from snellen.exam import build, judge, open_run_items, rescore, run
+from snellen.reports import write_report
+from snellen.runs.judgements import FOLDER, judgement_items
+from snellen.runs.score import read_scores
+from snellen.runs.unread import JUDGED_READING, read_reading
+from snellen.suites import SUITES
+
+VAGUE = "Well, who could say."
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    out = tmp_path_factory.mktemp("unread") / "items"
+    options = BuildOptions(out, n=2, tasks=("oc-cnt", "oc-grp", "gc-mat"), renderer="toy", show_progress=False)
+    return build(SUITES.get("vlm2-bench"), "generated", options)
+
+
+def script(path: Path, lines: dict[str, str]) -> str:
+    path.write_text(json.dumps(lines))
+    return f"fake:scripted={path}"
+
+
+@pytest.fixture
+def run_root(items: ItemSet, tmp_path: Path) -> Path:
+    """The first reply of each task vague, the others right; and an oracle."""
+    lines = {item.item_id: item.view().reply.write(item.answer) for item in items.items}
+    first = {item.task: item.item_id for item in reversed(items.items)}
+    lines |= dict.fromkeys(first.values(), VAGUE)
+    subjects = [script(tmp_path / "vague.json", lines), "fake:oracle"]
+    run(items, subjects, tmp_path / "run", show_progress=False)
+    return tmp_path / "run"
+
+
+def questions(root: Path) -> dict[str, str]:
+    """What a reader would be asked, by response."""
+    _, items, suite = open_run_items(root)
+    return {item.item_id: item.question for item in judgement_items(read_responses(root), items, suite, JUDGED_READING)}
+
+
+def right_answers(root: Path, items: ItemSet) -> dict[str, str]:
+    """By response: what a reader would say of a reply that decides for the right answer."""
+    return {
+        response.response_id: response.reply_spec.write(items.by_id[response.item_id].answer)
+        for response in read_responses(root)
+    }
+
+
+def reader_calls(root: Path) -> int:
+    return sum(1 for place in root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place))
+
+
+def means(scores: pd.DataFrame) -> dict[tuple[str, str], float]:
+    rows = scores[(scores["metric"] == "accuracy") & scores["subject"].str.contains("vague")]
+    return {
+        (str(task), str(judge)): value
+        for (task, judge), value in rows.groupby(["task", "judge"])["value"].mean().items()
+    }
+
+
+def test_only_unread_replies_are_asked_about_in_fixed_words(run_root: Path, items: ItemSet) -> None:
+    asked = questions(run_root)
+    assert len(asked) == 3
+    assert all(
+        VAGUE in text and text.startswith("Somebody was asked a question about pictures") for text in asked.values()
+    )
+    counting = next(text for key, text in asked.items() if "oc-cnt" in key)
+    assert "The answer is a whole number." in counting
+    truth = next(text for key, text in asked.items() if "gc-mat" in key)
+    assert "Options, one a line:\nT (true)\nF (false)\n" in truth
+
+
+def test_unread_replies_count_as_the_reader_says(run_root: Path, items: ItemSet, tmp_path: Path) -> None:
+    strict = read_scores(run_root)["strict"]
+    done = judge(
+        run_root, script(tmp_path / "reader.json", right_answers(run_root, items)), unread=True, show_progress=False
+    )
+    assert (done.texts, done.failed, done.unreadable) == (3, 0, 0)
+    scores = read_scores(run_root)
+    pd.testing.assert_frame_equal(scores["strict"], strict)
+    read = scores[JUDGED_READING]
+    assert set(means(read)) == {(task, "fake:scripted=reader.json") for task in ("oc-cnt", "oc-grp", "gc-mat")}
+    assert set(means(read).values()) == {1.0}, "one unread reply of each task was right after all"
+    assert all(value < 1 for value in means(strict).values())
+    oracle = read[read["subject"] == "fake:oracle"]
+    assert set(oracle["judge"]) == {""}, "nothing of it had to be read"
+    report = write_report([run_root], tmp_path / "report")
+    rows = report.results[report.results["factor"] == ""]
+    rows = rows[rows["subject"].str.contains("vague") & (rows["metric"] == "accuracy")].set_index(["protocol", "task"])
+    assert rows.loc[(JUDGED_READING, "oc-cnt"), "value"] == 1.0
+    assert rows.loc[("strict", "oc-cnt"), "value"] < 1.0
+
+
+def test_nothing_is_read_twice_and_a_new_reader_is_another_result(run_root: Path, tmp_path: Path) -> None:
+    first, *rest = questions(run_root)
+    lines = dict.fromkeys(rest, "NONE")
+    done = judge(run_root, script(tmp_path / "reader.json", lines), unread=True, show_progress=False)
+    assert (done.texts, done.failed, done.unreadable) == (3, 1, 0)
+    unread = read_scores(run_root)[JUDGED_READING]
+    assert (unread["outcome"] == "failed").any(), "what nobody has read yet is missing, not wrong"
+    before = reader_calls(run_root)
+    done = judge(run_root, script(tmp_path / "reader.json", {**lines, first: "hm"}), unread=True, show_progress=False)
+    assert (done.failed, done.unreadable, reader_calls(run_root)) == (0, 1, before + 1)
+    judge(run_root, script(tmp_path / "reader.json", {}), unread=True, show_progress=False)
+    assert reader_calls(run_root) == before + 1
+    judge(run_root, script(tmp_path / "other.json", {"*": "NONE"}), unread=True, show_progress=False)
+    judges = set(read_scores(run_root)[JUDGED_READING]["judge"])
+    assert judges == {"", "fake:scripted=reader.json", "fake:scripted=other.json"}
+    _, items, suite = open_run_items(run_root)
+    none = rescore(run_root, items, suite, JUDGED_READING)
+    strict = read_scores(run_root)["strict"]
+    mine = none[none["judge"] == "fake:scripted=other.json"].sort_values(["item_id", "metric"])
+    same = strict[strict["subject"].str.contains("vague")].sort_values(["item_id", "metric"])
+    assert list(mine["value"]) == list(same["value"]), "a reader that decides for nothing changes nothing"
+
+
+def test_a_reader_writes_the_shown_name() -> None:
+    spec = ReplySpec("choice", (("A", "left"), ("None", "left"), ("B", "right")))
+    texts = ["A", "B.", "A (None)", "NONE", "none.", "C", "I cannot say"]
+    assert [read_reading(text, spec) for text in texts] == ["left", "right", "left", None, None, None, None]
+    assert [read_reading(text, ReplySpec("integer")) for text in ("3", "NONE", "3 or 4")] == [3, None, None]
+
+
+def test_nothing_unread_is_said(items: ItemSet, tmp_path: Path) -> None:
+    run(items, ["fake:oracle"], tmp_path / "run", show_progress=False)
+    with pytest.raises(SnellenError, match="no reply with options or a whole number is unread"):
+        judge(tmp_path / "run", "fake:chance", unread=True, show_progress=False)
