@@ -66,10 +66,10 @@ def reader_calls(root: Path) -> int:
 
 def means(scores: pd.DataFrame) -> dict[tuple[str, str], float]:
     rows = scores[(scores["metric"] == "accuracy") & scores["subject"].str.contains("vague")]
-    return {
-        (str(task), str(judge)): value
-        for (task, judge), value in rows.groupby(["task", "judge"])["value"].mean().items()
-    }
+    values: dict[tuple[str, str], list[float]] = {}
+    for task, judge_name, score in zip(rows["task"], rows["judge"], rows["value"], strict=True):
+        values.setdefault((task, judge_name), []).append(score)
+    return {key: sum(scores) / len(scores) for key, scores in values.items()}
 
 
 def test_only_unread_replies_are_asked_about_in_fixed_words(run_root: Path, items: ItemSet) -> None:
@@ -101,8 +101,9 @@ def test_unread_replies_count_as_the_reader_says(run_root: Path, items: ItemSet,
     report = write_report([run_root], tmp_path / "report")
     rows = report.results[report.results["factor"] == ""]
     rows = rows[rows["subject"].str.contains("vague") & (rows["metric"] == "accuracy")].set_index(["protocol", "task"])
-    assert rows.loc[(JUDGED_READING, "oc-cnt"), "value"] == 1.0
-    assert rows.loc[("strict", "oc-cnt"), "value"] < 1.0
+    values = dict(zip(rows.index, rows["value"].astype(float), strict=True))
+    assert values[JUDGED_READING, "oc-cnt"] == 1.0
+    assert values["strict", "oc-cnt"] < 1.0
 
 
 def test_nothing_is_read_twice_and_a_new_reader_is_another_result(run_root: Path, tmp_path: Path) -> None:
