@@ -93,7 +93,7 @@ def _fit_choices(train: Sequence[Item]) -> Attacker:
     targets = np.array([key == str(item.answer) for item in train for key in choices(item)])
     if targets.all() or not targets.any():
         return lambda items: [choices(item)[0] for item in items]
-    model = LogisticRegression(C=0.3, max_iter=60).fit(_matrix(rows), targets)
+    model = LogisticRegression(C=0.3, tol=1e-3, max_iter=300).fit(_matrix(rows), targets)
 
     def answers(items: Sequence[Item]) -> list[Answer]:
         rows = [option_features(item, key) for item in items for key in choices(item)]
@@ -110,7 +110,7 @@ def _fit_classes(train: Sequence[Item], metric: Metric) -> Attacker:
     truths = [portable(item) for item in train]
     classes = sorted(set(truths), key=str)
     targets = [classes.index(truth) for truth in truths]
-    model = LogisticRegression(C=0.3, max_iter=60).fit(_matrix([item_features(item) for item in train]), targets)
+    model = LogisticRegression(C=0.3, tol=1e-3, max_iter=300).fit(_matrix([item_features(item) for item in train]), targets)
     # worth[truth, answer]: the metric of an answer where another one is true, taken on an item of that truth.
     examples = [train[targets.index(n)] for n in range(len(classes))]
     worth = np.array([[metric.score(example, applied(answer, example)) for answer in classes] for example in examples])

@@ -1,0 +1,99 @@
+"""Blind scores beside sets: those in the packages, those measured on a set, and what commands make of them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from snellen.analysis.blind import too_blind
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import BlindCard, ItemSet, read_itemset
+from snellen.core.suite import BuildOptions
+from snellen.exam import blind_subject, run
+from snellen.reports.rows import lines_of, metric_in, standing, whole_tasks
+from snellen.runs.blind import blind_card, measure_recipe, recipe_card
+from snellen.suites import SUITES
+from tests.helpers.sets import small_set
+
+MEASURED = [name for name in SUITES if SUITES.get(name).recipes and recipe_card(SUITES.get(name), {})]
+
+
+@pytest.fixture(scope="module")
+def combo(sets_folder: Path) -> ItemSet:
+    return small_set("combo", sets_folder)
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_packages_hold_scores_of_the_suite_as_it_is(name: str) -> None:
+    """A new version of a suite must be measured again: `snellen blind SUITE --out DIR`."""
+    suite = SUITES.get(name)
+    card = recipe_card(suite, {})
+    assert card is not None
+    assert f"suite version {suite.card.version}," in card.method
+    whole = {score.task: score for score in card.scores if (score.protocol, score.factor) == ("strict", "")}
+    tasks = [task for task in suite.tasks.values() if task.id not in suite.card.needs_real]
+    wanted = {task.id for task in tasks if task.protocols["strict"].judge is None}
+    assert set(whole) == wanted
+    assert all(score.n >= 500 for score in whole.values())  # groups of two items are one unit
+
+
+def test_known_leaks_are_named() -> None:
+    """Who picks labels that are no COCO names is right in half of all; the paper's labels make it so."""
+    suite = SUITES.get("combo")
+    card = recipe_card(suite, {})
+    assert card is not None
+    assert "img2text" in {score.task for score in too_blind(card.scores, suite)}
+    (score,) = (s for s in card.scores if s.key == ("img2text", "strict", "accuracy", "", ""))
+    assert 0.45 < score.value < 0.55
+    assert recipe_card(suite, {"balance": "answers"}) is None
+
+
+def test_a_built_set_has_its_scores_beside_it(combo: ItemSet, tmp_path: Path) -> None:
+    assert combo.blind == recipe_card(SUITES.get("combo"), {})
+    copy = tmp_path / "copy"
+    shutil.copytree(combo.root, copy)
+    (copy / "blind.json").unlink()
+    assert read_itemset(copy).blind is None
+    assert read_itemset(copy).card.content_hash == combo.card.content_hash
+    (copy / "blind.json").write_text('{"method": 1}', "utf-8")
+    with pytest.raises(SnellenError, match="measure again"):
+        read_itemset(copy)
+
+
+def test_whoever_gets_what_blind_answers_get_is_not_above(combo: ItemSet, tmp_path: Path) -> None:
+    """Half right of a hundred is better than a chance of 25, and no better than who picks the right kind of label."""
+    rows = run(combo, ["fake:oracle"], tmp_path / "run", show_progress=False).results()
+    row = next(row for row in lines_of(whole_tasks(rows)) if row.task == "img2text")
+    metric, half = metric_in(SUITES.get("combo"), row), {"value": 0.5, "low": 0.40, "high": 0.60}
+    assert standing(row._replace(**half), metric) == "same"
+    assert standing(row._replace(**half, blind=0.25), metric) == "above"
+    assert standing(row._replace(value=0.1, low=0.05, high=0.2), metric) == "below"
+
+
+def test_a_subject_without_pictures_joins(combo: ItemSet, tmp_path: Path) -> None:
+    """Where it is better than all attackers its score stands in the place of theirs."""
+    assert combo.blind is not None
+    bare = BlindCard(method="none", scores=tuple(s.model_copy(update={"value": 0.0}) for s in combo.blind.scores))
+    card = blind_subject(combo, bare, "fake:first-option", tmp_path / "run", show_progress=False)
+    by_key = {score.key: score for score in card.scores}
+    score = by_key["text2img", "strict", "accuracy", "", ""]
+    assert score.attack == ("fake:first-option" if score.value else combo.blind.scores[0].attack)
+    assert any(score.attack == "fake:first-option" for score in card.scores)
+    assert "fake:first-option without pictures" in card.method
+
+
+def test_a_recipe_is_measured_on_sets_that_nobody_draws(tmp_path: Path) -> None:
+    suite = SUITES.get("vfm-bench")
+    card = measure_recipe(suite, tmp_path, BuildOptions(tmp_path, n=12, show_progress=False))
+    (score,) = (s for s in card.scores if (s.protocol, s.factor) == ("strict", ""))
+    assert score.n == 12
+    assert score.value < 0.7
+    built = [read_itemset(seed) for seed in tmp_path.iterdir()]
+    assert len({media.sha256 for items in built for item in items.items for media in item.media()}) > 24
+
+
+def test_a_set_of_another_source_is_measured_by_itself(combo: ItemSet) -> None:
+    released = ItemSet(combo.root, combo.card.model_copy(update={"source": "released"}), combo.items, combo.media)
+    assert "nested folds" in blind_card(released, SUITES.get("combo")).method
