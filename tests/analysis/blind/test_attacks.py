@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import pytest
 from snellen.analysis.blind import measure_blind, measure_by_folds, too_blind
 from snellen.analysis.blind.attacks import best_answer, best_answer_by_question, best_position, odd_one
 from snellen.analysis.blind.learner import learner
-from snellen.analysis.blind.measure import FOLDS, MIN_CLUSTERS, fold_numbers
+from snellen.analysis.blind.measure import FOLDS, MIN_CLUSTERS, fold_numbers, some_clusters
 from snellen.core.item import Item, Media, Option, Split
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
@@ -159,3 +160,12 @@ def test_protocols_read_what_attackers_say_as_they_read_subjects() -> None:
     deaf = strict(ACCURACY)
     suite = suite_of(protocols={"strict": deaf.__class__("strict", lambda text, spec: None, (ACCURACY,), deaf.units)})
     assert {row.value for row in measure_by_folds(fair(20), suite)} == {0.0}
+
+
+def test_of_many_items_whole_clusters_are_taken() -> None:
+    """Statements come in pairs: of every second item one would only see the first of each."""
+    items = [replace(one, cluster_id=str(n // 2)) for n, one in enumerate(fair(60))]
+    some = some_clusters(items, 20)
+    assert len(some) == 20
+    assert set(Counter(one.cluster_id for one in some).values()) == {2}
+    assert some_clusters(items, 60) == items

@@ -15,6 +15,7 @@ import numpy as np
 
 from snellen.core.item import Item
 from snellen.core.score import Metric
+from snellen.core.seeds import stream
 
 Answer: TypeAlias = Any
 """An answer in the item's own terms: an option key, a truth, a number, a box in pixels, a colour, a text."""
@@ -74,7 +75,8 @@ def _by_worth(items: Sequence[Item], metric: Metric) -> list[Answer]:
         offered = Counter(label(item, key) for item in items for key in choices(item))
         return sorted(offered, key=lambda answer: (-(truths[answer] + 0.5) / (offered[answer] + 1), answer))
     candidates = [truth for truth, _ in truths.most_common(MAX_TRUTHS)]
-    some = items[:: max(1, len(items) // MAX_SCORED)]
+    order = stream("blind worth", len(items)).permutation(len(items))
+    some = [items[int(n)] for n in order[:MAX_SCORED]]
     sign = -1 if metric.higher_is_better else 1
     worth = {truth: sign * sum(metric.score(item, applied(truth, item)) for item in some) for truth in candidates}
     return sorted(candidates, key=lambda truth: worth[truth])

@@ -15,6 +15,7 @@ import numpy as np
 from snellen.analysis.blind.attacks import Answer, Attacker, applied, best_answer, choices, label, portable
 from snellen.core.item import Item
 from snellen.core.score import Metric
+from snellen.core.seeds import stream
 
 FEATURES = 2**13
 """Columns of hashed features."""
@@ -27,7 +28,9 @@ VECTORS = ("box", "colour", "number")
 
 def learner(train: Sequence[Item], metric: Metric) -> Attacker:
     """Learn from solved items. Where nothing can be learnt: the best answer."""
-    train = train[:: -(-len(train) // MAX_TRAIN)]
+    if len(train) > MAX_TRAIN:
+        order = stream("blind learner", train[0].task, len(train)).permutation(len(train))
+        train = [train[int(n)] for n in order[:MAX_TRAIN]]
     if choices(train[0]):
         return _fit_choices(train)
     if train[0].answer_kind in VECTORS:
@@ -110,7 +113,9 @@ def _fit_classes(train: Sequence[Item], metric: Metric) -> Attacker:
     truths = [portable(item) for item in train]
     classes = sorted(set(truths), key=str)
     targets = [classes.index(truth) for truth in truths]
-    model = LogisticRegression(C=0.3, tol=1e-3, max_iter=300).fit(_matrix([item_features(item) for item in train]), targets)
+    model = LogisticRegression(C=0.3, tol=1e-3, max_iter=300).fit(
+        _matrix([item_features(item) for item in train]), targets
+    )
     # worth[truth, answer]: the metric of an answer where another one is true, taken on an item of that truth.
     examples = [train[targets.index(n)] for n in range(len(classes))]
     worth = np.array([[metric.score(example, applied(answer, example)) for answer in classes] for example in examples])
