@@ -404,7 +404,7 @@ def blind(
     name: Annotated[
         str, typer.Argument(metavar="itemset", help="An item set, or a suite whose generated items count.")
     ],
-    subject: Annotated[Optional[str], typer.Option(help="A subject that joins, asked without pictures.")] = None,  # noqa: UP045
+    subject: Annotated[str | None, typer.Option(help="A subject that joins, asked without pictures.")] = None,
     n: Annotated[Optional[int], typer.Option("--n", help="Of a suite: generated test items a task.")] = None,  # noqa: UP045
     out: Annotated[Optional[Path], typer.Option(help="Of a suite: folder of blind.json.")] = None,  # noqa: UP045
     workers: Workers = None,

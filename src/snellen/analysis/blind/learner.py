@@ -17,11 +17,11 @@ from snellen.core.item import Item
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 
-FEATURES = 2**13
+FEATURES = 2**12
 """Columns of hashed features."""
 MAX_ANSWERS = 24
 """Different answers up to which free answers are told apart as classes."""
-MAX_TRAIN = 1500
+MAX_TRAIN = 1000
 """Training items that a fit goes by: more hardly change it and take long."""
 VECTORS = ("box", "colour", "number")
 
@@ -83,10 +83,10 @@ def _media_features(item: Item, key: str) -> Iterator[str]:
         yield f"area={areas.index(own[0].width * own[0].height)}/{len(areas)}"
 
 
-def _matrix(rows: Sequence[Iterator[str]]) -> Any:
+def _matrix(features: Sequence[Iterator[str]]) -> Any:
     from sklearn.feature_extraction import FeatureHasher
 
-    return FeatureHasher(FEATURES, input_type="string", alternate_sign=False).transform(rows)
+    return FeatureHasher(FEATURES, input_type="string", alternate_sign=False).transform(features)
 
 
 def _fit_choices(train: Sequence[Item]) -> Attacker:
@@ -96,7 +96,7 @@ def _fit_choices(train: Sequence[Item]) -> Attacker:
     targets = np.array([key == str(item.answer) for item in train for key in choices(item)])
     if targets.all() or not targets.any():
         return lambda items: [choices(item)[0] for item in items]
-    model = LogisticRegression(C=0.3, tol=1e-3, max_iter=300).fit(_matrix(rows), targets)
+    model = LogisticRegression(C=0.3, tol=1e-2, max_iter=100).fit(_matrix(rows), targets)
 
     def answers(items: Sequence[Item]) -> list[Answer]:
         rows = [option_features(item, key) for item in items for key in choices(item)]
@@ -113,7 +113,7 @@ def _fit_classes(train: Sequence[Item], metric: Metric) -> Attacker:
     truths = [portable(item) for item in train]
     classes = sorted(set(truths), key=str)
     targets = [classes.index(truth) for truth in truths]
-    model = LogisticRegression(C=0.3, tol=1e-3, max_iter=300).fit(
+    model = LogisticRegression(C=0.3, tol=1e-2, max_iter=100).fit(
         _matrix([item_features(item) for item in train]), targets
     )
     # worth[truth, answer]: the metric of an answer where another one is true, taken on an item of that truth.

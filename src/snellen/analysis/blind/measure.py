@@ -38,9 +38,11 @@ ATTACKS = (
     Attack("odd option", odd_one),
     Attack("learner", learner),
 )
-FOLDS = 5
+FOLDS = 4
 MAX_CHOICE = 2000
 """Items that an attack is chosen on: more hardly move the choice."""
+MIN_TRAIN = 50
+"""Training items from which on they alone are learnt from."""
 MIN_CLUSTERS = 10
 """Clusters below which nothing can be learnt from a set and told of it too."""
 TOLERANCE = 0.05
@@ -60,23 +62,26 @@ def measure_blind(
 
 
 def measure_by_folds(items: Sequence[Item], suite: Suite, attacks: Sequence[Attack] = ATTACKS) -> list[BlindScore]:
-    """Each fifth of the clusters is answered by the attacker that was chosen on the other four.
+    """Each quarter of the clusters is answered by the attacker that was chosen on the other three.
 
-    Training items, where a task has some, are learnt from as well. Tasks with fewer than `MIN_CLUSTERS` clusters are
-    left out.
+    A task with `MIN_TRAIN` training items or more is attacked by what these teach (`measure_blind`). Tasks with fewer
+    than `MIN_CLUSTERS` clusters are left out.
     """
-    train = [item for item in items if item.split == "train"]
-    rows: list[BlindScore] = []
-    for task, _, test_items in _tasks(suite, items, [item for item in items if item.split == "test"]):
-        lessons = [item for item in train if item.task == task.id]
+    train, test = ([item for item in items if item.split == split] for split in ("train", "test"))
+    counts = Counter(item.task for item in train)
+    taught = [item for item in train if counts[item.task] >= MIN_TRAIN]
+    rows = measure_blind(taught, test, suite, attacks)
+    for task, _, test_items in _tasks(suite, items, test):
+        if counts[task.id] >= MIN_TRAIN:
+            continue
         folds = fold_numbers(test_items)
         if len({item.cluster_id for item in test_items}) < MIN_CLUSTERS:
             continue
         answers, names = dict[str, Answer](), Counter[str]()
         for number in range(FOLDS):
             inside = [item for item in test_items if folds[item.cluster_id] != number]
-            attack = choose_attack([*lessons, *inside], task, attacks)
-            attacker = attack.fit([*lessons, *inside], main_metric(task))
+            attack = choose_attack(inside, task, attacks)
+            attacker = attack.fit(inside, main_metric(task))
             names[attack.name] += 1
             outside = [item for item in test_items if folds[item.cluster_id] == number]
             answers |= _answers(attacker, outside)
@@ -84,16 +89,16 @@ def measure_by_folds(items: Sequence[Item], suite: Suite, attacks: Sequence[Atta
     return rows
 
 
-def too_blind(rows: Sequence[BlindScore], suite: Suite) -> list[BlindScore]:
+def too_blind(blind_scores: Sequence[BlindScore], suite: Suite) -> list[BlindScore]:
     """Whole tasks whose main metric is had without looking by more than `TOLERANCE` above chance."""
     named = []
-    for row in rows:
-        metric = main_metric(suite.tasks[row.task])
-        is_main = (row.protocol, row.metric, row.factor) == ("strict", metric.name, "")
-        if not is_main or row.chance is None or metric.best == row.chance:
+    for score in blind_scores:
+        metric = main_metric(suite.tasks[score.task])
+        is_main = (score.protocol, score.metric, score.factor) == ("strict", metric.name, "")
+        if not is_main or score.chance is None or metric.best == score.chance:
             continue
-        if (row.value - row.chance) / (metric.best - row.chance) > TOLERANCE:
-            named.append(row)
+        if (score.value - score.chance) / (metric.best - score.chance) > TOLERANCE:
+            named.append(score)
     return named
 
 

@@ -139,15 +139,15 @@ class IdealObserver(Base):
         return peers_of(self.items.values())
 
 
-def without_picture(view: View, place: int | None) -> View:
-    """The view without the picture at a place from 1: first those of the question, then those of its options."""
-    if place is None:
+def without_picture(view: View, position: int | None) -> View:
+    """The view without the picture at a position, from 1: first those of the question, then those of its options."""
+    if position is None:
         return view
-    if place <= len(view.query):
-        return replace(view, query=view.query[: place - 1] + view.query[place:])
+    if position <= len(view.query):
+        return replace(view, query=view.query[: position - 1] + view.query[position:])
     options, before = [], len(view.query)
     for option in view.options:
-        kept = tuple(picture for n, picture in enumerate(option.media, before + 1) if n != place)
+        kept = tuple(picture for n, picture in enumerate(option.media, before + 1) if n != position)
         options.append(replace(option, media=kept))
         before += len(option.media)
     return replace(view, options=tuple(options))
