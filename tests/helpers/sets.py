@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+from dataclasses import replace
 from pathlib import Path
 
 from snellen.core.itemset import ItemSet, is_itemset, read_itemset
-from snellen.core.suite import BuildOptions
-from snellen.exam import build
+from snellen.core.suite import BuildOptions, Suite
+from snellen.exam import build, find_recipe
 from snellen.suites import SUITES
 
 SEED, TEST_ITEMS = 3, 5
@@ -27,3 +28,18 @@ def small_set(suite: str, folder: Path, *, seed: int = SEED, test_items: int = T
         if not is_itemset(folder / name):
             build(SUITES.get(suite), "generated", small_options(folder / name, seed, test_items))
     return read_itemset(folder / name)
+
+
+def undrawn_set(suite: Suite, folder: Path, *, seed: int, test_items: int, tasks: tuple[str, ...] = ()) -> ItemSet:
+    """A generated set for subjects that look at no pixels, without blind scores; made once.
+
+    Pictures are blank, unless the suite reads truths off pixels.
+    """
+    name = f"{suite.name}-{test_items}-seed{seed}-undrawn"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not is_itemset(folder / name):
+            options = replace(small_options(folder / name, seed, test_items), renderer=suite.blind_renderer)
+            find_recipe(suite, "generated").build(replace(options, tasks=tasks))
+    return read_itemset(folder / name, verify=False)
