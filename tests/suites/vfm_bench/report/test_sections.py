@@ -111,7 +111,7 @@ def _found(run: Run) -> dict[str, ReportSection]:
 
 def _start(cell: str) -> str:
     """The number of a cell, without its interval."""
-    return cell.split(" ")[0]
+    return cell.split(" ")[0].rstrip(",")
 
 
 def test_table_1_and_chance_in_the_place_of_zero_shots(items: ItemSet) -> None:
