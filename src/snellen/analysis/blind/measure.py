@@ -25,6 +25,7 @@ from snellen.analysis.blind.attacks import (
 )
 from snellen.analysis.blind.learner import learner
 from snellen.analysis.results import parts_of, summary
+from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
 from snellen.core.itemset import BlindScore
 from snellen.core.score import Metric, Protocol
@@ -154,9 +155,11 @@ def choose_attack(items: Sequence[Item], task: Task, attacks: Sequence[Attack]) 
 def _tasks(
     suite: Suite, train: Sequence[Item], test: Sequence[Item]
 ) -> Iterator[tuple[Task, Sequence[Item], Sequence[Item]]]:
-    """Tasks that a blind score can be told of, each with its items to learn from and to answer."""
+    """Tasks that a blind score can be told of, each with the items to learn from and to answer that vanilla asks."""
+    (vanilla,) = parse_conditions(suite.axes, "vanilla")
     for task in suite.tasks.values():
-        learnt, items = ([item for item in split if item.task == task.id] for split in (train, test))
+        of_task = ([item for item in split if item.task == task.id] for split in (train, test))
+        learnt, items = ([item for item in split if task.asks(item, vanilla)] for split in of_task)
         strict = task.protocols.get("strict")
         if learnt and items and strict is not None and strict.judge is None:
             yield task, learnt, items
