@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from snellen.analysis.blind import too_blind
+from snellen.analysis.blind.measure import main_metric
 from snellen.reports.words import amount
 from snellen.runs.blind import recipe_card
 from snellen.suites import SUITES
@@ -27,7 +28,7 @@ def table() -> Iterator[str]:
         card = recipe_card(suite, {}) if suite.recipes else None
         named = {score.key for score in too_blind(card.scores, suite)} if card else set()
         for score in card.scores if card else ():
-            metric = suite.tasks[score.task].protocols["strict"].metrics[0]
+            metric = main_metric(suite.tasks[score.task])
             if (score.protocol, score.metric, score.factor) != ("strict", metric.name, ""):
                 continue
             chance = "–" if score.chance is None else amount(score.chance, metric, score.n)

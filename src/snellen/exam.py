@@ -125,8 +125,7 @@ def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root:
     for row in rows[rows["value"].notna()].to_dict("records"):
         task, protocol, metric_name, *_ = key = tuple(str(row[name]) for name in BLIND_KEY)
         metric = metric_of(suite.tasks[task].protocols[protocol], metric_name)
-        sign = 1 if metric.higher_is_better else -1
-        if key in scores and sign * row["value"] > sign * scores[key].value:
+        if key in scores and metric.sign * row["value"] > metric.sign * scores[key].value:
             update = {"value": round(row["value"], 4), "n": row["n"], "attack": row["subject"]}
             scores[key] = scores[key].model_copy(update=update)
     name = subject if isinstance(subject, str) else subject.card.name

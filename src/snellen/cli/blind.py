@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from snellen.analysis.blind import measure_by_folds, too_blind
+from snellen.analysis.results import metric_of
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import BlindCard, is_itemset, read_itemset, write_blind
 from snellen.core.suite import BuildOptions, Suite
@@ -62,7 +63,7 @@ def _print(card: BlindCard, suite: Suite) -> None:
     for score in card.scores:
         if score.protocol != "strict" or score.factor:
             continue
-        metric = next(m for m in suite.tasks[score.task].protocols["strict"].metrics if m.name == score.metric)
+        metric = metric_of(suite.tasks[score.task].protocols["strict"], score.metric)
         chance = "–" if score.chance is None else amount(score.chance, metric, score.n)
         value = amount(score.value, metric, score.n) + (" !" if score.key in named else "")
         table.add_row(*map(escape, (score.task, score.metric, value, chance, str(score.n), score.attack)))
@@ -74,7 +75,7 @@ def blind_notes(card: BlindCard, suite: Suite) -> list[str]:
     """A line for each task that is had without looking by more than chance."""
     notes = []
     for score in too_blind(card.scores, suite):
-        metric = suite.tasks[score.task].protocols["strict"].metrics[0]
+        metric = metric_of(suite.tasks[score.task].protocols["strict"], score.metric)
         value, chance = amount(score.value, metric, score.n), amount(score.chance or 0.0, metric, score.n)
         notes.append(f"{score.task}: {value} without looking ({score.attack}), where chance is {chance}")
     return notes

@@ -50,6 +50,11 @@ class Metric:
         return 1.0 if self.higher_is_better else 0.0
 
     @property
+    def sign(self) -> int:
+        """1 where higher is better, -1 where lower is: the greater product of sign and score is the better one."""
+        return 1 if self.higher_is_better else -1
+
+    @property
     def label(self) -> str:
         """What the head of a column calls it: percent right needs no name."""
         return "" if self.binary else self.name
@@ -74,6 +79,13 @@ class Protocol:
     unreadable: Literal["worst", "left out"] = "worst"
     judge: Callable[[Item, Response], Item] | None = None
     read_verdict: Callable[[str, ReplySpec], Any] | None = None
+
+    def values(self, item: Item, prediction: Any) -> dict[str, float]:
+        """What a prediction is worth by each metric, by its name; None is a reply that could not be read."""
+        if prediction is not None:
+            return {metric.name: metric.score(item, prediction) for metric in self.metrics}
+        is_worst = self.unreadable == "worst"
+        return {metric.name: metric.worst if is_worst else math.nan for metric in self.metrics}
 
 
 Protocols = Mapping[str, Protocol]

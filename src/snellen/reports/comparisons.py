@@ -145,11 +145,10 @@ def _reversed(pair: Any) -> Any:
 def _sentences(
     ranked: list[str], contrast_by_pair: Mapping[tuple[str, str], Any], metric: Metric
 ) -> Iterator[Sentence]:
-    sign = 1 if metric.higher_is_better else -1
     for better in ranked:
         for worse in ranked:
             contrast = contrast_by_pair.get((better, worse))
-            if contrast and contrast.clear and contrast.difference * sign > 0:
+            if contrast and contrast.clear and contrast.difference * metric.sign > 0:
                 yield Sentence(better, worse, *_by(contrast, metric))
                 break
 

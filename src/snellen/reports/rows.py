@@ -99,7 +99,6 @@ def standing(row: Any, metric: Metric) -> Standing:
     if math.isnan(row.chance) or math.isnan(row.low) or in_place_of_interval(row, metric.bounds):
         return "untold"
     worse, better = (row.low, row.high) if metric.higher_is_better else (row.high, row.low)
-    sign = 1 if metric.higher_is_better else -1
-    if sign * worse > sign * baseline(row, metric):
+    if metric.sign * worse > metric.sign * baseline(row, metric):
         return "above"
-    return "below" if sign * better < sign * row.chance else "same"
+    return "below" if metric.sign * better < metric.sign * row.chance else "same"

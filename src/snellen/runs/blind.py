@@ -14,10 +14,9 @@ from typing import Any
 
 from snellen.analysis.blind import measure_blind, measure_by_folds
 from snellen.core.item import Item
-from snellen.core.itemset import BlindCard, ItemSet
+from snellen.core.itemset import BlindCard, ItemSet, read_blind
 from snellen.core.suite import BuildOptions, Recipe, Suite
 
-FILE = "blind.json"
 ITEMS, ITEMS_A_SET = 1000, 200
 """Test items a task that blind scores of a generated recipe are measured on, and how many of them are of one seed."""
 TEST_SEED, TRAIN_SEED, TRAIN_SETS = 100, 200, 3
@@ -34,14 +33,10 @@ def blind_card(items: ItemSet, suite: Suite) -> BlindCard:
 
 
 def recipe_card(suite: Suite, recipe: Mapping[str, Any]) -> BlindCard | None:
-    """What was measured of the suite's generated recipe at this version; None where nobody did."""
-    package = files(f"snellen.suites.{suite.name.replace('-', '_')}.generated")
-    path = package / _file_name(str(recipe.get("balance", "")))
-    return BlindCard.model_validate_json(path.read_text("utf-8")) if path.is_file() else None
-
-
-def _file_name(balance: str) -> str:
-    return f"blind_{balance}.json" if balance else FILE
+    """What was measured of the suite's generated recipe; None where nobody did, as of sets with level answers."""
+    if "balance" in recipe:
+        return None
+    return read_blind(Path(str(files(f"snellen.suites.{suite.name.replace('-', '_')}.generated"))))
 
 
 def measure_recipe(suite: Suite, folder: Path, options: BuildOptions) -> BlindCard:

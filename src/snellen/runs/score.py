@@ -76,10 +76,9 @@ def score_one(
 ) -> tuple[Outcome, Any, dict[str, float]]:
     """(outcome, what was read, value of each metric); NaN where there is nothing to score."""
     outcome, prediction = read_one(item, response, protocol, verdict)
-    if outcome == "answered":
-        return outcome, prediction, {metric.name: metric.score(item, prediction) for metric in protocol.metrics}
-    counted = outcome == "no_answer" and protocol.unreadable == "worst"
-    return outcome, prediction, {metric.name: metric.worst if counted else math.nan for metric in protocol.metrics}
+    if outcome in ("answered", "no_answer"):
+        return outcome, prediction, protocol.values(item, prediction)
+    return outcome, prediction, {metric.name: math.nan for metric in protocol.metrics}
 
 
 def primary_score(item: Item, response: Response, protocol: Protocol) -> float:

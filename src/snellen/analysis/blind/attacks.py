@@ -2,7 +2,7 @@
 
 They see an item as it is stored: its question, its options in order, its solved examples, the sizes of its pictures.
 What is drawn into a picture (marked boxes) is not seen. Which came first: Brown and others 2025, "Benchmark designers
-should train on the test set" (TsT), who attack with a learner on everything but pixels.
+should train on the test set" (TsT, arXiv 2511.04655), who attack with a learner on everything but pixels.
 """
 
 from __future__ import annotations
@@ -77,9 +77,8 @@ def _by_worth(items: Sequence[Item], metric: Metric) -> list[Answer]:
     candidates = [truth for truth, _ in truths.most_common(MAX_TRUTHS)]
     order = stream("blind worth", len(items)).permutation(len(items))
     some = [items[int(n)] for n in order[:MAX_SCORED]]
-    sign = -1 if metric.higher_is_better else 1
-    worth = {truth: sign * sum(metric.score(item, applied(truth, item)) for item in some) for truth in candidates}
-    return sorted(candidates, key=lambda truth: worth[truth])
+    worth = {truth: sum(metric.score(item, applied(truth, item)) for item in some) for truth in candidates}
+    return sorted(candidates, key=lambda truth: -metric.sign * worth[truth])
 
 
 def _hashable(answer: Answer) -> Hashable:

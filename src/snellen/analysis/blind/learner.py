@@ -119,11 +119,10 @@ def _fit_classes(train: Sequence[Item], metric: Metric) -> Attacker:
     # worth[truth, answer]: the metric of an answer where another one is true, taken on an item of that truth.
     examples = [train[targets.index(n)] for n in range(len(classes))]
     worth = np.array([[metric.score(example, applied(answer, example)) for answer in classes] for example in examples])
-    sign = 1 if metric.higher_is_better else -1
 
     def answers(items: Sequence[Item]) -> list[Answer]:
         likely = model.predict_proba(_matrix([item_features(item) for item in items]))
-        return [classes[n] for n in np.argmax(sign * likely @ worth, axis=1)]
+        return [classes[n] for n in np.argmax(metric.sign * likely @ worth, axis=1)]
 
     return answers
 

@@ -24,7 +24,7 @@ from snellen.analysis.blind.attacks import (
     odd_one,
 )
 from snellen.analysis.blind.learner import learner
-from snellen.analysis.results import parts_of, summary
+from snellen.analysis.results import parts_of, summary, units_of
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
 from snellen.core.itemset import BlindScore
@@ -76,7 +76,7 @@ def measure_by_folds(items: Sequence[Item], suite: Suite, attacks: Sequence[Atta
         if counts[task.id] >= MIN_TRAIN:
             continue
         folds = fold_numbers(test_items)
-        if len({item.cluster_id for item in test_items}) < MIN_CLUSTERS:
+        if len(folds) < MIN_CLUSTERS:
             continue
         answers, names = dict[str, Answer](), Counter[str]()
         for number in range(FOLDS):
@@ -146,9 +146,10 @@ def choose_attack(items: Sequence[Item], task: Task, attacks: Sequence[Attack]) 
             continue
         for attack in attacks:
             answers_by_attack[attack.name] |= _answers(attack.fit(rest, metric), fold)
-    protocol, sign = task.protocols["strict"], 1 if metric.higher_is_better else -1
     scored = [item for item in items if item.item_id in answers_by_attack[attacks[0].name]]
-    means = [sign * _mean(scored, answers_by_attack[attack.name], protocol, metric)[0] for attack in attacks]
+    strict = task.protocols["strict"]
+    frames = [_frame(scored, answers_by_attack[attack.name], strict) for attack in attacks]
+    means = [metric.sign * _summarised(frame, strict, metric)[0] for frame in frames]
     return attacks[int(np.argmax(means))]
 
 
@@ -165,30 +166,23 @@ def _tasks(
             yield task, learnt, items
 
 
-def _frame(items: Sequence[Item], answers: Mapping[str, Answer], protocol: Protocol, metric: Metric) -> pd.DataFrame:
-    """One row an item, as scores have them; what a protocol cannot read is worth what it is worth to a subject."""
+def _frame(items: Sequence[Item], answers: Mapping[str, Answer], protocol: Protocol) -> pd.DataFrame:
+    """One row an item and metric, as scores have them: a protocol reads an answer as it reads a subject's reply."""
     rows = []
     for item in items:
         spec, answer = item.view().reply, answers[item.item_id]
         prediction = None if answer is None else protocol.read(spec.write(answer), spec)
-        unread = metric.worst if protocol.unreadable == "worst" else math.nan
-        value = unread if prediction is None else metric.score(item, prediction)
         outcome = "no_answer" if prediction is None else "answered"
         ids = item.item_id, item.group_id, item.cluster_id, json.dumps(item.answer)
-        rows.append((*ids, metric.name, outcome, value, metric.chance(item)))
-    columns = ["item_id", "group_id", "cluster_id", "truth", "metric", "outcome", "value", "chance"]
+        values = protocol.values(item, prediction)
+        rows += [(*ids, 0, outcome, m.name, values[m.name], m.chance(item)) for m in protocol.metrics]
+    columns = ["item_id", "group_id", "cluster_id", "truth", "repeat", "outcome", "metric", "value", "chance"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _mean(
-    items: Sequence[Item], answers: Mapping[str, Answer], protocol: Protocol, metric: Metric
-) -> tuple[float, float, int]:
-    """(score, chance, scored units) of answers, units put together as the metric says."""
-    return _summarised(_frame(items, answers, protocol, metric), protocol, metric)
-
-
 def _summarised(scores: pd.DataFrame, protocol: Protocol, metric: Metric) -> tuple[float, float, int]:
-    units = protocol.units(scores).dropna(subset="value")
+    """(score, chance, scored units) by one metric, units put together as it says."""
+    units = units_of(scores[scores["metric"] == metric.name], protocol)
     value = summary(units["value"].to_numpy(float), metric)
     return value, float(units["chance"].mean()) if len(units) else math.nan, len(units)
 
@@ -197,8 +191,9 @@ def _scores(items: Sequence[Item], answers: Mapping[str, Answer], task: Task, at
     """What the answers are worth: one row a protocol, metric, factor and level, as results have them."""
     by_id = {item.item_id: item for item in items}
     for protocol in task.protocols.values():
+        frame = _frame(items, answers, protocol)
         for metric in protocol.metrics:
-            scores = _frame(items, answers, protocol, metric)
+            scores = frame[frame["metric"] == metric.name]
             for factor, level, part in parts_of(scores, by_id, task):
                 value, chance, count = _summarised(part, protocol, metric)
                 if not math.isnan(value):

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 from snellen.core.item import Affine, Box
 from snellen.scoring.answers.grammar import Mention
@@ -70,31 +71,21 @@ OPAQUE = frozenset(("1", "1.0", "100%"))
 
 
 @dataclass(frozen=True)
-class Boxes:
-    """[x1, y1, x2, y2] in the numbers of the reply. A box whose corners are exchanged is none."""
+class _NumberSets:
+    """What boxes and colours have in common: sentences hold no more than their sets of numbers."""
 
     reaches_on: bool = True
     counts: bool = True
 
-    def within(self, text: str) -> Boxes:
+    def within(self, text: str) -> Self:
         """Itself: all texts are read alike."""
         return self
 
-    def alone(self, passage: str) -> Box | None:
-        """A piece is never more than what it mentions."""
-        return None
-
-    def mentions(self, passage: str, declared: bool) -> list[Mention]:
-        """Every set of four numbers in the piece: bracketed or named ones if there are any, else bare ones."""
-        return _mentions(passage, BOXES, 4, _box)
-
-    def stated(self, sentence: str) -> Box | None:
+    def stated(self, sentence: str) -> None:
         """Sets of numbers are declared, or the only ones: sentences are not searched for more."""
-        return None
 
-    def judged(self, sentence: str) -> Box | None:
+    def judged(self, sentence: str) -> None:
         """As `stated`."""
-        return None
 
     def listed(self, line: str) -> None:
         """Lines of boxes or colours are no list of options."""
@@ -104,15 +95,21 @@ class Boxes:
 
 
 @dataclass(frozen=True)
-class Colours:
+class Boxes(_NumberSets):
+    """[x1, y1, x2, y2] in the numbers of the reply. A box whose corners are exchanged is none."""
+
+    def alone(self, passage: str) -> Box | None:
+        """A piece is never more than what it mentions."""
+        return None
+
+    def mentions(self, passage: str, declared: bool) -> list[Mention]:
+        """Every set of four numbers in the piece: bracketed or named ones if there are any, else bare ones."""
+        return _mentions(passage, BOXES, 4, _box)
+
+
+@dataclass(frozen=True)
+class Colours(_NumberSets):
     """(red, green, blue), whole numbers 0..255."""
-
-    reaches_on: bool = True
-    counts: bool = True
-
-    def within(self, text: str) -> Colours:
-        """Itself: all texts are read alike."""
-        return self
 
     def alone(self, passage: str) -> Colour | None:
         """Six hexadecimal digits without a mark count only alone; of the rest a piece is what it mentions."""
@@ -131,20 +128,6 @@ class Colours:
             if not OTHER_SYSTEM.search(passage[max(0, mention.start - 12) : mention.start])
         ]
         return sorted(coded + mentions, key=lambda mention: mention.start)
-
-    def stated(self, sentence: str) -> Colour | None:
-        """Sets of numbers are declared, or the only ones: sentences are not searched for more."""
-        return None
-
-    def judged(self, sentence: str) -> Colour | None:
-        """As `stated`."""
-        return None
-
-    def listed(self, line: str) -> None:
-        """Lines of boxes or colours are no list of options."""
-
-    def truth(self, right: bool) -> None:
-        """Neither true nor false."""
 
 
 def _mentions(

@@ -9,9 +9,9 @@ ask about the same tables and need no picture more. Emotion, action and scene ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -160,30 +160,38 @@ def _size(options: BuildOptions) -> tuple[int, int]:
     return QUICK_SIZE_PX if options.quick else SIZE_PX
 
 
+Content = TypeVar("Content")
+Picture = TypeVar("Picture")
 Tables = list[tuple[Split, Table]]
 Displays = list[tuple[Split, Display]]
 
 
 def draw_tables(design: Design, options: BuildOptions) -> Tables:
     """All tables with their splits."""
-    tables: Tables = []
-    for split, count in design.tables.items():
-        contents = tabletop_scenes.draw_contents(count, stream(SUITE, VERSION, options.seed, "wanted tables", split))
-        tables += [
-            (split, draw_table(content, n, options.seed, split, _size(options))) for n, content in enumerate(contents)
-        ]
-    return tables
+    return _draw(design.tables, options, "wanted tables", tabletop_scenes.draw_contents, draw_table)
 
 
 def draw_displays(design: Design, options: BuildOptions) -> Displays:
     """All displays with their splits."""
-    displays: Displays = []
-    for split, count in design.displays.items():
-        contents = display_scenes.draw_contents(count, stream(SUITE, VERSION, options.seed, "wanted", split))
-        displays += [
-            (split, draw_display(content, n, options.seed, split, _size(options))) for n, content in enumerate(contents)
+    return _draw(design.displays, options, "wanted", display_scenes.draw_contents, draw_display)
+
+
+def _draw(
+    counts: Mapping[Split, int],
+    options: BuildOptions,
+    stream_name: str,
+    draw_contents: Callable[[int, np.random.Generator], list[Content]],
+    draw_picture: Callable[[Content, int, int, str, tuple[int, int]], Picture],
+) -> list[tuple[Split, Picture]]:
+    """So many pictures a split: first what they all show, then one after the other."""
+    pictures: list[tuple[Split, Picture]] = []
+    for split, count in counts.items():
+        contents = draw_contents(count, stream(SUITE, VERSION, options.seed, stream_name, split))
+        pictures += [
+            (split, draw_picture(content, number, options.seed, split, _size(options)))
+            for number, content in enumerate(contents)
         ]
-    return displays
+    return pictures
 
 
 def _turns(capacities: Sequence[int], count: int) -> list[tuple[int, int]]:
