@@ -88,6 +88,6 @@ def test_who_looks_at_nothing_is_not_above(suite_name: str, sets_folder: Path, t
     for counts in (whole, parts):
         above = [row for count in counts for row in count.above]
         total = sum(count.rows for count in counts)
-        print(f"{suite_name}: {len(above)} of {total} above", *above, sep="\n  ")  # noqa: T201
+        print(f"{suite_name}: {len(above)} of {total} above", *above, sep="\n  ")
         # As many may lie above by luck as intervals of 95 % allow.
         assert len(above) <= binom.isf(1e-3, total, MISSES), above

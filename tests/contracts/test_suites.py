@@ -12,9 +12,14 @@ import pytest
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet, read_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Reply
+from snellen.core.response import Response
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import BuildOptions, Suite, settle
+from snellen.core.suite import BuildOptions, Suite, ViewContext, settle
 from snellen.exam import build, run
+from snellen.runs.ask import show_items, training_example
+from snellen.runs.score import primary_score
 from snellen.suites import SUITES
 from tests.helpers.sets import small_options, small_set
 
@@ -139,3 +144,37 @@ def test_every_value_of_every_axis_can_be_asked(suite: Suite, built: ItemSet, tm
     for text in texts:
         (point,) = parse_conditions(suite.axes, text)
         assert "auto" not in settle(point, suite, SubjectCard("someone")).columns().values()
+
+
+def test_the_target_of_a_training_example_is_a_right_reply(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
+    media, learned = MediaFolder(tmp_path / "media", built.media), set()
+    texts = ["vanilla", *(f"{axis.name}={value}" for axis in suite.axes for value in axis.values[1:])]
+    for text in texts:
+        if text in suite.card.needs_real:
+            continue
+        (point,) = parse_conditions(suite.axes, text)
+        condition = settle(point, suite, SubjectCard("someone"))
+        for task in suite.tasks.values():
+            items = [item for item in built.task(task.id) if task.asks(item, condition)]
+            if not point.moves() <= set(task.axes) or task.train_split not in {item.split for item in items}:
+                continue
+            item = next(item for item in items if item.split == task.train_split)
+            view = show_items([item], ViewContext(condition, items), task, 0, media)[item.item_id]
+            method = task.method(condition)
+            example = training_example(view, item.answer, method)
+            learned.add(task.id)
+            if example.prompt is None:
+                continue
+            dialogue = method.run(example.prompt.views)
+            assert next(dialogue) == (example.prompt,)
+            with pytest.raises(StopIteration) as end:
+                dialogue.send((Reply(example.target),))
+            texts_read = end.value.value
+            response = Response(
+                "", "", "", item.item_id, task.id, text, 0, "ok", texts_read[item.item_id], "", view.reply, ()
+            )
+            metric = task.protocols["strict"].metrics[0]
+            value = primary_score(item, response, task.protocols["strict"])
+            assert abs(value - float(metric.higher_is_better)) < ROUNDED, (task.id, text)
+    trained = {task.id for task in suite.tasks.values() if task.train_split and built.task(task.id)}
+    assert learned == trained

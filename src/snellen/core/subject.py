@@ -45,10 +45,16 @@ class SubjectCard:
 
 @dataclass(frozen=True)
 class TrainingExample:
-    """A view of a train or calibration item under the same condition, with its answer in the item's own terms."""
+    """A view of a train or calibration item under the same condition, with its answer in the item's own terms.
+
+    `prompt` is the call in which the view is asked under the condition, as it would be sent; None where the method asks
+    it in several calls. `target` is the reply to it that is right, written by the view's own `ReplySpec`.
+    """
 
     view: View
     answer: Any
+    prompt: Prompt | None = None
+    target: str = ""
 
 
 class Subject(typing.Protocol):

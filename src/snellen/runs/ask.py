@@ -171,21 +171,21 @@ class _ArmRunner:
                 if self.stopped:
                     raise self.stopped[0]
                 self._check_budget()
-                sent = self._as_sent(subject, prompt)
+                sent = self.as_sent(prompt)
                 try:
                     reply, error = await subject.answer(sent, self.run.media, stream("call", self.plan.seed, key)), ""
                 except CallFailed as failure:
                     error = str(failure) or type(failure).__name__
             self.run.record(Exchange(key, digest, reply, error))
         else:
-            sent = self._as_sent(subject, prompt)
+            sent = self.as_sent(prompt)
         self.run.sent(digest, sent.record())
         self.plan.tick()
         return reply
 
-    def _as_sent(self, subject: Subject, prompt: Prompt) -> Prompt:
+    def as_sent(self, prompt: Prompt) -> Prompt:
         """Who reads parts is sent pictures, made once and then looked up; who reads views needs none."""
-        return lay_out_montages(prompt, self.run.media) if subject.card.reads == "parts" else prompt
+        return lay_out_montages(prompt, self.run.media) if self.arm.subject.card.reads == "parts" else prompt
 
     def _check_budget(self) -> None:
         if self.plan.budget is None:
@@ -236,6 +236,15 @@ def show_items(
     return views
 
 
+def training_example(
+    view: View, answer: Any, method: Method, as_sent: Callable[[Prompt], Prompt] = lambda prompt: prompt
+) -> TrainingExample:
+    """What is learned of a view: it alone, asked by the method of its condition, with the reply that is right."""
+    prompts = next(method.run((view,)))
+    prompt = as_sent(prompts[0]) if len(prompts) == 1 and prompts[0].views == (view,) else None
+    return TrainingExample(view, answer, prompt, view.reply.write(answer))
+
+
 def transform_stream(seed: int, item: Item, transform: Transform) -> np.random.Generator:
     """The random stream of one transform of one stimulus."""
     return stream("show", seed, item.stimulus_id, type(transform).__name__)
@@ -252,12 +261,12 @@ async def _ask_task(runner: _ArmRunner, task: Task) -> list[Response]:
     train_items = [item for item in askable if task.train_split and item.split == task.train_split]
     context = ViewContext(condition, items, plan.annotations)
     views = show_items([*tested, *train_items], context, task, plan.seed, runner.run.media)
-    examples = [TrainingExample(views[item.item_id], item.answer) for item in train_items]
+    method = task.method(condition)
+    examples = [training_example(views[item.item_id], item.answer, method, runner.as_sent) for item in train_items]
     if isinstance(arm.subject, Prepares):
         pictures = [picture for view in views.values() for picture in view.media()]
         await asyncio.to_thread(arm.subject.prepare, pictures, runner.run.media)
     subject = await arm.subject.fit(examples, runner.run.media)
-    method = task.method(condition)
     trials = [Trial(group) for group in method.group([views[item.item_id] for item in tested])]
     schedule, responses = arm.schedule(trials), []
     batch = next(schedule, None)

@@ -1,0 +1,112 @@
+"""What a subject that learns is handed: the call as it would be asked, and the reply that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from snellen.core.condition import Axis, Condition
+from snellen.core.item import Affine, Item, Media, Montage, Part, ReplySpec, View
+from snellen.core.itemset import read_itemset, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
+from snellen.core.suite import Method, Suite, Transform, ViewContext
+from snellen.presentation.methods import OneByOne, PerceiveThenClassify
+from snellen.runs.ask import Plan, ask, training_example
+from tests.helpers.journey import RGB, arm, colour_set, patch, suite_of
+
+
+@dataclass(frozen=True)
+class Pupil(Base):
+    """Keeps what it is handed to learn from, and the calls it gets."""
+
+    examples: list[TrainingExample] = field(default_factory=list)
+    prompts: list[Prompt] = field(default_factory=list)
+
+    async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
+        self.examples.extend(examples)
+        return self
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        self.prompts.append(prompt)
+        return Reply("red")
+
+
+def asked_twice(root: Path, suite: Suite, reads: Literal["parts", "views"], condition: str = "vanilla") -> Pupil:
+    """Each item once to learn from and once to be asked."""
+    built = colour_set(root / "first")
+    both = [replace(item, split=split, item_id=f"{split}-{item.item_id}", stimulus_id=item.item_id)
+            for split in ("train", "test") for item in built.items]  # fmt: skip
+    write_itemset(root / "first", both, source="generated", recipe={"seed": 1})
+    pupil = Pupil(SubjectCard("own:pupil", reads=reads, max_concurrency=1))
+    ask(root / "run", Plan(read_itemset(root / "first"), suite, [arm(pupil, suite, condition)]))
+    return pupil
+
+
+def numbered(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+    def rename(view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        keys = tuple((f"{n}. {option.text}", option.key) for n, option in enumerate(view.options, 1))
+        return replace(view, reply=replace(view.reply, keys=keys))
+
+    return (rename,) if context.condition["names"] == "numbered" else ()
+
+
+def on_a_sheet(condition: Condition) -> Method:
+    def present(view: View) -> tuple[Part, ...]:
+        return (Montage((*view.query, *view.query), 2), f"{condition['names']}: which colour?")
+
+    return OneByOne(present)
+
+
+NAMES = Axis("names", ("plain", "numbered"), "options as they are, or with numbers")
+SUITE = suite_of(NAMES, train_split="train", transforms=numbered, method=on_a_sheet)
+
+
+def test_the_prompt_to_learn_from_is_the_one_that_would_be_sent(tmp_path: Path) -> None:
+    pupil = asked_twice(tmp_path, SUITE, "parts", "names=numbered")
+    assert len(pupil.examples) == len(pupil.prompts) == 4
+    for example, prompt in zip(pupil.examples, pupil.prompts, strict=True):
+        assert example.prompt is not None
+        assert example.prompt.parts == prompt.parts
+        assert example.prompt.views == (example.view,)
+        sheet, words = example.prompt.parts
+        assert isinstance(sheet, Media), "montages are laid out, as in what is sent"
+        assert words == "numbered: which colour?"
+    # RGB is red, green, blue, and the fourth item is red again.
+    assert [example.target for example in pupil.examples] == ["1. red", "2. green", "3. blue", "1. red"]
+    assert [example.answer for example in pupil.examples] == ["red", "green", "blue", "red"]
+
+
+def test_who_reads_views_is_sent_no_pictures_to_learn_from_either(tmp_path: Path) -> None:
+    pupil = asked_twice(tmp_path, SUITE, "views")
+    assert all(example.prompt and isinstance(example.prompt.parts[0], Montage) for example in pupil.examples)
+    assert [example.target for example in pupil.examples] == ["red", "green", "blue", "red"]
+
+
+def test_what_takes_several_calls_has_a_target_and_no_prompt(tmp_path: Path) -> None:
+    def parts(view: View, description: str = "") -> tuple[Part, ...]:
+        return (*view.query, description)
+
+    several = suite_of(train_split="train", method=lambda c: PerceiveThenClassify(parts, parts, "Describe it."))
+    pupil = asked_twice(tmp_path, several, "parts")
+    assert [(example.prompt, example.target) for example in pupil.examples] == [(None, name) for name in [*RGB, "red"]]
+
+
+def test_a_target_is_in_the_terms_of_its_reply(tmp_path: Path) -> None:
+    picture = patch(MediaFolder(tmp_path), RGB["red"], size=(40, 20))
+    # A picture of 40 x 20: x in shares is x / 40, y is y / 20.
+    shares = ReplySpec("box", frame=Affine(1 / 40, 0, 0, 0, 1 / 20, 0))
+    targets: list[tuple[ReplySpec, object, str]] = [
+        (shares, [10, 5, 30, 20], "[0.25, 0.25, 0.75, 1.0]"),
+        (ReplySpec("colour"), [1.6, 2, 255], "[2, 2, 255]"),
+        (ReplySpec("integer"), 7, "7"),
+        (ReplySpec("text"), "Snellen", "Snellen"),
+    ]
+    for spec, answer, target in targets:
+        example = training_example(View("1", "1", "task", "?", (picture,), spec), answer, OneByOne())
+        assert (example.answer, example.target) == (answer, target)
