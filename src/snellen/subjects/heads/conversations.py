@@ -1,0 +1,150 @@
+"""What a head is trained on and asked: turns about pictures, their wording, and their tokens.
+
+Wording and learned part are TinyLLaVA's templates `pretrain` and `qwen2_base` (TinyLLaVA_Factory, data/template,
+commit 0fd7154), which AVA-Bench uses: a caption behind its picture alone, or Vicuna's talk with each answer ended by
+the tokenizer's own end mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Media
+
+Picture: TypeAlias = Media | Path
+"""A picture of an item set, or a file."""
+Template: TypeAlias = Literal["caption", "conversation"]
+
+SYSTEM = (
+    "A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, detailed, "
+    "and polite answers to the user's questions."
+)
+IGNORED = -100
+"""The label of a token that is not learned."""
+MAX_LENGTH = 2048
+"""Tokens of a conversation that are read (TinyLLaVA's `model_max_length`); what is longer is cut."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A prompt of texts and pictures, and the reply to it; None where the reply is to be written."""
+
+    parts: tuple[str | Picture, ...]
+    reply: str | None
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Turns in their order. `name` is for messages."""
+
+    name: str
+    turns: tuple[Turn, ...]
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """The pictures in their order."""
+        return tuple(part for turn in self.turns for part in turn.parts if not isinstance(part, str))
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A stretch of a conversation: text (None for a picture's place), and whether it is learned."""
+
+    text: str | None
+    learned: bool = False
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A conversation as token ids and labels (`IGNORED` where nothing is learned), with its pictures."""
+
+    ids: tuple[int, ...]
+    labels: tuple[int, ...]
+    pictures: tuple[Picture, ...] = ()
+
+    @property
+    def targets(self) -> int:
+        """Tokens that are learned: all labels but the first, which nothing precedes."""
+        return sum(label != IGNORED for label in self.labels[1:])
+
+
+def passages(conversation: Conversation, template: Template, end: str) -> Iterator[Passage]:
+    """The wording of a conversation. `end` is the text of the tokenizer's end mark."""
+    if template == "caption":
+        for turn in conversation.turns:
+            for part in turn.parts:
+                if not isinstance(part, str):
+                    yield Passage(None)
+            if turn.reply is not None:
+                yield Passage(f"{turn.reply}\n", learned=True)
+        return
+    lead = f"{SYSTEM} USER: "
+    for turn in conversation.turns:
+        for part in turn.parts:
+            if isinstance(part, str):
+                yield Passage(lead + part)
+                lead = "\n"
+            else:
+                yield from [Passage(lead)] if lead else []
+                yield Passage(None)
+                lead = "\n"
+        yield Passage(" ASSISTANT:")
+        if turn.reply is not None:
+            yield Passage(f" {turn.reply}{end}", learned=True)
+        lead = "USER: "
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How conversations become tokens: a tokenizer, the id that stands for a picture's token, how many it has."""
+
+    tokenizer: Any
+    picture_id: int
+    picture_tokens: int
+    template: Template = "conversation"
+
+    def tokens(self, conversation: Conversation) -> Tokens:
+        """Ids and labels. Raises SnellenError where pictures alone are longer than what is read."""
+        ids, labels = self._begin(), list[int]()
+        labels += [IGNORED] * len(ids)
+        for learned, text in _joined(passages(conversation, self.template, self.tokenizer.eos_token)):
+            new = [self.picture_id] * self.picture_tokens if text is None else self._encode(text)
+            ids += new
+            labels += new if learned else [IGNORED] * len(new)
+        pictures = conversation.pictures
+        if len(ids) > MAX_LENGTH:
+            ids, labels = ids[:MAX_LENGTH], labels[:MAX_LENGTH]
+            if ids.count(self.picture_id) < self.picture_tokens * len(pictures):
+                raise SnellenError(
+                    f"{conversation.name}: its pictures do not fit into the {MAX_LENGTH} tokens that are read "
+                    f"({self.picture_tokens} each); leave it out"
+                )
+        return Tokens(tuple(ids), tuple(labels), pictures)
+
+    def _begin(self) -> list[int]:
+        begin = self.tokenizer.bos_token_id
+        return [begin] if begin is not None and self.tokenizer("a").input_ids[:1] == [begin] else []
+
+    def _encode(self, text: str) -> list[int]:
+        return list(self.tokenizer(text, add_special_tokens=False).input_ids)
+
+
+def _joined(stretches: Iterator[Passage]) -> Iterator[tuple[bool, str | None]]:
+    """Texts that follow each other and are both learned or both not, as one: tokens may cross their border."""
+    learned, text = False, ""
+    for passage in stretches:
+        if passage.text is None or passage.learned != learned:
+            if text:
+                yield learned, text
+            text = ""
+        if passage.text is None:
+            yield False, None
+        else:
+            text += passage.text
+            learned = passage.learned
+    if text:
+        yield learned, text

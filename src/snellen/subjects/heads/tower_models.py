@@ -1,0 +1,158 @@
+"""Vision towers as modules of torch: built from their specification, loaded, shown pictures.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.subjects.checkpoints import first_line, load_weights, read_image_processor, weights_digest
+from snellen.subjects.encoders.efficientnet import network, weights
+from snellen.subjects.heads.towers import Tower, find_tower
+from snellen.subjects.loading import file_sha256, import_extra, once
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+
+def tower_config(tower: Tower) -> Any:
+    """The configuration of transformers that the tower's class is built from."""
+    config_class = _model_class(tower).config_class
+    facts = dict(tower.architecture)
+    pair = tower.kind == "InternVLVisionModel"  # takes height and width
+    facts.setdefault("patch_size", [tower.patch] * 2 if pair else tower.patch)
+    facts.setdefault("image_size", [tower.side] * 2 if pair else tower.side)
+    return config_class(**facts)
+
+
+def empty_tower(tower: Tower) -> nn.Module:
+    """The tower with random weights, on torch's default device."""
+    if tower.kind == "EfficientNetLite":
+        package = import_extra("efficientnet_lite_pytorch", f"tower {tower.name}")
+        net: nn.Module = package.EfficientNet.from_name(tower.name.partition("?")[0]).eval()
+        return net
+    model: nn.Module = _model_class(tower)(tower_config(tower)).eval()
+    return model
+
+
+@once
+def load_tower(name: str, device: str = "cpu") -> nn.Module:
+    """The tower with its weights in float32, frozen.
+
+    Raises SnellenError where they cannot be loaded or are not all there.
+    """
+    tower = find_tower(name)
+    if tower.seed is not None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(tower.seed)
+            model = empty_tower(tower)
+    elif tower.kind == "EfficientNetLite":
+        model = network(name.partition("?")[0], device)
+    else:
+        model, missing = load_weights(f"tower {name}", tower.kind, tower.model, "float32")
+        read = {key for key in missing if not _is_unread(key)}
+        if read:
+            raise SnellenError(
+                f"tower {name}: {tower.model} has no {min(read)} as transformers' {tower.kind} wants it; give a folder "
+                f"with converted weights as {name}?model=FOLDER"
+            )
+    try:
+        return model.requires_grad_(False).eval().to(device)
+    except (RuntimeError, AssertionError) as error:
+        raise SnellenError(f"tower {name}: no device {device!r} ({first_line(error)}); leave out --device") from error
+
+
+def _is_unread(key: str) -> bool:
+    """Weights behind the hidden states: heads and poolers, which some checkpoints lack."""
+    return any(part in key.split(".") for part in ("head", "pooler", "neck", "post_layernorm", "layernorm"))
+
+
+@once
+def tower_weights(name: str) -> str:
+    """A digest of the tower's weights; of random ones, their seed."""
+    tower = find_tower(name)
+    if tower.seed is not None:
+        return f"random {tower.seed}"
+    if tower.kind == "EfficientNetLite":
+        return file_sha256(weights(name.partition("?")[0]))
+    return weights_digest(f"tower {name}", tower.model)
+
+
+def tower_fingerprint(name: str) -> str:
+    """Twelve hexadecimal digits that change whenever the features may."""
+    return digest([find_tower(name).settings(), tower_weights(name)], 12)
+
+
+def picture_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torch.Tensor:
+    """Pixels (n, 3, side, side) -> patch tokens (n, tokens, width), without gradients.
+
+    Raises SnellenError where the model gives another number of tokens than the specification says.
+    """
+    with torch.no_grad():
+        if tower.kind == "EfficientNetLite":
+            state = model.extract_features(pixels)  # type: ignore[operator]  # a method of its own
+        else:
+            state = _hidden_state(tower, model(pixel_values=pixels, output_hidden_states=True).hidden_states)
+        tokens = read_state(tower, state)
+    if tokens.shape[1:] != (tower.tokens, tower.width):
+        raise SnellenError(
+            f"tower {tower.name}: gives {tuple(tokens.shape[1:])} tokens and features, not "
+            f"{(tower.tokens, tower.width)} as specified; its weights are of another model, or side= does not suit it"
+        )
+    return tokens
+
+
+def _hidden_state(tower: Tower, states: Sequence[torch.Tensor]) -> torch.Tensor:
+    if not -len(states) <= tower.layer < len(states):
+        raise SnellenError(f"tower {tower.name}: has no layer {tower.layer}, but 0 to {len(states) - 1}")
+    return states[tower.layer]
+
+
+def read_state(tower: Tower, state: torch.Tensor) -> torch.Tensor:
+    """A hidden state as patch tokens (n, tokens, width): prefix left out, places pooled."""
+    if tower.layout == "places":
+        state = state.flatten(1, 2)
+    elif tower.layout == "channels":
+        state = state.flatten(2).transpose(1, 2)
+    tokens = state[:, tower.prefix_tokens :]
+    if tower.pooled_grid:
+        side = tower.side // tower.patch
+        places = tokens.transpose(1, 2).reshape(len(tokens), -1, side, side)
+        tokens = nn.functional.adaptive_avg_pool2d(places, tower.pooled_grid).flatten(2).transpose(1, 2)
+    return tokens[:, tower.dropped_patches :]
+
+
+@once
+def image_processor(name: str) -> Any:
+    """What makes pixels of pictures, in its Pillow form; the whole picture becomes the square, nothing is cut off."""
+    tower = find_tower(name)
+    if not tower.processor:
+        return read_image_processor(f"tower {name}", tower.model)
+    transformers = import_extra("transformers", f"tower {name}")
+    square: dict[str, Any] = {"height": tower.side, "width": tower.side}
+    size: dict[str, Any] = {"size": square}
+    if tower.processor.startswith("Sam"):  # keeps the aspect and pads below and on the right
+        size = {"size": {"longest_edge": tower.side}, "pad_size": square}
+    elif tower.processor.startswith(("CLIP", "Bit")):
+        size |= {"do_center_crop": False}
+    elif tower.processor.startswith("DPT"):
+        size |= {"keep_aspect_ratio": False, "ensure_multiple_of": 1}
+    return getattr(transformers, tower.processor)(**size, **tower.normalisation)
+
+
+def pixels_of(name: str, pictures: Sequence[Image.Image]) -> torch.Tensor:
+    """Pictures of any size and mode -> float32 (n, 3, side, side)."""
+    rgb = [picture.convert("RGB") for picture in pictures]
+    pixels: torch.Tensor = image_processor(name)(images=rgb, return_tensors="pt")["pixel_values"]
+    return pixels
+
+
+def _model_class(tower: Tower) -> Any:
+    return getattr(import_extra("transformers", f"tower {tower.name}"), tower.kind)

@@ -1,0 +1,318 @@
+"""Vision towers as plain specifications: what is loaded, what it is shown, and which of its tokens are read.
+
+Architectures, picture sizes and token counts are those of the models' public configurations; Table 6 of AVA-Bench
+(arXiv 2506.09082) describes how they were trained. Whole pictures are resized to the tower's square: a centre crop,
+which CLIP's processor would make, cuts off what is asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+from urllib.parse import parse_qsl
+
+from snellen.core.condition import near
+from snellen.core.errors import SnellenError
+from snellen.subjects.heads.table_6 import TABLE_6
+
+Layout: TypeAlias = Literal["tokens", "places", "channels"]
+"""Form of a hidden state: (n, tokens, width), (n, height, width, features) or (n, features, height, width)."""
+
+CLIP_MOMENTS = {"image_mean": [0.48145466, 0.4578275, 0.40821073], "image_std": [0.26862954, 0.26130258, 0.27577711]}
+IMAGENET_MOMENTS = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
+HALF_MOMENTS = {"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}
+BILINEAR, BICUBIC = 2, 3
+"""Pillow's numbers of resampling filters."""
+
+SETTINGS = ("model", "side", "layer", "seed")
+"""What may stand behind `?` in a tower's name."""
+
+
+@dataclass(frozen=True)
+class Tower:
+    """A vision model and how it is read.
+
+    `kind` is a class of transformers (or `EfficientNetLite`), `model` a hub id or folder with its weights, empty for
+    packaged or random ones; `architecture` is what its configuration says. Pictures become squares of `side` pixels,
+    cut into patches of `patch`. Of hidden state `layer`, `prefix_tokens` and then `dropped_patches` are left out, and
+    places are pooled to `pooled_grid` a side. `processor` is the image processor of transformers in its Pillow form,
+    empty for the model's own. `verified` says whether somebody has loaded the published weights with it. `seed` is
+    that of random weights.
+    """
+
+    name: str
+    kind: str
+    model: str
+    side: int
+    patch: int
+    processor: str
+    normalisation: Mapping[str, Any]
+    architecture: Mapping[str, Any] = field(default_factory=dict)
+    layer: int = -2
+    prefix_tokens: int = 0
+    dropped_patches: int = 0
+    layout: Layout = "tokens"
+    pooled_grid: int | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    verified: bool = False
+    seed: int | None = None
+
+    @property
+    def grid(self) -> int:
+        """Places a side that are read."""
+        return self.pooled_grid or self.side // self.patch
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that a language model gets of one picture."""
+        return self.grid**2 - self.dropped_patches
+
+    @property
+    def width(self) -> int:
+        """Features a token."""
+        return int(self.architecture["hidden_size"])
+
+    def settings(self) -> dict[str, Any]:
+        """Everything but the weights that changes features, as plain data."""
+        left_out = ("attributes", "verified", "name")
+        return {key: value for key, value in asdict(self).items() if key not in left_out}
+
+
+def _vit(width: int, layers: int, heads: int, inner: int, **more: Any) -> dict[str, Any]:
+    sizes = {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads}
+    return {**sizes, "intermediate_size": inner, **more}
+
+
+def _paper_tower(name: str, **facts: Any) -> Tower:
+    return Tower(name=name, attributes=TABLE_6[name], **facts)
+
+
+_SIGLIP: dict[str, Any] = {
+    "kind": "SiglipVisionModel",
+    "side": 384,
+    "patch": 14,
+    "processor": "SiglipImageProcessorPil",
+    "architecture": _vit(1152, 27, 16, 4304),
+}
+_LARGE = _vit(1024, 24, 16, 4096)
+
+TOWERS: Mapping[str, Tower] = {
+    tower.name: tower
+    for tower in (
+        _paper_tower(
+            "siglip-1",
+            model="google/siglip-so400m-patch14-384",
+            normalisation={**HALF_MOMENTS, "resample": BICUBIC},
+            **_SIGLIP,
+        ),
+        _paper_tower(
+            "siglip-2",
+            model="google/siglip2-so400m-patch14-384",
+            normalisation={**HALF_MOMENTS, "resample": BILINEAR},
+            **_SIGLIP,
+        ),
+        _paper_tower(
+            "aimv2-h",
+            kind="Aimv2VisionModel",
+            model="apple/aimv2-huge-patch14-336",
+            side=336,
+            patch=14,
+            processor="CLIPImageProcessorPil",
+            normalisation={**CLIP_MOMENTS, "resample": BICUBIC},
+            architecture=_vit(1536, 24, 12, 4096, use_head=False),
+        ),
+        _paper_tower(
+            "clip-l",
+            kind="CLIPVisionModel",
+            model="openai/clip-vit-large-patch14-336",
+            side=336,
+            patch=14,
+            processor="CLIPImageProcessorPil",
+            normalisation={**CLIP_MOMENTS, "resample": BICUBIC},
+            architecture=_LARGE,
+            prefix_tokens=1,
+        ),
+        _paper_tower(
+            "internvit-300m",
+            kind="InternVLVisionModel",
+            model="OpenGVLab/InternViT-300M-448px-V2_5",
+            side=448,
+            patch=14,
+            processor="CLIPImageProcessorPil",
+            normalisation={**IMAGENET_MOMENTS, "resample": BICUBIC},
+            architecture={**_LARGE, "attention_bias": True, "use_absolute_position_embeddings": True},
+            prefix_tokens=1,
+        ),
+        _paper_tower(
+            "radio-h",
+            kind="RadioModel",
+            model="nvidia/C-RADIOv4-H",
+            side=432,
+            patch=16,
+            processor="CLIPImageProcessorPil",
+            normalisation={"do_normalize": False, "resample": BICUBIC},  # its input conditioner normalises
+            architecture={"hidden_size": 1280, "num_hidden_layers": 32, "num_attention_heads": 16},
+            prefix_tokens=10,  # three class tokens and seven registers
+        ),
+        _paper_tower(
+            "dinov2-l",
+            kind="Dinov2Model",
+            model="facebook/dinov2-large",
+            side=384,
+            patch=14,
+            processor="BitImageProcessorPil",
+            normalisation={**IMAGENET_MOMENTS, "resample": BICUBIC},
+            architecture={"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "image_size": 518},
+            prefix_tokens=1,
+        ),
+        _paper_tower(
+            "sam-h",
+            kind="SamVisionModel",
+            model="facebook/sam-vit-huge",
+            side=1024,
+            patch=16,
+            processor="SamImageProcessorPil",
+            normalisation={**IMAGENET_MOMENTS, "resample": BILINEAR},
+            architecture={
+                "hidden_size": 1280,
+                "num_hidden_layers": 32,
+                "num_attention_heads": 16,
+                "mlp_dim": 5120,
+                "global_attn_indexes": [7, 15, 23, 31],
+            },
+            layer=-1,  # the last block's output, before the neck
+            layout="places",
+            pooled_grid=24,
+        ),
+        _paper_tower(
+            "midas-3.0",
+            kind="DPTModel",
+            model="Intel/dpt-hybrid-midas",
+            side=384,
+            patch=16,
+            processor="DPTImageProcessorPil",
+            normalisation={**HALF_MOMENTS, "resample": BICUBIC},
+            architecture=_vit(
+                *(768, 12, 12, 3072),
+                is_hybrid=True,
+                backbone_out_indices=[0, 1, 8, 11],
+                neck_ignore_stages=[0, 1],
+                readout_type="project",
+            ),
+            prefix_tokens=1,
+        ),
+        *(
+            Tower(
+                name=name,
+                kind="EfficientNetLite",
+                model="",
+                side=side,
+                patch=32,
+                processor="SiglipImageProcessorPil",  # resizes, subtracts and divides, no more
+                # (x - 127) / 128 of pixels from 0 to 255, as the weights were trained on
+                normalisation={"image_mean": [127 / 255] * 3, "image_std": [128 / 255] * 3, "resample": BICUBIC},
+                architecture={"hidden_size": 1280},
+                layer=-1,
+                layout="channels",
+                attributes={"architecture": "EfficientNet-Lite", "supervision": "ImageNet-1k labels"},
+                verified=True,
+            )
+            for name, side in (("efficientnet-lite0", 224), ("efficientnet-lite2", 256))
+        ),
+    )
+}
+"""The nine towers of Table 6, and two whose weights come as packages."""
+
+PAPER_COMPAT: Mapping[str, Mapping[str, Any]] = {
+    # The authors' common tower class drops the first token of every model; these three have no class token.
+    "siglip-1": {"dropped_patches": 1},
+    "siglip-2": {"dropped_patches": 1},
+    "aimv2-h": {"dropped_patches": 1},
+    "sam-h": {
+        "model": "facebook/sam-vit-large",
+        "architecture": {
+            "hidden_size": 1024,
+            "num_hidden_layers": 24,
+            "num_attention_heads": 16,
+            "mlp_dim": 4096,
+            "global_attn_indexes": [5, 11, 17, 23],
+        },
+    },
+    "radio-h": {
+        "model": "nvidia/RADIO-L",
+        "architecture": {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16},
+    },
+}
+"""What the authors' public scripts did otherwise than the paper says (OSU-MLB/AVA-Bench, commit 081b360)."""
+
+
+def paper_compat(tower: Tower) -> Tower:
+    """The tower as the authors' scripts ran it; those that they ran as printed stay what they are."""
+    changes = PAPER_COMPAT.get(tower.name)
+    return replace(tower, name=f"{tower.name}-compat", **changes) if changes else tower
+
+
+def tiny(tower: Tower) -> Tower:
+    """A tower of the same family with two narrow layers, random weights and pictures of 4 x 4 patches."""
+    architecture = {**tower.architecture, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    small = {"intermediate_size": 64, "mlp_dim": 64, "global_attn_indexes": [1], "backbone_out_indices": [0, 1, 1, 1]}
+    small |= {"window_size": 2} if tower.kind == "SamVisionModel" else {}
+    architecture |= {key: value for key, value in small.items() if key in architecture or key == "window_size"}
+    if architecture.pop("is_hybrid", False):  # its convolutional half cannot be made narrow
+        architecture |= {"is_hybrid": False, "readout_type": "project"}
+        architecture.pop("neck_ignore_stages", None)
+    pooled = 2 if tower.pooled_grid else None
+    name, side = f"tiny/{tower.name}", 4 * tower.patch
+    if "image_size" in architecture:
+        architecture["image_size"] = side
+    return replace(tower, name=name, model="", side=side, architecture=architecture, pooled_grid=pooled, seed=0)
+
+
+def find_tower(written: str) -> Tower:
+    """The tower written `NAME`, `NAME-compat`, `tiny/NAME` or `hf/PATH_OR_ID`, with settings behind `?`.
+
+    `NAME-compat` is what the authors' scripts ran, `tiny/NAME` random and small, `hf/…` any vision model of
+    transformers. Settings: `model` (weights from another folder or id), `side` (pixels), `layer`, `seed` (random
+    weights in place of the published ones). Raises SnellenError with near matches for what there is not.
+    """
+    name, _, query = written.partition("?")
+    tower = _by_name(name)
+    changes: dict[str, Any] = {}
+    for setting, text in parse_qsl(query, keep_blank_values=True):
+        if setting not in SETTINGS:
+            raise SnellenError(f"tower {name} has no setting {setting!r}; {near(setting, SETTINGS)}")
+        changes[setting] = text if setting == "model" else _whole_number(name, setting, text)
+    if "seed" in changes:
+        changes["model"] = ""
+    return _checked(replace(tower, name=written, **changes)) if changes else tower
+
+
+def _by_name(name: str) -> Tower:
+    if name.startswith("hf/") and name != "hf/":
+        from snellen.subjects.heads.hub_towers import hub_tower
+
+        return hub_tower(name.removeprefix("hf/"))
+    base, is_tiny = (name.removeprefix("tiny/"), name.startswith("tiny/"))
+    towers = {**TOWERS, **{f"{each}-compat": paper_compat(TOWERS[each]) for each in PAPER_COMPAT}}
+    if base not in towers or (is_tiny and towers[base].kind == "EfficientNetLite"):
+        known_names = [*towers, *(f"tiny/{each}" for each in TOWERS if TOWERS[each].model), "hf/PATH_OR_ID"]
+        raise SnellenError(f"no tower {name!r}; {near(name, known_names)}")
+    return tiny(towers[base]) if is_tiny else towers[base]
+
+
+def _whole_number(name: str, setting: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise SnellenError(f"tower {name}: {setting} must be a whole number, not {text!r}") from None
+
+
+def _checked(tower: Tower) -> Tower:
+    if tower.side < tower.patch or (tower.side % tower.patch and tower.layout != "tokens"):
+        raise SnellenError(f"tower {tower.name}: side must be a multiple of its patches of {tower.patch} pixels")
+    if not tower.processor and "side=" in tower.name:
+        raise SnellenError(f"tower {tower.name}: pictures have the size that the model's own processor makes")
+    if tower.pooled_grid and tower.side // tower.patch < tower.pooled_grid:
+        raise SnellenError(f"tower {tower.name}: side must be at least {tower.pooled_grid * tower.patch} pixels")
+    return tower
