@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -98,7 +99,7 @@ def test_every_family_answers_pictures_of_any_size_and_mode(name: str) -> None:
 
 def test_the_packaged_tower_gives_the_places_of_its_last_convolution() -> None:
     pixels = tower_models.pixels_of("efficientnet-lite0", [Image.radial_gradient("L")])
-    net = tower_models.load_tower("efficientnet-lite0")
+    net: Any = tower_models.load_tower("efficientnet-lite0")
     tokens = tower_models.picture_tokens(TOWERS["efficientnet-lite0"], net, pixels)
     places = net.extract_features(pixels)  # (1, 1280, 7, 7)
     assert torch.equal(tokens[0, 7 * 2 + 5], places[0, :, 2, 5])  # row 2, column 5
@@ -189,6 +190,7 @@ def test_any_vision_model_is_a_tower(tmp_path: Path) -> None:
 
 
 def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
-    tower_models.load_tower("tiny/clip-l").save_pretrained(tmp_path)
+    model: Any = tower_models.load_tower("tiny/clip-l")
+    model.save_pretrained(tmp_path)
     with pytest.raises(SnellenError, match="give a folder with converted weights"):
         tower_models.load_tower(f"dinov2-l?model={tmp_path}")
