@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
-from snellen.subjects.heads.towers import PAPER_COMPAT, TOWERS, Tower, find_tower
+from snellen.subjects.heads.tower import Tower
+from snellen.subjects.heads.towers import PAPER_COMPAT, TOWERS, find_tower
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
@@ -46,14 +46,6 @@ PARAMETERS = {
     "midas-3.0": 99,  # 123M of Table 6 count the neck and the depth head too
 }
 """Millions, of the part that is read."""
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def test_token_counts_are_those_of_the_table() -> None:

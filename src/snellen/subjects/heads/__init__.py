@@ -1,5 +1,1 @@
 """Vision towers read by a small language model: AVA-Bench's protocol (arXiv 2506.09082, sections 4 and 5)."""
-
-from snellen.subjects.heads.towers import TOWERS, Tower, find_tower
-
-__all__ = ["TOWERS", "Tower", "find_tower"]

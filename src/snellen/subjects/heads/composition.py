@@ -16,8 +16,9 @@ from transformers.modeling_utils import PreTrainedModel
 
 from snellen.core.seeds import seed_of
 from snellen.subjects.heads.language_models import LanguageModel
+from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.tower_models import load_tower, picture_tokens
-from snellen.subjects.heads.towers import Tower, find_tower
+from snellen.subjects.heads.towers import find_tower
 
 
 class TowerConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]  # a hook without types

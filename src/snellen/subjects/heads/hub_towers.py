@@ -7,7 +7,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.subjects.checkpoints import read_config, read_image_processor
-from snellen.subjects.heads.towers import Layout, Tower
+from snellen.subjects.heads.tower import Layout, Tower
 from snellen.subjects.loading import import_extra, once
 
 DERIVED = ("transformers_version", "architectures", "dtype", "torch_dtype", "_name_or_path", "model_type")

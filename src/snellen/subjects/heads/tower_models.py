@@ -15,7 +15,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.subjects.checkpoints import first_line, load_weights, read_image_processor, weights_digest
 from snellen.subjects.encoders.efficientnet import network, weights
-from snellen.subjects.heads.towers import Tower, find_tower
+from snellen.subjects.heads.tower import Tower
+from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.loading import file_sha256, import_extra, once
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Vision towers as plain specifications: what is loaded, what it is shown, and which of its tokens are read.
+"""The vision towers there are, by name.
 
 Architectures, picture sizes and token counts are those of the models' public configurations; Table 6 of AVA-Bench
 (arXiv 2506.09082) describes how they were trained. Whole pictures are resized to the tower's square: a centre crop,
@@ -8,16 +8,14 @@ which CLIP's processor would make, cuts off what is asked about.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from dataclasses import replace
+from typing import Any
 from urllib.parse import parse_qsl
 
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.subjects.heads.table_6 import TABLE_6
-
-Layout: TypeAlias = Literal["tokens", "places", "channels"]
-"""Form of a hidden state: (n, tokens, width), (n, height, width, features) or (n, features, height, width)."""
+from snellen.subjects.heads.tower import Tower
 
 CLIP_MOMENTS = {"image_mean": [0.48145466, 0.4578275, 0.40821073], "image_std": [0.26862954, 0.26130258, 0.27577711]}
 IMAGENET_MOMENTS = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
@@ -27,56 +25,6 @@ BILINEAR, BICUBIC = 2, 3
 
 SETTINGS = ("model", "side", "layer", "seed")
 """What may stand behind `?` in a tower's name."""
-
-
-@dataclass(frozen=True)
-class Tower:
-    """A vision model and how it is read.
-
-    `kind` is a class of transformers (or `EfficientNetLite`), `model` a hub id or folder with its weights, empty for
-    packaged or random ones; `architecture` is what its configuration says. Pictures become squares of `side` pixels,
-    cut into patches of `patch`. Of hidden state `layer`, `prefix_tokens` and then `dropped_patches` are left out, and
-    places are pooled to `pooled_grid` a side. `processor` is the image processor of transformers in its Pillow form,
-    empty for the model's own. `verified` says whether somebody has loaded the published weights with it. `seed` is
-    that of random weights.
-    """
-
-    name: str
-    kind: str
-    model: str
-    side: int
-    patch: int
-    processor: str
-    normalisation: Mapping[str, Any]
-    architecture: Mapping[str, Any] = field(default_factory=dict)
-    layer: int = -2
-    prefix_tokens: int = 0
-    dropped_patches: int = 0
-    layout: Layout = "tokens"
-    pooled_grid: int | None = None
-    attributes: Mapping[str, str] = field(default_factory=dict)
-    verified: bool = False
-    seed: int | None = None
-
-    @property
-    def grid(self) -> int:
-        """Places a side that are read."""
-        return self.pooled_grid or self.side // self.patch
-
-    @property
-    def tokens(self) -> int:
-        """Tokens that a language model gets of one picture."""
-        return self.grid**2 - self.dropped_patches
-
-    @property
-    def width(self) -> int:
-        """Features a token."""
-        return int(self.architecture["hidden_size"])
-
-    def settings(self) -> dict[str, Any]:
-        """Everything but the weights that changes features, as plain data."""
-        left_out = ("attributes", "verified", "name")
-        return {key: value for key, value in asdict(self).items() if key not in left_out}
 
 
 def _vit(width: int, layers: int, heads: int, inner: int, **more: Any) -> dict[str, Any]:
