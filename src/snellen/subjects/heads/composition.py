@@ -75,15 +75,11 @@ def compose(tower: Tower, language: LanguageModel, seed: int = 0) -> Any:
     model.model.language_model = getattr(lm, lm.base_model_prefix)
     model.lm_head = lm.get_output_embeddings()
     model.model.multi_modal_projector = _connector(model, seed)
+    end, padding = language.tokenizer.eos_token_id, language.tokenizer.pad_token_id
     model.generation_config = type(lm.generation_config)(
-        eos_token_id=language.tokenizer.eos_token_id, pad_token_id=padding_id(language.tokenizer)
+        eos_token_id=end, pad_token_id=end if padding is None else padding
     )
     return model.requires_grad_(False).eval()
-
-
-def padding_id(tokenizer: Any) -> int:
-    """The id that fills up rows: the tokenizer's own, else its end mark."""
-    return int(tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id)
 
 
 def _connector(model: Any, seed: int) -> nn.Module:

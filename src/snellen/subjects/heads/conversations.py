@@ -49,6 +49,12 @@ class Conversation:
         """The pictures in their order."""
         return tuple(part for turn in self.turns for part in turn.parts if not isinstance(part, str))
 
+    @property
+    def words(self) -> int:
+        """Words of all texts: the length that conversations are sorted by."""
+        texts = (part for turn in self.turns for part in (*turn.parts, turn.reply) if isinstance(part, str))
+        return sum(len(text.split()) for text in texts)
+
 
 @dataclass(frozen=True)
 class Passage:
@@ -124,6 +130,12 @@ class Wording:
                     f"({self.picture_tokens} each); leave it out"
                 )
         return Tokens(tuple(ids), tuple(labels), pictures)
+
+    @property
+    def padding(self) -> int:
+        """The id that fills up rows: the tokenizer's own, else its end mark."""
+        tokenizer = self.tokenizer
+        return int(tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id)
 
     def _begin(self) -> list[int]:
         begin = self.tokenizer.bos_token_id

@@ -1,0 +1,89 @@
+"""Which conversations go together, what each of their tokens weighs, and the tensors of them.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from snellen.core.seeds import stream
+from snellen.subjects.heads.conversations import IGNORED, Conversation, Picture, Tokens
+from snellen.subjects.heads.stages import Stage
+
+PictureReader = Callable[[Sequence[Picture]], torch.Tensor]
+"""Pictures -> pixels (n, 3, side, side) or patch tokens (n, tokens, width)."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows padded on one side. `weights` (rows,) is what each learned token of a row counts in the loss."""
+
+    ids: torch.Tensor
+    mask: torch.Tensor
+    labels: torch.Tensor
+    weights: torch.Tensor
+    pictures: torch.Tensor | None
+
+
+def order(stage: Stage, conversations: Sequence[Conversation], epoch: int) -> list[int]:
+    """The order of one pass: shuffled; with `by_modality`, batches of one modality and of like lengths, shuffled."""
+    rng = stream("head", "order", stage.seed, epoch)
+    shuffled = [int(index) for index in rng.permutation(len(conversations))]
+    if not stage.by_modality:
+        return shuffled
+    batches, rest = list[list[int]](), list[int]()
+    for pictured in (True, False):
+        indices = [index for index in shuffled if bool(conversations[index].pictures) == pictured]
+        whole = len(indices) // stage.batch * stage.batch
+        indices[:whole] = sorted(indices[:whole], key=lambda index: conversations[index].words)
+        batches += [indices[start : start + stage.batch] for start in range(0, whole, stage.batch)]
+        rest += indices[whole:]
+    return [index for number in rng.permutation(len(batches)) for index in batches[int(number)]] + rest
+
+
+def token_weights(stage: Stage, batch: Sequence[Tokens]) -> list[float]:
+    """What each learned token of a conversation counts, so that the weighted sum is the published loss.
+
+    The mean over groups of `stage.group` of the mean over the tokens of a group: 1 / (groups x tokens of its group).
+    A group in which nothing is learned counts as none.
+    """
+    groups = [batch[start : start + stage.group] for start in range(0, len(batch), stage.group)]
+    targets = [sum(tokens.targets for tokens in group) for group in groups]
+    count = sum(target > 0 for target in targets)
+    return [
+        1 / (count * target) if target else 0.0 for group, target in zip(groups, targets, strict=True) for _ in group
+    ]
+
+
+def micro_batches(batch: Sequence[Tokens], size: int) -> list[list[int]]:
+    """Places in the batch, `size` at a time, alike in length: sums do not hang on who is padded with whom."""
+    places = sorted(range(len(batch)), key=lambda place: (-len(batch[place].ids), place))
+    return [places[start : start + size] for start in range(0, len(places), size)]
+
+
+def collate(
+    rows: Sequence[Tokens],
+    weights: Sequence[float],
+    padding: int,
+    read: PictureReader,
+    device: str = "cpu",
+    *,
+    left: bool = False,
+) -> Batch:
+    """The tensors of some conversations, padded on the right, or on the left to be gone on with."""
+    length = max(len(row.ids) for row in rows)
+    ids = np.full((len(rows), length), padding, dtype=np.int64)
+    mask = np.zeros((len(rows), length), dtype=np.int64)
+    labels = np.full((len(rows), length), IGNORED, dtype=np.int64)
+    for place, row in enumerate(rows):
+        columns = slice(length - len(row.ids), length) if left else slice(0, len(row.ids))
+        ids[place, columns], mask[place, columns], labels[place, columns] = row.ids, 1, row.labels
+    pictures = [picture for row in rows for picture in row.pictures]
+    tensors = [torch.from_numpy(array).to(device) for array in (ids, mask, labels)]
+    scale = torch.tensor(list(weights), dtype=torch.float32, device=device)
+    return Batch(tensors[0], tensors[1], tensors[2], scale, read(pictures).to(device) if pictures else None)

@@ -1,0 +1,85 @@
+"""The three stages of training a head: Table 4 of AVA-Bench (arXiv 2506.09082, appendix B.1) as data.
+
+What the table leaves open is that of the public code (OSU-MLB/AVA-Bench, commit 081b360): four GPUs, LoRA with alpha
+256 and dropout 0.05 on all linear layers of the language model, gradients clipped at 1 (the trainer's default).
+Table 4 gives batches a GPU and accumulation; here the *global* batch is fixed, and accumulation follows from what fits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from snellen.subjects.heads.conversations import Template
+
+Scope: TypeAlias = Literal["connector", "language-model", "lora"]
+"""What is trained: the connector alone, with the whole language model, or with low-rank adapters on it."""
+GPUS = 4
+"""Of the published runs."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How a head is trained.
+
+    `group` conversations share one token mean, and the loss of a batch is the mean over its groups (the published
+    trainer averages micro-batches, not tokens). `accumulation` is the published number of micro-batches a step on each
+    GPU. `warmup` is the share of steps with a rising rate, before a cosine falls to 0.
+    """
+
+    name: str
+    scope: Scope
+    template: Template
+    group: int
+    accumulation: int
+    rate: float
+    epochs: int
+    warmup: float = 0.03
+    weight_decay: float = 0.0
+    clip: float = 1.0
+    lora_rank: int = 128
+    lora_alpha: int = 256
+    lora_dropout: float = 0.05
+    by_modality: bool = False
+    seed: int = 0
+
+    @property
+    def batch(self) -> int:
+        """Conversations a step, over all devices: 256, 128 and 16."""
+        return self.group * self.accumulation * GPUS
+
+    def steps_per_epoch(self, conversations: int) -> int:
+        """Steps of one pass, as the published trainer counts them: whole accumulations, at least one."""
+        return max(1, math.ceil(conversations / (self.group * GPUS)) // self.accumulation)
+
+    def steps(self, conversations: int) -> int:
+        """Steps of all passes."""
+        return self.epochs * self.steps_per_epoch(conversations)
+
+    def rate_at(self, step: int, steps: int) -> float:
+        """The learning rate of step 0, 1, …: rising over the warm-up, then half a cosine."""
+        rising = math.ceil(self.warmup * steps)
+        if step < rising:
+            return self.rate * step / rising
+        return self.rate * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising))) / 2
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that changes what is learned, as plain data."""
+        return asdict(self)
+
+
+STAGES: Mapping[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage("pretrain", "connector", "caption", group=16, accumulation=4, rate=1e-3, epochs=1),
+        Stage(
+            *("tune", "language-model", "conversation"), group=4, accumulation=8, rate=2e-5, epochs=1, by_modality=True
+        ),
+        Stage("fit", "lora", "conversation", group=4, accumulation=1, rate=1e-4, epochs=10),
+    )
+}
+"""Stages 1, 2 and 3."""
+EPOCHS = {"localization": 20}
+"""Passes of stage 3 where they are not ten (Table 4)."""

@@ -1,0 +1,260 @@
+"""Training a head: a plain loop whose every step hangs on its number alone, so that it can stop and go on anywhere.
+
+The order of conversations and the dropout of a step are drawn from its number; a checkpoint is one safetensors file
+with what is trained, the optimizer's moments and the losses so far. No pickle is written or read.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from snellen.core.errors import SnellenError
+from snellen.core.files import all_or_nothing
+from snellen.core.seeds import seed_of
+from snellen.subjects.heads.batches import (
+    Batch,
+    PictureReader,
+    collate,
+    micro_batches,
+    order,
+    token_weights,
+)
+from snellen.subjects.heads.conversations import IGNORED, Conversation, Wording
+from snellen.subjects.heads.stages import Scope, Stage
+from snellen.subjects.loading import import_extra
+
+CHECKPOINT = "checkpoint.safetensors"
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")
+"""What AdamW keeps of a weight."""
+
+
+class Diverged(SnellenError):
+    """The loss is no number any more: these settings are unstable."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is trained on what. `fingerprint` is of everything that changes the result; `folder` keeps checkpoints.
+
+    `micro_batch` conversations go through the model at a time, which changes nothing but rounding. `dtype` is that of
+    activations. A checkpoint is kept every `interval` steps. `tick` is told of each step.
+    """
+
+    model: Any
+    stage: Stage
+    conversations: Sequence[Conversation]
+    wording: Wording
+    read: PictureReader
+    folder: Path
+    fingerprint: str
+    micro_batch: int = 16
+    device: str = "cpu"
+    dtype: torch.dtype = torch.float32
+    interval: int = 100
+    tick: Callable[[], None] = lambda: None
+
+    @property
+    def steps(self) -> int:
+        """Steps in all."""
+        return self.stage.steps(len(self.conversations))
+
+
+@dataclass
+class Progress:
+    """How far training has come: losses of the steps done, and the seconds they took."""
+
+    losses: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def prepare(model: Any, stage: Stage) -> dict[str, nn.Parameter]:
+    """Make the model trainable in the stage's scope; returns what is trained, by name, in float32.
+
+    LoRA stands on all linear layers of the language model.
+    """
+    model.requires_grad_(False)
+    if stage.scope == "lora":
+        peft = import_extra("peft", "training a head", "heads")
+        linear = [name for name, part in model.model.language_model.named_modules() if isinstance(part, nn.Linear)]
+        config = peft.LoraConfig(
+            r=stage.lora_rank,
+            lora_alpha=stage.lora_alpha,
+            lora_dropout=stage.lora_dropout,
+            target_modules=sorted({name.rpartition(".")[2] for name in linear}),
+        )
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed_of("lora", stage.seed))
+            peft.inject_adapter_in_model(config, model.model.language_model)
+    trained = {name: weight for name, weight in model.named_parameters() if _in_scope(name, stage.scope)}
+    for weight in trained.values():
+        weight.data = weight.data.float()
+        weight.requires_grad_(True)
+    return trained
+
+
+def _in_scope(name: str, scope: Scope) -> bool:
+    if "multi_modal_projector" in name:
+        return True
+    return scope == "language-model" or (scope == "lora" and ".lora_" in name)
+
+
+def answer_loss(model: Any, batch: Batch) -> torch.Tensor:
+    """The weighted sum of the losses of learned tokens; only where something is learned the vocabulary is scored."""
+    states = model.model(
+        input_ids=batch.ids, attention_mask=batch.mask, pixel_values=batch.pictures, use_cache=False
+    ).last_hidden_state[:, :-1]
+    targets = batch.labels[:, 1:]
+    learned = targets != IGNORED
+    weights = batch.weights[:, None].expand(targets.shape)[learned]
+    logits = model.lm_head(states[learned]).float()
+    return (nn.functional.cross_entropy(logits, targets[learned], reduction="none") * weights).sum()
+
+
+def train(training: Training) -> Progress:
+    """Train from the last checkpoint on, to the end. The same call after a kill goes on where the checkpoint stands.
+
+    Raises Diverged where the loss is no number, SnellenError where memory or disk is full; the last checkpoint stays.
+    """
+    trained = prepare(training.model, training.stage)
+    training.model.to(training.device).train()
+    optimizer = torch.optim.AdamW(trained.values(), lr=training.stage.rate, weight_decay=training.stage.weight_decay)
+    progress = restore(training, trained, optimizer)
+    first = len(progress.losses)
+    for step, indices in enumerate(indices_by_step(training.stage, training.conversations, first), first):
+        begun = time.perf_counter()
+        try:
+            loss = _step(training, trained, optimizer, step, indices)
+        except (torch.OutOfMemoryError, MemoryError) as error:  # perhaps in the middle of an update: nothing is kept
+            raise SnellenError(_memory_hint(training, step)) from error
+        progress.losses.append(loss)
+        progress.seconds += time.perf_counter() - begun
+        training.tick()
+        if len(progress.losses) % training.interval == 0 and len(progress.losses) < training.steps:
+            keep(training, trained, optimizer, progress)
+    training.model.eval()
+    return progress
+
+
+def indices_by_step(stage: Stage, conversations: Sequence[Conversation], first: int) -> Iterator[list[int]]:
+    """The indices of the conversations of step `first` and all later ones, pass after pass."""
+    count = stage.steps_per_epoch(len(conversations))
+    for epoch in range(first // count, stage.epochs):
+        indices = order(stage, conversations, epoch)
+        for number in range(first - epoch * count if epoch == first // count else 0, count):
+            yield indices[number * stage.batch : (number + 1) * stage.batch]
+
+
+def _step(
+    training: Training,
+    trained: Mapping[str, nn.Parameter],
+    optimizer: torch.optim.Optimizer,
+    step: int,
+    indices: Sequence[int],
+) -> float:
+    stage = training.stage
+    rows = [training.wording.tokens(training.conversations[index]) for index in indices]
+    weights, total = token_weights(stage, rows), 0.0
+    for group in optimizer.param_groups:
+        group["lr"] = stage.rate_at(step, training.steps)
+    optimizer.zero_grad()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed_of("dropout", stage.seed, step))
+        for places in micro_batches(rows, training.micro_batch):
+            chunk = [rows[place] for place in places], [weights[place] for place in places]
+            batch = collate(*chunk, training.wording.padding, training.read, training.device)
+            with torch.autocast(
+                training.device.partition(":")[0], training.dtype, enabled=training.dtype != torch.float32
+            ):
+                loss = answer_loss(training.model, batch)
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += loss.item()
+    norm = nn.utils.clip_grad_norm_(trained.values(), stage.clip)
+    if not math.isfinite(total) or not torch.isfinite(norm):
+        raise Diverged(
+            f"{training.folder}: the loss is no number at step {step} of {training.steps} (rate {stage.rate:g}): "
+            f"unstable; take a lower --rate, or a newer folder"
+        )
+    optimizer.step()
+    return total
+
+
+def _memory_hint(training: Training, step: int) -> str:
+    smaller = max(1, training.micro_batch // 2)
+    return (
+        f"{training.folder}: out of memory on {training.device} at step {step} of {training.steps} with "
+        f"{training.micro_batch} conversations at a time; the same command with --micro-batch {smaller} goes on from "
+        f"the last checkpoint, and learns the same"
+    )
+
+
+def keep(
+    training: Training, trained: Mapping[str, nn.Parameter], optimizer: torch.optim.Optimizer, progress: Progress
+) -> None:
+    """Write the checkpoint, whole or not at all. Raises SnellenError where the disk is full; the one before stays."""
+    tensors = {f"weight/{name}": weight.detach() for name, weight in trained.items()}
+    for name, weight in trained.items():
+        for moment in MOMENTS:
+            if weight in optimizer.state:
+                tensors[f"{moment}/{name}"] = optimizer.state[weight][moment]
+    tensors["losses"] = torch.tensor(progress.losses, dtype=torch.float64)
+    facts = {"fingerprint": training.fingerprint, "seconds": progress.seconds}
+    write_tensors(training.folder / CHECKPOINT, tensors, facts)
+
+
+def restore(training: Training, trained: Mapping[str, nn.Parameter], optimizer: torch.optim.Optimizer) -> Progress:
+    """What the checkpoint holds, put into model and optimizer; nothing done yet where there is none.
+
+    Raises SnellenError for a damaged one, and one of other settings.
+    """
+    path = training.folder / CHECKPOINT
+    if not path.is_file():
+        return Progress()
+    tensors, facts = read_tensors(path)
+    if facts["fingerprint"] != training.fingerprint:
+        raise SnellenError(f"{path}: begun with other settings or examples; take another --out, or remove the folder")
+    with torch.no_grad():
+        for name, weight in trained.items():
+            weight.copy_(tensors[f"weight/{name}"])
+            if f"step/{name}" in tensors:
+                moments = {key: tensors[f"{key}/{name}"] for key in MOMENTS}
+                optimizer.state[weight] = {
+                    key: tensor if key == "step" else tensor.to(weight.device) for key, tensor in moments.items()
+                }
+    return Progress([float(loss) for loss in tensors["losses"]], float(facts["seconds"]))
+
+
+def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
+    """A safetensors file with plain data as its metadata, whole or not at all."""
+    from safetensors.torch import save_file
+
+    plain = {name: tensor.detach().contiguous().cpu().clone() for name, tensor in tensors.items()}
+    with all_or_nothing(path) as half:
+        try:
+            save_file(plain, str(half), {"facts": json.dumps(facts)})
+        except Exception as error:  # safetensors has errors of its own for a full disk
+            if isinstance(error, OSError):
+                raise
+            raise OSError(None, str(error)) from error
+
+
+def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Tensors and plain data of a safetensors file. Raises SnellenError where it is missing or damaged."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(path), "pt") as file:
+            facts = json.loads((file.metadata() or {}).get("facts", "{}"))
+            return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118  # no mapping
+    except (OSError, SafetensorError, ValueError) as error:
+        raise SnellenError(f"{path}: cannot be read ({error}); remove it and train again") from error

@@ -1,0 +1,310 @@
+"""Training is the published mathematics, and stops and goes on without a trace."""
+
+from __future__ import annotations
+
+import errno
+import math
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.subjects.heads.conversations import Conversation, Turn
+from snellen.subjects.heads.stages import EPOCHS, STAGES
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+pytest.importorskip("peft", reason="the extra 'heads' is not installed")
+
+from snellen.subjects.heads import training as module  # noqa: E402  # imports torch
+from snellen.subjects.heads.batches import collate, micro_batches, order, token_weights  # noqa: E402
+from snellen.subjects.heads.training import (  # noqa: E402
+    CHECKPOINT,
+    Diverged,
+    Training,
+    answer_loss,
+    prepare,
+    read_tensors,
+    train,
+)
+from tests.subjects.heads.toys import FIT, pixels, toy  # noqa: E402
+
+
+def test_table_4() -> None:
+    """Batch, rate, epochs of Table 4; steps of LLaVA-558K and mix665k on the published four GPUs."""
+    assert {name: (s.batch, s.rate, s.epochs, s.warmup) for name, s in STAGES.items()} == {
+        "pretrain": (256, 1e-3, 1, 0.03),
+        "tune": (128, 2e-5, 1, 0.03),
+        "fit": (16, 1e-4, 10, 0.03),
+    }
+    assert EPOCHS == {"localization": 20}
+    # ceil(558,128 / 64) = 8,721 micro-batches, four a step; ceil(665,298 / 16) = 41,582, eight a step.
+    assert STAGES["pretrain"].steps(558_128) == 2180
+    assert STAGES["tune"].steps(665_298) == 5197
+    assert STAGES["fit"].steps(6000) == 3750
+    assert STAGES["fit"].steps(5) == 10
+
+
+def test_rate_rises_then_falls_as_a_cosine() -> None:
+    stage = STAGES["fit"]  # of 100 steps 3 rise: 0, 1/3, 2/3; step 51.5 would be the middle of the cosine
+    rates = [stage.rate_at(step, 100) / stage.rate for step in range(100)]
+    assert rates[:4] == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    assert (rates[51] + rates[52]) / 2 == pytest.approx(0.5, abs=1e-3)
+    assert rates[99] == pytest.approx((1 + math.cos(math.pi * 96 / 97)) / 2)
+
+
+def loss_of_all(training: Training, size: int) -> Any:
+    """The loss of all conversations as one step, `size` at a time."""
+    rows = [training.wording.tokens(conversation) for conversation in training.conversations]
+    weights, losses = token_weights(training.stage, rows), []
+    for places in micro_batches(rows, size):
+        chunk = [rows[place] for place in places], [weights[place] for place in places]
+        losses.append(answer_loss(training.model, collate(*chunk, training.wording.padding, training.read)))
+    return torch.stack(losses).sum()
+
+
+def test_loss_is_the_mean_of_the_token_means_of_groups(tmp_path: Path) -> None:
+    """The published normalisation, by transformers' own loss of each micro-batch of four."""
+    training = toy(tmp_path, count=14)  # groups of 4, 4, 4 and 2
+    training.model.requires_grad_(False)
+    rows = [training.wording.tokens(conversation) for conversation in training.conversations]
+    means = []
+    for start in range(0, 14, 4):
+        group = rows[start : start + 4]
+        batch = collate(group, [1.0] * len(group), training.wording.padding, training.read)
+        means.append(
+            training.model(
+                input_ids=batch.ids, attention_mask=batch.mask, pixel_values=batch.pictures, labels=batch.labels
+            ).loss
+        )
+    published = torch.stack(means).mean()
+    for size in (1, 3, 14):
+        assert torch.allclose(loss_of_all(training, size), published, rtol=1e-6)
+    by_token = replace(training, stage=replace(training.stage, group=14))
+    assert not torch.allclose(loss_of_all(by_token, 14), published, rtol=1e-4)
+
+
+def test_weights_by_hand() -> None:
+    """Groups of two with 2 + 1, 3 + 3 and 0 targets: 1 / (2 x 3), 1 / (2 x 6), and nothing where nothing is learned."""
+
+    class Row:
+        def __init__(self, targets: int) -> None:
+            self.targets = targets
+
+    rows: list[Any] = [Row(count) for count in (2, 1, 3, 3, 0)]
+    assert token_weights(replace(FIT, group=2), rows) == pytest.approx([1 / 6, 1 / 6, 1 / 12, 1 / 12, 0])
+
+
+def test_only_answers_are_scored_and_gradients_are_those_of_all_logits(tmp_path: Path) -> None:
+    training = toy(tmp_path, stage=replace(FIT, scope="language-model"), count=4)
+    weights = prepare(training.model, training.stage)
+    rows = [training.wording.tokens(conversation) for conversation in training.conversations]
+    batch = collate(rows, token_weights(training.stage, rows), training.wording.padding, training.read)
+    loss: Any = answer_loss(training.model, batch)
+    loss.backward()
+    ours = {name: weight.grad.clone() for name, weight in weights.items() if weight.grad is not None}
+    training.model.zero_grad()
+    training.model(
+        input_ids=batch.ids, attention_mask=batch.mask, pixel_values=batch.pictures, labels=batch.labels
+    ).loss.backward()
+    for name, gradient in ours.items():
+        theirs = weights[name].grad
+        assert theirs is not None
+        assert torch.allclose(gradient, theirs, rtol=1e-4, atol=1e-7), name
+    assert len(ours) == len(weights)
+    scored: list[int] = []
+    training.model.lm_head.register_forward_hook(lambda _, inputs, out: scored.append(len(out)))
+    answer_loss(training.model, batch)
+    assert scored == [sum(row.targets for row in rows)]
+
+
+def test_lora_stands_on_all_linear_layers(tmp_path: Path) -> None:
+    training = toy(tmp_path, stage=STAGES["fit"])
+    weights = prepare(training.model, training.stage)
+    adapters = [name for name in weights if ".lora_" in name]
+    assert len(adapters) == 2 * 7 * 2  # A and B on q, k, v, o, gate, up, down of two layers
+    assert all(weights[name].shape[0 if ".lora_A" in name else 1] == 128 for name in adapters)
+    layer = training.model.model.language_model.layers[0].self_attn.q_proj
+    assert layer.scaling["default"] == 2.0  # alpha / rank
+    assert len(weights) == len(adapters) + 4  # and the connector: two weights, two biases
+
+
+def mixed(count: int) -> list[Conversation]:
+    """Every third without a picture, of all lengths."""
+    return [
+        Conversation(str(n), (Turn(((Path("red.png"),) if n % 3 else ()) + ("word " * (n * 7 % 50),), "1"),))
+        for n in range(count)
+    ]
+
+
+def test_batches_are_of_one_modality_and_of_like_lengths() -> None:
+    stage, rows = replace(STAGES["tune"], group=1, accumulation=1), mixed(100)
+    first, second = order(stage, rows, 0), order(stage, rows, 1)
+    assert sorted(first) == sorted(second) == list(range(100))
+    assert first != second
+    assert first == order(stage, rows, 0)
+    batches = [first[start : start + stage.batch] for start in range(0, 96, stage.batch)]
+    pure = [batch for batch in batches if len({bool(rows[index].pictures) for index in batch}) == 1]
+    assert len(pure) == 34 // 4 + 66 // 4  # 34 without a picture, 66 with one; what is left over comes last
+    spread = max(max(rows[i].words for i in batch) - min(rows[i].words for i in batch) for batch in pure)
+    assert spread <= 12
+    shuffled = order(replace(stage, by_modality=False), rows, 0)
+    assert sorted(shuffled) == list(range(100))
+    assert shuffled != sorted(shuffled)
+
+
+class Stopped(Exception):
+    """Like a kill: nothing is tidied up."""
+
+
+def stopping(step: int) -> Callable[[], None]:
+    """A tick that raises at a step."""
+    count = 0
+
+    def tick() -> None:
+        nonlocal count
+        count += 1
+        if count == step:
+            raise Stopped
+
+    return tick
+
+
+def final(training: Training) -> dict[str, Any]:
+    """All weights after training."""
+    train(training)
+    return {name: weight.detach().clone() for name, weight in training.model.state_dict().items()}
+
+
+def equal(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("scope", ["connector", "lora", "language-model"])
+def test_a_stopped_training_goes_on_bitwise(scope: Any, tmp_path: Path) -> None:
+    stage = replace(FIT, scope=scope, epochs=3)  # 2 steps of at most 16 a pass
+    whole = final(toy(tmp_path / "whole", stage))
+    parts = tmp_path / "parts"
+    with pytest.raises(Stopped):
+        train(toy(parts, stage, interval=2, tick=stopping(3)))
+    # A kill loses what came after the last checkpoint.
+    assert len(read_tensors(parts / CHECKPOINT)[0]["losses"]) == 2
+    again = toy(parts, stage, interval=2)
+    assert equal(final(again), whole)
+    assert not equal(whole, final(toy(tmp_path / "other", replace(stage, seed=1))))
+
+
+def test_micro_batches_change_rounding_alone(tmp_path: Path) -> None:
+    stage = replace(FIT, lora_dropout=0.0)
+    first, second = (final(toy(tmp_path / str(size), stage, micro_batch=size)) for size in (16, 3))
+    assert all(torch.allclose(first[name], second[name], atol=2e-5) for name in first)
+
+
+def test_training_learns_what_the_pictures_show(tmp_path: Path) -> None:
+    stage = replace(FIT, scope="language-model", rate=3e-2, epochs=30)
+    training = toy(tmp_path, stage, count=16)
+    progress = train(training)
+    assert progress.losses[-1] < 1 < 10 < progress.losses[0]  # how often it says "indeed" cannot be known
+    with torch.no_grad():
+        scores = []
+        for colour in ("red", "blue"):
+            question = Conversation("", (Turn((Path(f"{colour}.png"), "Which colour?"), None),))
+            batch = collate([training.wording.tokens(question)], [1.0], 0, training.read)
+            scores.append(training.model(input_ids=batch.ids, pixel_values=batch.pictures).logits[0, -1])
+    tokenizer = training.wording.tokenizer
+    assert [tokenizer.decode(int(score.argmax())) for score in scores] == ["red", "blue"]
+
+
+def test_checkpoints_hold_what_is_trained_and_nobody_loads_a_pickle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a pickle")
+
+    with pytest.raises(Stopped):
+        train(toy(tmp_path, interval=1, tick=stopping(2)))
+    assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
+    tensors, facts = read_tensors(tmp_path / CHECKPOINT)
+    kept = {name.partition("/")[2] for name in tensors if name != "losses"}
+    assert all(".lora_" in name or "multi_modal_projector" in name for name in kept)
+    assert facts["fingerprint"] == "toy"
+    for place in (pickle, torch):
+        monkeypatch.setattr(place, "load", refuse)
+    monkeypatch.setattr(pickle, "loads", refuse)
+    train(toy(tmp_path))
+
+
+def test_a_loss_that_is_no_number_is_named(tmp_path: Path) -> None:
+    broken = toy(tmp_path, replace(FIT, rate=1e30), interval=1)
+    with pytest.raises(
+        Diverged, match=r"the loss is no number at step \d of 4 \(rate 1e\+30\): unstable; take a lower"
+    ):
+        train(broken)
+
+
+def test_full_memory_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = final(toy(tmp_path / "whole"))
+    real, calls = module.answer_loss, 0
+
+    def full(model: Any, batch: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return real(model, batch)
+
+    monkeypatch.setattr(module, "answer_loss", full)
+    with pytest.raises(SnellenError, match=r"out of memory on cpu at step 2 of 4 with 16 .* --micro-batch 8 goes"):
+        train(toy(tmp_path / "parts"))
+    monkeypatch.setattr(module, "answer_loss", real)
+    assert equal(final(toy(tmp_path / "parts")), whole)
+
+
+def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import safetensors.torch
+
+    with pytest.raises(Stopped):
+        train(toy(tmp_path, interval=1, tick=stopping(2)))
+    before = (tmp_path / CHECKPOINT).read_bytes()
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(safetensors.torch, "save_file", full)
+        with pytest.raises(SnellenError, match=r"checkpoint.safetensors: cannot be written \(No space left"):
+            train(toy(tmp_path, interval=1))
+    assert (tmp_path / CHECKPOINT).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
+
+
+def test_checkpoints_of_other_settings_and_damaged_ones_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        train(toy(tmp_path, interval=1, tick=stopping(2)))
+    with pytest.raises(SnellenError, match="begun with other settings or examples"):
+        train(toy(tmp_path, fingerprint="other"))
+    (tmp_path / CHECKPOINT).write_bytes(b"torn")
+    with pytest.raises(SnellenError, match="cannot be read"):
+        train(toy(tmp_path))
+
+
+def test_half_precision_trains_float32_weights(tmp_path: Path) -> None:
+    training = toy(tmp_path, dtype=torch.bfloat16)
+    training.model.to(torch.bfloat16)
+    progress = train(training)
+    assert all(math.isfinite(loss) for loss in progress.losses)
+    dtypes = {name: weight.dtype for name, weight in training.model.named_parameters()}
+    assert all(
+        (dtype == torch.float32) == (".lora_" in name or "multi_modal" in name) for name, dtype in dtypes.items()
+    )
+
+
+def test_pictures_are_read_in_the_order_of_their_rows(tmp_path: Path) -> None:
+    training = toy(tmp_path, count=3)
+    rows = [training.wording.tokens(conversation) for conversation in training.conversations]
+    batch = collate(rows, [1.0] * 3, 0, training.read)
+    assert batch.pictures is not None
+    assert torch.equal(batch.pictures[1], pixels("tiny/siglip-1", [Path("blue.png")])[0])

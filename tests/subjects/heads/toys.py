@@ -1,0 +1,55 @@
+"""A head of a few thousand weights, with pictures whose colour is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+
+from snellen.subjects.heads.composition import compose
+from snellen.subjects.heads.conversations import Conversation, Picture, Turn, Wording
+from snellen.subjects.heads.language_models import load_language_model
+from snellen.subjects.heads.stages import STAGES, Stage
+from snellen.subjects.heads.tower_models import pixels_of
+from snellen.subjects.heads.towers import find_tower
+from snellen.subjects.heads.training import Training
+
+SMALL = "random-qwen2?layers=2&width=32"
+COLOURS = {"red": (220, 30, 30), "blue": (30, 40, 220)}
+FIT = replace(STAGES["fit"], epochs=2, lora_rank=4, lora_alpha=8)
+
+
+def conversations(count: int) -> list[Conversation]:
+    """Questions about the colour of a picture, red and blue by turns; answers of different lengths."""
+    names = list(COLOURS)
+    return [
+        Conversation(
+            f"conversation {n}",
+            (Turn((Path(f"{names[n % 2]}.png"), "Which colour?"), names[n % 2] + " indeed" * (n % 3)),),
+        )
+        for n in range(count)
+    ]
+
+
+def pixels(tower: str, pictures: Sequence[Picture]) -> torch.Tensor:
+    """What the pictures of `conversations` show."""
+    return pixels_of(tower, [Image.new("RGB", (32, 32), COLOURS[Path(str(p)).stem]) for p in pictures])
+
+
+def toy(folder: Path, stage: Stage = FIT, tower: str = "tiny/siglip-1", count: int = 24, **changes: Any) -> Training:
+    """A training of a fresh head, the same every time."""
+    spec, language = find_tower(tower), load_language_model(SMALL)
+    usual: dict[str, Any] = {
+        "model": compose(spec, language),
+        "stage": stage,
+        "conversations": conversations(count),
+        "wording": Wording(language.tokenizer, language.picture_id, spec.tokens, stage.template),
+        "read": lambda pictures: pixels(tower, pictures),
+        "folder": folder,
+        "fingerprint": "toy",
+    }
+    return Training(**(usual | changes))
