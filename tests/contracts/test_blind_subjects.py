@@ -63,7 +63,9 @@ def _count(suite_name: str, seed: int, folder: Path, root: Path) -> tuple[Count,
     """Of whole tasks, and of their parts."""
     suite = SUITES.get(suite_name)
     items = undrawn_set(suite, folder, seed=seed, test_items=TEST_ITEMS)
-    lessons = undrawn_set(suite, folder, seed=LESSON_SEED, test_items=TEST_ITEMS).items
+    taught = {item.task for item in items.items if item.split == "train"}
+    has_lessons = all(item.task in taught for item in items.items)
+    lessons = () if has_lessons else undrawn_set(suite, folder, seed=LESSON_SEED, test_items=TEST_ITEMS).items
     items = with_blind(items, blind_card(items, suite))
     results = run(items, _subjects(items, lessons), root, show_progress=False).results()
     results = results[results["protocol"] == "strict"]

@@ -186,8 +186,7 @@ def _check_rates(suite: Suite, items: ItemSet, scores: pd.DataFrame) -> None:
         assert lowest <= hits <= highest, (name, suite.name, hits, len(touched), rate)
 
 
-CASES = [(name, seed) for name in sorted(SETS) for seed in SEEDS if name != "ava-bench" or seed == 0]
-"""AVA-Bench has one seed: at this size seed 1 finds no room for the things of a table, and tables take minutes."""
+CASES = [(name, seed) for name in sorted(SETS) for seed in SEEDS]
 
 
 @pytest.mark.slow

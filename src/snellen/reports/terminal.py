@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,48 +16,83 @@ from snellen.reports.rows import arm_order, lines_of, metric_in, unjudged, whole
 from snellen.reports.words import DASH, amount, rate, read_note, span
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
     from rich.table import Table
 
+HEADS = "chance", "blind"
+"""Columns of results that stand in a head where all subjects have the same."""
+GUTTER = 2
+"""Characters between two columns."""
 
-def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Table:
+
+@dataclass(frozen=True)
+class TaskTables:
+    """Subjects against tasks, in as many tables, one below the other, as the terminal is too narrow for one.
+
+    `columns` are a head and a cell a subject each, in rich's markup.
+    """
+
+    subjects: tuple[str, ...]
+    columns: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        """The tables: columns side by side as long as their longest lines fit, one at least."""
+        room = options.max_width - min(max(map(_width, ("subject", *self.subjects))), options.max_width // 3)
+        part, width = list[tuple[str, tuple[str, ...]]](), 0
+        for column in self.columns:
+            needed = GUTTER + max(map(_width, (column[0], *column[1])))
+            if part and width + needed > room:
+                yield self._table(part)
+                part, width = [], 0
+            part, width = [*part, column], width + needed
+        yield self._table(part)
+
+    def _table(self, columns: Sequence[tuple[str, tuple[str, ...]]]) -> Table:
+        from rich import box
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+        table.add_column("subject", overflow="fold")
+        for head, _ in columns:
+            table.add_column(head, justify="right")
+        for row, subject in enumerate(self.subjects):
+            table.add_row(subject, *(cells[row] for _, cells in columns))
+        return table
+
+
+def _width(markup: str) -> int:
+    """Of the longest line."""
+    from rich.text import Text
+
+    return max((line.cell_len for line in Text.from_markup(markup).split("\n")), default=0)
+
+
+def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> TaskTables:
     """One row a subject, one column a task: value, interval, and in the head what is had without looking.
 
     That is chance (in the cell where arms differ), and the blind score where it was measured. `suite_of` leads from a
     suite's name to the suite, whose tasks say how their numbers are read.
     """
-    from rich import box
     from rich.markup import escape
-    from rich.table import Table
 
     rows = whole_tasks(results)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column("subject", overflow="fold")
-    tasks = list(dict.fromkeys(zip(rows["suite"], rows["task"], strict=True)))
-    several = rows["suite"].nunique() > 1
-    chances, metrics = dict[tuple[str, str], str](), dict[tuple[str, str], Metric]()
-    for suite, task in tasks:
+    several, arms = rows["suite"].nunique() > 1, arm_order(rows)
+    columns = []
+    for suite, task in dict.fromkeys(zip(rows["suite"], rows["task"], strict=True)):
         part = rows[(rows["suite"] == suite) & (rows["task"] == task)]
-        metric = metrics[suite, task] = metric_in(suite_of(suite), next(lines_of(part)))
-        texts = sorted({amount(chance, metric) for chance in part["chance"].dropna()})
-        chances[suite, task] = texts[0] if len(texts) == 1 else ""
+        metric = metric_in(suite_of(suite), next(lines_of(part)))
+        chances, blind = (sorted({amount(score, metric) for score in part[name].dropna()}) for name in HEADS)
         head = escape(f"{suite} {task}" if several else task)
-        head += f"\n[dim]chance {chances[suite, task]}[/]" * bool(chances[suite, task])
-        blind = sorted({amount(score, metric) for score in part["blind"].dropna()})
+        head += f"\n[dim]chance {chances[0]}[/]" if len(chances) == 1 else ""
         head += f"\n[dim]blind {blind[0]}[/]" if len(blind) == 1 else ""
-        table.add_column(head, justify="right")
-    cells = {(row.suite, row.task, row.arm): row for row in lines_of(rows)}
-    for arm in arm_order(rows):
-        table.add_row(
-            escape(arm), *(_cell(cells.get((*task, arm)), metrics[task], not chances[task], suite_of) for task in tasks)
-        )
-    return table
+        cells = {row.arm: _cell(row, metric, len(chances) != 1, suite_of) for row in lines_of(part)}
+        columns.append((head, tuple(cells.get(arm, "") for arm in arms)))
+    return TaskTables(tuple(map(escape, arms)), tuple(columns))
 
 
 def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str:
     from rich.markup import escape
 
-    if row is None:
-        return ""
     if math.isnan(row.value) and unjudged(row, suite_of(row.suite)):
         return "[dim]unjudged[/]"
     if math.isnan(row.value):

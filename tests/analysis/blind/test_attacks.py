@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from snellen.analysis.blind import measure_blind, measure_by_folds, too_blind
-from snellen.analysis.blind.attacks import best_answer, best_answer_by_question, best_position, odd_one
+from snellen.analysis.blind.attacks import best_answer, best_answer_by_question, best_position, odd_one, random_words
 from snellen.analysis.blind.learner import learner
 from snellen.analysis.blind.measure import FOLDS, MIN_CLUSTERS, fold_numbers, some_clusters
 from snellen.core.item import Item, Media, Option, Split
@@ -169,3 +169,35 @@ def test_of_many_items_whole_clusters_are_taken() -> None:
     assert len(some) == 20
     assert set(Counter(one.cluster_id for one in some).values()) == {2}
     assert some_clusters(items, 60) == items
+
+
+def test_levels_that_follow_from_the_answer_are_had_by_a_constant() -> None:
+    """Red is right on all of the level "red", though of the whole task no more than of four options one."""
+    items = [replace(one, factors={"answer": str(one.answer)}) for one in fair(240)]
+    for rows in (
+        measure_by_folds(items, suite_of(split_by=("answer",))),
+        measure_blind(items[:160], items[160:], suite_of(split_by=("answer",))),
+    ):
+        levels = {row.level: row.value for row in rows if (row.protocol, row.metric) == ("strict", "accuracy")}
+        assert levels.pop("") < 0.4
+        assert levels == dict.fromkeys(COLOURS, 1.0)
+
+
+def test_whoever_answers_two_statements_differently_gets_more_pairs_than_a_guesser() -> None:
+    """Of two statements about cups of two colours one is true, which nothing tells: a guesser gets both in 1 of 4.
+
+    Whoever calls half of the colours true gets half of the pairs where it answers differently, which are 4 of 7, and
+    by weights of its own for every statement at most half of all.
+    """
+    rng, names = stream("pairs"), [f"colour{n}" for n in range(8)]
+    items = []
+    for n in range(800):
+        right_name, wrong_name = (names[int(k)] for k in rng.permutation(8)[:2])
+        for name, answer in ((right_name, "true"), (wrong_name, "false")):
+            text = f"the {name} cup moved"
+            items.append(item(f"{n}-{name}", [PICTURE], answer, "true_false", question=text, group_id=str(n)))
+    attacker = random_words(items[:800], ACCURACY)
+    answers = dict(zip((one.item_id for one in items[800:]), attacker(items[800:]), strict=True))
+    groups = {one.group_id for one in items[800:]}
+    wrong = {one.group_id for one in items[800:] if answers[one.item_id] != one.answer}
+    assert 0.25 < 1 - len(wrong) / len(groups) < 0.4

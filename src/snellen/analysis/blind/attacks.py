@@ -8,10 +8,11 @@ should train on the test set" (TsT, arXiv 2511.04655), who attack with a learner
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snellen.core.item import Item
 from snellen.core.score import Metric
@@ -22,6 +23,8 @@ Answer: TypeAlias = Any
 Attacker: TypeAlias = Callable[[Sequence[Item]], list[Answer]]
 MAX_TRUTHS, MAX_SCORED = 60, 150
 """How many training truths are tried as answers, on how many training items: a truth each would be too slow."""
+DRAWS = 100
+"""Random weights of words that are tried."""
 MIN_ALIKE = 8
 """Training items of one question below which the whole task is gone by."""
 
@@ -139,3 +142,43 @@ def odd_one(train: Sequence[Item], metric: Metric) -> Attacker:
             rights += [order[0] == item.answer, order[-1] == item.answer]
     end = 0 if rights[0] >= rights[1] else -1
     return lambda items: [order[end] if (order := ranked(item)) else None for item in items]
+
+
+def random_words(train: Sequence[Item], metric: Metric) -> Attacker:
+    """Statements are true where their words weigh more than the median, by the best of `DRAWS` random weights.
+
+    Best is what gets the most groups of statements right as a whole. Where both of a pair must be right, whoever
+    answers the two differently beats whoever guesses, without knowing which is true. Other questions: the best answer.
+    """
+    if train[0].answer_kind != "true_false":
+        return best_answer(train, metric)
+    columns = {word: n for n, word in enumerate(sorted({word for item in train for word in _words(item)}))}
+    counts = _word_counts(train, columns)
+    weights = stream("blind words", len(train), len(columns)).normal(size=(len(columns), DRAWS))
+    sums = counts @ weights
+    medians = np.median(sums, axis=0)
+    truths = np.array([item.answer == "true" for item in train])
+    _, groups = np.unique([item.group_id for item in train], return_inverse=True)
+    wrong = np.zeros((groups.max() + 1, DRAWS))
+    np.add.at(wrong, groups, (sums > medians) != truths[:, None])
+    best = int(np.argmax((wrong == 0).mean(axis=0)))
+
+    def answers(items: Sequence[Item]) -> list[Answer]:
+        above = _word_counts(items, columns) @ weights[:, best] > medians[best]
+        return ["true" if is_above else "false" for is_above in above]
+
+    return answers
+
+
+def _words(item: Item) -> list[str]:
+    return item.question.lower().split()
+
+
+def _word_counts(items: Sequence[Item], columns: Mapping[str, int]) -> NDArray[np.float64]:
+    """How often each word stands in each question: (items, words)."""
+    counts = np.zeros((len(items), len(columns)))
+    for row, item in enumerate(items):
+        for word in _words(item):
+            if word in columns:
+                counts[row, columns[word]] += 1
+    return counts

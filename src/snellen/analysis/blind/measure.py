@@ -10,6 +10,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from snellen.analysis.blind.attacks import (
     best_answer_by_question,
     best_position,
     odd_one,
+    random_words,
 )
 from snellen.analysis.blind.learner import learner
 from snellen.analysis.results import parts_of, summary, units_of
@@ -37,8 +39,11 @@ ATTACKS = (
     Attack("best answer by question", best_answer_by_question),
     Attack("best position", best_position),
     Attack("odd option", odd_one),
+    Attack("random words", random_words),
     Attack("learner", learner),
 )
+CONSTANTS = ATTACKS[0], ATTACKS[2]
+"""What is fitted on the items of one level alone: one ranking of answers, one position."""
 FOLDS = 4
 MAX_CHOICE = 2000
 """Items that an attack is chosen on: more hardly move the choice."""
@@ -46,8 +51,30 @@ MIN_TRAIN = 50
 """Training items from which on they alone are learnt from."""
 MIN_CLUSTERS = 10
 """Clusters below which nothing can be learnt from a set and told of it too."""
+MIN_PART = 20
+"""Training items of one level from which on an attack is chosen for it."""
 TOLERANCE = 0.05
 """How far a blind score may lie above chance, as a share of the way from chance to perfect, before it is named."""
+
+
+Part: TypeAlias = tuple[str, str]
+"""Factor and level; both empty for the whole task."""
+WHOLE: Part = ("", "")
+
+
+class PartReplies(NamedTuple):
+    """The answers to the items of a part, by item id, and the attack that gave them."""
+
+    attack: str
+    answers: Mapping[str, Answer]
+
+
+class Candidate(NamedTuple):
+    """A fitted attacker, and what it gets on items that it was chosen by."""
+
+    name: str
+    attacker: Attacker
+    scores: pd.DataFrame
 
 
 def measure_blind(
@@ -56,9 +83,7 @@ def measure_blind(
     """Attackers fitted and chosen on training items answer test items. Tasks that lack either are left out."""
     rows: list[BlindScore] = []
     for task, learnt, items in _tasks(suite, train, test):
-        attack = choose_attack(learnt, task, attacks)
-        attacker = attack.fit(learnt, main_metric(task))
-        rows += _scores(items, _answers(attacker, items), task, attack.name)
+        rows += _scores(items, _attack(learnt, items, task, attacks), task)
     return rows
 
 
@@ -78,16 +103,40 @@ def measure_by_folds(items: Sequence[Item], suite: Suite, attacks: Sequence[Atta
         folds = fold_numbers(test_items)
         if len(folds) < MIN_CLUSTERS:
             continue
-        answers, names = dict[str, Answer](), Counter[str]()
+        replies: dict[Part, list[PartReplies]] = defaultdict(list)
         for number in range(FOLDS):
             inside = [item for item in test_items if folds[item.cluster_id] != number]
-            attack = choose_attack(inside, task, attacks)
-            attacker = attack.fit(inside, main_metric(task))
-            names[attack.name] += 1
             outside = [item for item in test_items if folds[item.cluster_id] == number]
-            answers |= _answers(attacker, outside)
-        rows += _scores(test_items, answers, task, names.most_common(1)[0][0])
+            for part, part_replies in _attack(inside, outside, task, attacks).items():
+                replies[part].append(part_replies)
+        rows += _scores(test_items, {part: _merged(every) for part, every in replies.items()}, task)
     return rows
+
+
+def _merged(every: Sequence[PartReplies]) -> PartReplies:
+    """The answers of all folds, under the name of the attack that was chosen most often."""
+    names = Counter(replies.attack for replies in every)
+    answers = {item_id: answer for replies in every for item_id, answer in replies.answers.items()}
+    return PartReplies(names.most_common(1)[0][0], answers)
+
+
+def _attack(
+    train: Sequence[Item], test: Sequence[Item], task: Task, attacks: Sequence[Attack]
+) -> dict[Part, PartReplies]:
+    """The answers to every part of the test items by the attacker that does best on that part of the training items.
+
+    Beside the attacks, fitted on all training items, stand constant answers fitted on the part alone: where a level
+    follows from the answer (two things, of one to four), a constant is right on all of it.
+    """
+    sample = some_clusters(train, MAX_CHOICE)
+    candidates, samples = _candidates(sample, task, attacks), _parts(sample, task)
+    replies: dict[Part, PartReplies] = {}
+    for part, items in _parts(test, task).items():
+        learnt = samples.get(part, [])
+        own = _constants(learnt, task) if part != WHOLE and len(learnt) >= MIN_PART else []
+        chosen = _best([*candidates, *own], learnt if len(learnt) >= MIN_PART else sample, task)
+        replies[part] = PartReplies(chosen.name, _answers(chosen.attacker, items))
+    return replies
 
 
 def too_blind(blind_scores: Sequence[BlindScore], suite: Suite) -> list[BlindScore]:
@@ -132,25 +181,60 @@ def some_clusters(items: Sequence[Item], limit: int) -> list[Item]:
     return [item for item in items if item.cluster_id in chosen]
 
 
-def choose_attack(items: Sequence[Item], task: Task, attacks: Sequence[Attack]) -> Attack:
-    """The attack that does best on folds it was not fitted on; of equal ones the first."""
-    items = some_clusters(items, MAX_CHOICE)
-    folds, metric = fold_numbers(items), main_metric(task)
-    if len(folds) < 2:
-        return attacks[0]
-    answers_by_attack: dict[str, dict[str, Answer]] = defaultdict(dict)
-    for number in range(FOLDS):
+def _candidates(items: Sequence[Item], task: Task, attacks: Sequence[Attack]) -> list[Candidate]:
+    """Every attack fitted without each fold in turn, with what it gets on that fold."""
+    folds, metric, strict = fold_numbers(items), main_metric(task), task.protocols["strict"]
+    if len(folds) == 1:  # nothing is left to choose on
+        return [Candidate(attacks[0].name, attacks[0].fit(items, metric), _frame((), {}, strict))]
+    candidates = []
+    for number in range(min(FOLDS, len(folds))):
         rest = [item for item in items if folds[item.cluster_id] != number]
         fold = [item for item in items if folds[item.cluster_id] == number]
-        if not rest:
-            continue
         for attack in attacks:
-            answers_by_attack[attack.name] |= _answers(attack.fit(rest, metric), fold)
-    scored = [item for item in items if item.item_id in answers_by_attack[attacks[0].name]]
-    strict = task.protocols["strict"]
-    frames = [_frame(scored, answers_by_attack[attack.name], strict) for attack in attacks]
-    means = [metric.sign * _summarised(frame, strict, metric)[0] for frame in frames]
-    return attacks[int(np.argmax(means))]
+            attacker = attack.fit(rest, metric)
+            candidates.append(Candidate(attack.name, attacker, _frame(fold, _answers(attacker, fold), strict)))
+    return candidates
+
+
+def _constants(items: Sequence[Item], task: Task) -> list[Candidate]:
+    """Constant answers fitted on the items of a part, with what they get on the same: there is little to overfit."""
+    metric, strict = main_metric(task), task.protocols["strict"]
+    attackers = {f"{attack.name} of this part": attack.fit(items, metric) for attack in CONSTANTS}
+    return [
+        Candidate(name, attacker, _frame(items, _answers(attacker, items), strict))
+        for name, attacker in attackers.items()
+    ]
+
+
+def _best(candidates: Sequence[Candidate], items: Sequence[Item], task: Task) -> Candidate:
+    """Of the attack that is worth most over all folds the fit that is worth most on its own.
+
+    A learner that has nothing to learn answers by accident, and by accident some fits get more of a pair than others,
+    on all items: two statements must be answered differently to be both right.
+    """
+    metric, strict = main_metric(task), task.protocols["strict"]
+    ids = {item.item_id for item in items}
+
+    def worth(tables: Sequence[pd.DataFrame]) -> float:
+        scores = pd.concat(tables)
+        scores = scores[scores["item_id"].isin(ids)]
+        return metric.sign * _summarised(scores, strict, metric)[0] if len(scores) else -math.inf
+
+    tables_by_name: dict[str, list[pd.DataFrame]] = defaultdict(list)
+    for candidate in candidates:
+        tables_by_name[candidate.name].append(candidate.scores)
+    name = max(tables_by_name, key=lambda name: worth(tables_by_name[name]))
+    return max((c for c in candidates if c.name == name), key=lambda candidate: worth([candidate.scores]))
+
+
+def _parts(items: Sequence[Item], task: Task) -> dict[Part, list[Item]]:
+    """The items of everything that has a row of its own in results."""
+    by_id = {item.item_id: item for item in items}
+    ids = pd.DataFrame({"item_id": list(by_id), "outcome": "answered"})
+    return {
+        (factor, level): [by_id[item_id] for item_id in part["item_id"]]
+        for factor, level, part in parts_of(ids, by_id, task)
+    }
 
 
 def _tasks(
@@ -187,15 +271,15 @@ def _summarised(scores: pd.DataFrame, protocol: Protocol, metric: Metric) -> tup
     return value, float(units["chance"].mean()) if len(units) else math.nan, len(units)
 
 
-def _scores(items: Sequence[Item], answers: Mapping[str, Answer], task: Task, attack: str) -> Iterator[BlindScore]:
+def _scores(items: Sequence[Item], replies: Mapping[Part, PartReplies], task: Task) -> Iterator[BlindScore]:
     """What the answers are worth: one row a protocol, metric, factor and level, as results have them."""
     by_id = {item.item_id: item for item in items}
-    for protocol in task.protocols.values():
-        frame = _frame(items, answers, protocol)
-        for metric in protocol.metrics:
-            scores = frame[frame["metric"] == metric.name]
-            for factor, level, part in parts_of(scores, by_id, task):
-                value, chance, count = _summarised(part, protocol, metric)
+    for (factor, level), part in replies.items():
+        answered = [by_id[item_id] for item_id in part.answers]
+        for protocol in task.protocols.values():
+            frame = _frame(answered, part.answers, protocol)
+            for metric in protocol.metrics:
+                value, chance, count = _summarised(frame, protocol, metric)
                 if not math.isnan(value):
                     yield BlindScore(
                         task=task.id,
@@ -206,5 +290,5 @@ def _scores(items: Sequence[Item], answers: Mapping[str, Answer], task: Task, at
                         value=round(value, 4),
                         chance=None if math.isnan(chance) else round(chance, 4),
                         n=count,
-                        attack=attack,
+                        attack=part.attack,
                     )
