@@ -178,3 +178,35 @@ def test_the_target_of_a_training_example_is_a_right_reply(suite: Suite, built: 
             assert abs(value - float(metric.higher_is_better)) < ROUNDED, (task.id, text)
     trained = {task.id for task in suite.tasks.values() if task.train_split and built.task(task.id)}
     assert learned == trained
+
+
+def test_no_mark_is_the_answer_and_none_outlives_its_picture(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path / "media", built.media)
+    texts = ["vanilla", *(f"{axis.name}={value}" for axis in suite.axes for value in axis.values[1:])]
+    if "marks" in {axis.name for axis in suite.axes}:
+        texts += [
+            "marks=queries,look=picture",
+            *(f"marks=queries,pictures={how}" for how in ("none", "grey", "shuffled")),
+        ]
+    marked = set()
+    for text in texts:
+        if text in suite.card.needs_real:
+            continue
+        (point,) = parse_conditions(suite.axes, text)
+        condition = settle(point, suite, SubjectCard("someone"))
+        for task in suite.tasks.values():
+            items = [item for item in built.task(task.id) if task.asks(item, condition)]
+            if not items or not point.moves() <= set(task.axes):
+                continue
+            for view in show_items(items[:3], ViewContext(condition, items), task, 0, media).values():
+                if view.marks:
+                    marked.add((task.id, text))
+                    assert "pictures" not in text, "drawn in another picture than the one shown"
+                    (picture,), answer = view.query, built.by_id[view.item_id].answer
+                    corners = [mark.box for mark in view.marks]
+                    assert all(
+                        0 <= x1 < x2 <= picture.width and 0 <= y1 < y2 <= picture.height for x1, y1, x2, y2 in corners
+                    )
+                    assert view.reply.kind != "box" or picture.from_stored.box(answer) not in corners
+    assert all("marks=queries" in text for _, text in marked)
+    assert bool(marked) == ("marks" in {axis.name for axis in suite.axes})

@@ -168,8 +168,19 @@ class ReplySpec:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A box that is drawn in a picture, in pixels of that picture, with its colour by name: never the answer."""
+
+    colour: str
+    box: Box
+
+
+@dataclass(frozen=True)
 class View:
-    """What a subject may see of an item. Ids are handles only: a recipe must not write the answer into them."""
+    """What a subject may see of an item. Ids are handles only: a recipe must not write the answer into them.
+
+    `marks` are boxes drawn in the first picture of the query, for who reads views and is told where they are.
+    """
 
     item_id: str
     stimulus_id: str
@@ -179,6 +190,7 @@ class View:
     reply: ReplySpec
     options: tuple[Option, ...] = ()
     support: tuple[Demo, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
     def media(self) -> Iterator[Media]:
         """Everything shown: support, query, options."""

@@ -87,6 +87,7 @@ def _plain(part: Part) -> Any:
 def _plain_view(view: View) -> list[Any]:
     """A view as short plain data; written out by hand because it is on the path of every call."""
     frame = view.reply.frame and list(asdict(view.reply.frame).values())
+    marks = [[[mark.colour, list(mark.box)] for mark in view.marks]] if view.marks else []
     return [
         view.item_id,
         view.question,
@@ -94,4 +95,5 @@ def _plain_view(view: View) -> list[Any]:
         [picture.sha256 for picture in view.query],
         [[option.key, option.text, [picture.sha256 for picture in option.media]] for option in view.options],
         [[demo.answer, demo.shot, demo.caption, [picture.sha256 for picture in demo.media]] for demo in view.support],
+        *marks,
     ]

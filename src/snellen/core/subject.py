@@ -114,5 +114,11 @@ class Base:
 
 def with_examples(card: SubjectCard, examples: Sequence[TrainingExample]) -> SubjectCard:
     """The card of a subject that learned from these examples: another fingerprint, the same name."""
-    examples_as_data = [[example.view.item_id, asdict(example.view), example.answer] for example in examples]
+    examples_as_data = [[example.view.item_id, _plain(example.view), example.answer] for example in examples]
     return replace(card, settings={**card.settings, "train_examples": digest(examples_as_data, 12)})
+
+
+def _plain(view: View) -> dict[str, Any]:
+    """A view as plain data; without marks as it was before there were any, so that fingerprints stay."""
+    fields = asdict(view)
+    return fields if view.marks else {name: part for name, part in fields.items() if name != "marks"}

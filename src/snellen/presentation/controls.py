@@ -47,7 +47,7 @@ def resolve_sheet(condition: Condition, card: SubjectCard) -> Mapping[str, Value
 
 
 def map_pictures(view: View, change: Callable[[Media], Sequence[Media]]) -> View:
-    """The view with every picture replaced by what `change` gives for it."""
+    """The view with every picture replaced by what `change` gives for it; nothing is drawn in the new ones."""
 
     def changed(media: tuple[Media, ...]) -> tuple[Media, ...]:
         return tuple(new for old in media for new in change(old))
@@ -57,6 +57,7 @@ def map_pictures(view: View, change: Callable[[Media], Sequence[Media]]) -> View
         query=changed(view.query),
         options=tuple(replace(option, media=changed(option.media)) for option in view.options),
         support=tuple(replace(demo, media=changed(demo.media)) for demo in view.support),
+        marks=(),
     )
 
 

@@ -60,8 +60,8 @@ def quiet_transformers(subject: str) -> Iterator[Any]:
 
 
 @contextmanager
-def inference() -> Iterator[None]:
-    """Without gradients, and without threads of torch's own.
+def one_thread() -> Iterator[None]:
+    """Without threads of torch's own.
 
     Several batches at a time already keep all processors busy, and torch's threads wait for each other without sleep:
     with two of them on two busy processors one picture took ten times as long as with one.
@@ -72,8 +72,30 @@ def inference() -> Iterator[None]:
     if before > 1:
         torch.set_num_threads(1)  # of this thread only
     try:
-        with torch.inference_mode():
-            yield
+        yield
     finally:
         if before > 1 and current_thread() is main_thread():
             torch.set_num_threads(before)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Without threads of NumPy's linear algebra: for small matrices they cost ten times what they save."""
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
+@once
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def inference() -> Iterator[None]:
+    """Without gradients, and in one thread."""
+    import torch
+
+    with one_thread(), torch.inference_mode():
+        yield

@@ -29,6 +29,7 @@ EXAMPLES: Mapping[str, str] = {
     "chat:vllm/MODEL": "a model served by vLLM",
     "chat:hf/PATH_OR_ID": "any image-text-to-text model of transformers, run in this process",
     "encoder:efficientnet-lite0": "ImageNet CNN, packaged weights (also efficientnet-lite2)",
+    "encoder:efficientnet-lite0?readout=attentive": "an attentive probe on patch features, of any encoder but conse",
     "encoder:conse": "image-text encoder made of two packaged models",
     "encoder:colour-histogram": "colour alone",
     "encoder:hog": "outlines alone",

@@ -68,7 +68,9 @@ class Album:
 
 
 def subject(name: str, **settings: str) -> EncoderSubject:
-    return make_encoder(name, settings, ())
+    made = make_encoder(name, settings, ())
+    assert isinstance(made, EncoderSubject)
+    return made
 
 
 def ask(who: EncoderSubject, album: Album, *views: View) -> Reply:

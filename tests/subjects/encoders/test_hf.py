@@ -14,6 +14,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Option
 from snellen.subjects.encoders import load_encoder
 from snellen.subjects.encoders.encoder import fingerprint
+from snellen.subjects.encoders.hf import _grid
+from snellen.subjects.encoders.patches import PatchEncoder
 from tests.subjects.encoders.scenes import BLUE, RED, Album, ask, declined, draw, subject
 
 WHY = "needs the extra 'models'"
@@ -177,3 +179,53 @@ def test_processors_that_demand_torchvision_are_named(tmp_path: Path) -> None:
     save_processor(tmp_path, "DINOv3ViTImageProcessor")
     with pytest.raises(SnellenError, match="demand torchvision are not supported: DINOv3"):
         subject(f"hf/{tmp_path}")
+
+
+FAMILIES: dict[str, dict[str, Any]] = {
+    "ViT": {},
+    "Siglip": {"config": "SiglipVisionConfig", "model": "SiglipVisionModel"},
+    "Dinov2WithRegisters": {"num_register_tokens": 3},
+}
+"""Tokens before the patches: a class token; none; a class token and three registers."""
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("layer", ["pooled", "1"])
+def test_patches_are_the_tokens_of_places(tmp_path: Path, family: str, layer: str) -> None:
+    torch.manual_seed(0)
+    names = FAMILIES[family]
+    settings = {key: value for key, value in names.items() if key not in ("config", "model")}
+    made = getattr(transformers, names.get("config", f"{family}Config"))(**SEEING, **settings)
+    model = getattr(transformers, names.get("model", f"{family}Model"))(made).eval()
+    model.save_pretrained(tmp_path)
+    save_processor(tmp_path, "ViTImageProcessor")
+    encoder = load_encoder(f"hf/{tmp_path}", {"layer": layer})
+    assert isinstance(encoder, PatchEncoder)
+    rows = encoder.patches(PICTURES)
+    assert rows.shape == (3, 2, 2, 16)  # 16 pixels in patches of 8
+    pixels = [picture.convert("RGB").resize((16, 16), Image.Resampling.BICUBIC) for picture in PICTURES]
+    scaled = torch.from_numpy(np.stack([np.asarray(picture) for picture in pixels])).permute(0, 3, 1, 2) / 127.5 - 1
+    with torch.inference_mode():
+        out = model(pixel_values=scaled, output_hidden_states=True)
+    states = out.last_hidden_state if layer == "pooled" else out.hidden_states[1]
+    assert np.allclose(rows.reshape(3, 4, 16), states[:, -4:].numpy(), atol=1e-5)
+
+
+def test_patches_of_clip_and_of_a_convolutional_net(tmp_path: Path) -> None:
+    clip(tmp_path / "clip")
+    config = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1])
+    transformers.ResNetModel(config).save_pretrained(tmp_path / "resnet")
+    save_processor(tmp_path / "resnet", "ViTImageProcessor", 32)
+    shapes = {}
+    for name in ("clip", "resnet"):
+        encoder = load_encoder(f"hf/{tmp_path / name}")
+        assert isinstance(encoder, PatchEncoder)
+        shapes[name] = encoder.patches(PICTURES).shape
+    # ResNet halves twice before its stages and once in the second: 32 / 8 = 4.
+    assert shapes == {"clip": (3, 2, 2, 16), "resnet": (3, 4, 4, 16)}
+
+
+def test_tokens_that_are_no_grid_are_an_error(tmp_path: Path) -> None:
+    vit(tmp_path)
+    with pytest.raises(SnellenError, match=r"\(7, 16\) are no grid of 2 x 2 patches behind 0 or 1 others"):
+        _grid(str(tmp_path), torch.zeros(1, 7, 16))

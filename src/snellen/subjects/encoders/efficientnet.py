@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SIZES = {"efficientnet-lite0": 224, "efficientnet-lite2": 260}
 """Side of the square the network was trained for, pixels (tensorflow/tpu, efficientnet/lite)."""
 PARAMETERS = {"efficientnet-lite0": 4_652_008, "efficientnet-lite2": 6_092_072}
+PATCH_SIDES = {"efficientnet-lite0": 224, "efficientnet-lite2": 256}
+"""Side for patches: the multiple of 32 pixels nearest to the one trained for, so that the grids of stages fit."""
 CROP = 0.875
 """Share of the shorter side that the centre crop keeps, as in training evaluation."""
 
@@ -75,11 +77,56 @@ class EfficientNetLite:
         with inference():
             return _array(network(self.name, self.device)(self._pixels(pictures)))
 
+    @property
+    def patch_settings(self) -> Mapping[str, Any]:
+        """Everything that changes patch features."""
+        own = {key: value for key, value in self.settings.items() if key not in ("crop", "layer", "version")}
+        return {**own, "patches": 1, "side": PATCH_SIDES[self.name], "layer": "ends of strides 8, 16 and 32"}
+
+    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
+        """Pictures -> float32 (n, side / 16, side / 16, d), d = 592 of Lite0, 664 of Lite2.
+
+        Three stages side by side: each patch of 16 x 16 pixels has its own features, the four finer ones inside it,
+        and the coarser ones around it, interpolated.
+        """
+        side = PATCH_SIDES[self.name]
+        with inference():
+            stages = _stages(network(self.name, self.device), self._tensor([whole(p, side) for p in pictures]))
+            return _array(_joined(*(stages[side // stride] for stride in (8, 16, 32))).permute(0, 2, 3, 1))
+
     def _pixels(self, pictures: Sequence[Image.Image]) -> torch.Tensor:
+        return self._tensor([centre_square(picture, SIZES[self.name]) for picture in pictures])
+
+    def _tensor(self, squares: Sequence[Image.Image]) -> torch.Tensor:
         import torch
 
-        square = np.stack([np.asarray(centre_square(picture, SIZES[self.name])) for picture in pictures])
-        return (torch.from_numpy(square).to(self.device).permute(0, 3, 1, 2).float() - 127.0) / 128.0
+        pixels = np.stack([np.asarray(square) for square in squares])
+        return (torch.from_numpy(pixels).to(self.device).permute(0, 3, 1, 2).float() - 127.0) / 128.0
+
+
+def _stages(net: Any, pixels: torch.Tensor) -> dict[int, torch.Tensor]:
+    """The last output at each grid, (n, channels, rows, rows) by its number of rows."""
+    state, ends = net._swish(net._bn0(net._conv_stem(pixels))), {}
+    for block in net._blocks:
+        state = block(state)
+        ends[int(state.shape[-1])] = state
+    return ends
+
+
+def _joined(fine: torch.Tensor, middle: torch.Tensor, coarse: torch.Tensor) -> torch.Tensor:
+    """Three stages, each half as fine as the one before, on the grid of the middle one."""
+    import torch
+    from torch.nn import functional
+
+    grown = functional.interpolate(coarse, scale_factor=2, mode="bilinear", align_corners=False)
+    return torch.cat([functional.pixel_unshuffle(fine, 2), middle, grown], 1)
+
+
+def whole(picture: Image.Image, side: int) -> Image.Image:
+    """The whole picture squeezed to a square of `side` pixels (bicubic)."""
+    from PIL import Image
+
+    return picture.convert("RGB").resize((side, side), Image.Resampling.BICUBIC)
 
 
 def centre_square(picture: Image.Image, side: int) -> Image.Image:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from snellen.core.condition import near
@@ -13,7 +14,10 @@ from snellen.subjects.encoders.conse import ConSE
 from snellen.subjects.encoders.efficientnet import EfficientNetLite
 from snellen.subjects.encoders.encoder import Encoder
 from snellen.subjects.encoders.hf import HfEncoder
+from snellen.subjects.encoders.patches import PatchCache, PatchEncoder
 from snellen.subjects.encoders.plain import ColourHistogram, Hog
+from snellen.subjects.encoders.probes.settings import ProbeSettings
+from snellen.subjects.encoders.probes.subject import AttentiveProbe
 from snellen.subjects.encoders.subject import DEFAULT_C, DEFAULT_K, READOUTS, EncoderSubject
 
 T = TypeVar("T", int, float)
@@ -21,6 +25,8 @@ T = TypeVar("T", int, float)
 ENCODERS = ("efficientnet-lite0", "efficientnet-lite2", "colour-histogram", "hog", "conse")
 """Names after `encoder:`; beside them `hf/PATH_OR_ID`, any vision model of transformers."""
 
+ATTENTIVE = "attentive"
+"""The readout that is a probe on patch features; those of `READOUTS` read one vector a picture."""
 READOUT_SETTINGS = ("readout", "k", "C")
 """Settings that make the answers, whatever the encoder."""
 SUPERVISION = "supervision"
@@ -51,7 +57,7 @@ def load_encoder(name: str, settings: Mapping[str, str] | None = None) -> Encode
     return EfficientNetLite(name, **more)
 
 
-def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> EncoderSubject:
+def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> EncoderSubject | AttentiveProbe:
     """The subject `encoder:NAME?readout=...&k=...&C=...` and the encoder's own settings. `items` is not looked at.
 
     Raises SnellenError for an unknown name, setting or value.
@@ -61,8 +67,8 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
         if setting not in names:
             raise SnellenError(f"encoder:{name} has no setting {setting!r}; {near(setting, names)}")
     readout = settings.get("readout", "auto")
-    if readout not in READOUTS:
-        raise SnellenError(f"encoder:{name}: no readout {readout!r}; {near(readout, READOUTS)}")
+    if readout not in (*READOUTS, ATTENTIVE):
+        raise SnellenError(f"encoder:{name}: no readout {readout!r}; {near(readout, (*READOUTS, ATTENTIVE))}")
     k = _number(name, "k", settings.get("k", str(DEFAULT_K)), int)
     c = _number(name, "C", settings.get("C", str(DEFAULT_C)), float)
     not_the_encoders = (*READOUT_SETTINGS, SUPERVISION)
@@ -75,7 +81,21 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
         attributes={**encoder.attributes, **description},
         max_concurrency=1,
     )
-    return EncoderSubject(encoder, card, readout, k, c)
+    return _attentive(encoder, card) if readout == ATTENTIVE else EncoderSubject(encoder, card, readout, k, c)
+
+
+def _attentive(encoder: Encoder, card: SubjectCard) -> AttentiveProbe:
+    """The encoder with an attentive probe. Raises SnellenError for one without patch features."""
+    if not isinstance(encoder, PatchEncoder):
+        raise SnellenError(
+            f"encoder:{encoder.name} has no features by place, only of whole pictures; leave out readout={ATTENTIVE}"
+        )
+    settings = ProbeSettings()
+    return AttentiveProbe(
+        PatchCache(encoder),
+        replace(card, settings={**encoder.patch_settings, "readout": ATTENTIVE, "probe": asdict(settings)}),
+        settings,
+    )
 
 
 def _encoder_settings(name: str) -> tuple[str, ...]:

@@ -98,6 +98,41 @@ class HfEncoder:
             vision_model = model.vision_model if _dual(self.path) else model
             return _array(self._from(vision_model(**inputs, output_hidden_states=True), pooler))
 
+    @property
+    def patch_settings(self) -> Mapping[str, Any]:
+        """Everything that changes patch features."""
+        own = {key: value for key, value in self.settings.items() if key != "template"}
+        layer = "last hidden state" if self.layer in LAYERS else self.layer
+        return {**own, "patches": 1, "layer": layer, "size": list(_size(self.path))}
+
+    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
+        """Pictures -> float32 (n, rows, columns, d): the last hidden state, or the one `layer` numbers.
+
+        Tokens that stand for no place (class, registers) are left out. The whole picture is squeezed to the size that
+        the processor takes, and not cropped. Raises SnellenError where tokens are no grid of patches.
+        """
+        from PIL import Image
+
+        rows, columns = _size(self.path)
+        squeezed = [p.convert("RGB").resize((columns, rows), Image.Resampling.BICUBIC) for p in pictures]
+        inputs = read_image_processor(_who(self.path), self.path)(
+            images=squeezed, return_tensors="pt", do_resize=False, do_center_crop=False
+        ).to(self.device)
+        model = _model(self.path, self.device)[0]
+        vision_model = model.vision_model if _dual(self.path) else model
+        with inference():
+            output = vision_model(**inputs, output_hidden_states=self.layer not in LAYERS)
+            states = output.last_hidden_state if self.layer in LAYERS else self._state(output)
+            return _array(_grid(self.path, states))
+
+    def _state(self, output: Any) -> torch.Tensor:
+        """The hidden state that `layer` numbers."""
+        states = output.hidden_states
+        if not -len(states) <= int(self.layer) < len(states):
+            raise SnellenError(f"encoder:hf/{self.path}: no layer {self.layer}, it has 0 to {len(states) - 1}")
+        state: torch.Tensor = states[int(self.layer)]
+        return state
+
     def _from(self, output: Any, pooler: bool) -> torch.Tensor:
         if self.layer == "cls":
             return _tokens(self.path, output.last_hidden_state)[:, 0]
@@ -106,10 +141,7 @@ class HfEncoder:
             return pooled
         if self.layer in LAYERS:
             return _tokens(self.path, output.last_hidden_state).mean(1)
-        states = output.hidden_states
-        if not -len(states) <= int(self.layer) < len(states):
-            raise SnellenError(f"encoder:hf/{self.path}: no layer {self.layer}, it has 0 to {len(states) - 1}")
-        return _tokens(self.path, states[int(self.layer)]).mean(1)
+        return _tokens(self.path, self._state(output)).mean(1)
 
 
 @dataclass(frozen=True)
@@ -148,6 +180,41 @@ def _tokens(path: str, states: torch.Tensor) -> torch.Tensor:
             f"encoder:hf/{path}: cannot read hidden states of {states.ndim} dimensions; use layer=pooled"
         )
     return states
+
+
+@once
+def _size(path: str) -> tuple[int, int]:
+    """Rows and columns of pixels that the model's processor hands over."""
+    processor = read_image_processor(_who(path), path)
+    size = getattr(processor, "crop_size", None) or processor.size
+    side = size.get("shortest_edge", size.get("longest_edge", 0))
+    rows, columns = int(size.get("height", side)), int(size.get("width", side))
+    if not rows or not columns:
+        raise SnellenError(f"encoder:hf/{path}: its image processor names no size ({dict(size)}); patches need one")
+    return rows, columns
+
+
+def _grid(path: str, states: torch.Tensor) -> torch.Tensor:
+    """Hidden states as (n, rows, columns, d), without the tokens before the patches."""
+    if states.ndim == 4:
+        return states.permute(0, 2, 3, 1)
+    config = _config(path)
+    config = getattr(config, "vision_config", config)
+    patch = getattr(config, "patch_size", None)
+    rows, columns = (side // patch for side in _size(path)) if isinstance(patch, int) else (0, 0)
+    before = states.shape[1] - rows * columns
+    if states.ndim != 3 or not rows * columns or before not in _prefixes(config):
+        raise SnellenError(
+            f"encoder:hf/{path}: hidden states of shape {tuple(states.shape[1:])} are no grid of {rows} x {columns} "
+            f"patches behind {' or '.join(map(str, sorted(_prefixes(config))))} others; leave out readout=attentive"
+        )
+    return states[:, before:].reshape(len(states), rows, columns, -1)
+
+
+def _prefixes(config: Any) -> set[int]:
+    """How many tokens may stand before the patches: none, a class token, it and registers, or DeiT's second one."""
+    registers = getattr(config, "num_register_tokens", 0) or 0
+    return {0, 1, 1 + registers} | ({2} if config.model_type == "deit" else set())
 
 
 def _array(features: torch.Tensor) -> Floats:

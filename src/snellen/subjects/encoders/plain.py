@@ -17,6 +17,9 @@ from snellen.subjects.encoders.encoder import Floats, TextSide
 if TYPE_CHECKING:
     from PIL import Image
 
+PATCH_CELL = 16
+"""Side of the cells of patch features, pixels of the square of `side`; outlines take half of it."""
+
 
 @dataclass(frozen=True)
 class _HandMade:
@@ -73,13 +76,32 @@ class ColourHistogram(_HandMade):
         """Pictures -> float32 (n, 80), rows of length one, nothing below 0."""
         return np.stack([self._histogram(picture) for picture in pictures]).astype(np.float32)
 
+    @property
+    def patch_settings(self) -> Mapping[str, Any]:
+        """Everything that changes patch features."""
+        return {**self.settings, "patches": 1, "cell": PATCH_CELL}
+
+    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
+        """Pictures -> float32 (n, 8, 8, 80), a histogram of every cell of the picture squeezed to a square."""
+        return np.stack([self._cells(picture) for picture in pictures]).astype(np.float32)
+
+    def _cells(self, picture: Image.Image) -> NDArray[np.float64]:
+        from PIL import Image
+
+        square = picture.convert("RGB").resize((self.side, self.side), Image.Resampling.BOX)
+        count = self.side // PATCH_CELL
+        rows = [np.split(row, count, axis=1) for row in np.split(_lab(square), count)]
+        return np.stack([[self._of_pixels(cell) for cell in row] for row in rows])
+
     def _histogram(self, picture: Image.Image) -> NDArray[np.float64]:
         from PIL import Image
-        from skimage.color import rgb2lab
 
         small = picture.convert("RGB")
         small.thumbnail((self.side, self.side), Image.Resampling.BOX)
-        lightness, a, b = np.asarray(rgb2lab(np.asarray(small))).reshape(-1, 3).T
+        return self._of_pixels(_lab(small))
+
+    def _of_pixels(self, lab: NDArray[np.float64]) -> NDArray[np.float64]:
+        lightness, a, b = lab.reshape(-1, 3).T
         chroma, hue = np.hypot(a, b), np.mod(np.arctan2(b, a) / (2 * np.pi), 1.0)
         coloured = np.clip((chroma - self.grey_below) / (self.coloured_above - self.grey_below), 0.0, 1.0)
         joint = np.zeros((self.hues, self.chromas, self.lights))
@@ -115,22 +137,40 @@ class Hog(_HandMade):
 
     def features(self, pictures: Sequence[Image.Image]) -> Floats:
         """Pictures -> float32 (n, 1764), each block of length at most one."""
+        return np.stack([self._blocks(picture, self.cell).ravel() for picture in pictures]).astype(np.float32)
+
+    @property
+    def patch_settings(self) -> Mapping[str, Any]:
+        """Everything that changes patch features."""
+        return {**self.settings, "patches": 1, "cell": PATCH_CELL // 2}
+
+    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
+        """Pictures -> float32 (n, 15, 15, 36), a block of 2 * 2 cells of 8 pixels every 8 pixels."""
+        blocks = np.stack([self._blocks(picture, PATCH_CELL // 2) for picture in pictures])
+        return blocks.reshape(*blocks.shape[:3], -1).astype(np.float32)
+
+    def _blocks(self, picture: Image.Image, cell: int) -> NDArray[np.float64]:
+        """(rows, columns, 2, 2, directions), each block of length at most one."""
         from PIL import Image
         from skimage.feature import hog
 
-        rows = []
-        for picture in pictures:
-            grey = picture.convert("RGB").convert("L").resize((self.side, self.side), Image.Resampling.BICUBIC)
-            rows.append(
-                hog(
-                    np.asarray(grey),
-                    orientations=self.directions,
-                    pixels_per_cell=(self.cell, self.cell),
-                    cells_per_block=(2, 2),
-                    block_norm="L2-Hys",
-                )
-            )
-        return np.stack(rows).astype(np.float32)
+        grey = picture.convert("RGB").convert("L").resize((self.side, self.side), Image.Resampling.BICUBIC)
+        blocks = hog(
+            np.asarray(grey),
+            orientations=self.directions,
+            pixels_per_cell=(cell, cell),
+            cells_per_block=(2, 2),
+            block_norm="L2-Hys",
+            feature_vector=False,
+        )
+        return np.asarray(blocks, dtype=np.float64)
+
+
+def _lab(picture: Image.Image) -> NDArray[np.float64]:
+    """CIELAB, (height, width, 3)."""
+    from skimage.color import rgb2lab
+
+    return np.asarray(rgb2lab(np.asarray(picture)), dtype=np.float64)
 
 
 def _shares(

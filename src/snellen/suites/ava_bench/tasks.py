@@ -14,7 +14,7 @@ from snellen.presentation.methods import OneByOne
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.transforms import Boxed, Cut, Labelled, Padded, UnitFrame, boxes_of
+from snellen.suites.ava_bench.transforms import Boxed, Cut, Labelled, Marked, Padded, UnitFrame, boxes_of
 
 FORMAT = Axis(
     "format",
@@ -27,7 +27,12 @@ LOOK = Axis(
     ("auto", "picture", "box"),
     "the whole picture with its red box, or the inside of the box alone, for encoders",
 )
-AXES = (FORMAT, BOXES, LOOK, ORDER, PROMPT, PICTURES)
+MARKS = Axis(
+    "marks",
+    ("pixels", "queries"),
+    "the boxes as drawn alone, or also where they are, for probes that look there (query positions)",
+)
+AXES = (FORMAT, BOXES, LOOK, MARKS, ORDER, PROMPT, PICTURES)
 
 
 def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
@@ -85,19 +90,22 @@ def _transforms(ability: Ability, item: Item, context: ViewContext) -> tuple[Tra
         *((Labelled(ability.option_labels),) if item.options else ()),
         *crop,
         *((Boxed(boxes, ability.padded),) if boxes else (Padded(),) if ability.padded else ()),
+        *((Marked(boxes),) if boxes and condition["marks"] == "queries" else ()),
         *((UnitFrame(),) if item.answer_kind == "box" else ()),
         *control(condition["pictures"], context),
     )
 
 
 def _asks(ability: Ability, item: Item, condition: Condition) -> bool:
-    """Options that a released question lists itself cannot be reordered; boxes drawn into a picture cannot be left out.
+    """Options that a released question lists itself cannot be reordered.
 
+    Boxes drawn into a stored picture cannot be left out, and nobody knows where they are.
     Nothing is asked without boxes that needs them, and nothing but a choice with its options shuffled.
     """
     if condition["order"] == "shuffled" and (not item.options or prompts.lists_options(item.question)):
         return False
-    return condition["boxes"] == "drawn" or bool(boxes_of(ability.boxes, item.regions))
+    as_stored = condition["boxes"] == "drawn" and condition["marks"] == "pixels"
+    return as_stored or bool(boxes_of(ability.boxes, item.regions))
 
 
 def _axes(ability: Ability) -> tuple[Axis, ...]:
@@ -105,6 +113,7 @@ def _axes(ability: Ability) -> tuple[Axis, ...]:
         FORMAT,
         *((BOXES,) if ability.boxes_optional else ()),
         *((LOOK,) if ability.asks_inside_box else ()),
+        *((MARKS,) if ability.boxes else ()),
         *((ORDER,) if ability.has_options else ()),
         PROMPT,
         PICTURES,

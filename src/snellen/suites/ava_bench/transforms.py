@@ -1,7 +1,7 @@
 """How pictures and answers are shown: padded to a square, boxes drawn, options numbered, boxes in shares of the square.
 
-Order: `Labelled`, `Cut`, `Padded` or `Boxed`, `UnitFrame`, controls. Whatever was done to the pixels before, boxes
-are led through `Media.from_stored`, so that regions and answers stay in pixels of the stored picture.
+Order: `Labelled`, `Cut`, `Padded` or `Boxed`, `Marked`, `UnitFrame`, controls. Whatever was done to the pixels before,
+boxes are led through `Media.from_stored`, so that regions and answers stay in pixels of the stored picture.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Affine, Box, Media, View
+from snellen.core.item import Affine, Box, Mark, Media, View
 from snellen.core.media import MediaFolder
 
 PADDING_RGB = (124, 120, 111)
@@ -89,6 +89,20 @@ class Boxed:
         coordinates = {name: list(box) for name, box in boxes.items()}
         what = ["ava-boxes", self.version, coordinates, picture.sha256, *([list(PADDING_RGB)] if self.padded else ())]
         return replace(view, query=(media.derive(what, draw, picture, moved),))
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Where the drawn boxes are, for who reads views. `boxes` are in pixels of the stored picture, by colour."""
+
+    boxes: Mapping[str, Box] = field(repr=False)
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view with its marks. Raises SnellenError for a view of several pictures."""
+        to_picture = _only(view).from_stored
+        marks = tuple(Mark(name, to_picture.box(self.boxes[name])) for name in sorted(self.boxes))
+        return replace(view, marks=marks)
 
 
 def line_px(width: int, height: int) -> int:

@@ -1,0 +1,133 @@
+"""Patch features of many pictures: one vector a place of a grid, each picture computed once and kept in shards.
+
+A grid covers the whole picture, squeezed to the square that the encoder takes: a crop would cut off things that are
+asked about, and places would be no shares of the picture.
+"""
+
+from __future__ import annotations
+
+import os
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.errors import SnellenError
+from snellen.core.files import all_or_nothing
+from snellen.core.hashing import canonical, digest
+from snellen.core.home import home
+from snellen.core.item import Media
+from snellen.core.media import MediaFolder
+from snellen.subjects.encoders.encoder import MAX_THREADS, Encoder, Floats
+from snellen.subjects.loading import import_extra
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+Halves: TypeAlias = NDArray[np.float16]
+
+SHARD_PICTURES = 32
+"""Pictures a shard: some megabytes of a small encoder, a hundred of a large one."""
+LARGEST = float(np.finfo(np.float16).max)
+
+
+@typing.runtime_checkable
+class PatchEncoder(Encoder, typing.Protocol):
+    """An encoder that also gives features by place."""
+
+    @property
+    def patch_settings(self) -> Mapping[str, Any]:
+        """Everything that changes patch features, as plain data."""
+        ...
+
+    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
+        """Pictures of any size -> float32 (n, rows, columns, d), the first row on top, the first column to the left."""
+        ...
+
+
+class PatchCache:
+    """Patch features of one encoder, kept under the home folder in `patches/<fingerprint>/`.
+
+    A shard is a safetensors file with up to `SHARD_PICTURES` grids, named by the SHA-256 of their pictures, in
+    float16: half the room of float32, rounded to a part in 2048; numbers beyond 65,504 are held to it. Its metadata
+    hold the encoder's `patch_settings`. A damaged shard is computed again; a home that cannot be written costs memory.
+    """
+
+    def __init__(self, encoder: PatchEncoder) -> None:
+        self.encoder = encoder
+        self.specification = canonical(dict(encoder.patch_settings))
+        self.root = home() / "patches" / digest(dict(encoder.patch_settings), 12)
+        self._shards: dict[str, Path] = {}
+        self._read: set[Path] = set()
+        self._unsaved: dict[str, Halves] = {}
+
+    def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
+        """Compute and keep what is not kept yet, shards side by side in threads.
+
+        Raises SnellenError for a shard of another specification.
+        """
+        pictures = {picture.sha256: picture for picture in media}
+        if not self._missing(pictures):
+            return
+        self._index()
+        missing = [pictures[sha256] for sha256 in self._missing(pictures)]
+        chunks = [missing[start : start + SHARD_PICTURES] for start in range(0, len(missing), SHARD_PICTURES)]
+        if chunks:
+            with ThreadPoolExecutor(min(len(chunks), os.cpu_count() or 1, MAX_THREADS)) as pool:
+                for _ in pool.map(lambda chunk: self._compute(chunk, folder), chunks):
+                    pass
+
+    def read(self, media: Media, folder: MediaFolder) -> Floats:
+        """The grid of a picture, float32 (rows, columns, d)."""
+        self.prepare([media], folder)
+        if (grid := self._unsaved.get(media.sha256)) is None:
+            with _open(self._shards[media.sha256]) as shard:
+                grid = shard.get_tensor(media.sha256)
+        return np.asarray(grid, dtype=np.float32)
+
+    def _missing(self, pictures: Mapping[str, Media]) -> list[str]:
+        return [sha256 for sha256 in pictures if sha256 not in self._shards and sha256 not in self._unsaved]
+
+    def _index(self) -> None:
+        for path in sorted(set(self.root.glob("*.safetensors")) - self._read):
+            try:
+                with _open(path) as shard:
+                    names, specification = list(shard.keys()), (shard.metadata() or {}).get("specification", "nothing")
+            except (OSError, import_extra("safetensors", "patch features").SafetensorError):
+                continue  # cut off: its pictures are computed again
+            if specification != self.specification:
+                raise SnellenError(
+                    f"{path}: holds patch features of {specification}, not of {self.specification}; remove the file, "
+                    f"or set SNELLEN_HOME to another folder"
+                )
+            self._read.add(path)
+            self._shards |= dict.fromkeys(names, path)
+
+    def _compute(self, pictures: Sequence[Media], folder: MediaFolder) -> None:
+        grids: dict[str, Halves] = {}
+        for start in range(0, len(pictures), self.encoder.batch):
+            batch = pictures[start : start + self.encoder.batch]
+            rows = self.encoder.patches([folder.open(picture) for picture in batch])
+            if not np.isfinite(rows).all():
+                raise SnellenError(
+                    f"encoder:{self.encoder.name}: patch features are not finite; its weights are broken"
+                )
+            halves = np.clip(rows, -LARGEST, LARGEST).astype(np.float16)
+            grids |= {picture.sha256: grid for picture, grid in zip(batch, halves, strict=True)}
+        path = self.root / f"{digest(sorted(grids), 24)}.safetensors"
+        try:
+            with all_or_nothing(path) as half:
+                save_file = import_extra("safetensors.numpy", "patch features").save_file
+                save_file(grids, half, {"specification": self.specification})
+        except SnellenError:
+            self._unsaved |= grids
+        else:
+            self._shards |= dict.fromkeys(grids, path)
+
+
+def _open(path: Path) -> Any:
+    return import_extra("safetensors", "patch features").safe_open(path, framework="numpy")

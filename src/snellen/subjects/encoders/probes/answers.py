@@ -1,0 +1,243 @@
+"""The shape of an answer: from solved examples to numbers that a probe learns, and from its numbers to an answer."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.item import Box, Media, View
+from snellen.core.subject import TrainingExample
+from snellen.subjects.encoders.readouts import Doubles, pick
+
+Form: TypeAlias = Literal["class", "number", "box", "colour", "text"]
+"""What a probe says: one of the offered options, a number (a count, a range of depths), a box, a colour, letters."""
+
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?")
+RGB_MAX = 255.0
+
+
+class Unanswerable(Exception):
+    """A view that a probe cannot answer; the message is the reason."""
+
+
+def form_of(view: View) -> Form:
+    """The form of a view's answer. Raises Unanswerable with the reason where a probe has none for it."""
+    if any(media.kind != "picture" for media in view.media()):
+        raise Unanswerable("cannot be shown a video")
+    if any(option.media for option in view.options):
+        raise Unanswerable("a probe chooses among texts, not among pictures")
+    if any(demo.media for demo in view.support):
+        raise Unanswerable("a probe learns from training examples, not from examples beside the question")
+    if not view.query:
+        raise Unanswerable("no picture to look at")
+    kind = view.reply.kind
+    if kind in ("box", "text") and len(view.query) > 1:
+        raise Unanswerable(f"a {kind} is asked of {len(view.query)} pictures; a probe gives it of one")
+    if kind == "box":
+        return "box"
+    if kind == "colour":
+        return "colour"
+    if kind == "text" and not view.reply.offered:
+        return "text"
+    if kind in ("integer", "number"):
+        return "number"
+    if not view.reply.offered:
+        raise Unanswerable(f"a probe has no form for an answer of kind {kind}")
+    return "number" if all(_number(key) is not None for key in view.reply.offered) else "class"
+
+
+def _number(key: str) -> float | None:
+    """The number that a key names, of a range (`4-5`) its middle; None for any other."""
+    match = _RANGE.fullmatch(key)
+    if match is None:
+        return None
+    low, high = match.groups()
+    return (float(low) + float(high if high is not None else low)) / 2
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Options by key. Targets are places among `keys`; only those offered share the probability."""
+
+    keys: tuple[str, ...]
+    form: Form = "class"
+
+    @property
+    def size(self) -> int:
+        """How many numbers the probe gives."""
+        return len(self.keys)
+
+    def target(self, example: TrainingExample) -> Doubles:
+        """The place of the answer, shape (1,)."""
+        return np.array([float(self.keys.index(_key(example.answer)))])
+
+    def offered(self, view: View) -> NDArray[np.bool_]:
+        """Which keys the view offers, shape (size,)."""
+        return np.isin(self.keys, view.reply.offered)
+
+    def refusal(self, view: View) -> str | None:
+        """Why the view cannot be answered, or None."""
+        if not self.offered(view).any():
+            return "no training example had one of the options offered as its answer"
+        return None
+
+    def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
+        """The option of the highest probability, and the probability of each; 0 for one never met in training."""
+        scores = np.where(self.offered(view), outputs, -np.inf)
+        raised = np.exp(scores - scores.max())
+        by_key = dict(zip(self.keys, raised / raised.sum(), strict=True))
+        probabilities = np.array([by_key.get(key, 0.0) for key in view.reply.offered])
+        return view.reply.write(pick(probabilities, view.reply.offered, rng)), probabilities.tolist()
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A number, learned as (f(x) - mean) / scale with f(x) = log(1 + x), or x where some are below 0.
+
+    Equal steps of the logarithm are equal shares of the number, in which counts and depths are scored. What is said
+    stays between the least and the greatest of training; where numbers or ranges are offered, the nearest is chosen.
+    """
+
+    logarithmic: bool
+    mean: float
+    scale: float
+    limits: tuple[float, float]
+    whole: bool
+    form: Form = "number"
+    size: int = 1
+
+    def target(self, example: TrainingExample) -> Doubles:
+        """The number, standardised, shape (1,)."""
+        return np.array([(self._scaled(_value(example.answer)) - self.mean) / self.scale])
+
+    def _scaled(self, number: float) -> float:
+        return math.log1p(number) if self.logarithmic else number
+
+    def refusal(self, view: View) -> str | None:
+        """None: any number can be said."""
+        return None
+
+    def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
+        """The number, and it alone before it is rounded or led to the nearest one offered."""
+        scaled = float(outputs[0]) * self.scale + self.mean
+        number = math.expm1(min(scaled, 700.0)) if self.logarithmic else scaled
+        number = min(max(number, self.limits[0]), self.limits[1])
+        if view.reply.offered:
+            gaps = np.array([-abs(self._scaled(_value(key)) - self._scaled(number)) for key in view.reply.offered])
+            return view.reply.write(pick(gaps, view.reply.offered, rng)), [number]
+        return view.reply.write(round(number) if self.whole else number), [number]
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """A box as centre, width and height in shares of the picture shown, 0 to 1."""
+
+    form: Form = "box"
+    size: int = 4
+
+    def target(self, example: TrainingExample) -> Doubles:
+        """Centre, width and height, shape (4,)."""
+        x1, y1, x2, y2 = shares(example.view.query[0], example.view.query[0].from_stored.box(example.answer))
+        return np.array([(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1])
+
+    def refusal(self, view: View) -> str | None:
+        """None: every picture has places."""
+        return None
+
+    def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
+        """The box, and its four corners in shares of the picture shown."""
+        picture, (x, y, width, height) = view.query[0], outputs
+        corners = np.clip([x - width / 2, y - height / 2, x + width / 2, y + height / 2], 0.0, 1.0)
+        in_pixels = corners * (picture.width, picture.height, picture.width, picture.height)
+        x1, y1, x2, y2 = (float(side) for side in in_pixels)
+        return view.reply.write(picture.from_stored.inverse().box((x1, y1, x2, y2))), corners.tolist()
+
+
+@dataclass(frozen=True)
+class Colours:
+    """A colour as sRGB, 0 to 1."""
+
+    form: Form = "colour"
+    size: int = 3
+
+    def target(self, example: TrainingExample) -> Doubles:
+        """Red, green and blue, shape (3,)."""
+        return np.asarray(example.answer, dtype=np.float64) / RGB_MAX
+
+    def refusal(self, view: View) -> str | None:
+        """None: every picture has colours."""
+        return None
+
+    def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
+        """The colour, and its three numbers, not held to 0 to 255."""
+        return view.reply.write(np.clip(outputs * RGB_MAX, 0.0, RGB_MAX)), (outputs * RGB_MAX).tolist()
+
+
+@dataclass(frozen=True)
+class Letters:
+    """A word as a sequence of characters of `alphabet`; 0 stands for none of them (CTC)."""
+
+    alphabet: str
+    form: Form = "text"
+
+    @property
+    def size(self) -> int:
+        """How many numbers the probe gives a frame: one a character, and one for none."""
+        return len(self.alphabet) + 1
+
+    def target(self, example: TrainingExample) -> Doubles:
+        """Places of the characters from 1, one each."""
+        return np.array([self.alphabet.index(letter) + 1.0 for letter in str(example.answer)])
+
+    def refusal(self, view: View) -> str | None:
+        """None: what has no letters is said to have none."""
+        return None
+
+    def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
+        """The best character of every frame (frames, size), of repeated ones the first; no numbers."""
+        best = outputs.argmax(1)
+        first = best[np.flatnonzero(np.diff(best, prepend=0))]
+        return view.reply.write("".join(self.alphabet[place - 1] for place in first if place)), []
+
+
+Answers: TypeAlias = Classes | Numbers | Boxes | Colours | Letters
+
+
+def fit_answers(form: Form, examples: Sequence[TrainingExample]) -> Answers:
+    """How answers of one form are learned, from training examples of that form."""
+    if form == "class":
+        return Classes(tuple(sorted({_key(example.answer) for example in examples})))
+    if form == "box":
+        return Boxes()
+    if form == "colour":
+        return Colours()
+    if form == "text":
+        return Letters("".join(sorted({letter for example in examples for letter in str(example.answer)})))
+    raw = np.array([_value(example.answer) for example in examples])
+    logarithmic = bool(raw.min() >= 0)
+    scaled = np.log1p(raw) if logarithmic else raw
+    whole = all(example.view.reply.kind == "integer" for example in examples)
+    return Numbers(
+        logarithmic, float(scaled.mean()), float(scaled.std()) or 1.0, (float(raw.min()), float(raw.max())), whole
+    )
+
+
+def shares(picture: Media, box: Box) -> Box:
+    """A box in pixels of a picture as shares of its width and height."""
+    x1, y1, x2, y2 = box
+    return x1 / picture.width, y1 / picture.height, x2 / picture.width, y2 / picture.height
+
+
+def _value(answer: Any) -> float:
+    number = _number(str(answer))
+    return float(answer) if number is None else number
+
+
+def _key(answer: Any) -> str:
+    return str(answer).lower() if isinstance(answer, bool) else str(answer)

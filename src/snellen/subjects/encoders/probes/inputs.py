@@ -1,0 +1,139 @@
+"""What a probe looks at: patches in few numbers, where they lie, the words of the question, the boxes drawn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.item import Media, View
+from snellen.subjects.encoders.encoder import Floats
+from snellen.subjects.encoders.probes.answers import shares
+from snellen.subjects.encoders.readouts import Doubles
+
+Grids: TypeAlias = Callable[[Media], Floats]
+"""The patch features of a picture, float32 (rows, columns, d)."""
+
+_WORD = re.compile(r"[\w'-]+")
+FREQUENCIES = 4
+"""Sines and cosines of 1, 2, 4 and 8 half turns over the width, and over the height."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One view as arrays of float32; P pictures of R x C patches.
+
+    `tokens` (P, R, C, k), `words` (v,) counts, `coverage` (R, C, m) shares of each patch of the first picture that lie
+    in the box of each colour, `boxes` (m, 5): 1 where there is one, and its corners in shares of the picture.
+    """
+
+    tokens: Floats
+    words: Floats
+    coverage: Floats
+    boxes: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """How views become samples, fitted on training views.
+
+    Patches are standardised by `mean` and `scale` (d,) and led to k principal `components` (d, k), each of unit
+    deviation. `vocabulary` are the words of training questions; `colours` those of the boxes drawn in them.
+    """
+
+    mean: Floats
+    scale: Floats
+    components: Floats
+    vocabulary: tuple[str, ...]
+    colours: tuple[str, ...]
+    max_pictures: int
+
+    def refusal(self, view: View) -> str | None:
+        """Why a view cannot be made into a sample, or None."""
+        if strange := sorted(set(words_of(view)) - set(self.vocabulary)):
+            return f"no training example's question has the word {strange[0]!r}"
+        if len(view.query) > self.max_pictures:
+            return f"no training example has {len(view.query)} pictures"
+        return None
+
+    def sample(self, view: View, grids: Grids) -> Sample:
+        """The view as arrays."""
+        tokens = np.stack([self.reduced(grids(picture)) for picture in view.query])
+        words = np.isin(self.vocabulary, words_of(view)).astype(np.float32)
+        boxes = np.zeros((len(self.colours), 5), np.float32)
+        coverage = np.zeros((*tokens.shape[1:3], len(self.colours)), np.float32)
+        for mark in view.marks:
+            if mark.colour in self.colours:
+                place, box = self.colours.index(mark.colour), shares(view.query[0], mark.box)
+                boxes[place], coverage[..., place] = (1.0, *box), box_coverage(box, *tokens.shape[1:3])
+        return Sample(tokens, words, coverage, boxes)
+
+    def reduced(self, grid: Floats) -> Floats:
+        """Patch features (rows, columns, d) in the components, (rows, columns, k)."""
+        return np.asarray(((grid - self.mean) / self.scale) @ self.components, dtype=np.float32)
+
+
+def fit_inputs(views: Sequence[View], grids: Grids, components: int) -> Inputs:
+    """Fit on training views: moments and principal components of their patches, words, colours of boxes.
+
+    `components` are kept, or all there are where features have fewer dimensions.
+    """
+    pictures = list({picture.sha256: picture for view in views for picture in view.query}.values())
+    mean, covariance = _moments(grids(picture) for picture in pictures)
+    deviation = np.sqrt(np.diag(covariance))
+    scale = np.where(deviation > 1e-6 * max(float(deviation.max()), 1e-12), deviation, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    values, vectors = values[::-1][:components], vectors[:, ::-1][:, :components]
+    used = values > 1e-6 * max(float(values[0]), 1e-12)
+    whitened = vectors[:, used] / np.sqrt(values[used]) if used.any() else vectors[:, :1] * 0.0
+    return Inputs(
+        mean.astype(np.float32),
+        scale.astype(np.float32),
+        whitened.astype(np.float32),
+        tuple(sorted({word for view in views for word in words_of(view)})),
+        tuple(sorted({mark.colour for view in views for mark in view.marks})),
+        max(len(view.query) for view in views),
+    )
+
+
+def _moments(grids: Iterable[Floats]) -> tuple[Doubles, Doubles]:
+    """Mean (d,) and covariance (d, d) of all patches, one picture at a time."""
+    count, total, products = 0, np.zeros(1), np.zeros((1, 1))
+    for grid in grids:
+        rows = grid.reshape(-1, grid.shape[-1])
+        count += len(rows)
+        total = total + rows.sum(0, dtype=np.float64)
+        products = products + (rows.T @ rows).astype(np.float64)
+    mean = np.asarray(total / count)
+    return mean, np.asarray(products / count - np.outer(mean, mean))
+
+
+def words_of(view: View) -> list[str]:
+    """The words of the question, in lower case."""
+    return _WORD.findall(view.question.lower())
+
+
+def box_coverage(box: Sequence[float], rows: int, columns: int) -> Floats:
+    """Which share of every patch lies in a box (in shares of the picture), (rows, columns), each 0 to 1."""
+    x1, y1, x2, y2 = box
+    across, down = _overlap(x1, x2, columns), _overlap(y1, y2, rows)
+    return np.asarray(np.outer(down, across), dtype=np.float32)
+
+
+def _overlap(low: float, high: float, cells: int) -> Doubles:
+    """Which share of each of `cells` equal parts of 0 to 1 lies between two numbers."""
+    edges = np.arange(cells + 1) / cells
+    return np.asarray(np.clip(np.minimum(high, edges[1:]) - np.maximum(low, edges[:-1]), 0.0, None) * cells)
+
+
+def positions(rows: int, columns: int) -> Floats:
+    """Where the middle of each patch lies: x and y in shares, with sines and cosines; (rows, columns, 18)."""
+    y, x = np.meshgrid((np.arange(rows) + 0.5) / rows, (np.arange(columns) + 0.5) / columns, indexing="ij")
+    turns: list[NDArray[np.float64]] = [2 * x - 1, 2 * y - 1]
+    for power in range(FREQUENCIES):
+        turns += [wave(np.pi * 2**power * place) for place in (x, y) for wave in (np.sin, np.cos)]
+    return np.stack(turns, -1).astype(np.float32)

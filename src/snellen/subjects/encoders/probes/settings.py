@@ -1,0 +1,26 @@
+"""What makes an attentive probe, beside its examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ProbeSettings:
+    """All that makes a probe beside its examples; it enters the fingerprint. Ours: no paper gives it.
+
+    `components` of the patch features, `width`, `queries`, `heads` (half of them share attention out) and `layers` of
+    the network; `steps` of `batch` examples, `rate` of AdamW with `decay`, `dropout` of tokens and of what is read out.
+    """
+
+    components: int = 64
+    width: int = 64
+    queries: int = 4
+    heads: int = 4
+    layers: int = 2
+    steps: int = 300
+    batch: int = 32
+    rate: float = 2e-3
+    decay: float = 0.05
+    dropout: float = 0.1
+    version: int = 1

@@ -1,0 +1,122 @@
+"""An encoder with an attentive probe as a subject: it learns from the training examples of a task, then answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from snellen.core.item import Media, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.sheet import answer_views
+from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_examples
+from snellen.subjects.encoders.patches import PatchCache
+from snellen.subjects.encoders.probes.answers import Answers, Form, Unanswerable, fit_answers, form_of
+from snellen.subjects.encoders.probes.inputs import Grids, Inputs, fit_inputs
+from snellen.subjects.encoders.probes.settings import ProbeSettings
+from snellen.subjects.loading import inference, one_blas_thread
+
+if TYPE_CHECKING:
+    from snellen.subjects.encoders.probes.training import Network
+
+
+@dataclass(frozen=True, eq=False)
+class FittedProbe:
+    """A probe of one form of answers."""
+
+    inputs: Inputs
+    answers: Answers
+    network: Network
+
+    def refusal(self, view: View) -> str | None:
+        """Why it cannot answer a view of its form, or None."""
+        return self.inputs.refusal(view) or self.answers.refusal(view)
+
+    def answer(self, view: View, grids: Grids, rng: np.random.Generator) -> tuple[str, list[float]]:
+        """The reply to a view, and the numbers behind it."""
+        with inference(), one_blas_thread():
+            numbers = self.network.numbers(self.inputs.sample(view, grids))
+        return self.answers.answer(view, numbers, rng)
+
+
+@dataclass(frozen=True)
+class AttentiveProbe:
+    """A subject made of an encoder's patch features and a probe a form of answers. Learning returns another one.
+
+    Looking and training happen in a thread of their own, so that calls to other subjects go on meanwhile.
+    """
+
+    patches: PatchCache
+    card: SubjectCard
+    settings: ProbeSettings = field(default_factory=ProbeSettings)
+    probes: Mapping[Form, FittedProbe] = field(default_factory=dict)
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Why one of the views cannot be answered, or None: a call is answered whole or not at all."""
+        reasons = (self._refusal(view) for view in prompt.views)
+        return next(filter(None, reasons), None) if prompt.views else "nothing to look at"
+
+    def _refusal(self, view: View) -> str | None:
+        try:
+            probe = self.probes.get(form_of(view))
+        except Unanswerable as reason:
+            return str(reason)
+        return "no training examples to fit a probe on" if probe is None else probe.refusal(view)
+
+    def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
+        """Compute and keep the patch features of these pictures, so that learning and answering only read them."""
+        self.patches.prepare([picture for picture in media if picture.kind == "picture"], folder)
+
+    async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
+        """The subject with a probe for each form of answers among these examples."""
+        return await asyncio.to_thread(self._fit, examples, media) if examples else self
+
+    def _fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> AttentiveProbe:
+        by_form: dict[Form, list[TrainingExample]] = {}
+        for example in examples:
+            try:
+                by_form.setdefault(form_of(example.view), []).append(example)
+            except Unanswerable:
+                continue
+        self.prepare(
+            (picture for some in by_form.values() for example in some for picture in example.view.query), media
+        )
+        card = with_examples(self.card, examples)
+        probes = {
+            form: fit_probe(form, some, self._grids(media), self.settings, card.fingerprint())
+            for form, some in by_form.items()
+        }
+        return replace(self, card=card, probes=probes)
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """One call. `numbers`: view after view, probabilities of the options in the order offered, or what was said."""
+        return await asyncio.to_thread(self._reply, prompt, media, rng)
+
+    def _reply(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        numbers: list[float] = []
+
+        def write(view: View) -> str:
+            text, more = self.probes[form_of(view)].answer(view, self._grids(media), rng)
+            numbers.extend(more)
+            return text
+
+        return Reply(answer_views(prompt.views, write), numbers=tuple(numbers))
+
+    def _grids(self, media: MediaFolder) -> Grids:
+        return lambda picture: self.patches.read(picture, media)
+
+
+def fit_probe(
+    form: Form, examples: Sequence[TrainingExample], grids: Grids, settings: ProbeSettings, seed: str
+) -> FittedProbe:
+    """A probe trained on examples of one form. The same examples, settings and seed give the same probe, bit by bit."""
+    from snellen.subjects.encoders.probes.training import fit_network
+
+    answers = fit_answers(form, examples)
+    with one_blas_thread():
+        inputs = fit_inputs([example.view for example in examples], grids, settings.components)
+    return FittedProbe(inputs, answers, fit_network(answers, inputs, examples, grids, settings, seed))

@@ -1,0 +1,148 @@
+"""Features by place: they lie where the thing lies, cover the whole picture, and are kept in shards of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Media
+from snellen.subjects.encoders import load_encoder
+from snellen.subjects.encoders.encoder import Floats
+from snellen.subjects.encoders.patches import SHARD_PICTURES, PatchCache, PatchEncoder
+from snellen.subjects.encoders.plain import ColourHistogram, Hog
+from tests.subjects.encoders.scenes import BLUE, RED, Album, draw
+
+pytest.importorskip("safetensors", reason="needs the extra 'models'")
+
+
+def packaged(name: str) -> PatchEncoder:
+    if name.startswith("efficientnet"):
+        pytest.importorskip("efficientnet_lite_pytorch", reason="needs the extra 'models'")
+    encoder = load_encoder(name)
+    assert isinstance(encoder, PatchEncoder)
+    return encoder
+
+
+GRIDS = {
+    "efficientnet-lite0": (14, 14, 592),
+    "efficientnet-lite2": (16, 16, 664),
+    "colour-histogram": (8, 8, 80),
+    "hog": (15, 15, 36),
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_patch_is_where_the_thing_is_up_to_the_edges(name: str) -> None:
+    # Pictures of 160 x 120; at (150, 10) a crop of the middle would have cut the square off.
+    empty, corner = draw("square", (150, 150, 150)), draw("square", RED, center=(150, 10), radius=8)
+    rows = packaged(name).patches([empty, corner])
+    assert rows.shape == (2, *GRIDS[name])
+    assert rows.dtype == np.float32
+    change = np.linalg.norm(rows[1] - rows[0], axis=-1)
+    row, column = np.unravel_index(int(change.argmax()), change.shape)
+    assert ((column + 0.5) / change.shape[1], (row + 0.5) / change.shape[0]) == pytest.approx(
+        (150 / 160, 10 / 120), abs=0.1
+    )
+    far = change[change.shape[0] // 2 :, : change.shape[1] // 2]
+    assert far.max() < 0.3 * change.max()
+
+
+def test_the_settings_of_patches_are_not_those_of_whole_pictures() -> None:
+    for encoder in (ColourHistogram(), Hog()):
+        assert encoder.patch_settings != encoder.settings
+
+
+@dataclass(frozen=True)
+class Numbered(Hog):
+    """Gives patches that are counted: how often, and what, is on a list."""
+
+    scale: float = 1.0
+    calls: list[int] = field(default_factory=list, hash=False, compare=False)
+
+    @property
+    def patch_settings(self) -> dict[str, Any]:
+        return {"encoder": "numbered", "scale": self.scale}
+
+    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
+        self.calls.append(len(pictures))
+        means = [np.full((2, 3, 4), np.asarray(picture.convert("RGB")).mean() * self.scale) for picture in pictures]
+        return np.stack(means).astype(np.float32)
+
+
+@pytest.fixture
+def album(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Album:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    return Album(tmp_path / "media")
+
+
+def pictures_of(album: Album, count: int) -> list[Media]:
+    return [album.add("disc", (200, green, 30), radius=20) for green in range(count)]
+
+
+def shards(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "home").rglob("*.safetensors"))
+
+
+def test_each_picture_is_computed_once_and_rounded_to_halves(album: Album, tmp_path: Path) -> None:
+    pictures, encoder = pictures_of(album, SHARD_PICTURES + 3), Numbered()
+    PatchCache(encoder).prepare([*pictures, *pictures], album.folder)
+    assert sum(encoder.calls) == len(pictures)
+    assert len(shards(tmp_path)) == 2
+    again = PatchCache(encoder)
+    again.prepare(pictures, album.folder)
+    grids = [again.read(picture, album.folder) for picture in pictures]
+    assert sum(encoder.calls) == len(pictures), "another process finds them"
+    exact = Numbered().patches([album.folder.open(picture) for picture in pictures])
+    assert grids[0].shape == (2, 3, 4)
+    assert grids[0].dtype == np.float32
+    assert np.allclose(grids, exact, rtol=2.0**-11, atol=0)  # float16 has a significand of 11 bits
+    more = album.add("bar", BLUE)
+    assert again.read(more, album.folder).shape == (2, 3, 4)
+    assert sum(encoder.calls) == len(pictures) + 1
+
+
+def test_a_shard_of_another_specification_is_refused(album: Album, tmp_path: Path) -> None:
+    (picture,) = pictures_of(album, 1)
+    other, mine = PatchCache(Numbered(scale=2.0)), PatchCache(Numbered())
+    other.prepare([picture], album.folder)
+    mine.root.mkdir(parents=True)
+    (shard,) = shards(tmp_path)
+    shard.rename(mine.root / shard.name)
+    with pytest.raises(SnellenError) as error:
+        mine.read(picture, album.folder)
+    for words in (shard.name, '"scale":2.0', '"scale":1.0', "remove the file"):
+        assert words in str(error.value)
+
+
+@pytest.mark.parametrize("damage", [b"", b"no tensors at all"])
+def test_a_damaged_shard_is_computed_again(album: Album, tmp_path: Path, damage: bytes) -> None:
+    (picture,) = pictures_of(album, 1)
+    whole = PatchCache(Numbered()).read(picture, album.folder)
+    (shard,) = shards(tmp_path)
+    for raw in (damage, shard.read_bytes()[:-4]):
+        shard.write_bytes(raw)
+        encoder = Numbered()
+        assert np.array_equal(PatchCache(encoder).read(picture, album.folder), whole)
+        assert encoder.calls == [1]
+
+
+def test_a_home_that_cannot_be_written_costs_nothing_but_memory(album: Album, tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file where a folder should be")
+    (picture,), encoder = pictures_of(album, 1), Numbered()
+    cache = PatchCache(encoder)
+    assert np.array_equal(cache.read(picture, album.folder), cache.read(picture, album.folder))
+    assert encoder.calls == [1]
+
+
+def test_numbers_out_of_range_are_held_and_broken_ones_refused(album: Album) -> None:
+    (picture,) = pictures_of(album, 1)
+    assert PatchCache(Numbered(scale=1e6)).read(picture, album.folder).max() == 65504.0  # the largest of float16
+    with pytest.raises(SnellenError, match="not finite"):
+        PatchCache(Numbered(scale=float("nan"))).read(picture, album.folder)
