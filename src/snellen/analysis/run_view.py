@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 import typing
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from snellen.analysis.rankings import ScoreMatrix
-from snellen.analysis.section import Run, protocol_of
+from snellen.analysis.section import Run, once_a_run, protocol_of
 from snellen.core.response import Response
 from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric, Protocol
@@ -119,6 +120,7 @@ def without_unjudged(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[(rows["judge"] != "") | ~rows["subject"].isin(judged)]
 
 
+@once_a_run
 def result_rows(run: Run, task: str, factor: str = "", metric: str = "") -> pd.DataFrame:
     """The results of a task by a metric (the main one), a row an arm, level of `factor`, and judge; simulated last.
 
@@ -138,10 +140,22 @@ def scored(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["n"] > 0]
 
 
+def lines_of(rows: pd.DataFrame) -> Iterator[Any]:
+    """The rows, cells by name (and `Index`)."""
+    # itertuples would make a new class in every call, and take the columns one by one.
+    line = _line_class(tuple(rows.columns))
+    return (line(index, *cells) for index, cells in zip(rows.index, rows.to_numpy(object), strict=True))
+
+
+@lru_cache(maxsize=256)
+def _line_class(columns: tuple[str, ...]) -> Any:
+    return namedtuple("Line", ("Index", *columns), rename=True)
+
+
 def row_by_arm(rows: pd.DataFrame) -> dict[Arm, Any]:
     """One row of results an arm; with several judges that of the first."""
     by_arm: dict[Arm, Any] = {}
-    for row in rows.itertuples():
+    for row in lines_of(rows):
         by_arm.setdefault(Arm(str(row.subject), str(row.condition)), row)
     return by_arm
 
@@ -149,28 +163,33 @@ def row_by_arm(rows: pd.DataFrame) -> dict[Arm, Any]:
 def rows_by_arm(rows: pd.DataFrame) -> dict[Arm, dict[str, Any]]:
     """The rows of results of each arm by level."""
     by_arm: dict[Arm, dict[str, Any]] = {}
-    for row in rows.itertuples():
+    for row in lines_of(rows):
         by_arm.setdefault(Arm(str(row.subject), str(row.condition)), {})[str(row.level)] = row
     return by_arm
 
 
 def row_of(rows: pd.DataFrame, arm: Arm | ArmCard) -> Any:
     """The first row of an arm, or None."""
-    return next(rows[(rows["subject"] == arm.subject) & (rows["condition"] == arm.condition)].itertuples(), None)
+    arms = zip(rows["subject"], rows["condition"], strict=True)
+    position = next((n for n, names in enumerate(arms) if names == (arm.subject, arm.condition)), None)
+    return None if position is None else next(lines_of(rows.iloc[position : position + 1]))
 
 
 def scored_tasks(run: Run, arms: Sequence[Arm | ArmCard], tasks: Iterable[str]) -> list[str]:
     """Of these tasks those that any of the arms has a score in."""
-    return [task for task in tasks if any(_has_score(run, arm, task) for arm in arms)]
+    names = {Arm(arm.subject, arm.condition) for arm in arms}
+    return [task for task in tasks if not names.isdisjoint(_scored_arms(run, task))]
 
 
 def arms_with_all(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> list[ArmCard]:
     """The arms that have a score in every one of the tasks."""
-    return [arm for arm in arms if all(_has_score(run, arm, task) for task in tasks)]
+    return [arm for arm in arms if all((arm.subject, arm.condition) in _scored_arms(run, task) for task in tasks)]
 
 
-def _has_score(run: Run, arm: Arm | ArmCard, task: str) -> bool:
-    return row_of(scored(result_rows(run, task)), arm) is not None
+@once_a_run
+def _scored_arms(run: Run, task: str) -> frozenset[tuple[str, str]]:
+    rows = scored(result_rows(run, task))
+    return frozenset(zip(rows["subject"], rows["condition"], strict=True))
 
 
 def ordered_levels(levels: Iterable[str], order: Sequence[str]) -> list[str]:
@@ -202,6 +221,7 @@ def response_keys(scores: pd.DataFrame) -> Iterator[ResponseKey]:
     yield from zip(*(scores[name] for name in ("subject", "condition", "repeat", "item_id")), strict=True)
 
 
+@once_a_run
 def score_rows(run: Run, task: str, metric: str = "") -> pd.DataFrame:
     """Score rows of a task by a metric (the main one), simulated observers last."""
     scores = run.scores[protocol_of(run)]
@@ -209,6 +229,7 @@ def score_rows(run: Run, task: str, metric: str = "") -> pd.DataFrame:
     return rows_simulated_last(scores[(scores["task"] == task) & (scores["metric"] == name)])
 
 
+@once_a_run
 def scored_units(run: Run, task: str) -> dict[Arm, pd.DataFrame]:
     """By arm: unit (item, or group of items scored together) -> value, share of repeats that got it whole, cluster.
 

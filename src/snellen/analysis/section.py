@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
@@ -13,6 +14,9 @@ from snellen.core.itemset import ItemSet
 from snellen.core.response import Response
 from snellen.core.runfolder import RunCard
 from snellen.core.suite import Suite
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -49,11 +53,31 @@ class Run:
     results: pd.DataFrame
     roots: tuple[Path, ...] = ()
     inputs: Mapping[str, Path] = field(default_factory=dict)
+    _memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def root(self) -> Path:
         """Its folder; of joined runs the first one's."""
         return self.roots[0]
+
+
+def once_a_run(
+    function: Callable[Concatenate[Run, Parameters], Result],
+) -> Callable[Concatenate[Run, Parameters], Result]:
+    """A function of a run that is worked out once for the same arguments; nobody may alter what comes back.
+
+    Sections ask a run for the same tables many times.
+    """
+
+    @wraps(function)
+    def remembered(run: Run, *arguments: Parameters.args, **names: Parameters.kwargs) -> Result:
+        key = function, arguments, tuple(names.items())
+        if key not in run._memo:
+            run._memo[key] = function(run, *arguments, **names)
+        result: Result = run._memo[key]
+        return result
+
+    return remembered
 
 
 def protocol_of(run: Run) -> str:

@@ -13,11 +13,11 @@ from snellen.analysis.cells import DASH, decimal_interval
 from snellen.analysis.contrasts import COLUMNS, contrasts, with_holm
 from snellen.analysis.groups import COUNTERPARTS
 from snellen.analysis.rank_table import AVERAGE
-from snellen.analysis.run_view import Arm, arm_name, unit_bounds, units_by_task
+from snellen.analysis.run_view import Arm, arm_name, lines_of, unit_bounds, units_by_task
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
-from snellen.reports.rows import arm_order, lines_of, metric_in, whole_tasks
+from snellen.reports.rows import arm_order, metric_in, whole_tasks_of
 from snellen.reports.words import amount, difference, probability, span
 from snellen.scoring.permutation import clusters_needed
 
@@ -37,7 +37,7 @@ def paired(run: Run, limit: int = MAX_ARMS) -> pd.DataFrame:
     What is compared is what the tables count: items, or groups of items where those are scored together. Of more than
     `limit` arms the first are compared, simulated observers last. Families for Holm run over all tasks (`FAMILIES`).
     """
-    rows = whole_tasks(run.results)
+    rows = whole_tasks_of(run)
     first = arm_order(rows)[:limit]
     metrics = {str(row.task): str(row.metric) for row in lines_of(rows.drop_duplicates("task"))}
     units_of_tasks = units_by_task(run, run.suite.tasks)
@@ -120,7 +120,7 @@ class Compared:
 
 def compared(run: Run, table: pd.DataFrame) -> Iterator[Compared]:
     """Task by task. A sentence is told for each arm and the best of those it is clearly better than."""
-    all_rows = whole_tasks(run.results)
+    all_rows = whole_tasks_of(run)
     all_rows = all_rows[all_rows["arm"].isin({*table["first"], *table["second"]})]
     for task, pairs in table.groupby("task", sort=False):
         metric = metric_in(run.suite, next(lines_of(pairs)))

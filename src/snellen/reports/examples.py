@@ -12,14 +12,14 @@ from pathlib import Path
 import pandas as pd
 
 from snellen.analysis.results import metric_of
-from snellen.analysis.run_view import arm_name
+from snellen.analysis.run_view import arm_name, lines_of
 from snellen.analysis.section import Run
 from snellen.core import files
 from snellen.core.item import Item, Media
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.subject import is_simulated
-from snellen.reports.rows import arm_order, lines_of, whole_tasks
+from snellen.reports.rows import arm_order, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign
 
 THUMB_WIDTH = 240
@@ -110,7 +110,7 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
     The draw is seeded by the item set, not by the run. At most `limit` items a task. Simulated observers are shown only
     where nobody else was examined.
     """
-    rows, groups = whole_tasks(run.results), []
+    rows, groups = whole_tasks_of(run), []
     order = arm_order(rows)
     order = ([arm for arm in order if not is_simulated(arm)] or order)[:MAX_ARMS]
     texts = {(r.item_id, arm_name(r.subject, r.condition)): r.text or "" for r in reversed(run.responses)}

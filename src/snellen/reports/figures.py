@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.plots import FAINT, INK, MUTED, two_lines
+from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
 from snellen.core import files
-from snellen.reports.rows import arm_order, level_order, lines_of, metric_in, standing, subgroups, whole_tasks
+from snellen.reports.rows import arm_order, level_order, metric_in, standing, subgroups_of, whole_tasks_of
 from snellen.reports.words import foreign
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def fitted(name: str, width: int) -> str:
 
 def overview(run: Run) -> Figure:
     """One panel a task, one row an arm."""
-    rows = whole_tasks(run.results)
+    rows = whole_tasks_of(run)
     arms = arm_order(rows)
     tasks = [task for task in run.suite.tasks if task in set(rows["task"])]
     panels = [(task, rows[rows["task"] == task].set_index("arm")) for task in tasks]
@@ -80,7 +81,7 @@ def by_factor(run: Run, task: str, factor: str) -> Figure:
 
     With too many arms, the first ones under vanilla.
     """
-    rows = subgroups(run.results)
+    rows = subgroups_of(run)
     rows = rows[(rows["task"] == task) & (rows["factor"] == factor) & (rows["n"] > 0)]
     arms = arm_order(rows)
     arms = [arm for arm in arms if arm not in ("fake:oracle", "fake:chance")] or arms
@@ -198,7 +199,7 @@ def save(figure: Figure, folder: Path, name: str) -> str:
     """Write `name.png` and `name.svg`; the SVG text comes back for the page."""
     raster, lines = io.BytesIO(), io.StringIO()
     figure.draw_without_rendering()  # lays out
-    figure.set_layout_engine("none")  # and need not do so twice more
+    figure.set_layout_engine(None)  # each file would lay out again, were it only for a stand-in
     figure.savefig(raster, format="png", dpi=150, pil_kwargs={"compress_level": 3})
     figure.savefig(lines, format="svg", metadata={"Date": None, "Creator": None})
     files.write_bytes(folder / f"{name}.png", raster.getvalue())

@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
-from snellen.reports.rows import arm_order, lines_of, metric_in, standing, subgroups, whole_tasks
+from snellen.reports.rows import arm_order, metric_in, standing, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, span
 
 
@@ -28,7 +29,7 @@ class Standings:
 
 def standings(run: Run) -> list[Standings]:
     """Every arm that is no fake."""
-    rows, rows_of_tasks = whole_tasks(run.results), []
+    rows, rows_of_tasks = whole_tasks_of(run), []
     for arm in arm_order(rows):
         if is_simulated(arm):
             continue
@@ -58,7 +59,7 @@ def unread_gaps(run: Run) -> list[UnreadGap]:
 
     Every arm that differs so from the one whose replies could be read most often, and that one.
     """
-    rows, gaps = whole_tasks(run.results), []
+    rows, gaps = whole_tasks_of(run), []
     rows = rows[rows["no_answer_rate"].notna() & ~rows["arm"].map(is_simulated)]
     for task, part in rows.groupby("task", sort=False):
         rates = {str(row.arm): float(row.no_answer_rate) for row in lines_of(part)}
@@ -82,8 +83,8 @@ class Check:
 
 def checks(run: Run) -> list[Check]:
     """What the simulated observers prove, where they were examined: solvable from the pictures, and nothing leaks."""
-    rows = whole_tasks(run.results)
-    parts = subgroups(run.results)
+    rows = whole_tasks_of(run)
+    parts = subgroups_of(run)
     every_check = []
     fakes = [name for name in rows["arm"].unique() if is_simulated(name) and " " not in name]
     for arm in sorted(fakes, key=lambda name: (name != "fake:oracle", name != "fake:chance", name)):

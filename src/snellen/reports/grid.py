@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
-from snellen.analysis.run_view import arm_name
+from snellen.analysis.run_view import arm_name, lines_of
 from snellen.analysis.section import Run
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
@@ -18,12 +18,11 @@ from snellen.reports.rows import (
     Standing,
     arm_order,
     level_order,
-    lines_of,
     metric_in,
     standing,
-    subgroups,
+    subgroups_of,
     unjudged,
-    whole_tasks,
+    whole_tasks_of,
 )
 from snellen.reports.words import DASH, amount, foreign, rate, read_note, span
 
@@ -124,7 +123,7 @@ class _Footnotes:
 
 def main_grid(run: Run) -> Grid:
     """The main table: every arm on every task."""
-    rows, notes = whole_tasks(run.results), _Footnotes()
+    rows, notes = whole_tasks_of(run), _Footnotes()
     marks = _marks(run, notes)
     tasks = [task for task in run.suite.tasks if task in set(rows["task"])]
     parts = [(task, rows[rows["task"] == task]) for task in tasks]
@@ -133,8 +132,8 @@ def main_grid(run: Run) -> Grid:
 
 def factor_grids(run: Run) -> list[tuple[str, str, Grid]]:
     """(task, factor, table) for every factor that results are split by."""
-    rows, tables = subgroups(run.results), []
-    order = arm_order(whole_tasks(run.results))
+    rows, tables = subgroups_of(run), []
+    order = arm_order(whole_tasks_of(run))
     for (task, factor), part in rows.groupby(["task", "factor"], sort=False):
         levels = [
             (level, part[part["level"] == level])

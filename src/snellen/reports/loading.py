@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from snellen.analysis.results import KEYS, NUMBERS, results
+from snellen.analysis.results import KEYS, NUMBERS, results, with_python_strings
 from snellen.analysis.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
@@ -57,7 +57,9 @@ def load_run(root: Path, suite_of: SuiteOf = registered) -> Run:
         raise SnellenError(
             f"{itemset_path}: another item set than {root} was asked about; put the old one back, or run again"
         )
+    scores = {name: with_python_strings(rows) for name, rows in scores.items()}
     table = pd.concat([results(rows, items, suite, card.arms) for rows in scores.values()], ignore_index=True)
+    table = with_python_strings(table)
     return Run(card, suite, items, tuple(responses), scores, table, (root,))
 
 
@@ -136,4 +138,4 @@ def all_results(runs: Sequence[Run]) -> pd.DataFrame:
     """The results of all runs: keys, every axis of every suite, numbers."""
     axes = dict.fromkeys(axis.name for run in runs for axis in run.suite.axes)
     rows = pd.concat([run.results for run in runs], ignore_index=True)
-    return rows.reindex(columns=[*KEYS[:4], *axes, *KEYS[4:], *NUMBERS])
+    return rows.reindex(columns=[*KEYS[:4], *axes, *KEYS[4:], *NUMBERS]).infer_objects()

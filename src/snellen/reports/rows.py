@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 import pandas as pd
@@ -12,6 +12,7 @@ import pandas as pd
 from snellen.analysis.cells import in_place_of_interval
 from snellen.analysis.results import baseline, metric_of
 from snellen.analysis.run_view import arm_name
+from snellen.analysis.section import Run, once_a_run
 from snellen.core.itemset import ItemSet
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
@@ -20,6 +21,7 @@ from snellen.core.suite import Suite
 Standing: TypeAlias = Literal["above", "same", "below", "untold", "none"]
 """Where a value stands to chance by its interval; `none` where there is no value. `untold` where chance is unknown, the
 interval cannot be told, or there are too few items."""
+ARM_AND_PLACE = ("subject", "condition", "task", "judge", "factor", "level")
 
 
 def whole_tasks(results: pd.DataFrame) -> pd.DataFrame:
@@ -33,6 +35,18 @@ def whole_tasks(results: pd.DataFrame) -> pd.DataFrame:
 def subgroups(results: pd.DataFrame) -> pd.DataFrame:
     """As `whole_tasks`, one row an arm, task, factor and level."""
     return _named(_main(results[results["factor"] != ""]))
+
+
+@once_a_run
+def whole_tasks_of(run: Run) -> pd.DataFrame:
+    """`whole_tasks` of the run's results."""
+    return whole_tasks(run.results)
+
+
+@once_a_run
+def subgroups_of(run: Run) -> pd.DataFrame:
+    """`subgroups` of the run's results."""
+    return subgroups(run.results)
 
 
 def _main(rows: pd.DataFrame) -> pd.DataFrame:
@@ -51,17 +65,12 @@ def _named(rows: pd.DataFrame) -> pd.DataFrame:
     """With `arm`: subject and condition, counted where one table holds the same twice (two item sets of a suite)."""
     counts: Counter[tuple[str, ...]] = Counter()
     names = []
-    for row in lines_of(rows):
-        name = arm_name(str(row.subject), str(row.condition))
-        key = (name, str(row.task), str(row.judge), str(row.factor), str(row.level))
+    for subject, condition, *place in zip(*(rows[name] for name in ARM_AND_PLACE), strict=True):
+        name = arm_name(str(subject), str(condition))
+        key = (name, *map(str, place))
         counts[key] += 1
         names.append(name if counts[key] == 1 else f"{name} ({counts[key]})")
     return rows.assign(arm=names)
-
-
-def lines_of(rows: pd.DataFrame) -> Iterator[Any]:
-    """The rows, cells by name."""
-    yield from rows.itertuples()
 
 
 def arm_order(rows: pd.DataFrame) -> list[str]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
+from snellen.analysis.run_view import lines_of
 from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
-from snellen.reports.rows import arm_order, lines_of, metric_in, unjudged, whole_tasks
+from snellen.reports.rows import arm_order, metric_in, unjudged, whole_tasks
 from snellen.reports.words import DASH, amount, rate, read_note, span
 
 if TYPE_CHECKING:

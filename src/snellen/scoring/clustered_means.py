@@ -66,9 +66,9 @@ def effective_clusters(sizes: Floats) -> float:
 
 def _t(count: float, level: float) -> float:
     """Student's t for an interval from so many values (degrees of freedom: one less, at least a quarter)."""
-    from scipy import stats
+    from scipy.special import stdtrit
 
-    return float(stats.t.ppf((1 + level) / 2, max(count - 1, 0.25)))
+    return float(stdtrit(max(count - 1, 0.25), (1 + level) / 2))
 
 
 def mean_variances(samples: ClusteredSamples) -> Floats:
@@ -115,10 +115,9 @@ def score_ends(shares: Floats, n: Floats, level: float) -> Ends:
     "Interval estimation for a binomial proportion", Statistical Science 16, modification of section 4.1.1, by which
     the bound counts where it lies farther out.
     """
-    from scipy import stats
-    from scipy.special import betaincinv
+    from scipy.special import betaincinv, ndtri
 
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(ndtri((1 + level) / 2))
     spread = z * z / n
     middle = (shares + spread / 2) / (1 + spread)
     half = z / (1 + spread) * np.sqrt(np.maximum(shares * (1 - shares), 0.0) / n + spread / (4 * n))
@@ -147,11 +146,11 @@ def normal_ends(samples: ClusteredSamples, level: float, pseudo_units: float = 0
 
     `pseudo_units` join the effective ones, with a variance of 1.
     """
-    from scipy import stats
+    from scipy.special import ndtri
 
     effective = samples.n / design_effects(samples, level)
     variances = (samples.unit_variances() * effective + pseudo_units) / (effective + pseudo_units)
-    half = float(stats.norm.ppf((1 + level) / 2)) * np.sqrt(variances / effective)
+    half = float(ndtri((1 + level) / 2)) * np.sqrt(variances / effective)
     return samples.means - half, samples.means + half
 
 
@@ -170,10 +169,10 @@ def tails(count: float, level: float) -> tuple[float, float]:
 
     Wider for few, as a t interval is: Hesterberg 2015, "What teachers should know about the bootstrap".
     """
-    from scipy import stats
+    from scipy.special import ndtr
 
     wide = _t(count, level) * float(np.sqrt(count / (count - 1)))
-    low = float(stats.norm.cdf(-wide))
+    low = float(ndtr(-wide))
     return low, 1 - low
 
 

@@ -18,9 +18,9 @@ WIDEST_HALF = 0.25
 
 def _quantiles() -> tuple[float, float]:
     """z of the level and z of the power: 1.960 and 0.842."""
-    from scipy import stats
+    from scipy.special import ndtri
 
-    return float(stats.norm.ppf(1 - ALPHA / 2)), float(stats.norm.ppf(POWER))
+    return float(ndtri(1 - ALPHA / 2)), float(ndtri(POWER))
 
 
 def detectable(low: float, high: float) -> float:

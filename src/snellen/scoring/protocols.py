@@ -24,7 +24,7 @@ def all_right(scores: pd.DataFrame) -> pd.DataFrame:
     """
     groups = scores.groupby("group_id", sort=False)
     units = groups.agg(cluster_id=("cluster_id", "first"), value=("value", "min"), chance=("chance", "prod"))
-    unheard = groups["value"].apply(lambda values: values.isna().any())
+    unheard = scores["value"].isna().groupby(scores["group_id"], sort=False).any()
     units.loc[unheard, "value"] = float("nan")
     return units
 

@@ -105,13 +105,13 @@ def _within(sample: ClusteredSamples, values: npt.ArrayLike, bounds: Bounds) -> 
 
 def wilson(k: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of a proportion, k of n (both may be fractions): inside 0..1, never without width."""
-    from scipy import stats
+    from scipy.special import ndtri
 
     if n <= 0:
         return NOTHING
     if not 0 <= k <= n:
         raise ValueError(f"{k} of {n} is no proportion")
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(ndtri((1 + level) / 2))
     share, spread = k / n, z * z / n
     middle = (share + spread / 2) / (1 + spread)
     half = z / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))
