@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -61,7 +62,7 @@ def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[A
     """
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
     blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
-    scores = with_python_strings(scores)
+    scores = with_python_strings(scores).copy()  # a copy has the columns of a kind in one block, to be cut at once
     rows = []
     for key, arm_scores in scores.groupby(list(KEYS), sort=False):
         keys = dict(zip(KEYS, map(str, key), strict=True))
@@ -83,7 +84,8 @@ def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[A
 
 def with_python_strings(rows: pd.DataFrame) -> pd.DataFrame:
     """The same with strings as Python objects, of which taking small parts costs a fraction of what Arrow's take."""
-    return rows.astype({name: object for name in rows.columns if isinstance(rows[name].dtype, pd.StringDtype)})
+    strings = {name: object for name in rows.columns if isinstance(rows[name].dtype, pd.StringDtype)}
+    return rows.astype(strings)
 
 
 def baseline(row: Any, metric: Metric) -> float:
@@ -128,12 +130,13 @@ def parts_of(
 
 def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any, ...], blind: float) -> dict[str, Any]:
     metric = metric_of(protocol, name)
-    count = scores["outcome"].value_counts()
-    responded = int(count.get("answered", 0) + count.get("no_answer", 0))
-    tried = responded + int(count.get("failed", 0))
-    units = units_of(scores, protocol)
-    unread = scores["outcome"] == "no_answer"
-    units_read = units_of(scores.assign(value=scores["value"].mask(unread)), protocol) if unread.any() else units
+    count = Counter(scores["outcome"])
+    responded = count["answered"] + count["no_answer"]
+    tried = responded + count["failed"]
+    units = units_read = units_of(scores, protocol)
+    if count["no_answer"]:
+        read_values = scores["value"].mask(scores["outcome"] == "no_answer")
+        units_read = units_of(scores.assign(value=read_values), protocol)
     low, high, kind = _interval(units, metric, key)
     value = summary(units["value"].to_numpy(float), metric)
     chance = units["chance"].mean() if len(units) else math.nan
@@ -149,16 +152,17 @@ def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any
         "items_needed": units_needed(value, _better(chance, blind, metric), low, high, len(units)),
         "chance": chance,
         "blind": blind,
-        "no_answer_rate": int(count.get("no_answer", 0)) / responded if responded else math.nan,
-        "failure_rate": int(count.get("failed", 0)) / tried if tried else math.nan,
-        "not_applicable": int(count.get("not_applicable", 0)),
+        "no_answer_rate": count["no_answer"] / responded if responded else math.nan,
+        "failure_rate": count["failed"] / tried if tried else math.nan,
+        "not_applicable": count["not_applicable"],
         "unable": is_unable(scores),
     }
 
 
 def units_of(scores: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
     """The scored units of all repeats, as `Protocol.units` gives them; those without a value are left out."""
-    return pd.concat([protocol.units(once) for _, once in scores.groupby("repeat")]).dropna(subset="value")
+    repeats = [once for _, once in scores.groupby("repeat")] if scores["repeat"].nunique() > 1 else [scores]
+    return pd.concat([protocol.units(once) for once in repeats]).dropna(subset="value")
 
 
 def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> float:
@@ -187,13 +191,13 @@ def _interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...]) -> Inte
 
 def is_unable(scores: pd.DataFrame) -> bool:
     """The flag beside a score, never in its place; the rule stands in `UNABLE_RULE`."""
-    responded = scores[scores["outcome"].isin(["answered", "no_answer"])]
-    if not len(responded):
-        return False
-    if (responded["outcome"] == "no_answer").mean() >= 0.5:
+    count = Counter(scores["outcome"])
+    if count["no_answer"] and count["no_answer"] >= count["answered"]:
         return True
-    answered = responded[responded["outcome"] == "answered"]
-    return len(answered) >= 10 and answered["prediction"].nunique() == 1 and answered["truth"].nunique() > 1
+    if count["answered"] < 10:
+        return False
+    answered = scores[scores["outcome"] == "answered"]
+    return answered["prediction"].nunique() == 1 and answered["truth"].nunique() > 1
 
 
 def _ceiling(suite: Suite, keys: Mapping[str, str], factor: str, level: str) -> float:
