@@ -7,13 +7,23 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from tests.goldens.house import BLIND_OBSERVERS, FOLDER, outputs
 from tests.helpers.sets import small_set
 
 
+def laid_out(figure: Figure, folder: Path, name: str) -> str:
+    """Every figure is made and laid out; no files are written, for texts alone are compared."""
+    figure.draw_without_rendering()
+    return "<svg/>"
+
+
 @pytest.mark.parametrize("suite", BLIND_OBSERVERS)
-def test_the_house_makes_what_it_made(suite: str, sets_folder: Path, tmp_path: Path) -> None:
+def test_the_house_makes_what_it_made(
+    suite: str, sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("snellen.reports.figures.save", laid_out)
     texts = outputs(small_set(suite, sets_folder), tmp_path)
     goldens = {name: (FOLDER / suite / name).read_text("utf-8") for name in texts}
     assert texts["content_hash.txt"] == goldens["content_hash.txt"]

@@ -83,9 +83,10 @@ def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[A
 
 
 def with_python_strings(rows: pd.DataFrame) -> pd.DataFrame:
-    """The same with strings as Python objects, of which taking small parts costs a fraction of what Arrow's take."""
+    """The same with strings and names of columns as Python objects: of Arrow's, small parts cost many times more."""
     strings = {name: object for name in rows.columns if isinstance(rows[name].dtype, pd.StringDtype)}
-    return rows.astype(strings)
+    rows = rows.astype(strings)
+    return rows.set_axis(rows.columns.astype(object), axis=1)
 
 
 def baseline(row: Any, metric: Metric) -> float:
@@ -147,7 +148,7 @@ def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any
         "interval": kind,
         "value_read": summary(units_read["value"].to_numpy(float), metric),
         "n": len(units),
-        "clusters": units["cluster_id"].nunique(),
+        "clusters": len(set(units["cluster_id"])),
         "detectable": detectable(low, high),
         "items_needed": units_needed(value, _better(chance, blind, metric), low, high, len(units)),
         "chance": chance,
@@ -161,8 +162,12 @@ def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any
 
 def units_of(scores: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
     """The scored units of all repeats, as `Protocol.units` gives them; those without a value are left out."""
-    repeats = [once for _, once in scores.groupby("repeat")] if scores["repeat"].nunique() > 1 else [scores]
-    return pd.concat([protocol.units(once) for once in repeats]).dropna(subset="value")
+    if len(set(scores["repeat"])) > 1:
+        units = pd.concat([protocol.units(once) for _, once in scores.groupby("repeat")])
+    else:
+        units = protocol.units(scores)
+    unscored = np.isnan(units["value"].to_numpy(float))
+    return units[~unscored] if unscored.any() else units
 
 
 def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> float:
@@ -197,7 +202,7 @@ def is_unable(scores: pd.DataFrame) -> bool:
     if count["answered"] < 10:
         return False
     answered = scores[scores["outcome"] == "answered"]
-    return answered["prediction"].nunique() == 1 and answered["truth"].nunique() > 1
+    return len(set(answered["prediction"])) == 1 and len(set(answered["truth"])) > 1
 
 
 def _ceiling(suite: Suite, keys: Mapping[str, str], factor: str, level: str) -> float:

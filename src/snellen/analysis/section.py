@@ -70,7 +70,7 @@ def once_a_run(
     """
 
     @wraps(function)
-    def remembered(run: Run, *arguments: Parameters.args, **names: Parameters.kwargs) -> Result:
+    def remembered(run: Run, /, *arguments: Parameters.args, **names: Parameters.kwargs) -> Result:
         key = function, arguments, tuple(names.items())
         if key not in run._memo:
             run._memo[key] = function(run, *arguments, **names)

@@ -11,10 +11,12 @@ from snellen.core.score import Metric, Protocol
 from snellen.scoring.answers import read_answer
 from snellen.scoring.metrics import exact_match
 
+UNIT_COLUMNS = pd.Index(["cluster_id", "value", "chance"], dtype=object)
+
 
 def by_item(scores: pd.DataFrame) -> pd.DataFrame:
     """Every item is a unit."""
-    return scores[["cluster_id", "value", "chance"]]
+    return scores[UNIT_COLUMNS]
 
 
 def all_right(scores: pd.DataFrame) -> pd.DataFrame:

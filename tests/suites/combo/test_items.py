@@ -287,12 +287,6 @@ def _hash(root: Path, **told: Any) -> str:
     return build(SUITE, "generated", options(root, n=2, **told)).card.content_hash
 
 
-def test_the_same_seed_gives_the_same_set_and_another_seed_another(tmp_path: Path) -> None:
-    first = _hash(tmp_path / "first")
-    assert _hash(tmp_path / "again") == first
-    assert _hash(tmp_path / "other", seed=1) != first
-
-
 def test_the_number_of_workers_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = _hash(tmp_path / "first", tasks=("img2text",))
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))  # nothing is drawn yet there

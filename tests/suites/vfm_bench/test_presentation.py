@@ -11,20 +11,18 @@ from snellen.core.item import Media, Part
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import BuildOptions
-from snellen.exam import build
 from snellen.runs.preview import first_calls
 from snellen.suites import SUITES
 from snellen.suites.vfm_bench import prompts
+from tests.helpers.sets import small_set
 
 SUITE = SUITES.get("vfm-bench")
 SOMEONE = SubjectCard("someone")
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    out = tmp_path_factory.mktemp("vfm-shown") / "items"
-    return build(SUITE, "generated", BuildOptions(out, n=4, quick=True, renderer="toy", show_progress=False))
+def small(sets_folder: Path) -> ItemSet:
+    return small_set("vfm-bench", sets_folder)
 
 
 def parts(small: ItemSet, tmp_path: Path, text: str, card: SubjectCard = SOMEONE) -> tuple[Part, ...]:
