@@ -18,13 +18,17 @@ from snellen.stimuli.scenes import (
     Camera,
     Composite,
     Dome,
+    Material,
+    Pose,
     RenderSpec,
     Scene,
     Softbox,
+    Solid,
     composite_scene,
     random_camera,
     truth,
 )
+from snellen.stimuli.scenes.shapes import unit_mesh
 
 # Not by importing it: mitsuba takes its LLVM on import, and only the renderer knows which one works.
 pytestmark = pytest.mark.skipif(
@@ -145,3 +149,25 @@ def test_an_llvm_chosen_by_somebody_else_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "drjit", sys)
     with pytest.raises(SnellenError, match="start Python with DRJIT_LIBLLVM_PATH="):
         pictures._mitsuba(engine, 1)
+
+
+def test_one_mesh_a_surface_holds_the_triangles_of_all_solids() -> None:
+    from snellen.stimuli.render import mitsuba_pictures as pictures
+
+    ball = Solid("ball", "sphere", Material("glass"))
+    blocks = [Solid(str(n), "cube", Material("rubber", "red"), Pose((float(n), 0.0, 0.0))) for n in range(3)]
+    wood = [Solid("disc", "cylinder", Material("wood")), Solid("box", "cube", Material("wood"))]
+    several, empty = pictures._meshes(Scene((ball, *blocks, *wood))), pictures._meshes(Scene(()))
+    assert several.keys() == empty.keys()  # else Mitsuba compiles its kernels anew for the scene
+    assert len(several) == 5 + 5 + 5 + 1
+    faces = {key: len(mesh.faces) for key, mesh in several.items() if mesh is not pictures._HIDDEN}
+    assert faces == {
+        (Material("rubber", "red"), "cube"): 3 * len(unit_mesh("cube").faces),
+        (Material("wood"), "cylinder"): len(unit_mesh("cylinder").faces),
+        (Material("wood"), "cube"): len(unit_mesh("cube").faces),
+        (Material("glass"), "cube"): len(unit_mesh("sphere").faces),
+    }
+    red = several[Material("rubber", "red"), "cube"]
+    assert np.allclose(red.vertices[-1] - unit_mesh("cube").vertices[-1], (2, 0, 0))
+    assert red.faces[-1].min() >= 2 * len(unit_mesh("cube").vertices)
+    assert all(mesh is pictures._HIDDEN for mesh in empty.values())

@@ -30,6 +30,7 @@ METAL_RGB: dict[Colour, Vec3] = {
 _EARLY_WOOD = np.array([0.56, 0.33, 0.145])
 _LATE_WOOD = np.array([0.235, 0.105, 0.038])
 _SHOULDER = 0.6
+_PRIMES = 374761393, 668265263, 2147483647
 
 
 def wood_colour(points: Array) -> Array:
@@ -51,13 +52,14 @@ def _noise(points: Array, seed: int) -> Array:
     corner = np.floor(points).astype(np.int64)
     inside = points - corner
     inside = inside * inside * (3 - 2 * inside)
+    weights = np.stack([1 - inside, inside])
+    lattice = corner[..., 0] * _PRIMES[0] + corner[..., 1] * _PRIMES[1] + corner[..., 2] * _PRIMES[2] + seed * 144665
     total = np.zeros(points.shape[:-1])
-    for offset in np.ndindex(2, 2, 2):
-        key = (corner + offset) @ np.array([374761393, 668265263, 2147483647]) + seed * 144665
-        key &= 0xFFFFFFFF
+    for x, y, z in np.ndindex(2, 2, 2):
+        key = (lattice + (x * _PRIMES[0] + y * _PRIMES[1] + z * _PRIMES[2])) & 0xFFFFFFFF
         key = ((key ^ (key >> 13)) * 1274126177) & 0xFFFFFFFF
         value = ((key ^ (key >> 16)) & 0xFFFFFF) / 0xFFFFFF
-        total += value * np.prod(np.where(offset, inside, 1 - inside), axis=-1)
+        total += value * (weights[x, ..., 0] * weights[y, ..., 1] * weights[z, ..., 2])
     return total
 
 

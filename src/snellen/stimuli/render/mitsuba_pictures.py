@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from snellen.core.errors import SnellenError
 from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, develop, dome_map, wood_texture
 from snellen.stimuli.render.engine import Engine, RenderSettings
-from snellen.stimuli.scenes.model import AreaLight, Camera, Floor, Material, Pose, Scene, Solid
-from snellen.stimuli.scenes.shapes import Mesh, place_mesh, unit_mesh
+from snellen.stimuli.scenes.model import COLOURED, COLOURS, SHAPES, AreaLight, Camera, Floor, Material, Scene, Shape
+from snellen.stimuli.scenes.shapes import Mesh, join_meshes, place_mesh, unit_mesh
 
 _PATH = {"type": "path", "max_depth": 8, "rr_depth": 3}
 _AUXILIARY = {"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"}
@@ -31,7 +31,16 @@ _HIDDEN = Mesh(
     np.zeros((3, 2)),
     np.array([[0, 1, 2]]),
 )
-"""A tiny triangle under the floor that carries a material no solid has."""
+"""A tiny triangle under the floor that carries a surface no solid has."""
+
+
+Surface = tuple[Material, Shape]
+"""What a mesh is made of, and the shape whose texture is painted on it: one shape for all but wood."""
+_SURFACES: tuple[Surface, ...] = (
+    *((Material(kind, colour), "cube") for kind in COLOURED for colour in COLOURS),
+    *((Material("wood"), shape) for shape in SHAPES),
+    (Material("glass"), "cube"),
+)
 
 
 def _mitsuba(engine: Engine, threads: int) -> Any:
@@ -108,25 +117,32 @@ def _built(mi: Any, scene: Scene) -> Any:
     parts["dome"] = mi.load_dict(_dome(mi, scene))
     for number, light in enumerate(scene.lights):
         parts[f"light_{number}"] = mi.load_dict(_panel(mi, light))
-    for number, solid in enumerate((*scene.solids, *_stand_ins())):
-        mesh = _HIDDEN if solid.name.startswith("stand-in") else place_mesh(unit_mesh(solid.shape), solid.pose)
-        parts[f"solid_{number}"] = _mesh(mi, f"solid_{number}", mesh, _bsdf(mi, solid))
+    for number, ((material, shape), mesh) in enumerate(_meshes(scene).items()):
+        bsdf = _bsdf(mi, material, shape, hidden=mesh is _HIDDEN)
+        parts[f"surface_{number}"] = _mesh(mi, f"surface_{number}", mesh, bsdf)
     return mi.load_dict(parts, parallel=False)
 
 
-def _stand_ins() -> tuple[Solid, ...]:
-    """One hidden carrier for each kind of surface."""
-    rubber, glass = Material("rubber", "red"), Material("glass")
-    return Solid("stand-in opaque", "cube", rubber, Pose()), Solid("stand-in glass", "cube", glass, Pose())
+def _meshes(scene: Scene) -> dict[Surface, Mesh]:
+    """One mesh a surface, with the solids that have it; a hidden triangle where none has.
+
+    Kernels hold the number of meshes, textures and surfaces: were it not the same in all scenes, every scene with
+    another number of solids would be compiled anew, for longer than it is drawn.
+    """
+    parts: dict[Surface, list[Mesh]] = {surface: [] for surface in _SURFACES}
+    for solid in scene.solids:
+        textured: Shape = solid.shape if solid.material.kind == "wood" else "cube"
+        parts[solid.material, textured].append(place_mesh(unit_mesh(solid.shape), solid.pose))
+    return {surface: join_meshes(meshes) if meshes else _HIDDEN for surface, meshes in parts.items()}
 
 
-def _bsdf(mi: Any, solid: Solid) -> Any:
-    """Opaque solids share one kind of surface whose inputs are all textures; glass is the other kind."""
-    kind, colour = solid.material.kind, solid.material.colour
+def _bsdf(mi: Any, material: Material, shape: Shape, *, hidden: bool) -> Any:
+    """Opaque surfaces are of one kind whose inputs are all textures; glass is the other kind."""
+    kind, colour = material.kind, material.colour
     if kind == "glass":
         return mi.load_dict({"type": "dielectric", "int_ior": _GLASS_INDEX})
     if kind == "wood":
-        base, roughness, metallic, specular = wood_texture(solid.shape), 0.42, 0.0, 0.5
+        base, roughness, metallic, specular = _plain((0, 0, 0)) if hidden else wood_texture(shape), 0.42, 0.0, 0.5
     elif kind == "metal":
         assert colour is not None
         base, roughness, metallic, specular = _plain(METAL_RGB[colour]), 0.15, 1.0, 0.5

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -188,13 +188,17 @@ def outer_points(shape: Shape) -> Array:
 @functools.cache
 def unit_mesh(shape: Shape, detail: int = 2) -> Mesh:
     """Triangles of a unit primitive; `detail` 2 for pictures, 1 for thumbnails (a quarter as many)."""
-    parts = [_tessellate(patch) for patch in patches(shape, detail)]
-    starts = np.cumsum([0] + [len(part.vertices) for part in parts[:-1]])
+    return join_meshes([_tessellate(patch) for patch in patches(shape, detail)])
+
+
+def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
+    """All triangles of at least one mesh as a single mesh."""
+    starts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes[:-1]])
     return Mesh(
-        np.concatenate([part.vertices for part in parts]),
-        np.concatenate([part.normals for part in parts]),
-        np.concatenate([part.uv for part in parts]),
-        np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=True)]),
+        np.concatenate([mesh.vertices for mesh in meshes]),
+        np.concatenate([mesh.normals for mesh in meshes]),
+        np.concatenate([mesh.uv for mesh in meshes]),
+        np.concatenate([mesh.faces + start for mesh, start in zip(meshes, starts, strict=True)]),
     )
 
 
