@@ -21,13 +21,13 @@ pytest.importorskip("peft", reason="the extra 'heads' is not installed")
 
 from snellen.subjects.heads import training as module  # noqa: E402  # imports torch
 from snellen.subjects.heads.batches import collate, micro_batches, order, token_weights  # noqa: E402
+from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
 from snellen.subjects.heads.training import (  # noqa: E402
     CHECKPOINT,
     Diverged,
     Training,
     answer_loss,
     prepare,
-    read_tensors,
     train,
 )
 from tests.subjects.heads.toys import FIT, pixels, toy  # noqa: E402

@@ -8,7 +8,6 @@ Imports torch: import it inside functions.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +19,6 @@ import torch
 from torch import nn
 
 from snellen.core.errors import SnellenError
-from snellen.core.files import all_or_nothing
 from snellen.core.seeds import seed_of
 from snellen.subjects.heads.batches import (
     Batch,
@@ -32,6 +30,7 @@ from snellen.subjects.heads.batches import (
 )
 from snellen.subjects.heads.conversations import IGNORED, Conversation, Wording
 from snellen.subjects.heads.stages import Scope, Stage
+from snellen.subjects.heads.tensor_files import read_tensors, write_tensors
 from snellen.subjects.loading import import_extra
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -232,29 +231,3 @@ def restore(training: Training, trained: Mapping[str, nn.Parameter], optimizer: 
                     key: tensor if key == "step" else tensor.to(weight.device) for key, tensor in moments.items()
                 }
     return Progress([float(loss) for loss in tensors["losses"]], float(facts["seconds"]))
-
-
-def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
-    """A safetensors file with plain data as its metadata, whole or not at all."""
-    from safetensors.torch import save_file
-
-    plain = {name: tensor.detach().contiguous().cpu().clone() for name, tensor in tensors.items()}
-    with all_or_nothing(path) as half:
-        try:
-            save_file(plain, str(half), {"facts": json.dumps(facts)})
-        except Exception as error:  # safetensors has errors of its own for a full disk
-            if isinstance(error, OSError):
-                raise
-            raise OSError(None, str(error)) from error
-
-
-def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Tensors and plain data of a safetensors file. Raises SnellenError where it is missing or damaged."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(str(path), "pt") as file:
-            facts = json.loads((file.metadata() or {}).get("facts", "{}"))
-            return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118  # no mapping
-    except (OSError, SafetensorError, ValueError) as error:
-        raise SnellenError(f"{path}: cannot be read ({error}); remove it and train again") from error

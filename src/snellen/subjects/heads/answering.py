@@ -1,0 +1,74 @@
+"""Greedy generation by a head, several conversations at a time, padded on the left.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+
+import torch
+
+from snellen.core.media import MediaFolder
+from snellen.subjects.heads.batches import collate
+from snellen.subjects.heads.conversations import Conversation, Picture
+from snellen.subjects.heads.features import opener
+from snellen.subjects.heads.files import Head, load_head, read_head_card
+from snellen.subjects.heads.tower_models import pixels_of
+
+LOCK = RLock()
+"""Held by whoever loads or uses a head: two threads in one model gain nothing."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was written. `ended` is False where it was cut at the greatest length."""
+
+    text: str
+    ended: bool
+    tokens_in: int
+    tokens_out: int
+
+
+def shared_head(folder: Path, device: str) -> Head:
+    """The head of a folder; the last one is kept, since runs go task by task, each with a head of its own."""
+    with LOCK:
+        return _last_head(folder, device, read_head_card(folder).weights)
+
+
+@functools.lru_cache(maxsize=1)
+def _last_head(folder: Path, device: str, weights: str) -> Head:
+    return load_head(folder, device)
+
+
+def generate(head: Head, prompts: Sequence[tuple[Conversation, MediaFolder]], device: str, length: int) -> list[Answer]:
+    """The greedy reply to each conversation, at most `length` tokens, with pictures from the folder beside it."""
+    media_of = {picture: media for conversation, media in prompts for picture in conversation.pictures}
+    rows = [head.wording.tokens(conversation) for conversation, _ in prompts]
+    tower = head.model.config.vision_config.tower
+
+    def read(pictures: Sequence[Picture]) -> torch.Tensor:
+        return pixels_of(tower, [opener(media_of[picture])(picture) for picture in pictures])
+
+    batch = collate(rows, [1.0] * len(rows), head.wording.padding, read, device, left=True)
+    with LOCK, torch.inference_mode():
+        tokens = head.model.generate(
+            input_ids=batch.ids,
+            attention_mask=batch.mask,
+            pixel_values=batch.pictures,
+            do_sample=False,
+            max_new_tokens=length,
+        )[:, batch.ids.shape[1] :].tolist()
+    return [_answer(head, row.ids, new) for row, new in zip(rows, tokens, strict=True)]
+
+
+def _answer(head: Head, prompt: Sequence[int], new: Sequence[int]) -> Answer:
+    """The new tokens up to the end mark; what follows is padding."""
+    tokenizer = head.wording.tokenizer
+    stop = next((index for index, token in enumerate(new) if token == tokenizer.eos_token_id), None)
+    text = tokenizer.decode(new[:stop], skip_special_tokens=True).strip()
+    return Answer(text, stop is not None, len(prompt), len(new) if stop is None else stop + 1)

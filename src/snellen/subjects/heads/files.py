@@ -1,0 +1,147 @@
+"""A trained head in its folder: `head.json`, what it is and how it was made; `head.safetensors`, what was trained.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from snellen.core.errors import SnellenError
+from snellen.core.files import write_text
+from snellen.subjects.heads.composition import compose
+from snellen.subjects.heads.conversations import Wording
+from snellen.subjects.heads.language_models import load_language_model
+from snellen.subjects.heads.stages import Stage
+from snellen.subjects.heads.tensor_files import read_tensors, write_tensors
+from snellen.subjects.heads.tower_models import tower_fingerprint
+from snellen.subjects.heads.towers import find_tower
+from snellen.subjects.heads.training import prepare
+
+CARD, WEIGHTS = "head.json", "head.safetensors"
+
+
+class HeadCard(BaseModel):
+    """What a head is: its parts, how it was trained, and what that cost.
+
+    `task` is what it was fitted to, empty for a stage before. `base` is the folder of the stage before. `fingerprint`
+    is of everything that decided the weights, `weights` their SHA-256. `seconds` are those of training steps on
+    `device`; `device_hours` the same as hours of one device.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tower: str
+    tower_fingerprint: str
+    language_model: str
+    language_model_weights: str
+    stage: dict[str, Any]
+    task: str
+    base: str
+    base_weights: str
+    fingerprint: str
+    weights: str
+    conversations: int
+    steps: int
+    seconds: float
+    samples_per_second: float
+    device: str
+    device_hours: float
+    features: str
+    live_seconds_a_picture: float
+    read_seconds_a_picture: float
+    first_loss: float
+    last_loss: float
+    trained_parameters: int
+    versions: dict[str, str]
+
+
+def is_head(folder: Path) -> bool:
+    """Whether a finished head lies here."""
+    return (folder / CARD).is_file()
+
+
+def read_head_card(folder: Path) -> HeadCard:
+    """The card. Raises SnellenError where there is none, or it is not one."""
+    path = folder / CARD
+    if not path.is_file():
+        raise SnellenError(f"{folder}: no trained head (no {CARD}); train one by `snellen tower fit`")
+    try:
+        return HeadCard.model_validate_json(path.read_text("utf-8"))
+    except ValidationError as error:
+        raise SnellenError(f"{path}: not the card of a head ({error.errors()[0]['loc']}); train it again") from error
+
+
+def write_head(folder: Path, card: HeadCard, trained: Mapping[str, torch.Tensor]) -> HeadCard:
+    """Weights first, then the card with their digest: a folder with a card is whole."""
+    write_tensors(folder / WEIGHTS, trained, {"fingerprint": card.fingerprint})
+    complete = card.model_copy(update={"weights": _digest(folder / WEIGHTS)})
+    write_text(folder / CARD, complete.model_dump_json(indent=2) + "\n")
+    return complete
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Head:
+    """A model that reads pictures and answers, with how it is spoken to."""
+
+    model: Any
+    wording: Wording
+    card: HeadCard | None = None
+
+
+def fresh_head(tower: str, language_model: str, base: Path | None, stage: Stage) -> Head:
+    """A head before a stage: new, or with what the stage before has trained.
+
+    Raises SnellenError where that is of another tower or language model.
+    """
+    spec, language = find_tower(tower), load_language_model(language_model)
+    wording = Wording(language.tokenizer, language.picture_id, spec.tokens, stage.template)
+    model = compose(spec, language, stage.seed)
+    if base is not None:
+        _apply(model, base, tower, language_model)
+    return Head(model, wording)
+
+
+def load_head(folder: Path, device: str = "cpu") -> Head:
+    """A trained head, ready to answer. Raises SnellenError where a part is missing, damaged or another than it was."""
+    card = read_head_card(folder)
+    head = fresh_head(card.tower, card.language_model, folder, Stage(**card.stage))
+    head.model.requires_grad_(False).eval().to(device)
+    return Head(head.model, replace(head.wording, template="conversation"), card)
+
+
+def _apply(model: Any, folder: Path, tower: str, language_model: str) -> None:
+    """Put what a folder's stage has trained into the model, and first what the stages before it have."""
+    card = read_head_card(folder)
+    if (card.tower, card.language_model) != (tower, language_model):
+        raise SnellenError(
+            f"{folder}: of tower {card.tower} and {card.language_model}, not {tower} and {language_model}; "
+            f"take another --base"
+        )
+    if tower_fingerprint(tower) != card.tower_fingerprint:
+        raise SnellenError(f"{folder}: trained on other weights of tower {tower}; train it again")
+    if card.base and card.stage["scope"] != "language-model":  # which replaces everything
+        if read_head_card(Path(card.base)).weights != card.base_weights:
+            raise SnellenError(f"{folder}: stands on {card.base}, which was trained anew since; train it again")
+        _apply(model, Path(card.base), tower, language_model)
+    if _digest(folder / WEIGHTS) != card.weights:
+        raise SnellenError(f"{folder / WEIGHTS}: the bytes were altered; train it again")
+    tensors, _ = read_tensors(folder / WEIGHTS)
+    trained = prepare(model, Stage(**card.stage))
+    if set(trained) != set(tensors):
+        raise SnellenError(f"{folder / WEIGHTS}: holds other weights than {card.stage['name']} trains; train it again")
+    with torch.no_grad():
+        for name, weight in trained.items():
+            weight.copy_(tensors[name])

@@ -1,0 +1,179 @@
+"""Training a head from conversations to its folder, and conversations of training examples.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Media, Montage
+from snellen.core.subject import TrainingExample
+from snellen.subjects.heads.conversations import Conversation, Picture, Turn
+from snellen.subjects.heads.features import (
+    Choice,
+    PictureOpener,
+    Source,
+    TokenCache,
+    TowerReader,
+    choose_source,
+    picture_name,
+)
+from snellen.subjects.heads.files import HeadCard, fresh_head, is_head, read_head_card, write_head
+from snellen.subjects.heads.language_models import language_model_digest
+from snellen.subjects.heads.stages import Stage
+from snellen.subjects.heads.tower_models import tower_fingerprint
+from snellen.subjects.heads.training import CHECKPOINT, Progress, Training, train
+
+LONG_DECIMALS = re.compile(r"\d+\.\d{3,}")
+PACKAGES = ("torch", "transformers", "peft")
+
+
+@dataclass(frozen=True)
+class HeadPlan:
+    """A head to be trained: which tower and language model, in which stage, on what it stands, what it is for.
+
+    `source` None measures whether live or cached features are quicker. `micro_batch`, `device`, `source` and
+    `interval` (steps a checkpoint) change no result but by rounding.
+    """
+
+    tower: str
+    language_model: str
+    stage: Stage
+    base: Path | None = None
+    task: str = ""
+    device: str = "cpu"
+    micro_batch: int = 16
+    source: Source | None = None
+    interval: int = 100
+
+
+def conversation_of(example: TrainingExample) -> Conversation:
+    """The prompt as it is sent, with the right reply. Boxes get two decimals, as the authors' data has them (A.2).
+
+    Raises SnellenError for what is asked in several calls, or shown in a montage or a video.
+    """
+    name, parts = example.view.item_id, list[str | Picture]()
+    if example.prompt is None:
+        raise SnellenError(f"{name}: is asked in several calls, which heads are not trained on")
+    for part in example.prompt.parts:
+        if isinstance(part, Montage) or (isinstance(part, Media) and part.kind != "picture"):
+            raise SnellenError(f"{name}: shows more than pictures, which heads are not trained on")
+        parts.append(part)
+    target = example.target
+    if example.view.reply.kind == "box":
+        target = LONG_DECIMALS.sub(lambda number: f"{float(number[0]):.2f}", target)
+    return Conversation(name, (Turn(tuple(parts), target),))
+
+
+def plan_fingerprint(plan: HeadPlan, conversations: Sequence[Conversation]) -> str:
+    """Sixteen hexadecimal digits that change whenever what is learned may."""
+    texts: list[list[list[str | None]]] = [
+        [
+            [turn.reply, *(part if isinstance(part, str) else picture_name(part) for part in turn.parts)]
+            for turn in each.turns
+        ]
+        for each in conversations
+    ]
+    base = read_head_card(plan.base).weights if plan.base else ""
+    weights = [tower_fingerprint(plan.tower), language_model_digest(plan.language_model), base]
+    return digest([plan.stage.settings(), plan.task, weights, texts], 16)
+
+
+def train_head(
+    plan: HeadPlan,
+    conversations: Sequence[Conversation],
+    out: Path,
+    open_picture: PictureOpener,
+    tick: Callable[[], None] = lambda: None,
+) -> HeadCard:
+    """Train a head into `out`; the same call goes on where a checkpoint stands, and does nothing where it is done.
+
+    Raises Diverged, and SnellenError where `out` is of other settings, or memory or disk is full.
+    """
+    if not conversations:
+        raise SnellenError(f"{out}: no conversations to train on")
+    fingerprint = plan_fingerprint(plan, conversations)
+    if is_head(out):
+        card = read_head_card(out)
+        if card.fingerprint != fingerprint:
+            raise SnellenError(f"{out}: a head of other settings or examples lies there; take another --out")
+        return card
+    if plan.base is not None and read_head_card(plan.base).stage["scope"] == "lora":
+        raise SnellenError(f"{plan.base}: fitted to {read_head_card(plan.base).task}; take the stage before as --base")
+    dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
+    head = fresh_head(plan.tower, plan.language_model, plan.base, plan.stage)
+    reader = TowerReader(plan.tower, open_picture, plan.device, dtype)
+    choice, cache = _choose(plan, reader, conversations)
+    training = Training(
+        model=head.model.to(dtype),
+        stage=plan.stage,
+        conversations=conversations,
+        wording=head.wording,
+        read=cache.read if cache else reader.pixels,
+        folder=out,
+        fingerprint=fingerprint,
+        micro_batch=plan.micro_batch,
+        device=plan.device,
+        dtype=dtype,
+        interval=plan.interval,
+        tick=tick,
+    )
+    progress = train(training)
+    trained = {name: weight for name, weight in head.model.named_parameters() if weight.requires_grad}
+    card = _card(plan, training, progress, choice, sum(weight.numel() for weight in trained.values()))
+    complete = write_head(out, card, trained)
+    (out / CHECKPOINT).unlink(missing_ok=True)
+    return complete
+
+
+def _card(plan: HeadPlan, training: Training, progress: Progress, choice: Choice, parameters: int) -> HeadCard:
+    samples = plan.stage.epochs * len(training.conversations)
+    return HeadCard(
+        tower=plan.tower,
+        tower_fingerprint=tower_fingerprint(plan.tower),
+        language_model=plan.language_model,
+        language_model_weights=language_model_digest(plan.language_model),
+        stage=plan.stage.settings(),
+        task=plan.task,
+        base=str(plan.base.resolve()) if plan.base else "",
+        base_weights=read_head_card(plan.base).weights if plan.base else "",
+        fingerprint=training.fingerprint,
+        weights="",
+        conversations=len(training.conversations),
+        steps=training.steps,
+        seconds=round(progress.seconds, 3),
+        samples_per_second=round(samples / progress.seconds, 3),
+        device=plan.device if plan.device == "cpu" else torch.cuda.get_device_name(),
+        device_hours=round(progress.seconds / 3600, 6),
+        features=choice.source,
+        live_seconds_a_picture=choice.live_seconds,
+        read_seconds_a_picture=choice.read_seconds,
+        first_loss=progress.losses[0],
+        last_loss=progress.losses[-1],
+        trained_parameters=parameters,
+        versions={name: version(name) for name in PACKAGES},
+    )
+
+
+def _choose(
+    plan: HeadPlan, reader: TowerReader, conversations: Sequence[Conversation]
+) -> tuple[Choice, TokenCache | None]:
+    """Live or cached; where cached, all pictures are computed and kept first."""
+    pictures = [picture for each in conversations for picture in each.pictures]
+    if plan.source == "live" or not pictures or (plan.source is None and plan.stage.epochs < 2):
+        return Choice("live", 0.0, 0.0), None
+    cache = TokenCache(reader)
+    measured = choose_source(reader, cache, pictures, plan.stage.epochs)
+    if plan.source is None and measured.source == "live":
+        return measured, None
+    cache.prepare(pictures)
+    return Choice("cached", measured.live_seconds, measured.read_seconds), cache

@@ -1,0 +1,153 @@
+"""`head:DIR`: trained heads as a subject. `DIR` is one head, or a folder of heads fitted to a task each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from snellen.core.condition import near
+from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.item import Item, Montage
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.subject import Base, SubjectCard
+from snellen.subjects.chat.batching import Batches
+from snellen.subjects.checkpoints import first_line
+from snellen.subjects.heads.conversations import Conversation, Picture, Turn
+from snellen.subjects.heads.tower import Tower
+from snellen.subjects.heads.towers import find_tower
+from snellen.subjects.loading import import_extra
+
+if TYPE_CHECKING:
+    from snellen.subjects.heads.files import HeadCard
+
+SETTINGS = {"batch": 8, "max_new_tokens": 64}
+UNSTABLE = "unstable.txt"
+"""What stands in the folder of a head whose training diverged, in place of a card."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A prompt as a conversation, with the folder of its head and of its pictures."""
+
+    conversation: Conversation
+    folder: Path
+    media: MediaFolder
+
+
+@dataclass(frozen=True)
+class HeadSubject(Base):
+    """Heads by task; under the empty name one that answers everything. Prompts under way are answered together."""
+
+    folders: Mapping[str, Path]
+    unstable: frozenset[str]
+    batches: Batches[Question, Reply] = field(compare=False, repr=False)
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Decline what the card does, and tasks that no head was fitted to."""
+        task = prompt.views[0].task if prompt.views else ""
+        if task in self.unstable:
+            return f"unstable: the head for {task} diverged while it was trained"
+        if task not in self.folders and "" not in self.folders:
+            return f"no head was fitted to {task}"
+        return super().declines(prompt)
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """Greedy words, the same whoever else is in the batch. Raises CallFailed where the model breaks off."""
+        turns = [Turn(_parts(turn.parts), turn.reply) for turn in prompt.history]
+        conversation = Conversation("prompt", (*turns, Turn(_parts(prompt.parts), None)))
+        task = prompt.views[0].task if prompt.views else ""
+        return await self.batches.do(
+            Question(conversation, self.folders.get(task, self.folders.get("", Path())), media)
+        )
+
+
+def _parts(parts: Sequence[Any]) -> tuple[str | Picture, ...]:
+    if any(isinstance(part, Montage) for part in parts):
+        raise SnellenError("a montage reached a head; pictures are laid out before they are sent")
+    return tuple(parts)
+
+
+def make_head(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> HeadSubject:
+    """The subject `head:DIR?batch=8&max_new_tokens=64&device=cpu`. Weights are loaded when it is first asked.
+
+    Raises SnellenError for an unknown setting, and where no trained head lies in DIR or in the folders in it.
+    """
+    numbers, device = dict(SETTINGS), settings.get("device", "cpu")
+    for setting, text in settings.items():
+        if setting not in (*SETTINGS, "device"):
+            raise SnellenError(f"head:{name} has no setting {setting!r}; {near(setting, (*SETTINGS, 'device'))}")
+        if setting in numbers:
+            if not text.isdigit() or int(text) < 1:
+                raise SnellenError(f"head:{name}: {setting} must be a whole number above 0, not {text!r}")
+            numbers[setting] = int(text)
+    import_extra("torch", f"head:{name}")
+    from snellen.subjects.heads.files import is_head, read_head_card
+
+    root = Path(name)
+    folders = [root] if is_head(root) else sorted(folder for folder in root.glob("*") if is_head(folder))
+    cards = {card.task: (folder, card) for folder in folders for card in [read_head_card(folder)]}
+    unstable = frozenset(path.parent.name for path in root.glob(f"*/{UNSTABLE}"))
+    if not cards:
+        raise SnellenError(f"head:{name}: no trained head there (no head.json); train one by `snellen tower fit`")
+    length = numbers["max_new_tokens"]
+
+    def work(questions: Sequence[Question]) -> list[Reply | Exception]:
+        return answer_batch(questions, device, length)
+
+    return HeadSubject(
+        card=_card(name, {task: card for task, (_, card) in cards.items()}, device, numbers),
+        folders={task: folder for task, (folder, _) in cards.items()},
+        unstable=unstable,
+        batches=Batches(work, numbers["batch"], alike=lambda question: question.folder),
+    )
+
+
+def _card(name: str, cards: Mapping[str, HeadCard], device: str, numbers: Mapping[str, int]) -> SubjectCard:
+    first = next(iter(cards.values()))
+    tower: Tower = find_tower(first.tower)
+    length = numbers["max_new_tokens"]
+    settings: dict[str, Any] = {"head": 1, "heads": {task: card.weights for task, card in sorted(cards.items())}}
+    settings |= {"fingerprints": {task: card.fingerprint for task, card in sorted(cards.items())}}
+    settings |= {"max_new_tokens": length} | ({} if device == "cpu" else {"device": device})
+    suffix = f"?max_new_tokens={length}" if length != SETTINGS["max_new_tokens"] else ""
+    return SubjectCard(
+        name=f"head:{name}{suffix}",
+        settings=settings,
+        accepts=frozenset({"picture"}),
+        attributes={**tower.attributes, "tower": first.tower, "language_model": first.language_model},
+        max_concurrency=2 * numbers["batch"],
+    )
+
+
+def answer_batch(questions: Sequence[Question], device: str, length: int) -> list[Reply | Exception]:
+    """The replies to questions of one head; where a batch breaks, each question is asked alone."""
+    from snellen.subjects.heads.answering import generate, shared_head
+
+    begun = time.perf_counter()
+    head = shared_head(questions[0].folder, device)  # what cannot be loaded is bad input, no failed call
+    try:
+        answers = generate(head, [(question.conversation, question.media) for question in questions], device, length)
+    except Exception as error:  # noqa: BLE001  # models raise what they like; all of it is a failed call
+        if len(questions) > 1:
+            return [reply for question in questions for reply in answer_batch([question], device, length)]
+        return [
+            error if isinstance(error, SnellenError) else CallFailed(f"{type(error).__name__}: {first_line(error)}")
+        ]
+    seconds = time.perf_counter() - begun
+    return [
+        Reply(
+            answer.text,
+            stop="end" if answer.ended else "length",
+            model=str(questions[0].folder),
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+            seconds=seconds,
+        )
+        for answer in answers
+    ]

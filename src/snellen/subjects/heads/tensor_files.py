@@ -1,0 +1,54 @@
+"""Tensors with plain data in one safetensors file, whole or not at all. No pickle is written or read.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from snellen.core.errors import SnellenError
+from snellen.core.files import all_or_nothing
+
+
+def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
+    """A safetensors file with plain data as its metadata, whole or not at all."""
+    from safetensors.torch import save_file
+
+    plain = {name: tensor.detach().contiguous().cpu().clone() for name, tensor in tensors.items()}
+    with all_or_nothing(path) as half:
+        try:
+            save_file(plain, str(half), {"facts": json.dumps(facts)})
+        except Exception as error:  # safetensors has errors of its own for a full disk
+            if isinstance(error, OSError):
+                raise
+            raise OSError(None, str(error)) from error
+
+
+def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Tensors and plain data of a safetensors file. Raises SnellenError where it is missing or damaged."""
+    file = open_tensors(path)
+    return {name: file.get_tensor(name) for name in file.keys()}, facts_of(file)  # noqa: SIM118  # no mapping
+
+
+def open_tensors(path: Path) -> Any:
+    """An open safetensors file, whose tensors are read when wanted.
+
+    Raises SnellenError where it is missing or damaged.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        return safe_open(str(path), "pt")
+    except (OSError, SafetensorError) as error:
+        raise SnellenError(f"{path}: cannot be read ({error}); remove it and train again") from error
+
+
+def facts_of(file: Any) -> dict[str, Any]:
+    """The plain data of an open safetensors file."""
+    return dict(json.loads((file.metadata() or {}).get("facts", "{}")))
