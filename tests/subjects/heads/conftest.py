@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def one_thread() -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)

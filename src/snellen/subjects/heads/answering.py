@@ -59,7 +59,7 @@ def generate(head: Head, prompts: Sequence[tuple[Conversation, MediaFolder]], de
         tokens = head.model.generate(
             input_ids=batch.ids,
             attention_mask=batch.mask,
-            pixel_values=batch.pictures,
+            **({} if batch.pictures is None else {"pixel_values": batch.pictures}),
             do_sample=False,
             max_new_tokens=length,
         )[:, batch.ids.shape[1] :].tolist()

@@ -46,13 +46,14 @@ def order(stage: Stage, conversations: Sequence[Conversation], epoch: int) -> li
     return [index for number in rng.permutation(len(batches)) for index in batches[int(number)]] + rest
 
 
-def token_weights(stage: Stage, batch: Sequence[Tokens]) -> list[float]:
+def token_weights(stage: Stage, conversations: Sequence[Tokens]) -> list[float]:
     """What each learned token of a conversation counts, so that the weighted sum is the published loss.
 
     The mean over groups of `stage.group` of the mean over the tokens of a group: 1 / (groups x tokens of its group).
     A group in which nothing is learned counts as none.
     """
-    groups = [batch[start : start + stage.group] for start in range(0, len(batch), stage.group)]
+    starts = range(0, len(conversations), stage.group)
+    groups = [conversations[start : start + stage.group] for start in starts]
     targets = [sum(tokens.targets for tokens in group) for group in groups]
     count = sum(target > 0 for target in targets)
     return [
@@ -60,14 +61,14 @@ def token_weights(stage: Stage, batch: Sequence[Tokens]) -> list[float]:
     ]
 
 
-def micro_batches(batch: Sequence[Tokens], size: int) -> list[list[int]]:
+def micro_batches(conversations: Sequence[Tokens], size: int) -> list[list[int]]:
     """Places in the batch, `size` at a time, alike in length: sums do not hang on who is padded with whom."""
-    places = sorted(range(len(batch)), key=lambda place: (-len(batch[place].ids), place))
+    places = sorted(range(len(conversations)), key=lambda index: (-len(conversations[index].ids), index))
     return [places[start : start + size] for start in range(0, len(places), size)]
 
 
 def collate(
-    rows: Sequence[Tokens],
+    conversations: Sequence[Tokens],
     weights: Sequence[float],
     padding: int,
     read: PictureReader,
@@ -76,14 +77,14 @@ def collate(
     left: bool = False,
 ) -> Batch:
     """The tensors of some conversations, padded on the right, or on the left to be gone on with."""
-    length = max(len(row.ids) for row in rows)
-    ids = np.full((len(rows), length), padding, dtype=np.int64)
-    mask = np.zeros((len(rows), length), dtype=np.int64)
-    labels = np.full((len(rows), length), IGNORED, dtype=np.int64)
-    for place, row in enumerate(rows):
+    length = max(len(row.ids) for row in conversations)
+    ids = np.full((len(conversations), length), padding, dtype=np.int64)
+    mask = np.zeros((len(conversations), length), dtype=np.int64)
+    labels = np.full((len(conversations), length), IGNORED, dtype=np.int64)
+    for place, row in enumerate(conversations):
         columns = slice(length - len(row.ids), length) if left else slice(0, len(row.ids))
         ids[place, columns], mask[place, columns], labels[place, columns] = row.ids, 1, row.labels
-    pictures = [picture for row in rows for picture in row.pictures]
+    pictures = [picture for row in conversations for picture in row.pictures]
     tensors = [torch.from_numpy(array).to(device) for array in (ids, mask, labels)]
     scale = torch.tensor(list(weights), dtype=torch.float32, device=device)
     return Batch(tensors[0], tensors[1], tensors[2], scale, read(pictures).to(device) if pictures else None)

@@ -123,6 +123,18 @@ def picture_name(picture: Picture) -> str:
     return picture.sha256 if isinstance(picture, Media) else file_sha256(picture)
 
 
+def picture_mark(picture: Picture) -> str:
+    """What tells a picture from others cheaply: its SHA-256 where that is known, else name and size of the file."""
+    if isinstance(picture, Media):
+        return picture.sha256
+    try:
+        return f"{picture.name} {picture.stat().st_size}"
+    except OSError as error:
+        raise SnellenError(
+            f"{picture}: not a readable picture ({error.strerror}); mend or leave out the file"
+        ) from error
+
+
 @dataclass(frozen=True)
 class Choice:
     """Which source was chosen, and the seconds a picture that it was chosen by."""

@@ -25,7 +25,7 @@ from snellen.subjects.heads.features import (
     TokenCache,
     TowerReader,
     choose_source,
-    picture_name,
+    picture_mark,
 )
 from snellen.subjects.heads.files import HeadCard, fresh_head, is_head, read_head_card, write_head
 from snellen.subjects.heads.language_models import language_model_digest
@@ -78,7 +78,7 @@ def plan_fingerprint(plan: HeadPlan, conversations: Sequence[Conversation]) -> s
     """Sixteen hexadecimal digits that change whenever what is learned may."""
     texts: list[list[list[str | None]]] = [
         [
-            [turn.reply, *(part if isinstance(part, str) else picture_name(part) for part in turn.parts)]
+            [turn.reply, *(part if isinstance(part, str) else picture_mark(part) for part in turn.parts)]
             for turn in each.turns
         ]
         for each in conversations

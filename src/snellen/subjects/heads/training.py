@@ -96,10 +96,18 @@ def prepare(model: Any, stage: Stage) -> dict[str, nn.Parameter]:
             torch.manual_seed(seed_of("lora", stage.seed))
             peft.inject_adapter_in_model(config, model.model.language_model)
     trained = {name: weight for name, weight in model.named_parameters() if _in_scope(name, stage.scope)}
+    for part in _parts_in_scope(model, stage.scope):
+        part.float()
     for weight in trained.values():
-        weight.data = weight.data.float()
         weight.requires_grad_(True)
     return trained
+
+
+def _parts_in_scope(model: Any, scope: Scope) -> list[nn.Module]:
+    language, parts = model.model.language_model, [model.model.multi_modal_projector]
+    if scope == "language-model":
+        return [*parts, language, model.lm_head]
+    return parts + [part for name, part in language.named_modules() if name.rpartition(".")[2] in ("lora_A", "lora_B")]
 
 
 def _in_scope(name: str, scope: Scope) -> bool:
@@ -108,14 +116,14 @@ def _in_scope(name: str, scope: Scope) -> bool:
     return scope == "language-model" or (scope == "lora" and ".lora_" in name)
 
 
-def answer_loss(model: Any, batch: Batch) -> torch.Tensor:
+def answer_loss(model: Any, tensors: Batch) -> torch.Tensor:
     """The weighted sum of the losses of learned tokens; only where something is learned the vocabulary is scored."""
     states = model.model(
-        input_ids=batch.ids, attention_mask=batch.mask, pixel_values=batch.pictures, use_cache=False
+        input_ids=tensors.ids, attention_mask=tensors.mask, pixel_values=tensors.pictures, use_cache=False
     ).last_hidden_state[:, :-1]
-    targets = batch.labels[:, 1:]
+    targets = tensors.labels[:, 1:]
     learned = targets != IGNORED
-    weights = batch.weights[:, None].expand(targets.shape)[learned]
+    weights = tensors.weights[:, None].expand(targets.shape)[learned]
     logits = model.lm_head(states[learned]).float()
     return (nn.functional.cross_entropy(logits, targets[learned], reduction="none") * weights).sum()
 

@@ -1,0 +1,92 @@
+"""Conversations in LLaVA's layout: one JSON array, as in LLaVA-558K (captions) and mix665k (instructions).
+
+Layout: https://github.com/haotian-liu/LLaVA/blob/main/docs/Finetune_Custom_Data.md, a record with `id`, `image` (absent
+where there is none) and `conversations`, turns by turns `human` and `gpt`; `<image>` stands where the picture is shown.
+Never tried on the files themselves: unverified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from snellen.core.errors import SnellenError, refuse_problems
+from snellen.subjects.heads.conversations import Conversation, Turn
+
+MARK = "<image>"
+
+
+class Message(BaseModel):
+    """What one side says."""
+
+    speaker: Literal["human", "gpt"] = Field(alias="from")
+    value: str
+
+
+class Record(BaseModel):
+    """A conversation about a picture, or about none."""
+
+    id: str | int = ""
+    image: str | None = None
+    conversations: list[Message]
+
+
+@dataclass(frozen=True)
+class LlavaFile:
+    """Conversations of a file, and how many were left out because their picture is missing."""
+
+    conversations: tuple[Conversation, ...]
+    missing: int = 0
+
+
+def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> LlavaFile:
+    """Read a file; pictures lie under `images`, by the path in the record.
+
+    Raises SnellenError for a file that is none of these, for turns that are not in pairs, and for missing pictures,
+    which it lists, unless they are to be skipped.
+    """
+    try:
+        records = TypeAdapter(list[Record]).validate_json(path.read_bytes())
+    except OSError as error:
+        raise SnellenError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise SnellenError(f"{path}: not in LLaVA's layout ({place}: {first['msg']})") from error
+    absent = {record.image for record in records if record.image and not (images / record.image).is_file()}
+    if not skip_missing:
+        refuse_problems(
+            path,
+            sorted(absent),
+            f"pictures missing under {images}",
+            "put them there, or leave them out (--skip-missing)",
+        )
+    present = [record for record in records if record.image not in absent]
+    problems = [f"{record.id}: turns are not in pairs" for record in present if not _pairs(record.conversations)]
+    refuse_problems(path, problems, "conversations that cannot be read", "mend or remove them")
+    return LlavaFile(tuple(_conversation(record, images) for record in present), len(records) - len(present))
+
+
+def _pairs(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    """Questions with their answers, from the first question on; empty where they do not pair."""
+    start = next((place for place, message in enumerate(messages) if message.speaker == "human"), len(messages))
+    turns = messages[start:]
+    sides = [message.speaker for message in turns]
+    if not turns or sides != ["human", "gpt"] * (len(turns) // 2):
+        return []
+    return [(turns[place].value, turns[place + 1].value) for place in range(0, len(turns), 2)]
+
+
+def _conversation(record: Record, images: Path) -> Conversation:
+    """The picture stands before the words of its turn, as TinyLLaVA shows it; a mark without a picture is dropped."""
+    turns = []
+    for question, answer in _pairs(record.conversations):
+        words = question.replace(MARK, "").strip()
+        pictured = MARK in question and record.image is not None
+        parts = ((images / str(record.image),) if pictured else ()) + ((words,) if words else ())
+        turns.append(Turn(parts, answer))
+    return Conversation(str(record.id), tuple(turns))

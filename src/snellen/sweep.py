@@ -1,0 +1,203 @@
+"""Vision towers compared by heads: one trained a tower and ability, all asked, ranks of the towers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.compute import Progress, Shard, map_shards
+from snellen.core.condition import near, parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.files import write_text
+from snellen.core.itemset import ItemSet, read_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt
+from snellen.core.subject import SubjectCard, TrainingExample
+from snellen.core.suite import Task, ViewContext, settle
+from snellen.exam import Examination, run
+from snellen.runs.ask import lay_out_montages, show_items, training_example
+from snellen.suites import SUITES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from snellen.subjects.heads.costs import Cost
+    from snellen.subjects.heads.files import HeadCard
+    from snellen.subjects.heads.fitting import HeadPlan
+
+HEAD = SubjectCard("head:new")
+"""Who is trained: suites settle `auto` by the kind of subject."""
+
+
+def ability_task(items: ItemSet, ability: str) -> Task:
+    """The task of that name. Raises SnellenError where the suite has none, or the set has no items to learn from."""
+    suite = SUITES.get(items.card.suite)
+    if ability not in suite.tasks:
+        raise SnellenError(f"{suite.name} has no ability {ability!r}; {near(ability, suite.tasks)}")
+    task = suite.tasks[ability]
+    if not any(item.split == task.train_split for item in items.task(ability)):
+        raise SnellenError(f"{items.root}: no training items of {ability}; build a set that has some")
+    return task
+
+
+def training_examples(items: ItemSet, ability: str, media: MediaFolder, seed: int = 0) -> list[TrainingExample]:
+    """The training items of an ability as a head is shown them in the main condition; pictures made go to `media`."""
+    task, suite = ability_task(items, ability), SUITES.get(items.card.suite)
+    (point,) = parse_conditions(suite.axes, "vanilla")
+    condition = settle(point, suite, HEAD)
+    train_items = [
+        item for item in items.task(ability) if item.split == task.train_split and task.asks(item, condition)
+    ]
+    views = show_items(train_items, ViewContext(condition, items.task(ability), {}), task, seed, media)
+    method = task.method(condition)
+
+    def as_sent(prompt: Prompt) -> Prompt:
+        return lay_out_montages(prompt, media)
+
+    return [training_example(views[item.item_id], item.answer, method, as_sent) for item in train_items]
+
+
+def fit_ability(
+    items: ItemSet, ability: str, plan: HeadPlan, out: Path, tick: Callable[[], None] = lambda: None
+) -> HeadCard:
+    """Train a head on the training items of an ability into `out`, from where it stands; done heads are left alone."""
+    from snellen.subjects.heads.features import opener
+    from snellen.subjects.heads.fitting import conversation_of, train_head
+
+    media = MediaFolder(out / "media", items.media)
+    conversations = [conversation_of(example) for example in training_examples(items, ability, media)]
+    return train_head(replace(plan, task=ability), conversations, out, opener(media), tick)
+
+
+@dataclass(frozen=True)
+class SweepJob:
+    """One head to be trained: independent of all others, done when its folder has a card."""
+
+    items: Path
+    ability: str
+    plan: HeadPlan
+    out: Path
+    threads: int = 0
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """What came of a job: a head, or why there is none. `status` is `done`, `unstable` or `failed`."""
+
+    tower: str
+    ability: str
+    status: str
+    reason: str = ""
+    card: HeadCard | None = None
+
+
+def sweep_jobs(
+    items: ItemSet, towers: Sequence[str], abilities: Sequence[str], plan: HeadPlan, out: Path
+) -> list[SweepJob]:
+    """A job for each tower and ability, `out/heads/TOWER/ABILITY`. Raises SnellenError for names that there are not."""
+    from snellen.subjects.heads.stages import EPOCHS
+    from snellen.subjects.heads.towers import find_tower
+
+    jobs = []
+    for tower in dict.fromkeys(towers):
+        find_tower(tower)
+        for ability in dict.fromkeys(abilities):
+            ability_task(items, ability)
+            epochs = EPOCHS.get(ability, plan.stage.epochs) if plan.stage.epochs == 10 else plan.stage.epochs
+            job_plan = replace(plan, tower=tower, stage=replace(plan.stage, epochs=epochs))
+            jobs.append(SweepJob(items.root, ability, job_plan, tower_folder(out, tower) / ability))
+    if not jobs:
+        raise SnellenError("a sweep needs --towers and --abilities, names with commas between them")
+    return jobs
+
+
+def tower_folder(out: Path, tower: str) -> Path:
+    """Where the heads of a tower lie: its name, without what no folder's name may hold."""
+    return out / "heads" / re.sub(r"[^\w.=-]+", "-", tower).strip("-")
+
+
+def sweep_cost(jobs: Sequence[SweepJob]) -> Cost:
+    """What all jobs that are not done cost together; features of a picture are kept once a tower."""
+    from snellen.subjects.heads.costs import Cost, job_cost
+    from snellen.subjects.heads.files import is_head
+
+    flops = disk = 0.0
+    for job in jobs:
+        if not is_head(job.out):
+            items = read_itemset(job.items, verify=False).task(job.ability)
+            train_items = [item for item in items if item.split == "train"]
+            pictures = len({item.query for item in train_items})
+            cost = job_cost(job.plan, len(train_items), pictures)
+            flops, disk = flops + cost.flops, disk + cost.disk
+    return Cost(flops, disk)
+
+
+def run_job(job: SweepJob) -> JobOutcome:
+    """Train the head of a job. What diverges is noted in its folder and not tried again; other errors are returned."""
+    import torch
+
+    from snellen.subjects.heads.subject import UNSTABLE
+    from snellen.subjects.heads.training import Diverged
+
+    if job.threads:
+        torch.set_num_threads(job.threads)
+    tower, note = job.plan.tower, job.out / UNSTABLE
+    if note.is_file():
+        return JobOutcome(tower, job.ability, "unstable", note.read_text("utf-8").strip())
+    try:
+        card = fit_ability(read_itemset(job.items), job.ability, job.plan, job.out)
+    except Diverged as error:
+        write_text(note, f"{error}\n")
+        return JobOutcome(tower, job.ability, "unstable", str(error))
+    except SnellenError as error:
+        return JobOutcome(tower, job.ability, "failed", str(error))
+    return JobOutcome(tower, job.ability, "done", card=card)
+
+
+def train_all(jobs: Sequence[SweepJob], workers: int = 1, progress: Progress | None = None) -> list[JobOutcome]:
+    """Do all jobs, `workers` at a time; those that are done are only looked up."""
+    threads = 1 if workers > 1 else 0
+    shards = [Shard(f"{job.plan.tower} {job.ability}", replace(job, threads=threads)) for job in jobs]
+    return map_shards(run_job, shards, workers=workers, progress=progress)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A finished sweep: what came of each job, the run that asked the heads, and ranks (`analysis.rank_table`)."""
+
+    outcomes: Sequence[JobOutcome]
+    examination: Examination
+    ranks: pd.DataFrame
+
+
+def ask_heads(items: ItemSet, outcomes: Sequence[JobOutcome], out: Path, *, show_progress: bool = True) -> Sweep:
+    """Ask one subject a tower, made of its heads, and rank the towers. Writes `jobs.csv` and `ranks.csv`.
+
+    An ability that no head was fitted to is declined. Raises SnellenError where no head was trained.
+    """
+    import pandas as pd
+
+    from snellen.analysis.rank_table import rank_table
+    from snellen.reports.loading import load_run
+
+    towers = dict.fromkeys(outcome.tower for outcome in outcomes if outcome.status == "done")
+    if not towers:
+        raise SnellenError(f"{out}: no head was trained: {outcomes[0].reason}")
+    names = {f"head:{tower_folder(out, tower)}": tower for tower in towers}
+    examination = run(items, list(names), out / "run", show_progress=show_progress)
+    ranks = rank_table(load_run(out / "run"))
+    ranks.insert(0, "tower", [names[subject] for subject in ranks["subject"]])
+    write_text(out / "jobs.csv", pd.DataFrame(list(_job_rows(outcomes))).to_csv(index=False))
+    write_text(out / "ranks.csv", ranks.to_csv(index=False))
+    return Sweep(outcomes, examination, ranks)
+
+
+def _job_rows(outcomes: Sequence[JobOutcome]) -> Iterator[dict[str, object]]:
+    for outcome in outcomes:
+        row: dict[str, object] = {"tower": outcome.tower, "ability": outcome.ability, "status": outcome.status}
+        names = ("conversations", "steps", "seconds", "samples_per_second", "device", "device_hours", "features")
+        costs = {name: getattr(outcome.card, name, "") for name in (*names, "last_loss")}
+        yield {**row, **costs, "reason": outcome.reason}

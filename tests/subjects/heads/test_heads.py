@@ -1,0 +1,277 @@
+"""Heads are fitted from training examples, kept in a folder, and answer as a subject."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Media, Option, ReplySpec, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.seeds import stream
+from snellen.core.subject import TrainingExample
+from snellen.presentation.presenters import plain
+from snellen.subjects.heads.stages import STAGES
+from snellen.subjects.heads.towers import TOWERS
+from snellen.subjects.registry import make_subject
+from tests.contracts.subject_battery import check_subject
+from tests.helpers.journey import item, patch
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+pytest.importorskip("peft", reason="the extra 'heads' is not installed")
+
+from snellen.subjects.heads.conversations import Conversation, Turn  # noqa: E402
+from snellen.subjects.heads.features import TokenCache, TowerReader, choose_source, opener  # noqa: E402
+from snellen.subjects.heads.files import CARD, WEIGHTS, HeadCard, load_head, read_head_card  # noqa: E402
+from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head  # noqa: E402
+from snellen.subjects.heads.subject import UNSTABLE  # noqa: E402
+from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
+from tests.subjects.heads.toys import COLOURS, SMALL  # noqa: E402
+
+OPTIONS = tuple(Option(name, name) for name in COLOURS)
+FIT = replace(STAGES["fit"], epochs=1, lora_rank=4, lora_alpha=8)
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def media(tmp_path: Path) -> MediaFolder:
+    return MediaFolder(tmp_path / "media")
+
+
+def examples(media: MediaFolder, count: int = 20) -> list[TrainingExample]:
+    """Flat pictures of two colours, no two alike."""
+    names, shown = list(COLOURS), []
+    for n in range(count):
+        colour = names[n % 2]
+        picture = patch(media, COLOURS[colour], mark=n)
+        view = item(f"item {n}", [picture], colour, "choice", options=OPTIONS, question="Which colour?").view()
+        shown.append(TrainingExample(view, colour, Prompt(plain(view), (view,)), view.reply.write(colour)))
+    return shown
+
+
+def plan(tower: str = "tiny/siglip-1", **changes: Any) -> HeadPlan:
+    return HeadPlan(tower, SMALL, **({"stage": FIT, "task": "task"} | changes))
+
+
+def fitted(out: Path, media: MediaFolder, tick: Callable[[], None] = lambda: None, **changes: Any) -> HeadCard:
+    conversations = [conversation_of(example) for example in examples(media)]
+    return train_head(plan(**changes), conversations, out, opener(media), tick)
+
+
+def ask(subject: Any, views: list[View], media: MediaFolder) -> list[Reply]:
+    async def together() -> list[Reply]:
+        prompts = [Prompt(plain(view), (view,)) for view in views]
+        return list(await asyncio.gather(*(subject.answer(p, media, stream("ask", 0)) for p in prompts)))
+
+    return asyncio.run(together())
+
+
+class Stopped(Exception):
+    """Like a kill."""
+
+
+@pytest.mark.parametrize("name", [name for name, tower in TOWERS.items() if tower.model])
+def test_every_family_trains_two_steps_resumes_and_answers(name: str, media: MediaFolder, tmp_path: Path) -> None:
+    def stop() -> None:
+        raise Stopped
+
+    changes: dict[str, Any] = {"tower": f"tiny/{name}", "interval": 1}
+    with pytest.raises(Stopped):
+        fitted(tmp_path / "head", media, stop, **changes)
+    card = fitted(tmp_path / "head", media, **changes)
+    assert (card.steps, card.conversations) == (2, 20)
+    view = examples(media, 1)[0].view
+    (reply,) = ask(make_subject(f"head:{tmp_path / 'head'}?max_new_tokens=2"), [view], media)
+    assert reply.tokens_out <= 2
+    assert sorted(path.name for path in (tmp_path / "head").iterdir()) == [CARD, WEIGHTS]
+
+
+def test_a_head_keeps_adapter_and_connector_only_and_its_costs(media: MediaFolder, tmp_path: Path) -> None:
+    card = fitted(tmp_path, media)
+    tensors, _ = read_tensors(tmp_path / WEIGHTS)
+    assert all(".lora_" in name or "multi_modal_projector" in name for name in tensors)
+    assert card.trained_parameters == sum(tensor.numel() for tensor in tensors.values())
+    assert card.samples_per_second == pytest.approx(20 / card.seconds, rel=0.01)
+    assert card.device_hours == pytest.approx(card.seconds / 3600, abs=1e-6)
+    assert card == read_head_card(tmp_path)
+    assert json.loads((tmp_path / CARD).read_text())["stage"]["lora_rank"] == 4
+
+
+def test_what_is_done_is_left_alone_and_other_examples_are_refused(media: MediaFolder, tmp_path: Path) -> None:
+    card = fitted(tmp_path, media)
+
+    def never() -> None:
+        raise AssertionError("trained again")
+
+    assert fitted(tmp_path, media, never) == card
+    with pytest.raises(SnellenError, match="a head of other settings or examples lies there"):
+        fitted(tmp_path, media, stage=replace(FIT, rate=1.0))
+    with pytest.raises(SnellenError, match="no conversations"):
+        train_head(plan(), [], tmp_path / "none", opener(media))
+
+
+@pytest.mark.parametrize("source", ["live", "cached"])
+def test_sources_lead_to_the_same_weights(source: Any, media: MediaFolder, tmp_path: Path) -> None:
+    """Bitwise: in float32 a kept token is the token."""
+    two = replace(FIT, epochs=2)
+    first, second = (
+        fitted(tmp_path / name, media, stage=two, source=way) for name, way in (("a", source), ("b", None))
+    )
+    assert first.features == source
+    assert second.live_seconds_a_picture > second.read_seconds_a_picture > 0
+    a, b = (read_tensors(tmp_path / name / WEIGHTS)[0] for name in "ab")
+    assert all(torch.equal(a[key], b[key]) for key in a)
+
+
+def test_a_cache_of_another_tower_is_refused_and_a_torn_shard_made_again(media: MediaFolder) -> None:
+    pictures = [picture for example in examples(media, 6) for picture in example.view.query]
+    reader = TowerReader("tiny/clip-l", opener(media))
+    cache = TokenCache(reader)
+    cache.prepare(pictures)
+    assert torch.equal(cache.read(pictures), reader.tokens(pictures))
+    (shard,) = cache.root.glob("*.safetensors")
+    other = TokenCache(TowerReader("tiny/clip-l?layer=-1", opener(media)))
+    other.root.mkdir(parents=True)
+    (other.root / shard.name).write_bytes(shard.read_bytes())
+    with pytest.raises(SnellenError, match="holds tokens of another tower"):
+        TokenCache(other.reader)
+    shard.write_bytes(b"torn")
+    again = TokenCache(reader)
+    again.prepare(pictures)
+    assert torch.equal(again.read(pictures[:2]), reader.tokens(pictures[:2]))
+
+
+def test_features_are_kept_where_they_are_read_again(media: MediaFolder) -> None:
+    pictures = [picture for example in examples(media, 4) for picture in example.view.query]
+    reader = TowerReader("tiny/clip-l", opener(media))
+    assert choose_source(reader, TokenCache(reader), pictures, 1).source == "live"  # a single pass
+    assert choose_source(reader, TokenCache(reader), [], 9).source == "live"
+    measured = choose_source(reader, TokenCache(reader), pictures, 1000)
+    cheaper = measured.live_seconds + 1000 * measured.read_seconds < 1000 * measured.live_seconds
+    assert (measured.source == "cached") == cheaper
+
+
+def test_stages_stand_on_each_other(media: MediaFolder, tmp_path: Path) -> None:
+    """The connector of `pretrain` and all of `tune` are what `fit` begins with, and what its head is loaded with."""
+    conversations = [conversation_of(example) for example in examples(media)]
+    small = {name: replace(STAGES[name], group=1, accumulation=1) for name in ("pretrain", "tune")}
+    for name, base in (("pretrain", None), ("tune", tmp_path / "pretrain")):
+        stage_plan = HeadPlan("tiny/clip-l", SMALL, small[name], base)
+        train_head(stage_plan, conversations, tmp_path / name, opener(media))
+    still = replace(FIT, rate=0.0)
+    card = fitted(tmp_path / "fit", media, tower="tiny/clip-l", base=tmp_path / "tune", stage=still)
+    assert card.base_weights == read_head_card(tmp_path / "tune").weights
+    tuned, head = (load_head(tmp_path / name).model.state_dict() for name in ("tune", "fit"))
+    first = load_head(tmp_path / "pretrain").model.state_dict()
+    embedding = "model.language_model.embed_tokens.weight"
+    assert torch.equal(tuned[embedding], head[embedding])
+    assert not torch.equal(tuned[embedding], first[embedding])
+    with pytest.raises(SnellenError, match="fitted to task; take the stage before as --base"):
+        fitted(tmp_path / "again", media, tower="tiny/clip-l", base=tmp_path / "fit")
+    with pytest.raises(SnellenError, match=r"of tower tiny/clip-l and .*, not tiny/sam-h"):
+        fitted(tmp_path / "other", media, tower="tiny/sam-h", base=tmp_path / "tune")
+    retrained = replace(small["tune"], seed=5)
+    for path in (tmp_path / "tune").iterdir():
+        path.unlink()
+    train_head(HeadPlan("tiny/clip-l", SMALL, retrained), conversations, tmp_path / "tune", opener(media))
+    with pytest.raises(SnellenError, match="was trained anew since"):
+        load_head(tmp_path / "fit")
+
+
+@pytest.fixture(scope="module")
+def head_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A head that has learned the two colours, with its pictures beside it."""
+    root = tmp_path_factory.mktemp("heads")
+    media = MediaFolder(root / "media")
+    stage = replace(FIT, scope="language-model", rate=1e-2, epochs=30)
+    fitted(root / "head", media, stage=stage, source="live")
+    return root
+
+
+def test_heads_pass_the_battery_and_know_what_they_learned(head_folder: Path) -> None:
+    media = MediaFolder(head_folder / "media")
+    views = [example.view for example in examples(media, 2)]
+
+    def make(settings: str = "") -> Any:
+        return make_subject(f"head:{head_folder / 'head'}{settings or '?max_new_tokens=5'}")
+
+    replies = check_subject(make, views, media, examples=examples(media), change=lambda: make("?max_new_tokens=3"))
+    assert [reply.text.split()[0] for reply in replies] == ["red", "blue"]
+    assert all((reply.stop == "end") == (reply.tokens_out < 5) for reply in replies)
+    card = make("?batch=2").card
+    assert card.attributes["tower"] == "tiny/siglip-1"
+    assert card.name == f"head:{head_folder / 'head'}"
+
+
+def test_answers_do_not_hang_on_who_is_in_the_batch(head_folder: Path) -> None:
+    """Prompts of different lengths, padded on the left, with and without pictures: the ids of one by one."""
+    media = MediaFolder(head_folder / "media")
+    views = [example.view for example in examples(media, 6)]
+    views = [replace(view, question="word " * n + "colour?") for n, view in enumerate(views)]
+    views += [replace(views[0], query=())]
+    name = f"head:{head_folder / 'head'}?max_new_tokens=8"
+    together = ask(make_subject(f"{name}&batch=8"), views, media)
+    alone = [ask(make_subject(f"{name}&batch=1"), [view], media)[0] for view in views]
+    assert [replace(reply, seconds=0) for reply in together] == [replace(reply, seconds=0) for reply in alone]
+    assert len({reply.text for reply in alone}) > 1
+
+
+def test_a_folder_of_heads_answers_each_task_by_its_own(head_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "task").symlink_to(head_folder / "head")
+    (tmp_path / "colour").mkdir()
+    (tmp_path / "colour" / UNSTABLE).write_text("the loss is no number")
+    subject = make_subject(f"head:{tmp_path}")
+    view = examples(MediaFolder(head_folder / "media"), 1)[0].view
+
+    def reason(task: str) -> str | None:
+        other = replace(view, task=task)
+        return subject.declines(Prompt(plain(other), (other,)))
+
+    assert reason("task") is None
+    assert reason("ocr") == "no head was fitted to ocr"
+    assert reason("colour") == "unstable: the head for colour diverged while it was trained"
+    video = replace(view, query=(Media("0" * 64, "video", "mp4", 8, 8, 1.0),))
+    assert subject.declines(Prompt(plain(video), (video,))) == "cannot be shown a video"
+
+
+def test_boxes_are_learned_with_two_decimals(media: MediaFolder) -> None:
+    example = examples(media, 1)[0]
+    view = replace(example.view, options=(), reply=ReplySpec("box"))
+    prompt = Prompt(plain(view), (view,))
+    target = view.reply.write((0.123456, 0.5, 0.999, 1.0))
+    conversation = conversation_of(TrainingExample(view, None, prompt, target))
+    assert conversation.turns == (Turn(prompt.parts, "[0.12, 0.5, 1.00, 1.0]"),)  # type: ignore[arg-type]
+    with pytest.raises(SnellenError, match="item 0: is asked in several calls"):
+        conversation_of(replace(example, prompt=None))
+
+
+def test_what_cannot_be_a_head_is_named(head_folder: Path, tmp_path: Path, media: MediaFolder) -> None:
+    with pytest.raises(SnellenError, match="no trained head there"):
+        make_subject(f"head:{tmp_path}")
+    with pytest.raises(SnellenError, match="did you mean 'batch'"):
+        make_subject(f"head:{head_folder / 'head'}?batsh=3")
+    with pytest.raises(SnellenError, match="batch must be a whole number above 0"):
+        make_subject(f"head:{head_folder / 'head'}?batch=0")
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in (CARD, WEIGHTS):
+        (copy / name).write_bytes((head_folder / "head" / name).read_bytes())
+    (copy / WEIGHTS).write_bytes((copy / WEIGHTS).read_bytes()[:-8] + b"altered!")
+    with pytest.raises(SnellenError, match="the bytes were altered"):
+        load_head(copy)
+    (copy / CARD).write_text("{}")
+    with pytest.raises(SnellenError, match="not the card of a head"):
+        load_head(copy)
+    with pytest.raises(SnellenError, match="not a readable picture"):
+        train_head(plan(), [Conversation("", (Turn((tmp_path / "no.png", "?"), "1"),))], copy / "x", opener(None))
