@@ -61,7 +61,8 @@ def examples(media: MediaFolder, count: int = 20) -> list[TrainingExample]:
 
 
 def plan(tower: str = "tiny/siglip-1", **changes: Any) -> HeadPlan:
-    return HeadPlan(tower, SMALL, **({"stage": FIT, "task": "task"} | changes))
+    usual: dict[str, Any] = {"stage": FIT, "task": "task"}
+    return HeadPlan(tower, SMALL, **(usual | changes))
 
 
 def fitted(out: Path, media: MediaFolder, tick: Callable[[], None] = lambda: None, **changes: Any) -> HeadCard:

@@ -98,7 +98,7 @@ def _language_config(language_model: str) -> Any:
 
 
 def job_cost(plan: HeadPlan, conversation_count: int, picture_count: int) -> Cost:
-    """The cost of a job over `picture_count` different pictures, whose tokens are kept where there are several passes."""
+    """The cost of a job over so many different pictures; their tokens are kept where there are several passes."""
     tower = find_tower(plan.tower)
     cached = plan.source != "live" and plan.stage.epochs > 1
     head, weights = conversation_flops(tower, plan.language_model, plan.stage)
