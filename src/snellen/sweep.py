@@ -80,7 +80,6 @@ class SweepJob:
     ability: str
     plan: HeadPlan
     out: Path
-    threads: int = 0
 
 
 @dataclass(frozen=True)
@@ -137,13 +136,9 @@ def sweep_cost(jobs: Sequence[SweepJob]) -> Cost:
 
 def run_job(job: SweepJob) -> JobOutcome:
     """Train the head of a job. What diverges is noted in its folder and not tried again; other errors are returned."""
-    import torch
-
     from snellen.subjects.heads.subject import UNSTABLE
     from snellen.subjects.heads.training import Diverged
 
-    if job.threads:
-        torch.set_num_threads(job.threads)
     tower, note = job.plan.tower, job.out / UNSTABLE
     if note.is_file():
         return JobOutcome(tower, job.ability, "unstable", note.read_text("utf-8").strip())
@@ -160,7 +155,9 @@ def run_job(job: SweepJob) -> JobOutcome:
 def train_all(jobs: Sequence[SweepJob], workers: int = 1, progress: Progress | None = None) -> list[JobOutcome]:
     """Do all jobs, `workers` at a time; those that are done are only looked up."""
     threads = 1 if workers > 1 else 0
-    shards = [Shard(f"{job.plan.tower} {job.ability}", replace(job, threads=threads)) for job in jobs]
+    shards = [
+        Shard(f"{job.plan.tower} {job.ability}", replace(job, plan=replace(job.plan, threads=threads))) for job in jobs
+    ]
     return map_shards(run_job, shards, workers=workers, progress=progress)
 
 

@@ -42,7 +42,7 @@ class HeadPlan:
     """A head to be trained: which tower and language model, in which stage, on what it stands, what it is for.
 
     `source` None measures whether live or cached features are quicker. `micro_batch`, `device`, `source` and
-    `interval` (steps a checkpoint) change no result but by rounding.
+    `interval` (steps a checkpoint) and `threads` (of torch, 0 for its own choice) change no result but by rounding.
     """
 
     tower: str
@@ -54,6 +54,7 @@ class HeadPlan:
     micro_batch: int = 16
     source: Source | None = None
     interval: int = 100
+    threads: int = 0
 
 
 def conversation_of(example: TrainingExample) -> Conversation:
@@ -109,6 +110,8 @@ def train_head(
         return card
     if plan.base is not None and read_head_card(plan.base).stage["scope"] == "lora":
         raise SnellenError(f"{plan.base}: fitted to {read_head_card(plan.base).task}; take the stage before as --base")
+    if plan.threads:
+        torch.set_num_threads(plan.threads)
     dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
     head = fresh_head(plan.tower, plan.language_model, plan.base, plan.stage)
     reader = TowerReader(plan.tower, open_picture, plan.device, dtype)
