@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from snellen.analysis.blind import measure_blind, measure_by_folds, too_blind
-from snellen.analysis.blind.attacks import best_answer, best_answer_by_question, best_position, odd_one, random_words
+from snellen.analysis.blind.attacks import best_answer, best_answer_by_question, best_position, odd_one, word_weights
 from snellen.analysis.blind.learner import learner
-from snellen.analysis.blind.measure import FOLDS, MIN_CLUSTERS, fold_numbers, some_clusters
+from snellen.analysis.blind.measure import CONSTANTS, FOLDS, MIN_CLUSTERS, fold_numbers, some_clusters
 from snellen.core.item import Item, Media, Option, Split
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
@@ -175,8 +175,8 @@ def test_levels_that_follow_from_the_answer_are_had_by_a_constant() -> None:
     """Red is right on all of the level "red", though of the whole task no more than of four options one."""
     items = [replace(one, factors={"answer": str(one.answer)}) for one in fair(240)]
     for rows in (
-        measure_by_folds(items, suite_of(split_by=("answer",))),
-        measure_blind(items[:160], items[160:], suite_of(split_by=("answer",))),
+        measure_by_folds(items, suite_of(split_by=("answer",)), CONSTANTS),
+        measure_blind(items[:160], items[160:], suite_of(split_by=("answer",)), CONSTANTS),
     ):
         levels = {row.level: row.value for row in rows if (row.protocol, row.metric) == ("strict", "accuracy")}
         assert levels.pop("") < 0.4
@@ -196,7 +196,7 @@ def test_whoever_answers_two_statements_differently_gets_more_pairs_than_a_guess
         for name, answer in ((right_name, "true"), (wrong_name, "false")):
             text = f"the {name} cup moved"
             items.append(item(f"{n}-{name}", [PICTURE], answer, "true_false", question=text, group_id=str(n)))
-    attacker = random_words(items[:800], ACCURACY)
+    attacker = word_weights(items[:800], ACCURACY)
     answers = dict(zip((one.item_id for one in items[800:]), attacker(items[800:]), strict=True))
     groups = {one.group_id for one in items[800:]}
     wrong = {one.group_id for one in items[800:] if answers[one.item_id] != one.answer}

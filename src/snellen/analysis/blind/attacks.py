@@ -24,7 +24,7 @@ Attacker: TypeAlias = Callable[[Sequence[Item]], list[Answer]]
 MAX_TRUTHS, MAX_SCORED = 60, 150
 """How many training truths are tried as answers, on how many training items: a truth each would be too slow."""
 DRAWS = 100
-"""Random weights of words that are tried."""
+"""Random weights of words that are tried, and as many others at most."""
 MIN_ALIKE = 8
 """Training items of one question below which the whole task is gone by."""
 
@@ -144,23 +144,27 @@ def odd_one(train: Sequence[Item], metric: Metric) -> Attacker:
     return lambda items: [order[end] if (order := ranked(item)) else None for item in items]
 
 
-def random_words(train: Sequence[Item], metric: Metric) -> Attacker:
-    """Statements are true where their words weigh more than the median, by the best of `DRAWS` random weights.
+def word_weights(train: Sequence[Item], metric: Metric) -> Attacker:
+    """Statements are true where their words weigh more than the median, by the best of many weights.
 
-    Best is what gets the most groups of statements right as a whole. Where both of a pair must be right, whoever
-    answers the two differently beats whoever guesses, without knowing which is true. Other questions: the best answer.
+    Tried are random weights, and those by which statements of one group differ most. Best is what gets the most groups
+    right as a whole: where both of a pair must be right, whoever answers the two differently beats whoever guesses,
+    without knowing which is true. Other questions: the best answer.
     """
     if train[0].answer_kind != "true_false":
         return best_answer(train, metric)
     columns = {word: n for n, word in enumerate(sorted({word for item in train for word in _words(item)}))}
     counts = _word_counts(train, columns)
-    weights = stream("blind words", len(train), len(columns)).normal(size=(len(columns), DRAWS))
+    _, groups = np.unique([item.group_id for item in train], return_inverse=True)
+    means = _sums(counts, groups) / np.bincount(groups)[:, None]
+    # The directions in which statements of one group differ most, next to random ones.
+    _, _, directions = np.linalg.svd(counts - means[groups], full_matrices=False)
+    draws = stream("blind words", len(train), len(columns)).normal(size=(len(columns), DRAWS))
+    weights = np.hstack([draws, directions[:DRAWS].T, -directions[:DRAWS].T])
     sums = counts @ weights
     medians = np.median(sums, axis=0)
     truths = np.array([item.answer == "true" for item in train])
-    _, groups = np.unique([item.group_id for item in train], return_inverse=True)
-    wrong = np.zeros((groups.max() + 1, DRAWS))
-    np.add.at(wrong, groups, (sums > medians) != truths[:, None])
+    wrong = _sums((sums > medians) != truths[:, None], groups)
     best = int(np.argmax((wrong == 0).mean(axis=0)))
 
     def answers(items: Sequence[Item]) -> list[Answer]:
@@ -168,6 +172,13 @@ def random_words(train: Sequence[Item], metric: Metric) -> Attacker:
         return ["true" if is_above else "false" for is_above in above]
 
     return answers
+
+
+def _sums(rows: NDArray[Any], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Of the rows of each group: (groups, columns)."""
+    sums = np.zeros((groups.max() + 1, rows.shape[1]))
+    np.add.at(sums, groups, rows)
+    return sums
 
 
 def _words(item: Item) -> list[str]:

@@ -23,7 +23,7 @@ from snellen.analysis.blind.attacks import (
     best_answer_by_question,
     best_position,
     odd_one,
-    random_words,
+    word_weights,
 )
 from snellen.analysis.blind.learner import learner
 from snellen.analysis.results import parts_of, summary, units_of
@@ -39,7 +39,7 @@ ATTACKS = (
     Attack("best answer by question", best_answer_by_question),
     Attack("best position", best_position),
     Attack("odd option", odd_one),
-    Attack("random words", random_words),
+    Attack("word weights", word_weights),
     Attack("learner", learner),
 )
 CONSTANTS = ATTACKS[0], ATTACKS[2]
