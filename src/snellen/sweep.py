@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.compute import Progress, Shard, map_shards
-from snellen.core.condition import near, parse_conditions
+from snellen.core.condition import Condition, near, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.files import write_text
 from snellen.core.itemset import ItemSet, read_itemset
@@ -43,11 +43,22 @@ def ability_task(items: ItemSet, ability: str) -> Task:
     return task
 
 
+def training_count(items: ItemSet, ability: str) -> int:
+    """How many items a head learns the ability from."""
+    task, condition = ability_task(items, ability), _condition(items)
+    return sum(item.split == task.train_split and task.asks(item, condition) for item in items.task(ability))
+
+
+def _condition(items: ItemSet) -> Condition:
+    """The main condition, settled for a head."""
+    suite = SUITES.get(items.card.suite)
+    (point,) = parse_conditions(suite.axes, "vanilla")
+    return settle(point, suite, HEAD)
+
+
 def training_examples(items: ItemSet, ability: str, media: MediaFolder, seed: int = 0) -> list[TrainingExample]:
     """The training items of an ability as a head is shown them in the main condition; pictures made go to `media`."""
-    task, suite = ability_task(items, ability), SUITES.get(items.card.suite)
-    (point,) = parse_conditions(suite.axes, "vanilla")
-    condition = settle(point, suite, HEAD)
+    task, condition = ability_task(items, ability), _condition(items)
     train_items = [
         item for item in items.task(ability) if item.split == task.train_split and task.asks(item, condition)
     ]
@@ -94,9 +105,17 @@ class JobOutcome:
 
 
 def sweep_jobs(
-    items: ItemSet, towers: Sequence[str], abilities: Sequence[str], plan: HeadPlan, out: Path
+    items: ItemSet,
+    towers: Sequence[str],
+    abilities: Sequence[str],
+    plan: HeadPlan,
+    out: Path,
+    bases: Path | None = None,
 ) -> list[SweepJob]:
-    """A job for each tower and ability, `out/heads/TOWER/ABILITY`. Raises SnellenError for names that there are not."""
+    """A job for each tower and ability, `out/heads/TOWER/ABILITY`, on the stage before in `bases/TOWER`.
+
+    Raises SnellenError for names that there are not.
+    """
     from snellen.subjects.heads.stages import EPOCHS
     from snellen.subjects.heads.towers import find_tower
 
@@ -106,7 +125,8 @@ def sweep_jobs(
         for ability in dict.fromkeys(abilities):
             ability_task(items, ability)
             epochs = EPOCHS.get(ability, plan.stage.epochs) if plan.stage.epochs == 10 else plan.stage.epochs
-            job_plan = replace(plan, tower=tower, stage=replace(plan.stage, epochs=epochs))
+            stage, base = replace(plan.stage, epochs=epochs), bases / folder_name(tower) if bases else None
+            job_plan = replace(plan, tower=tower, stage=stage, base=base)
             jobs.append(SweepJob(items.root, ability, job_plan, tower_folder(out, tower) / ability))
     if not jobs:
         raise SnellenError("a sweep needs --towers and --abilities, names with commas between them")
@@ -114,8 +134,13 @@ def sweep_jobs(
 
 
 def tower_folder(out: Path, tower: str) -> Path:
-    """Where the heads of a tower lie: its name, without what no folder's name may hold."""
-    return out / "heads" / re.sub(r"[^\w.=-]+", "-", tower).strip("-")
+    """Where the heads of a tower lie."""
+    return out / "heads" / folder_name(tower)
+
+
+def folder_name(tower: str) -> str:
+    """The name of a tower, without what no folder's name may hold: `tiny/clip-l` is `tiny-clip-l`."""
+    return re.sub(r"[^\w.=-]+", "-", tower).strip("-")
 
 
 def sweep_cost(jobs: Sequence[SweepJob]) -> Cost:

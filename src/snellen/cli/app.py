@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import typer
 
 from snellen.cli.sourcing import app as sources
+from snellen.cli.tower import app as tower
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(sources, name="sources")
+app.add_typer(tower, name="tower")
 
 Subjects = Annotated[
     list[str], typer.Option("--subject", "-s", help="Who is examined, e.g. chat:openai/gpt-4o; may be repeated.")

@@ -1,0 +1,245 @@
+"""`snellen tower`: vision towers read by a language model, trained stage by stage, fitted to abilities, compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional, cast, get_args
+
+import typer
+
+if TYPE_CHECKING:
+    from snellen.subjects.heads.files import HeadCard
+    from snellen.subjects.heads.fitting import HeadPlan
+    from snellen.sweep import Sweep
+
+app = typer.Typer(help="Compare vision encoders as towers of a small language model.", no_args_is_help=True)
+
+TowerName = Annotated[str, typer.Option("--tower", help="As `snellen tower list` names them, or hf/PATH_OR_ID.")]
+Language = Annotated[str, typer.Option("--language-model", help="Folder or hub id; random-qwen2 for trials.")]
+Out = Annotated[Path, typer.Option(help="Folder of the head; the same command goes on there.")]
+BaseFolder = Annotated[Optional[Path], typer.Option("--base", help="Folder of the stage before.")]  # noqa: UP045  # read at run time
+Rate = Annotated[Optional[float], typer.Option(help="Learning rate, if not the published one.")]  # noqa: UP045
+Epochs = Annotated[Optional[int], typer.Option(min=1, help="Passes, if not the published ones.")]  # noqa: UP045
+Scope = Annotated[str, typer.Option(help="lora, or language-model: all its weights, for random ones.")]
+MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations at a time; changes rounding alone.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 …")]
+Json = Annotated[Path, typer.Option("--data", help="JSON in LLaVA's layout.")]
+Images = Annotated[Path, typer.Option(help="Folder that the pictures' paths begin in.")]
+SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Leave out what has no picture, and say how many.")]
+Compat = Annotated[bool, typer.Option("--paper-compat", help="What the authors' scripts did otherwise than the paper.")]
+
+QWEN = "Qwen/Qwen2-0.5B"
+
+
+@app.command("list")
+def list_() -> None:
+    """List the towers there are."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from snellen.subjects.heads.towers import PAPER_COMPAT, TOWERS, find_tower
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in ("tower", "weights", "supervision"):
+        table.add_column(head, overflow="fold")
+    for head in ("pixels", "tokens", "features"):
+        table.add_column(head, justify="right")
+    table.add_column("loaded")
+    for name in [*TOWERS, *(f"{name}-compat" for name in PAPER_COMPAT)]:
+        tower = find_tower(name)
+        loaded = "yes" if tower.verified else "unverified"
+        numbers = map(str, (tower.side, tower.tokens, tower.width))
+        table.add_row(name, tower.model or "packaged", tower.attributes.get("supervision", ""), *numbers, loaded)
+    Console(width=120).print(table)
+    print("tiny/NAME is a small one of the same family with random weights; hf/PATH_OR_ID any vision model.")
+    print("Settings behind '?': model (other weights), side (pixels), layer, seed (random weights).")
+
+
+@app.command()
+def pretrain(
+    json_file: Json,
+    images: Images,
+    tower: TowerName,
+    out: Out,
+    language_model: Language = QWEN,
+    rate: Rate = None,
+    epochs: Epochs = None,
+    micro_batch: MicroBatch = 16,
+    device: Device = "cpu",
+    skip_missing: SkipMissing = False,
+    compat: Compat = False,
+) -> None:
+    """Stage 1: the connector learns to caption (LLaVA-558K)."""
+    plan = _plan("pretrain", _named(tower, compat), language_model, None, rate, epochs, micro_batch, device)
+    _train_stage(plan, json_file, images, out, skip_missing)
+
+
+@app.command()
+def tune(
+    json_file: Json,
+    images: Images,
+    tower: TowerName,
+    out: Out,
+    base_folder: BaseFolder = None,
+    language_model: Language = QWEN,
+    rate: Rate = None,
+    epochs: Epochs = None,
+    micro_batch: MicroBatch = 16,
+    device: Device = "cpu",
+    skip_missing: SkipMissing = False,
+    compat: Compat = False,
+) -> None:
+    """Stage 2: connector and language model learn to follow instructions (mix665k)."""
+    plan = _plan("tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device)
+    _train_stage(plan, json_file, images, out, skip_missing)
+
+
+@app.command()
+def fit(
+    ability: Annotated[str, typer.Argument(help="A task of the item set, e.g. counting.")],
+    items: Annotated[str, typer.Option(help="An item set with training items, or a suite.")],
+    tower: TowerName,
+    out: Out,
+    base_folder: BaseFolder = None,
+    language_model: Language = QWEN,
+    scope: Scope = "lora",
+    rate: Rate = None,
+    epochs: Epochs = None,
+    micro_batch: MicroBatch = 16,
+    device: Device = "cpu",
+    compat: Compat = False,
+) -> None:
+    """Stage 3: connector and LoRA learn one ability. The result is the subject head:OUT."""
+    from snellen.compute import Progress
+    from snellen.exam import find_items
+    from snellen.subjects.heads.stages import EPOCHS
+    from snellen.sweep import ability_task, fit_ability, training_count
+
+    item_set = find_items(items)
+    ability_task(item_set, ability)
+    passes = epochs or EPOCHS.get(ability)
+    plan = _plan("fit", _named(tower, compat), language_model, base_folder, rate, passes, micro_batch, device, scope)
+    with Progress("training", unit="steps") as progress:
+        progress.expect(plan.stage.steps(training_count(item_set, ability)))
+        card = fit_ability(item_set, ability, plan, out, progress.advance)
+    _print_card(card, out)
+    print(f"Ask it: snellen run {items} --subject head:{out}")
+
+
+@app.command()
+def sweep(
+    towers: Annotated[str, typer.Option(help="Names with commas between them.")],
+    abilities: Annotated[str, typer.Option(help="Tasks of the item set, with commas between them.")],
+    items: Annotated[str, typer.Option(help="An item set with training items, or a suite.")],
+    out: Annotated[Path, typer.Option(help="Folder of heads, run and ranks; the same command goes on there.")],
+    base_folder: Annotated[
+        Optional[Path],  # noqa: UP045  # read at run time
+        typer.Option("--base", help="Folder with the stage before of each tower, in a folder of its name."),
+    ] = None,
+    language_model: Language = QWEN,
+    scope: Scope = "lora",
+    rate: Rate = None,
+    epochs: Epochs = None,
+    micro_batch: MicroBatch = 16,
+    device: Device = "cpu",
+    workers: Annotated[int, typer.Option(min=1, help="Heads trained side by side.")] = 1,
+    plan_only: Annotated[bool, typer.Option("--plan", help="Only say what it would cost.")] = False,
+    compat: Compat = False,
+) -> None:
+    """One head a tower and ability, each a job of its own; then all are asked, and the towers ranked."""
+    from snellen.compute import Progress
+    from snellen.exam import find_items
+    from snellen.subjects.heads.costs import measured_speed
+    from snellen.sweep import ask_heads, sweep_cost, sweep_jobs, train_all
+
+    item_set, names = find_items(items), [_named(name, compat) for name in _split(towers)]
+    plan = _plan("fit", "", language_model, None, rate, epochs, micro_batch, device, scope)
+    jobs = sweep_jobs(item_set, names, _split(abilities), plan, out, base_folder)
+    cost, speed = sweep_cost(jobs), measured_speed(device)
+    print(
+        f"{len(jobs)} heads: {cost.flops / 1e12:.3g} TFLOP of training to do, at least {cost.hours(speed):.3g} hours "
+        f"at the {speed / 1e9:.3g} GFLOP/s of a matrix product here; {cost.disk / 1e9:.3g} GB of disk"
+    )
+    if plan_only:
+        return
+    with Progress("training", unit="heads") as progress:
+        outcomes = train_all(jobs, workers, progress)
+    _print_sweep(ask_heads(item_set, outcomes, out), out)
+
+
+def _split(written: str) -> list[str]:
+    return [name.strip() for name in written.split(",") if name.strip()]
+
+
+def _named(tower: str, compat: bool) -> str:
+    from snellen.subjects.heads.towers import PAPER_COMPAT
+
+    return f"{tower}-compat" if compat and tower in PAPER_COMPAT else tower
+
+
+def _plan(
+    stage_name: str,
+    tower: str,
+    language_model: str,
+    base_folder: Path | None,
+    rate: float | None,
+    epochs: int | None,
+    micro_batch: int,
+    device: str,
+    scope: str = "",
+) -> HeadPlan:
+    from snellen.core.condition import near
+    from snellen.core.errors import SnellenError
+    from snellen.subjects.heads.fitting import HeadPlan
+    from snellen.subjects.heads.stages import STAGES
+    from snellen.subjects.heads.stages import Scope as ScopeName
+
+    stage = STAGES[stage_name]
+    if scope and scope not in get_args(ScopeName):
+        raise SnellenError(f"--scope {scope!r}; {near(scope, get_args(ScopeName))}")
+    chosen = cast(ScopeName, scope or stage.scope)
+    stage = replace(stage, scope=chosen, rate=rate or stage.rate, epochs=epochs or stage.epochs)
+    return HeadPlan(tower, language_model, stage, base_folder, device=device, micro_batch=micro_batch)
+
+
+def _train_stage(plan: HeadPlan, path: Path, images: Path, out: Path, skip_missing: bool) -> None:
+    from snellen.compute import Progress
+    from snellen.subjects.heads.features import opener
+    from snellen.subjects.heads.fitting import train_head
+    from snellen.subjects.heads.llava_files import read_llava
+
+    file = read_llava(path, images, skip_missing=skip_missing)
+    if file.missing:
+        print(f"left out for want of their pictures: {file.missing}")
+    with Progress("training", unit="steps") as progress:
+        progress.expect(plan.stage.steps(len(file.conversations)))
+        card = train_head(plan, file.conversations, out, opener(None), progress.advance)
+    _print_card(card, out)
+
+
+def _print_card(card: HeadCard, out: Path) -> None:
+    print(
+        f"{card.steps} steps on {card.conversations} conversations: "
+        f"loss {card.first_loss:.3f} to {card.last_loss:.3f}; "
+        f"{card.samples_per_second:.3g} samples/s, {card.device_hours:.3g} hours on {card.device}, "
+        f"features {card.features}"
+    )
+    print(out / "head.json")
+
+
+def _print_sweep(result: Sweep, out: Path) -> None:
+    from rich.console import Console
+
+    from snellen.reports import print_table
+
+    for outcome in result.outcomes:
+        if outcome.status != "done":
+            print(f"{outcome.tower} {outcome.ability}: {outcome.status}: {outcome.reason}")
+    scores = result.examination.results()
+    console = Console(width=120)
+    console.print(print_table(scores[scores["value"].notna()]))
+    console.print("Ranks (95 % intervals; 1 is best; '' is the average):")
+    console.print(result.ranks.drop(columns="subject").to_string(index=False))
+    print(out / "ranks.csv")

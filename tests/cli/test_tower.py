@@ -1,0 +1,164 @@
+"""Towers from the command line: stages, a fitted ability, a sweep with ranks; all of it resumes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+pytest.importorskip("peft", reason="the extra 'heads' is not installed")
+
+from snellen.core.itemset import ItemSet  # noqa: E402
+from snellen.core.suite import BuildOptions  # noqa: E402
+from snellen.exam import build  # noqa: E402
+from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
+from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
+from snellen.subjects.heads.stages import STAGES  # noqa: E402
+from snellen.suites import SUITES  # noqa: E402
+from snellen.sweep import ask_heads, folder_name, run_job, sweep_jobs, train_all, training_count  # noqa: E402
+
+Command = Callable[..., tuple[int, str, str]]
+SMALL = "random-qwen2?layers=1&width=32"
+TRIAL = ("--language-model", SMALL, "--epochs", 1)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    """A few generated pictures to count in and tell colours of."""
+    folder = tmp_path_factory.mktemp("towers") / "items"
+    options = BuildOptions(folder, n=4, quick=True, tasks=("counting", "colour"), renderer="toy", show_progress=False)
+    return build(SUITES.get("ava-bench"), "generated", options)
+
+
+def test_a_sweep_ranks_towers_and_goes_on(snellen: Command, items: ItemSet, tmp_path: Path) -> None:
+    out = tmp_path / "sweep"
+    names = ("--towers", "tiny/clip-l,tiny/sam-h", "--abilities", "counting,colour")
+    words = ("tower", "sweep", *names, *TRIAL, "--items", items.root, "--out", out)
+    code, shown, _ = snellen(*words, "--plan")
+    assert code == 0
+    assert shown.startswith("4 heads: ")
+    assert "GB of disk" in shown
+    assert not out.exists()
+    code, shown, _ = snellen(*words)
+    assert code == 0
+    assert "Ranks" in shown
+    jobs, ranks = (pd.read_csv(out / name) for name in ("jobs.csv", "ranks.csv"))
+    assert list(jobs["status"]) == ["done"] * 4
+    assert (jobs["samples_per_second"] > 0).all()
+    assert (jobs["conversations"] == [training_count(items, name) for name in ("counting", "colour")] * 2).all()
+    assert set(ranks["tower"]) == {"tiny/clip-l", "tiny/sam-h"}
+    assert set(ranks["task"].fillna("")) == {"counting", "colour", ""}
+    assert ((ranks["low"] <= ranks["rank"]) & (ranks["rank"] <= ranks["high"])).all()
+    cards = {path: path.stat().st_mtime_ns for path in out.glob("heads/*/*/head.json")}
+    assert len(cards) == 4
+    code, shown, _ = snellen(*words)
+    assert code == 0
+    assert shown.startswith("4 heads: 0 TFLOP of training to do")
+    assert {path: path.stat().st_mtime_ns for path in out.glob("heads/*/*/head.json")} == cards
+
+
+def test_a_diverged_job_is_unstable_and_a_failed_one_says_why(items: ItemSet, tmp_path: Path) -> None:
+    stage = replace(STAGES["fit"], epochs=2)
+    plan = HeadPlan("", SMALL, stage)
+    jobs = sweep_jobs(items, ["tiny/clip-l", "tiny/siglip-1"], ["counting"], plan, tmp_path)
+    wild = replace(jobs[0], plan=replace(jobs[0].plan, stage=replace(stage, rate=1e30, epochs=5)))
+    outcome = run_job(wild)
+    assert outcome.status == "unstable"
+    assert "the loss is no number" in outcome.reason
+    assert run_job(jobs[0]) == outcome  # noted, and not tried again
+    lost = replace(jobs[1], plan=replace(jobs[1].plan, language_model="no/such-model"))
+    failed = run_job(lost)
+    assert (failed.status, "no such model" in failed.reason or "no tokenizer" in failed.reason) == ("failed", True)
+    outcomes = train_all(jobs)
+    assert [each.status for each in outcomes] == ["unstable", "done"]
+    sweep = ask_heads(items, outcomes, tmp_path, show_progress=False)
+    assert list(pd.read_csv(tmp_path / "jobs.csv")["status"]) == ["unstable", "done"]
+    assert sweep.ranks.empty  # one tower has no rank
+    statuses = {(r.task, r.status) for r in sweep.examination.responses}
+    assert statuses == {("counting", "ok"), ("colour", "declined")}
+
+
+def llava_file(folder: Path) -> Path:
+    """A caption, two turns, words alone, and a picture that is missing."""
+    for name in ("a", "b"):
+        Image.new("RGB", (20, 20), "red").save(folder / f"{name}.png")
+    talk = [{"from": side, "value": text} for side, text in (("human", "<image>\nWhat?"), ("gpt", "Red."))]
+    more = [{"from": "human", "value": "Sure?"}, {"from": "gpt", "value": "Yes."}]
+    records = [
+        {"id": 1, "image": "a.png", "conversations": talk},
+        {"id": "2", "image": "b.png", "conversations": talk + more},
+        {"id": "3", "conversations": more},
+        {"id": "4", "image": "lost/c.png", "conversations": talk},
+    ]
+    path = folder / "conversations.json"
+    path.write_text(json.dumps(records))
+    return path
+
+
+def test_llava_files_are_read(tmp_path: Path) -> None:
+    path = llava_file(tmp_path)
+    file = read_llava(path, tmp_path, skip_missing=True)
+    assert file.missing == 1
+    first, second, third = file.conversations
+    assert first.turns[0].parts == (tmp_path / "a.png", "What?")
+    assert [(turn.parts[-1], turn.reply) for turn in second.turns] == [("What?", "Red."), ("Sure?", "Yes.")]
+    assert third.pictures == ()
+
+
+def test_stages_from_the_command_line(snellen: Command, items: ItemSet, tmp_path: Path) -> None:
+    path = llava_file(tmp_path)
+    source = ("--data", path, "--images", tmp_path, "--tower", "tiny/siglip-1", "--language-model", SMALL)
+    code, _, err = snellen("tower", "pretrain", *source, "--out", tmp_path / "first")
+    assert code == 2
+    assert "1 of pictures missing under" in err
+    assert "lost/c.png" in err
+    code, shown, _ = snellen("tower", "pretrain", *source, "--out", tmp_path / "first", "--skip-missing")
+    assert code == 0
+    assert "left out for want of their pictures: 1" in shown
+    tuned = ("--base", tmp_path / "first", "--out", tmp_path / "second", "--skip-missing")
+    assert snellen("tower", "tune", *source, *tuned)[0] == 0
+    fit = ("tower", "fit", "counting", "--items", items.root, "--tower", "tiny/siglip-1", *TRIAL)
+    code, shown, _ = snellen(*fit, "--base", tmp_path / "second", "--out", tmp_path / "head")
+    assert code == 0
+    assert f"--subject head:{tmp_path / 'head'}" in shown
+    assert json.loads((tmp_path / "head" / "head.json").read_text())["base"] == str(tmp_path / "second")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--towers", "clip", "--abilities", "counting"), "no tower 'clip'; did you mean 'clip-l'?"),
+        (("--towers", "tiny/clip-l", "--abilities", "countin"), "did you mean 'counting'?"),
+        (("--towers", ",", "--abilities", "counting"), "a sweep needs --towers and --abilities"),
+        (("--towers", "tiny/clip-l", "--abilities", "counting", "--scope", "lorra"), "did you mean 'lora'?"),
+        (("--towers", "tiny/clip-l", "--abilities", "ocr"), "no training items of ocr"),
+    ],
+)
+def test_wrong_words_name_what_is_near(
+    snellen: Command, items: ItemSet, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    code, _, err = snellen("tower", "sweep", *words, "--items", items.root, "--out", tmp_path, "--plan")
+    assert (code, err.count("\n")) == (2, 1)
+    assert message in err
+
+
+def test_the_list_names_every_tower(snellen: Command) -> None:
+    code, shown, _ = snellen("tower", "list")
+    assert code == 0
+    for name in ("siglip-2", "midas-3.0", "efficientnet-lite0", "sam-h-compat", "unverified"):
+        assert name in shown
+
+
+def test_folders_of_towers() -> None:
+    assert folder_name("tiny/clip-l?side=84&layer=-1") == "tiny-clip-l-side=84-layer=-1"
