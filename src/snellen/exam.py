@@ -333,6 +333,7 @@ def checkup(
     fresh: bool = False,
     workers: int = 2,
     renderer: str = "mitsuba",
+    quality: str = "fast",
     show_progress: bool = True,
     check_plan: Callable[[Plan], None] | None = None,
 ) -> Checkup:
@@ -345,7 +346,13 @@ def checkup(
         suite, folder = SUITES.get(name), out / "items" / name
         seed = int(time.time()) if fresh else _seed_there(folder)
         options = BuildOptions(
-            folder, seed=seed, quick=quick, workers=workers, renderer=renderer, show_progress=show_progress
+            folder,
+            seed=seed,
+            quick=quick,
+            workers=workers,
+            renderer=renderer,
+            quality=quality,
+            show_progress=show_progress,
         )
         items = _battery(suite, options, out / "run" / name)
         named = list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))

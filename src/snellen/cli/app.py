@@ -40,6 +40,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 Seed = Annotated[int, typer.Option(help="Seed of all randomness; 0 is a seed.")]
 Workers = Annotated[Optional[int], typer.Option(help="Processes; default: one a core.")]  # noqa: UP045  # read at run time
 Renderer = Annotated[str, typer.Option(help="mitsuba, or toy (flat shading, for trying things out).")]
+Quality = Annotated[str, typer.Option(help="How clean mitsuba's pictures are: fast, good or reference.")]
 
 
 def _cores(workers: int | None) -> int:
@@ -65,13 +66,21 @@ def checkup(
     out: Annotated[Path, typer.Option(help="Where items, run and report go.")] = Path("checkup"),
     workers: Workers = None,
     renderer: Renderer = "mitsuba",
+    quality: Quality = "fast",
 ) -> None:
     """The main job: render a battery, examine packaged encoders and your subjects, write a report card."""
     from snellen.exam import checkup as do
     from snellen.reports import print_table
 
     result = do(
-        subject, out=out, quick=quick, fresh=fresh, workers=_cores(workers), renderer=renderer, check_plan=_announce
+        subject,
+        out=out,
+        quick=quick,
+        fresh=fresh,
+        workers=_cores(workers),
+        renderer=renderer,
+        quality=quality,
+        check_plan=_announce,
     )
     console = _console()
     for _, rows in result.report.results.groupby("suite", sort=False):  # which the report has worked out already
@@ -132,6 +141,7 @@ def build(
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be made.")] = False,
     workers: Workers = None,
     renderer: Renderer = "mitsuba",
+    quality: Quality = "good",
     balance: Annotated[
         str, typer.Option(help="paper: its own frequencies; answers: level ones, no base rates.")
     ] = "paper",
@@ -160,6 +170,7 @@ def build(
         inputs=_pairs("--input", inputs),
         workers=_cores(workers),
         renderer=renderer,
+        quality=quality,
         balance=_balance(balance),
         show_progress=not as_json,
     )

@@ -174,6 +174,7 @@ class BuildOptions:
     inputs: Mapping[str, Path] = field(default_factory=dict)
     workers: int = 1
     renderer: str = "mitsuba"
+    quality: str = "good"
     quick: bool = False
     balance: Literal["paper", "answers"] = "paper"
     show_progress: bool = True
@@ -198,6 +199,7 @@ class BuildOptions:
             "quick": self.quick,
             "size_px": list(size_px),
             "renderer": self.renderer,
+            **({"quality": self.quality} if self.renderer == "mitsuba" else {}),
         }
 
     def need_items(self, suite: str) -> None:

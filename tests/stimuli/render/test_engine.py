@@ -28,6 +28,8 @@ def test_toy_needs_nothing() -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(SnellenError, match="povray"):
         RenderSettings(renderer="povray")  # type: ignore[arg-type]
+    with pytest.raises(SnellenError, match="fast, good, reference"):
+        RenderSettings(quality="best")  # type: ignore[arg-type]
     with pytest.raises(SnellenError, match="at least 1"):
         RenderSettings(samples_per_pixel=0)
 
@@ -37,6 +39,15 @@ def test_glass_has_its_own_samples() -> None:
     ball = Appearance("sphere", "wood")
     assert settings.samples(composite_scene(Composite(ball, "surface", ball, "surface"))) == 4
     assert settings.samples(composite_scene(Composite(ball, "surface", Appearance("sphere", "glass"), "surface"))) == 9
+
+
+def test_only_llvm_with_denoiser_samples_by_region() -> None:
+    llvm, plain = (engine.Engine("mitsuba", variant, None, ()) for variant in ("llvm_ad_rgb", "scalar_rgb"))
+    fast = RenderSettings(quality="fast")
+    assert engine.region_samples(fast, llvm) == engine.RegionSamples(4, 16, 4, 16)
+    assert engine.region_samples(fast, plain) is None
+    assert engine.region_samples(RenderSettings(quality="fast", denoise=False), llvm) is None
+    assert engine.region_samples(RenderSettings(), llvm) is None
 
 
 def test_a_missing_renderer_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.stimuli.render import RenderSettings, render_pictures
-from snellen.stimuli.render.engine import find_engine
+from snellen.stimuli.render.engine import Quality, find_engine
 from snellen.stimuli.scenes import (
     Appearance,
     Camera,
@@ -59,11 +59,25 @@ def test_smoke(tmp_path: Path) -> None:
     assert (picture[red][:, 0] - picture[red][:, 2]).mean() > 40
 
 
+def test_a_fast_picture_resembles_the_reference(tmp_path: Path) -> None:
+    spec = spec_of(WOOD_AND_METAL, 100, 75)
+    fast, reference = (
+        pixels(render_pictures([spec], RenderSettings(quality=quality), tmp_path)[0])
+        for quality in ("fast", "reference")
+    )
+    if find_engine(RenderSettings()).variant == "llvm_ad_rgb":
+        assert np.abs(fast - reference).max() > 0
+    assert np.sqrt(((fast - reference) ** 2).mean()) < 4  # of 255: 36 dB
+    assert np.abs(fast.mean(axis=(0, 1)) - reference.mean(axis=(0, 1))).max() < 1
+
+
 @pytest.mark.slow
-def test_two_runs_differ_by_at_most_one_level(tmp_path: Path) -> None:
+@pytest.mark.parametrize("quality", ["fast", "good", "reference"])
+def test_two_runs_differ_by_at_most_one_level(tmp_path: Path, quality: Quality) -> None:
     specs = [spec_of(RED_ON_GLASS, 240, 180), spec_of(WOOD_AND_METAL, 240, 180)]
-    first = render_pictures(specs, RenderSettings(), tmp_path / "first")
-    second = render_pictures(specs, RenderSettings(), tmp_path / "second", workers=2)
+    settings = RenderSettings(quality=quality)
+    first = render_pictures(specs, settings, tmp_path / "first")
+    second = render_pictures(specs, settings, tmp_path / "second", workers=2)
     for one, other in zip(first, second, strict=True):
         assert one.name == other.name
         assert np.abs(pixels(one) - pixels(other)).max() <= 1

@@ -75,6 +75,7 @@ def test_the_name_moves_with_everything_that_moves_a_pixel() -> None:
     spec = specs(1, 1)[0]
     settings = RenderSettings()
     engine = Engine("mitsuba", "scalar_rgb", None, (("mitsuba", "1"),))
+    llvm = dataclasses.replace(engine, variant="llvm_ad_rgb")
 
     def name(spec: RenderSpec = spec, settings: RenderSettings = settings, engine: Engine = engine) -> str:
         return picture_cache._name(spec, to_json(spec.scene), settings, engine)
@@ -85,12 +86,15 @@ def test_the_name_moves_with_everything_that_moves_a_pixel() -> None:
         name(dataclasses.replace(spec, scene=composite_scene(composite(1)))),
         name(settings=dataclasses.replace(settings, samples_per_pixel=4)),
         name(settings=dataclasses.replace(settings, denoise=False)),
-        name(engine=dataclasses.replace(engine, variant="llvm_ad_rgb")),
+        name(settings=dataclasses.replace(settings, quality="fast"), engine=llvm),
+        name(settings=dataclasses.replace(settings, quality="good"), engine=llvm),
+        name(engine=llvm),
         name(engine=dataclasses.replace(engine, versions=(("mitsuba", "2"),))),
     ]
     assert len({name(), *others}) == 1 + len(others)
     assert name() == name(engine=dataclasses.replace(engine, libllvm="/elsewhere/libLLVM.so"))
     assert name() == name(settings=dataclasses.replace(settings, glass_samples_per_pixel=99))  # no glass in it
+    assert name() == name(settings=dataclasses.replace(settings, quality="fast"))  # without LLVM there is one quality
 
 
 def test_a_full_disk_is_one_clear_line_and_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,11 +31,32 @@ PLAIN_VARIANT = "scalar_rgb"
 
 
 @dataclasses.dataclass(frozen=True)
+class RegionSamples:
+    """Samples of a pixel that shows or touches an opaque solid, glass, floor near them; of a block of other floor."""
+
+    solid: int
+    glass: int
+    floor: int
+    block: int
+
+
+Quality = Literal["fast", "good", "reference"]
+QUALITIES: dict[Quality, RegionSamples | None] = {
+    "fast": RegionSamples(solid=4, glass=16, floor=4, block=16),
+    "good": RegionSamples(solid=16, glass=16, floor=4, block=16),
+    "reference": None,
+}
+"""By what a picture is sampled; `reference` takes as many samples everywhere, those of `RenderSettings`."""
+
+
+@dataclasses.dataclass(frozen=True)
 class RenderSettings:
     """How pictures are drawn.
 
-    `glass_samples_per_pixel` holds for scenes with any glass; samples should be square numbers (the sampler rounds
-    others up). `variant` is Mitsuba's; 'auto' takes LLVM where it works.
+    `quality` is one of `QUALITIES`; what differs from `reference` needs the LLVM variant and the denoiser, and is drawn
+    as `reference` without. `samples_per_pixel` and `glass_samples_per_pixel` (scenes with any glass) hold for
+    `reference`; they should be square numbers (the sampler rounds others up). `variant` is Mitsuba's; 'auto' takes
+    LLVM where it works.
     """
 
     renderer: Literal["mitsuba", "toy", "blank"] = "mitsuba"
@@ -43,10 +64,13 @@ class RenderSettings:
     glass_samples_per_pixel: int = 16
     denoise: bool = True
     variant: Literal["auto", "llvm_ad_rgb", "scalar_rgb"] = "auto"
+    quality: Quality = "reference"
 
     def __post_init__(self) -> None:
         if self.renderer not in ("mitsuba", "toy", "blank"):
             raise SnellenError(f"renderer {self.renderer!r} is not known; choose mitsuba, toy or blank")
+        if self.quality not in QUALITIES:
+            raise SnellenError(f"quality {self.quality!r} is not known; choose one of {', '.join(QUALITIES)}")
         if min(self.samples_per_pixel, self.glass_samples_per_pixel) < 1:
             raise SnellenError("samples per pixel must be at least 1")
 
@@ -87,9 +111,15 @@ def find_engine(settings: RenderSettings) -> Engine:
     return Engine("mitsuba", variant, libllvm, (*versions, ("scene", SCENE_VERSION)))
 
 
+def region_samples(settings: RenderSettings, engine: Engine) -> RegionSamples | None:
+    """How regions are sampled, None where all of a picture is sampled alike."""
+    return QUALITIES[settings.quality] if engine.variant == LLVM_VARIANT and settings.denoise else None
+
+
 def renderer_info(settings: RenderSettings, *, workers: int = 1) -> dict[str, Any]:
     """What a card says about the renderer: name, variant, versions, libLLVM's file name, threads, samples per pixel."""
     engine = find_engine(settings)
+    regions = region_samples(settings, engine)
     return {
         "renderer": engine.renderer,
         "variant": engine.variant,
@@ -99,7 +129,7 @@ def renderer_info(settings: RenderSettings, *, workers: int = 1) -> dict[str, An
         "samples_per_pixel": settings.samples_per_pixel,
         "glass_samples_per_pixel": settings.glass_samples_per_pixel,
         "denoise": settings.denoise,
-    }
+    } | ({} if regions is None else {"quality": settings.quality, "samples_by_region": dataclasses.asdict(regions)})
 
 
 def threads_per_worker(workers: int) -> int:

@@ -19,7 +19,7 @@ def render_for_recipe(specs: Sequence[RenderSpec], options: BuildOptions) -> tup
 
     Only what the home folder lacks is drawn. Raises SnellenError for a renderer that is not known or not there.
     """
-    settings = RenderSettings(renderer=options.renderer)  # type: ignore[arg-type]  # checked by RenderSettings itself
+    settings = RenderSettings(renderer=options.renderer, quality=options.quality)  # type: ignore[arg-type]  # checked by RenderSettings itself
     with Progress("rendering", unit="pictures", visible=options.show_progress) as progress:
         paths = render_pictures(specs, settings, home() / "renders", workers=options.workers, progress=progress)
     return paths, {"render": renderer_info(settings)}

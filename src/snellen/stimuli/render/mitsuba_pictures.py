@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
 from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, develop, dome_map, wood_texture
-from snellen.stimuli.render.engine import Engine, RenderSettings
+from snellen.stimuli.render.engine import Engine, RegionSamples, RenderSettings, region_samples
+from snellen.stimuli.render.regions import BLOCK_PX, blocks, crop, enlarged, find_regions, near_weight
 from snellen.stimuli.scenes.model import COLOURED, COLOURS, SHAPES, AreaLight, Camera, Floor, Material, Scene, Shape
 from snellen.stimuli.scenes.shapes import Mesh, join_meshes, place_mesh, unit_mesh
 
@@ -24,6 +25,10 @@ _PATH = {"type": "path", "max_depth": 8, "rr_depth": 3}
 _AUXILIARY = {"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"}
 _AUXILIARY_SAMPLES = 4
 _MIRROR_PX = 4
+_COARSE_MIRROR = 12
+"""The same for the coarse picture: with fewer, blotches stay at its border."""
+_FLOOR_M = 1e-3
+"""What is lower is floor; solids stand a little above it."""
 _GLASS_INDEX = 1.5
 _HIDDEN = Mesh(
     np.array([[0.0, 0.0, -5.0], [1e-3, 0.0, -5.0], [0.0, 1e-3, -5.0]]),
@@ -68,6 +73,7 @@ class Studio:
     def __init__(self, scene: Scene, settings: RenderSettings, engine: Engine, threads: int) -> None:
         self._mi = _mitsuba(engine, threads)
         self._settings = settings
+        self._regions = region_samples(settings, engine)
         self._samples = settings.samples(scene)
         self._scene = _built(self._mi, scene)
         self._path = self._mi.load_dict(_PATH)
@@ -75,6 +81,8 @@ class Studio:
 
     def radiance(self, camera: Camera, seed: int) -> NDArray[np.float32]:
         """Linear RGB (height, width, 3), denoised if the settings say so."""
+        if self._regions is not None:
+            return self._radiance_by_region(camera, seed, self._regions)
         sensor = self._mi.load_dict(_sensor(self._mi, camera, self._samples))
         noisy = self._mi.render(self._scene, sensor=sensor, integrator=self._path, spp=self._samples, seed=seed)
         colour = np.ascontiguousarray(np.array(noisy)[..., :3], np.float32)
@@ -87,19 +95,109 @@ class Studio:
         )
         return _denoised(colour, np.array(hints)[..., -6:])
 
+    def _radiance_by_region(self, camera: Camera, seed: int, samples: RegionSamples) -> NDArray[np.float32]:
+        """Few samples where few are enough; floor far from solids in blocks, denoised as a smaller picture."""
+        height, width = camera.height_px, camera.width_px
+        sensor = self._mi.load_dict(_sensor(self._mi, camera, 1))
+        hints, floor, glass = self._first_hits(sensor, camera)
+        regions = find_regions(floor, glass)
+        colour = np.zeros((height, width, 3), np.float32)
+        coarse = np.zeros((*regions.far.shape, 3), np.float32)
+        tiers = (
+            (regions.solid, samples.solid, 1, colour),
+            (regions.glass, samples.glass, 1, colour),
+            (regions.floor, samples.floor, 1, colour),
+            (regions.far, samples.block, BLOCK_PX, coarse),
+        )
+        for count in sorted({count for _, count, _, _ in tiers}):
+            same = [tier for tier in tiers if tier[1] == count]
+            corners = [np.argwhere(mask) * size for mask, _, size, _ in same]
+            sizes = np.repeat([size for _, _, size, _ in same], [len(corner) for corner in corners])
+            drawn = self._paths(sensor, camera, np.concatenate(corners), sizes, count, seed)
+            ends = np.cumsum([len(corner) for corner in corners])[:-1]
+            for (mask, _, _, target), radiance in zip(same, np.split(drawn, ends), strict=True):
+                target[mask] = radiance
+        if not regions.far.any():
+            return _denoised(colour, hints)
+        coarse = np.where(regions.far[..., None], coarse, blocks(colour))
+        picture = enlarged(_denoised(coarse, blocks(hints), _COARSE_MIRROR), height, width)
+        if regions.near.any():
+            box = crop(regions.near)
+            sharp = _denoised(np.where(regions.near[..., None], colour, picture)[box], hints[box])
+            picture[box] += (sharp - picture[box]) * near_weight(regions.near)[box][..., None]
+        return picture
+
+    def _first_hits(
+        self, sensor: Any, camera: Camera
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """Means over four rays a pixel: albedo and normal (height, width, 6), share on the floor, share on glass."""
+        import drjit as dr
+
+        mi, height, width = self._mi, camera.height_px, camera.width_px
+        ray = dr.arange(mi.UInt32, height * width * _AUXILIARY_SAMPLES)
+        pixel, number = ray // _AUXILIARY_SAMPLES, ray % _AUXILIARY_SAMPLES
+        across = dr.gather(mi.Float, mi.Float([0.375, 0.875, 0.125, 0.625]), number)
+        down = (mi.Float(number) + 0.5) / _AUXILIARY_SAMPLES
+        position = mi.Point2f((mi.Float(pixel % width) + across) / width, (mi.Float(pixel // width) + down) / height)
+        hit = self._scene.ray_intersect(sensor.sample_ray(0.0, 0.5, position, mi.Point2f(0.5))[0])
+        valid, bsdf = hit.is_valid(), hit.bsdf()
+        albedo, normal = bsdf.eval_diffuse_reflectance(hit, valid), hit.sh_frame.n
+        floor = valid & (hit.p.z < _FLOOR_M)
+        glass = valid & mi.has_flag(bsdf.flags(), mi.BSDFFlags.DeltaTransmission)
+        features = [dr.select(valid, feature, 0.0) for feature in (*albedo, *normal)]
+        features += [dr.select(mask, mi.Float(1.0), 0.0) for mask in (floor, glass)]
+        dr.eval(features)
+        means = [np.array(dr.block_sum(feature, _AUXILIARY_SAMPLES)) / _AUXILIARY_SAMPLES for feature in features]
+        stacked = np.stack(means, axis=-1).reshape(height, width, len(means)).astype(np.float32)
+        return stacked[..., :6], stacked[..., 6], stacked[..., 7]
+
+    def _paths(
+        self,
+        sensor: Any,
+        camera: Camera,
+        corners: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        samples: int,
+        seed: int,
+    ) -> NDArray[np.float32]:
+        """Mean radiance (n, 3) of squares of the picture: corners (n, 2) as row and column, sizes (n,) in pixels."""
+        import drjit as dr
+
+        if not len(corners):
+            return np.zeros((0, 3), np.float32)
+        mi = self._mi
+        sampler = mi.load_dict({"type": "multijitter", "sample_count": samples})
+        sampler.set_samples_per_wavefront(samples)
+        sampler.seed(seed, len(corners) * samples)
+        square = dr.arange(mi.UInt32, len(corners) * samples) // samples
+        row, column, size = (
+            dr.gather(mi.Float, mi.Float(np.ascontiguousarray(numbers, np.float32)), square)
+            for numbers in (corners[:, 0], corners[:, 1], sizes)
+        )
+        jitter = sampler.next_2d()
+        position = mi.Point2f((column + jitter.x * size) / camera.width_px, (row + jitter.y * size) / camera.height_px)
+        ray = sensor.sample_ray_differential(0.0, 0.5, position, mi.Point2f(0.5))[0]
+        radiance, _, _ = self._path.sample(self._scene, sampler, ray)
+        channels = [dr.select(dr.isfinite(channel), channel, 0.0) for channel in radiance]
+        dr.eval(channels)
+        means = [np.array(dr.block_sum(channel, samples)) / samples for channel in channels]
+        return np.stack(means, axis=-1).astype(np.float32)
+
     def picture(self, camera: Camera, seed: int) -> NDArray[np.uint8]:
         """8-bit sRGB (height, width, 3)."""
         return develop(self.radiance(camera, seed))
 
 
-def _denoised(colour: NDArray[np.float32], hints: NDArray[np.float32]) -> NDArray[np.float32]:
+def _denoised(
+    colour: NDArray[np.float32], hints: NDArray[np.float32], mirror_px: int = _MIRROR_PX
+) -> NDArray[np.float32]:
     """Radiance (h, w, 3) cleaned with the help of albedo and normals (h, w, 6).
 
     Mirrored at the border, which would stay noisy and tinted otherwise.
     """
     import mitsuba_oidn as oidn
 
-    pad = min(_MIRROR_PX, colour.shape[0] - 1, colour.shape[1] - 1)
+    pad = min(mirror_px, colour.shape[0] - 1, colour.shape[1] - 1)
     colour, albedo, normal = (
         np.ascontiguousarray(np.pad(image, ((pad, pad), (pad, pad), (0, 0)), "reflect"), np.float32)
         for image in (colour, np.clip(hints[..., :3], 0, 1), hints[..., 3:])

@@ -15,7 +15,8 @@ from snellen.compute import Progress, Shard, map_shards
 from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.stimuli.render.engine import Engine, RenderSettings, find_engine, threads_per_worker
+from snellen.stimuli.render.engine import Engine, RenderSettings, find_engine, region_samples, threads_per_worker
+from snellen.stimuli.render.regions import REGIONS_VERSION
 from snellen.stimuli.scenes.model import Camera, RenderSpec, Scene, to_json
 
 _PNG_LEVEL = 3
@@ -71,7 +72,12 @@ def render_pictures(
 def _name(spec: RenderSpec, scene_text: str, settings: RenderSettings, engine: Engine) -> str:
     """File of a spec relative to the cache folder: everything that moves a pixel is in the name."""
     how = [engine.renderer, engine.variant, [list(pair) for pair in engine.versions]]
-    sampling = [settings.samples(spec.scene), settings.denoise, spec.seed] if engine.renderer == "mitsuba" else []
+    sampling: list[object] = (
+        [settings.samples(spec.scene), settings.denoise, spec.seed] if engine.renderer == "mitsuba" else []
+    )
+    regions = region_samples(settings, engine)
+    if regions is not None:
+        sampling += [REGIONS_VERSION, *dataclasses.astuple(regions)]
     key = digest([scene_text, to_json(spec.camera), how, sampling], 40)
     return f"{key[:2]}/{key}.png"
 

@@ -215,7 +215,7 @@ class Generated:
         refuse_existing(options.out)
         plan = design(options)
         media = MediaFolder(options.out / "media")
-        settings = RenderSettings(renderer=options.renderer)  # type: ignore[arg-type]  # checked by RenderSettings itself
+        settings = RenderSettings(renderer=options.renderer, quality=options.quality)  # type: ignore[arg-type]  # checked by RenderSettings itself
         features = packaged_features()
         return write_itemset(
             options.out,

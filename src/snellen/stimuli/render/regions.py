@@ -1,0 +1,105 @@
+"""Where a picture needs how many samples, and how its sharp and its coarse part are put together, in numpy.
+
+Solids and the floor round them are drawn pixel by pixel; floor further off, which is smooth, in blocks of 4 x 4.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+REGIONS_VERSION = "regions 1"
+"""Moves when the same samples by region would give another picture."""
+BLOCK_PX = 4
+NEAR_PX = 24
+"""Floor so near to a solid is drawn pixel by pixel: contact shadows and caustics are sharp there, further off soft."""
+_EDGE_PX = 2
+"""Pixels so near to a solid count as solid: the denoiser looks at them to draw its outline."""
+_FEATHER_PX = 10
+_GRID_PX = 32
+"""Sizes of crops are multiples of it, because a denoiser is made ready for every new size."""
+Mask = NDArray[np.bool_]
+Image = NDArray[np.float32]
+
+
+@dataclasses.dataclass(frozen=True)
+class Regions:
+    """Masks (height, width) of glass, other solids and floor near them; of blocks of floor further off (rows, columns).
+
+    Every pixel is in one of the first three or its block in the last.
+    """
+
+    glass: Mask
+    solid: Mask
+    floor: Mask
+    far: Mask
+
+    @property
+    def near(self) -> Mask:
+        """What is drawn pixel by pixel."""
+        return self.glass | self.solid | self.floor
+
+
+def find_regions(floor_share: Image, glass_share: Image) -> Regions:
+    """Regions from the shares (height, width) of a pixel's rays that hit the floor first, and glass first."""
+    height, width = floor_share.shape
+    glass = grown(glass_share > 0, _EDGE_PX)
+    solid = grown(floor_share < 1, _EDGE_PX) & ~glass
+    far = blocks(grown(floor_share < 1, NEAR_PX).astype(np.float32)) == 0
+    near = np.repeat(np.repeat(~far, BLOCK_PX, axis=0), BLOCK_PX, axis=1)[:height, :width]
+    return Regions(glass, solid, near & ~glass & ~solid, far)
+
+
+def crop(mask: Mask) -> tuple[slice, slice]:
+    """Rows and columns that hold all of a mask with anything in it, in one of few sizes."""
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    return _span(rows[0], rows[-1] + 1, len(mask)), _span(columns[0], columns[-1] + 1, mask.shape[1])
+
+
+def _span(low: int, high: int, length: int) -> slice:
+    size = min(length, -(-(high - low) // _GRID_PX) * _GRID_PX)
+    start = int(np.clip((low + high - size) // 2, 0, length - size))
+    return slice(start, start + size)
+
+
+def grown(mask: Mask, margin_px: int) -> Mask:
+    """The mask and all pixels at most so many rows and columns away."""
+    return _box_sum(mask.astype(np.float32), margin_px, "constant") > 0.5
+
+
+def near_weight(mask: Mask) -> Image:
+    """1 within, 0 outside, and a slope of `_FEATHER_PX` pixels just inside its border."""
+    half = _FEATHER_PX // 2
+    return _box_sum((~grown(~mask, half)).astype(np.float32), half, "edge") / np.float32((2 * half + 1) ** 2)
+
+
+def _box_sum(image: Image, half_px: int, border: str) -> Image:
+    """Sums over squares of 2 half_px + 1 pixels a side round each pixel."""
+    for _ in range(2):
+        padded = np.pad(image, ((half_px + 1, half_px), (0, 0)), mode=border)  # type: ignore[call-overload]  # a str
+        padded[0] = 0
+        sums = np.cumsum(padded, axis=0, dtype=np.float64)
+        image = (sums[2 * half_px + 1 :] - sums[: -2 * half_px - 1]).astype(np.float32).T
+    return image
+
+
+def blocks(image: Image) -> Image:
+    """Means over blocks of an image (height, width) or (height, width, channels); cut ones are filled by the border."""
+    rows, columns = image.shape[:2]
+    fill = ((0, -rows % BLOCK_PX), (0, -columns % BLOCK_PX), *((0, 0),) * (image.ndim - 2))
+    whole = np.pad(image, fill, "edge")
+    size = whole.shape[0] // BLOCK_PX, BLOCK_PX, whole.shape[1] // BLOCK_PX, BLOCK_PX
+    return np.asarray(whole.reshape(*size, *image.shape[2:]).mean(axis=(1, 3)), np.float32)
+
+
+def enlarged(coarse: Image, height: int, width: int) -> Image:
+    """Blocks (rows, columns, channels) as pixels (height, width, channels), linear between the middles of blocks."""
+    for length in (height, width):
+        middle = np.clip((np.arange(length) + 0.5) / BLOCK_PX - 0.5, 0, len(coarse) - 1)
+        low = np.floor(middle).astype(int)
+        share = (middle - low).astype(np.float32)[:, None, None]
+        high = np.minimum(low + 1, len(coarse) - 1)
+        coarse = (coarse[low] * (1 - share) + coarse[high] * share).swapaxes(0, 1)
+    return coarse
