@@ -32,7 +32,7 @@ from snellen.subjects.encoders.probes.settings import ProbeSettings
 from snellen.subjects.encoders.probes.subject import AttentiveProbe
 
 SIDE, GRID = 48, 6
-SMALL = ProbeSettings(components=8, width=16, queries=2, steps=100, batch=16, rate=0.01)
+SMALL = ProbeSettings(components=8, width=16, queries=2, steps=60, batch=16, rate=0.01)
 DOTS = {"red": (220, 30, 30), "green": (30, 200, 40), "blue": (40, 50, 220)}
 
 
@@ -141,7 +141,7 @@ def blind_overlap(train: Sequence[TrainingExample], test: Sequence[TrainingExamp
 
 
 def test_it_finds_the_dot_that_the_question_names(tray: Tray) -> None:
-    train, test = tray.located(60), tray.located(18)
+    train, test = tray.located(48), tray.located(15)
     seeing = overlap(fitted(probe(Cells()), tray, train), tray, test)
     blind = blind_overlap(train, test)
     assert seeing > 0.3 > blind + 0.1

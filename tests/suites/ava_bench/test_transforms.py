@@ -12,7 +12,7 @@ from PIL import Image
 
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
-from snellen.core.item import Box, Media, ReplySpec, View
+from snellen.core.item import Box, Mark, Media, ReplySpec, View
 from snellen.core.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
@@ -25,6 +25,7 @@ from snellen.suites.ava_bench.transforms import (
     Boxed,
     Cut,
     Labelled,
+    Marked,
     Padded,
     UnitFrame,
     boxes_of,
@@ -197,6 +198,32 @@ def test_who_reads_sees_the_whole_picture(tmp_path: Path) -> None:
     assert (forced.query[0].width, forced.query[0].height) == (40, 40)
     whole = task_views(media, "encoder:x", "look=picture")["colour"]
     assert whole == shown["colour"]
+
+
+def test_marks_are_where_the_boxes_are_drawn(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    view = view_of(media.add_picture(Image.new("RGB", (40, 20), PALE)))
+    boxes: dict[str, Box] = {"red": (10, 5, 20, 15), "blue": (0, 0, 4, 4)}
+    for transform in (Boxed(boxes, padded=True), Marked(boxes)):
+        view = transform(view, media, RNG)
+    # 40 x 20 in a square of 40: ten pixels down.
+    assert view.marks == (Mark("blue", (0, 10, 4, 14)), Mark("red", (10, 15, 20, 25)))
+    pixels = pixels_of(view, media)
+    assert pixels[15:25, 10:20].tolist() == np.full((10, 10, 3), PALE).tolist()
+    assert pixels[14, 10:20].tolist() == [[255, 0, 0]] * 10, "the line is outside"
+
+
+def test_marks_are_told_on_their_axis_alone(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    assert not any(view.marks for view in task_views(media, "encoder:x").values())
+    marked = {task for task, view in task_views(media, "encoder:x", "marks=queries").items() if view.marks}
+    assert marked == {"spatial", "absolute-depth", "relative-depth"}, "what is inside the box is shown alone"
+    whole = task_views(media, "encoder:x", "marks=queries,look=picture")
+    assert {task for task, view in whole.items() if view.marks} == {*INSIDE, *marked}
+    assert whole["colour"].marks == (Mark("red", (10.0, 20.0, 50.0, 60.0)),)
+    for how in ("none", "grey", "shuffled"):
+        views = task_views(media, "encoder:x", f"marks=queries,pictures={how}")
+        assert not any(view.marks for view in views.values())
 
 
 def test_parts_of_pixels_are_kept_whole(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ class ProbeSettings:
     queries: int = 4
     heads: int = 4
     layers: int = 2
-    steps: int = 300
+    steps: int = 240
     batch: int = 32
     rate: float = 2e-3
     decay: float = 0.05

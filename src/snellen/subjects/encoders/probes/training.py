@@ -71,7 +71,7 @@ def _train(
     random: torch.Generator,
 ) -> None:
     """AdamW with a rate that rises over a twentieth of the steps and falls as a cosine."""
-    optimiser = torch.optim.AdamW(network.parameters(), lr=settings.rate, weight_decay=settings.decay)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=settings.rate, weight_decay=settings.decay, fused=True)
     warm, order = max(1, settings.steps // 20), torch.zeros(0, dtype=torch.long)
     for step in range(settings.steps):
         while len(order) < settings.batch:
