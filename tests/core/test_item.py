@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from snellen.core.item import Affine, Item, Media, Option, ReplySpec, View
+from snellen.core.item import Affine, Item, Mark, Media, Option, ReplySpec, View
+from snellen.core.prompt import Prompt
+from snellen.core.subject import SubjectCard, TrainingExample, with_examples
 from snellen.scoring.answers import read_answer
 
 few = st.integers(-8, 8).map(float)
@@ -83,3 +85,19 @@ def test_a_view_shows_nothing_that_tells_the_answer() -> None:
     assert "sesame" not in repr(one.view())
     assert one.view().reply.keys == (("red", "x"), ("y", "y")), "an option without text goes by its key"
     assert [shown.path for shown in one.media()] == [f"ab/{'ab' * 32}.png"]
+
+
+def test_marks_count_where_there_are_some_and_change_nothing_where_there_are_none() -> None:
+    picture = Media("a" * 64, "picture", "png", 40, 20)
+    spec = ReplySpec("box", frame=Affine(1 / 40, 0, 0, 0, 1 / 20, 0))
+    view = View("1", "s", "task", "Where?", (picture,), spec, (Option("a", "A"),))
+
+    def digests(shown: View) -> tuple[str, str]:
+        example = TrainingExample(shown, (1.0, 2.0, 3.0, 4.0))
+        fitted = with_examples(SubjectCard("encoder:x"), [example])
+        return Prompt((picture, "Where?"), (shown,)).digest()[:12], fitted.fingerprint()
+
+    # As they were before views had marks: records and fingerprints of then stay good.
+    assert digests(view) == ("59403a9e7900", "617343efb717")
+    marked = [digests(replace(view, marks=(Mark(colour, (1, 2, 3, 4)),))) for colour in ("red", "blue")]
+    assert len({*marked[0], *marked[1], *digests(view)}) == 6
