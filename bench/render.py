@@ -1,6 +1,10 @@
 """Cost and quality of pictures: CPU seconds by kind of object, PSNR against many samples, one worker against two.
 
     python bench/render.py [--quick] [--samples N ...] [--reference N] [--only TEXT]
+    python bench/render.py --qualities [--reference N] [--only TEXT]
+
+With --qualities: CPU seconds of the three qualities of a warm view in one process, as shares of `reference`, and PSNR;
+objects, a room of VLM2-Bench, a table and a display of AVA-Bench.
 
 PSNR is taken on developed pictures in [0, 1] as -10 log10 mean((x - r1) (x - r2)) with two independent halves r1, r2
 of the reference, so that the reference's own noise drops out. CPU seconds are user + system of all threads, from
@@ -22,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.seeds import stream
+from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
 from snellen.stimuli.render.appearances import develop
 from snellen.stimuli.render.engine import find_engine, threads_per_worker
@@ -37,6 +42,8 @@ from snellen.stimuli.scenes import (
     composite_scene,
     random_camera,
 )
+from snellen.suites.ava_bench.generated import recipe as ava
+from snellen.suites.vlm2_bench.generated import recipe as vlm2
 
 OBJECTS = {
     "rubber cube, metal cone": Composite(
@@ -130,6 +137,37 @@ def measure(samples: list[int], reference: int, only: str, *, quick: bool) -> li
     return rows
 
 
+def quality_scenes() -> dict[str, tuple[Scene, Camera]]:
+    """The objects, and the first room, table and display of the generated sets at their own size."""
+    scenes = {name: composite_scene(blocks) for name, blocks in OBJECTS.items()}
+    cases = {name: (scene, views_of(name, scene, 1, (480, 360))[0]) for name, scene in scenes.items()}
+    options = BuildOptions(Path())
+    room = next(iter(vlm2._room_specs(vlm2.design(options), options)))
+    one = ava.Design({}, {"test": 1}, {"test": 1})
+    table, display = ava.draw_tables(one, options)[0][1].shot, ava.draw_displays(one, options)[0][1].shot
+    shots = {"room": room, "table": table, "display": display}
+    return cases | {name: (shot.scene, shot.camera) for name, shot in shots.items()}
+
+
+def measure_qualities(reference: int, only: str) -> None:
+    """Print a row a scene and quality."""
+    print("| scene | quality | CPU s | share | PSNR dB |\n|---|---|---|---|---|")
+    for name, (scene, camera) in quality_scenes().items():
+        if only not in name:
+            continue
+        references, whole = halves(scene, camera, reference), 0.0
+        for quality in ("reference", "good", "fast"):
+            settings = RenderSettings(quality=quality)
+            studio = Studio(scene, settings, find_engine(settings), threads_per_worker(1))
+            studio.radiance(camera, 0)
+            start = cpu_s()
+            radiances = [studio.radiance(camera, seed) for seed in (1, 2)]
+            spent = (cpu_s() - start) / 2
+            whole = whole or spent
+            quality_db = statistics.mean(psnr_db(_picture(radiance), references) for radiance in radiances)
+            print(f"| {name} | {quality} | {spent:.2f} | {spent / whole:.2f} | {quality_db:.1f} |", flush=True)
+
+
 def workers_table(*, quick: bool) -> list[tuple[int, float, int]]:
     """(workers, wall seconds, pictures) for the same new pictures, start of processes included."""
     count, size = (4, (120, 90)) if quick else (24, (480, 360))
@@ -152,7 +190,11 @@ def main() -> None:
     parser.add_argument("--samples", type=int, nargs="+", default=[16], help="samples per pixel to try")
     parser.add_argument("--reference", type=int, default=1024, help="samples per pixel of the reference")
     parser.add_argument("--only", default="", help="objects whose name holds this text")
+    parser.add_argument("--qualities", action="store_true", help="the three qualities beside each other")
     arguments = parser.parse_args()
+    if arguments.qualities:
+        measure_qualities(arguments.reference, arguments.only)
+        return
     reference = 128 if arguments.quick else arguments.reference
     info = renderer_info(RenderSettings())
     versions = ", ".join(f"{name} {version}" for name, version in info["versions"].items())
