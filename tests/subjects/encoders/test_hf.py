@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,15 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Option
+from snellen.core.prompt import Prompt
+from snellen.core.seeds import stream
+from snellen.core.subject import TrainingExample
 from snellen.subjects.encoders import load_encoder
 from snellen.subjects.encoders.encoder import fingerprint
 from snellen.subjects.encoders.hf import _grid
 from snellen.subjects.encoders.patches import PatchEncoder
+from snellen.subjects.encoders.probes.subject import AttentiveProbe
+from snellen.subjects.registry import make_subject
 from tests.subjects.encoders.scenes import BLUE, RED, Album, ask, declined, draw, subject
 
 WHY = "needs the extra 'models'"
@@ -229,3 +236,22 @@ def test_tokens_that_are_no_grid_are_an_error(tmp_path: Path) -> None:
     vit(tmp_path)
     with pytest.raises(SnellenError, match=r"\(7, 16\) are no grid of 2 x 2 patches behind 0 or 1 others"):
         _grid(str(tmp_path), torch.zeros(1, 7, 16))
+
+
+def test_any_model_with_a_grid_takes_an_attentive_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    probe, album = make_subject(f"encoder:hf/{vit(tmp_path / 'vit')}?readout=attentive"), Album(tmp_path / "media")
+    assert isinstance(probe, AttentiveProbe)
+    options = [Option("red"), Option("blue")]
+    examples = [
+        TrainingExample(album.view([album.add(shape, colour)], options), key)
+        for shape in ("disc", "square", "bar")
+        for key, colour in (("red", RED), ("blue", BLUE))
+    ]
+    brief = replace(probe, settings=replace(probe.settings, steps=2))
+    trained = asyncio.run(brief.fit(examples, album.folder))
+    prompt = Prompt((), (examples[0].view,))
+    assert trained.declines(prompt) is None
+    reply = asyncio.run(trained.answer(prompt, album.folder, stream("test", 0)))
+    assert reply.text in ("red", "blue")
+    assert sum(reply.numbers) == pytest.approx(1)

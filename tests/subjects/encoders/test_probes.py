@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
+from snellen.core.errors import SnellenError
 from snellen.core.item import Mark, Media, Option, ReplySpec, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
@@ -22,6 +23,7 @@ from snellen.scoring.metrics import giou
 from snellen.subjects.encoders.encoder import Floats
 from snellen.subjects.encoders.patches import PatchCache
 from snellen.subjects.encoders.plain import Hog
+from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
 
 pytest.importorskip("torch", reason="needs the extra 'models'")
@@ -284,3 +286,24 @@ def test_components_are_of_unit_deviation_and_stay_what_they_are(tray: Tray) -> 
     assert np.allclose(rows.mean(0), 0, atol=1e-3)
     assert np.allclose(np.cov(rows.T, ddof=0), np.eye(2), atol=1e-2)
     assert inputs.vocabulary == ("blue", "green", "is", "red", "the", "where")
+
+
+def test_it_is_written_as_a_readout(tray: Tray) -> None:
+    train = tray.located(6)
+    spec = "encoder:colour-histogram?readout=attentive"
+    subject = make_subject(spec)
+    assert subject.card.name == spec
+    assert subject.card.settings["probe"] == asdict(ProbeSettings())
+    others = {
+        make_subject(f"encoder:{name}").card.fingerprint() for name in ("colour-histogram", "hog?readout=attentive")
+    }
+    assert subject.card.fingerprint() not in others
+    assert isinstance(subject, AttentiveProbe)
+    trained = fitted(replace(subject, settings=replace(subject.settings, steps=1)), tray, train)
+    assert len(json.loads(said(trained, tray, train[0].view))) == 4
+    for wrong, reason in {
+        "conse?readout=attentive": "no features by place",
+        "hog?readout=atentive": "'attentive'",
+    }.items():
+        with pytest.raises(SnellenError, match=reason):
+            make_subject(f"encoder:{wrong}")
