@@ -174,10 +174,10 @@ def word_weights(train: Sequence[Item], metric: Metric) -> Attacker:
     return answers
 
 
-def _sums(rows: NDArray[Any], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+def _sums(rows: NDArray[Any], group_numbers: NDArray[np.intp]) -> NDArray[np.float64]:
     """Of the rows of each group: (groups, columns)."""
-    sums = np.zeros((groups.max() + 1, rows.shape[1]))
-    np.add.at(sums, groups, rows)
+    sums = np.zeros((group_numbers.max() + 1, rows.shape[1]))
+    np.add.at(sums, group_numbers, rows)
     return sums
 
 
