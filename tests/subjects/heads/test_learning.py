@@ -1,0 +1,96 @@
+"""A head on a real tower learns what pictures show; without training it does not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+from scipy.stats import binomtest
+
+from snellen.core.item import Option, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt
+from snellen.core.seeds import stream
+from snellen.core.subject import TrainingExample
+from snellen.presentation.presenters import plain
+from snellen.subjects.heads.stages import STAGES
+from snellen.subjects.registry import make_subject
+from tests.helpers.journey import item
+
+pytest.importorskip("peft", reason="the extra 'heads' is not installed")
+
+from snellen.subjects.heads.features import opener  # imports torch
+from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head
+
+COLOURS = {"red": (200, 40, 40), "green": (40, 160, 60), "blue": (40, 60, 200), "yellow": (220, 200, 50)}
+OPTIONS = tuple(Option(name, name) for name in COLOURS)
+
+
+def drawn(rng: np.random.Generator, colour: str) -> Image.Image:
+    """A disc or a bar of the colour, somewhere, on a ground of any muted colour, in any light."""
+    picture = Image.new("RGB", (192, 144), tuple(int(c) for c in rng.integers(90, 170, 3)))
+    light = rng.uniform(0.7, 1.15)
+    x, y, r = int(rng.integers(50, 142)), int(rng.integers(45, 100)), int(rng.integers(22, 42))
+    fill = tuple(min(255, int(light * c)) for c in COLOURS[colour])
+    draw = ImageDraw.Draw(picture)
+    shape = (x - r, y - r, x + r, y + r)
+    draw.ellipse(shape, fill) if rng.random() < 0.5 else draw.rectangle(shape, fill)
+    return picture
+
+
+def colour_views(media: MediaFolder, split: str, count: int) -> list[tuple[View, str]]:
+    """Questions about the colour of a thing, with their answers, drawn at random."""
+    rng = stream("heads learn", split)
+    rows = []
+    for n in range(count):
+        colour = list(COLOURS)[int(rng.integers(len(COLOURS)))]
+        picture = media.add_picture(drawn(rng, colour))
+        rows.append(
+            (item(f"{split} {n}", [picture], colour, "choice", options=OPTIONS, question="Colour?").view(), colour)
+        )
+    return rows
+
+
+def hits(folder: Path, rows: Sequence[tuple[View, str]], media: MediaFolder) -> int:
+    """How many questions the head answers rightly."""
+    subject = make_subject(f"head:{folder}?max_new_tokens=4&batch=16")
+
+    async def ask() -> list[str]:
+        prompts = [Prompt(plain(view), (view,)) for view, _ in rows]
+        return [
+            reply.text for reply in await asyncio.gather(*(subject.answer(p, media, stream("ask")) for p in prompts))
+        ]
+
+    return sum(text == colour for text, (_, colour) in zip(asyncio.run(ask()), rows, strict=True))
+
+
+@pytest.mark.slow
+def test_a_head_on_a_packaged_tower_beats_whoever_looks_at_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four colours, one question: who looks at nothing gets the share of the commonest answer at best."""
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    media = MediaFolder(tmp_path / "media")
+    train_rows, test_rows = colour_views(media, "train", 200), colour_views(media, "test", 100)
+    examples = [
+        TrainingExample(view, colour, Prompt(plain(view), (view,)), view.reply.write(colour))
+        for view, colour in train_rows
+    ]
+    conversations = [conversation_of(example) for example in examples]
+    stage = replace(STAGES["fit"], scope="language-model", rate=2e-3, epochs=8)
+    untrained = replace(stage, rate=0.0, epochs=1)
+    language = "random-qwen2?layers=4&width=64"
+    for name, settings in (("trained", stage), ("untrained", untrained)):
+        plan = HeadPlan("efficientnet-lite0", language, settings, task="task")
+        train_head(plan, conversations, tmp_path / name, opener(media))
+    blind = max(Counter(colour for _, colour in test_rows).values()) / len(test_rows)
+    trained, random = (hits(tmp_path / name, test_rows, media) for name in ("trained", "untrained"))
+    print(f"trained {trained}, untrained {random} of {len(test_rows)}; without looking {blind:.2f}")
+    assert binomtest(trained, len(test_rows)).proportion_ci(method="wilson").low > blind
+    assert binomtest(random, len(test_rows)).proportion_ci(method="wilson").low <= blind
