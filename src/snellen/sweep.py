@@ -198,7 +198,8 @@ class Sweep:
 def ask_heads(items: ItemSet, outcomes: Sequence[JobOutcome], out: Path, *, show_progress: bool = True) -> Sweep:
     """Ask one subject a tower, made of its heads, and rank the towers. Writes `jobs.csv` and `ranks.csv`.
 
-    An ability that no head was fitted to is declined. Raises SnellenError where no head was trained.
+    Only the test items of the sweep's abilities are shown; what a tower has no head for is declined. Raises
+    SnellenError where no head was trained.
     """
     import pandas as pd
 
@@ -209,7 +210,9 @@ def ask_heads(items: ItemSet, outcomes: Sequence[JobOutcome], out: Path, *, show
     if not towers:
         raise SnellenError(f"{out}: no head was trained: {outcomes[0].reason}")
     names = {f"head:{tower_folder(out, tower)}": tower for tower in towers}
-    examination = run(items, list(names), out / "run", show_progress=show_progress)
+    abilities = {outcome.ability for outcome in outcomes}
+    test_items = tuple(item for item in items.items if item.split == "test" and item.task in abilities)
+    examination = run(replace(items, items=test_items), list(names), out / "run", show_progress=show_progress)
     ranks = rank_table(load_run(out / "run"))
     ranks.insert(0, "tower", [names[subject] for subject in ranks["subject"]])
     write_text(out / "jobs.csv", pd.DataFrame(list(_job_rows(outcomes))).to_csv(index=False))

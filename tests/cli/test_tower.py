@@ -21,7 +21,7 @@ from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
 from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
 from snellen.subjects.heads.stages import STAGES  # noqa: E402
 from snellen.suites import SUITES  # noqa: E402
-from snellen.sweep import ask_heads, folder_name, run_job, sweep_jobs, train_all, training_count  # noqa: E402
+from snellen.sweep import JobOutcome, ask_heads, folder_name, run_job, sweep_jobs, train_all, training_count  # noqa: E402
 
 Command = Callable[..., tuple[int, str, str]]
 SMALL = "random-qwen2?layers=1&width=32"
@@ -85,8 +85,10 @@ def test_a_diverged_job_is_unstable_and_a_failed_one_says_why(items: ItemSet, tm
     sweep = ask_heads(items, outcomes, tmp_path, show_progress=False)
     assert list(pd.read_csv(tmp_path / "jobs.csv")["status"]) == ["unstable", "done"]
     assert sweep.ranks.empty  # one tower has no rank
-    statuses = {(r.task, r.status) for r in sweep.examination.responses}
-    assert statuses == {("counting", "ok"), ("colour", "declined")}
+    assert {(r.task, r.status) for r in sweep.examination.responses} == {("counting", "ok")}
+    both = [*outcomes, JobOutcome("tiny/siglip-1", "colour", "failed", "no disk")]
+    sweep = ask_heads(items, both, tmp_path, show_progress=False)
+    assert {(r.task, r.status) for r in sweep.examination.responses} == {("counting", "ok"), ("colour", "declined")}
 
 
 def llava_file(folder: Path) -> Path:
