@@ -149,10 +149,10 @@ def word_weights(train: Sequence[Item], metric: Metric) -> Attacker:
 
     Tried are random weights, and those by which statements of one group differ most. Best is what gets the most groups
     right as a whole: where both of a pair must be right, whoever answers the two differently beats whoever guesses,
-    without knowing which is true. Other questions: the best answer.
+    without knowing which is true. Other questions: the best position.
     """
     if train[0].answer_kind != "true_false":
-        return best_answer(train, metric)
+        return best_position(train, metric)
     columns = {word: n for n, word in enumerate(sorted({word for item in train for word in _words(item)}))}
     counts = _word_counts(train, columns)
     _, groups = np.unique([item.group_id for item in train], return_inverse=True)

@@ -27,6 +27,8 @@ _AUXILIARY_SAMPLES = 4
 _MIRROR_PX = 4
 _COARSE_MIRROR = 12
 """The same for the coarse picture: with fewer, blotches stay at its border."""
+MANY_SOLIDS = 60
+"""Where there are more, most are the bars of letters: but for `reference` cubes have a quarter of the triangles."""
 _FLOOR_M = 1e-3
 """What is lower is floor; solids stand a little above it."""
 _GLASS_INDEX = 1.5
@@ -75,7 +77,8 @@ class Studio:
         self._settings = settings
         self._regions = region_samples(settings, engine)
         self._samples = settings.samples(scene)
-        self._scene = _built(self._mi, scene)
+        is_coarse = self._regions is not None and len(scene.solids) > MANY_SOLIDS
+        self._scene = _built(self._mi, scene, cube_detail=1 if is_coarse else 2)
         self._path = self._mi.load_dict(_PATH)
         self._auxiliary = self._mi.load_dict(_AUXILIARY)
 
@@ -206,7 +209,7 @@ def _denoised(
     return clean[pad : clean.shape[0] - pad, pad : clean.shape[1] - pad]
 
 
-def _built(mi: Any, scene: Scene) -> Any:
+def _built(mi: Any, scene: Scene, cube_detail: int = 2) -> Any:
     """The scene; its parts are built one by one, because their order decides which noise a seed gives.
 
     Parts left to `load_dict` come in an order that changes from process to process.
@@ -215,13 +218,13 @@ def _built(mi: Any, scene: Scene) -> Any:
     parts["dome"] = mi.load_dict(_dome(mi, scene))
     for number, light in enumerate(scene.lights):
         parts[f"light_{number}"] = mi.load_dict(_panel(mi, light))
-    for number, ((material, shape), mesh) in enumerate(_meshes(scene).items()):
+    for number, ((material, shape), mesh) in enumerate(_meshes(scene, cube_detail).items()):
         bsdf = _bsdf(mi, material, shape, hidden=mesh is _HIDDEN)
         parts[f"surface_{number}"] = _mesh(mi, f"surface_{number}", mesh, bsdf)
     return mi.load_dict(parts, parallel=False)
 
 
-def _meshes(scene: Scene) -> dict[Surface, Mesh]:
+def _meshes(scene: Scene, cube_detail: int = 2) -> dict[Surface, Mesh]:
     """One mesh a surface, with the solids that have it; a hidden triangle where none has.
 
     Kernels hold the number of meshes, textures and surfaces: were it not the same in all scenes, every scene with
@@ -230,7 +233,8 @@ def _meshes(scene: Scene) -> dict[Surface, Mesh]:
     parts: dict[Surface, list[Mesh]] = {surface: [] for surface in _SURFACES}
     for solid in scene.solids:
         textured: Shape = solid.shape if solid.material.kind == "wood" else "cube"
-        parts[solid.material, textured].append(place_mesh(unit_mesh(solid.shape), solid.pose))
+        detail = cube_detail if solid.shape == "cube" else 2
+        parts[solid.material, textured].append(place_mesh(unit_mesh(solid.shape, detail), solid.pose))
     return {surface: join_meshes(meshes) if meshes else _HIDDEN for surface, meshes in parts.items()}
 
 
