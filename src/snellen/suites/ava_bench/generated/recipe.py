@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from snellen.compute import Shard, map_shards
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, Split
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
@@ -39,6 +40,8 @@ CHECKUP_N, QUICK_N, FULL_N = 36, 4, 1600
 SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
 SECONDS_A_PICTURE, BYTES_A_PICTURE = 2.4, 110_000
 """CPU time and disk of one picture, for plans."""
+BATCH = 6
+"""Pictures that a process draws up at a time."""
 
 
 def about_tabletops() -> dict[str, TabletopQuestions]:
@@ -162,6 +165,10 @@ def _size(options: BuildOptions) -> tuple[int, int]:
 
 Content = TypeVar("Content")
 Picture = TypeVar("Picture")
+Batch: TypeAlias = tuple[
+    Callable[[Content, int, int, str, tuple[int, int]], Picture], tuple[tuple[int, Content], ...], Split, BuildOptions
+]
+"""How pictures are drawn, their numbers and contents, their split, and the options of the build."""
 Tables = list[tuple[Split, Table]]
 Displays = list[tuple[Split, Display]]
 
@@ -184,14 +191,22 @@ def _draw(
     draw_picture: Callable[[Content, int, int, str, tuple[int, int]], Picture],
 ) -> list[tuple[Split, Picture]]:
     """So many pictures a split: first what they all show, then one after the other."""
-    pictures: list[tuple[Split, Picture]] = []
+    shards: list[Shard[Batch[Content, Picture]]] = []
     for split, count in counts.items():
         contents = draw_contents(count, stream(SUITE, VERSION, options.seed, stream_name, split))
-        pictures += [
-            (split, draw_picture(content, number, options.seed, split, _size(options)))
-            for number, content in enumerate(contents)
+        numbered = tuple(enumerate(contents))
+        shards += [
+            Shard(f"{stream_name} {split} {start}", (draw_picture, numbered[start : start + BATCH], split, options))
+            for start in range(0, count, BATCH)
         ]
-    return pictures
+    # Starting processes costs more than a few pictures do.
+    workers = options.workers if sum(counts.values()) > 2 * BATCH else 1
+    return [picture for pictures in map_shards(_draw_batch, shards, workers=workers) for picture in pictures]
+
+
+def _draw_batch(batch: Batch[Content, Picture]) -> list[tuple[Split, Picture]]:
+    draw_picture, numbered, split, options = batch
+    return [(split, draw_picture(content, number, options.seed, split, _size(options))) for number, content in numbered]
 
 
 def _turns(capacities: Sequence[int], count: int) -> list[tuple[int, int]]:
