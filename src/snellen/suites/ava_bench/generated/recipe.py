@@ -165,7 +165,7 @@ def _size(options: BuildOptions) -> tuple[int, int]:
 
 Content = TypeVar("Content")
 Picture = TypeVar("Picture")
-Batch: TypeAlias = tuple[
+Drawing: TypeAlias = tuple[
     Callable[[Content, int, int, str, tuple[int, int]], Picture], tuple[tuple[int, Content], ...], Split, BuildOptions
 ]
 """How pictures are drawn, their numbers and contents, their split, and the options of the build."""
@@ -191,7 +191,7 @@ def _draw(
     draw_picture: Callable[[Content, int, int, str, tuple[int, int]], Picture],
 ) -> list[tuple[Split, Picture]]:
     """So many pictures a split: first what they all show, then one after the other."""
-    shards: list[Shard[Batch[Content, Picture]]] = []
+    shards: list[Shard[Drawing[Content, Picture]]] = []
     for split, count in counts.items():
         contents = draw_contents(count, stream(SUITE, VERSION, options.seed, stream_name, split))
         numbered = tuple(enumerate(contents))
@@ -201,11 +201,11 @@ def _draw(
         ]
     # Starting processes costs more than a few pictures do.
     workers = options.workers if sum(counts.values()) > 2 * BATCH else 1
-    return [picture for pictures in map_shards(_draw_batch, shards, workers=workers) for picture in pictures]
+    return [picture for pictures in map_shards(_draw_pictures, shards, workers=workers) for picture in pictures]
 
 
-def _draw_batch(batch: Batch[Content, Picture]) -> list[tuple[Split, Picture]]:
-    draw_picture, numbered, split, options = batch
+def _draw_pictures(drawing: Drawing[Content, Picture]) -> list[tuple[Split, Picture]]:
+    draw_picture, numbered, split, options = drawing
     return [(split, draw_picture(content, number, options.seed, split, _size(options))) for number, content in numbered]
 
 
