@@ -12,6 +12,7 @@ from snellen.compute import Progress, Shard, map_shards
 from snellen.core.condition import Condition, near, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.files import write_text
+from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
@@ -43,10 +44,10 @@ def ability_task(items: ItemSet, ability: str) -> Task:
     return task
 
 
-def training_count(items: ItemSet, ability: str) -> int:
-    """How many items a head learns the ability from."""
+def train_items(items: ItemSet, ability: str) -> list[Item]:
+    """What a head learns the ability from: training items that the main condition asks."""
     task, condition = ability_task(items, ability), _condition(items)
-    return sum(item.split == task.train_split and task.asks(item, condition) for item in items.task(ability))
+    return [item for item in items.task(ability) if item.split == task.train_split and task.asks(item, condition)]
 
 
 def _condition(items: ItemSet) -> Condition:
@@ -58,17 +59,14 @@ def _condition(items: ItemSet) -> Condition:
 
 def training_examples(items: ItemSet, ability: str, media: MediaFolder, seed: int = 0) -> list[TrainingExample]:
     """The training items of an ability as a head is shown them in the main condition; pictures made go to `media`."""
-    task, condition = ability_task(items, ability), _condition(items)
-    train_items = [
-        item for item in items.task(ability) if item.split == task.train_split and task.asks(item, condition)
-    ]
-    views = show_items(train_items, ViewContext(condition, items.task(ability), {}), task, seed, media)
+    task, condition, learnt = ability_task(items, ability), _condition(items), train_items(items, ability)
+    views = show_items(learnt, ViewContext(condition, items.task(ability), {}), task, seed, media)
     method = task.method(condition)
 
     def as_sent(prompt: Prompt) -> Prompt:
         return lay_out_montages(prompt, media)
 
-    return [training_example(views[item.item_id], item.answer, method, as_sent) for item in train_items]
+    return [training_example(views[item.item_id], item.answer, method, as_sent) for item in learnt]
 
 
 def fit_ability(
@@ -143,7 +141,7 @@ def folder_name(tower: str) -> str:
     return re.sub(r"[^\w.=-]+", "-", tower).strip("-")
 
 
-def sweep_cost(jobs: Sequence[SweepJob]) -> Cost:
+def sweep_cost(items: ItemSet, jobs: Sequence[SweepJob]) -> Cost:
     """What all jobs that are not done cost together; features of a picture are kept once a tower."""
     from snellen.subjects.heads.costs import Cost, job_cost
     from snellen.subjects.heads.files import is_head
@@ -151,10 +149,8 @@ def sweep_cost(jobs: Sequence[SweepJob]) -> Cost:
     flops = disk = 0.0
     for job in jobs:
         if not is_head(job.out):
-            items = read_itemset(job.items, verify=False).task(job.ability)
-            train_items = [item for item in items if item.split == "train"]
-            pictures = len({item.query for item in train_items})
-            cost = job_cost(job.plan, len(train_items), pictures)
+            learnt = train_items(items, job.ability)
+            cost = job_cost(job.plan, len(learnt), len({item.query for item in learnt}))
             flops, disk = flops + cost.flops, disk + cost.disk
     return Cost(flops, disk)
 

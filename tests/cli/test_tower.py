@@ -21,7 +21,7 @@ from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
 from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
 from snellen.subjects.heads.stages import STAGES  # noqa: E402
 from snellen.suites import SUITES  # noqa: E402
-from snellen.sweep import JobOutcome, ask_heads, folder_name, run_job, sweep_jobs, train_all, training_count  # noqa: E402
+from snellen.sweep import JobOutcome, ask_heads, folder_name, run_job, sweep_jobs, train_all, train_items  # noqa: E402
 
 Command = Callable[..., tuple[int, str, str]]
 SMALL = "random-qwen2?layers=1&width=32"
@@ -45,26 +45,26 @@ def test_a_sweep_ranks_towers_and_goes_on(snellen: Command, items: ItemSet, tmp_
     out = tmp_path / "sweep"
     names = ("--towers", "tiny/clip-l,tiny/sam-h", "--abilities", "counting,colour")
     words = ("tower", "sweep", *names, *TRIAL, "--items", items.root, "--out", out)
-    code, shown, _ = snellen(*words, "--plan")
+    code, output, _ = snellen(*words, "--plan")
     assert code == 0
-    assert shown.startswith("4 heads: ")
-    assert "GB of disk" in shown
+    assert output.startswith("4 heads: ")
+    assert "GB of disk" in output
     assert not out.exists()
-    code, shown, _ = snellen(*words)
+    code, output, _ = snellen(*words)
     assert code == 0
-    assert "Ranks" in shown
+    assert "Ranks" in output
     jobs, ranks = (pd.read_csv(out / name) for name in ("jobs.csv", "ranks.csv"))
     assert list(jobs["status"]) == ["done"] * 4
     assert (jobs["samples_per_second"] > 0).all()
-    assert (jobs["conversations"] == [training_count(items, name) for name in ("counting", "colour")] * 2).all()
+    assert (jobs["conversations"] == [len(train_items(items, name)) for name in ("counting", "colour")] * 2).all()
     assert set(ranks["tower"]) == {"tiny/clip-l", "tiny/sam-h"}
     assert set(ranks["task"].fillna("")) == {"counting", "colour", ""}
     assert ((ranks["low"] <= ranks["rank"]) & (ranks["rank"] <= ranks["high"])).all()
     cards = {path: path.stat().st_mtime_ns for path in out.glob("heads/*/*/head.json")}
     assert len(cards) == 4
-    code, shown, _ = snellen(*words)
+    code, output, _ = snellen(*words)
     assert code == 0
-    assert shown.startswith("4 heads: 0 TFLOP of training to do")
+    assert output.startswith("4 heads: 0 TFLOP of training to do")
     assert {path: path.stat().st_mtime_ns for path in out.glob("heads/*/*/head.json")} == cards
 
 
@@ -125,15 +125,15 @@ def test_stages_from_the_command_line(snellen: Command, items: ItemSet, tmp_path
     assert code == 2
     assert "1 of pictures missing under" in err
     assert "lost/c.png" in err
-    code, shown, _ = snellen("tower", "pretrain", *source, "--out", tmp_path / "first", "--skip-missing")
+    code, output, _ = snellen("tower", "pretrain", *source, "--out", tmp_path / "first", "--skip-missing")
     assert code == 0
-    assert "left out for want of their pictures: 1" in shown
+    assert "left out for want of their pictures: 1" in output
     tuned = ("--base", tmp_path / "first", "--out", tmp_path / "second", "--skip-missing")
     assert snellen("tower", "tune", *source, *tuned)[0] == 0
     fit = ("tower", "fit", "counting", "--items", items.root, "--tower", "tiny/siglip-1", *TRIAL)
-    code, shown, _ = snellen(*fit, "--base", tmp_path / "second", "--out", tmp_path / "head")
+    code, output, _ = snellen(*fit, "--base", tmp_path / "second", "--out", tmp_path / "head")
     assert code == 0
-    assert f"--subject head:{tmp_path / 'head'}" in shown
+    assert f"--subject head:{tmp_path / 'head'}" in output
     assert json.loads((tmp_path / "head" / "head.json").read_text())["base"] == str(tmp_path / "second")
 
 
@@ -156,10 +156,10 @@ def test_wrong_words_name_what_is_near(
 
 
 def test_the_list_names_every_tower(snellen: Command) -> None:
-    code, shown, _ = snellen("tower", "list")
+    code, output, _ = snellen("tower", "list")
     assert code == 0
     for name in ("siglip-2", "midas-3.0", "efficientnet-lite0", "sam-h-compat", "unverified"):
-        assert name in shown
+        assert name in output
 
 
 def test_folders_of_towers() -> None:

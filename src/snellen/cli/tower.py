@@ -115,14 +115,14 @@ def fit(
     from snellen.compute import Progress
     from snellen.exam import find_items
     from snellen.subjects.heads.stages import EPOCHS
-    from snellen.sweep import ability_task, fit_ability, training_count
+    from snellen.sweep import fit_ability, train_items
 
     item_set = find_items(items)
-    ability_task(item_set, ability)
+    learnt = train_items(item_set, ability)
     passes = epochs or EPOCHS.get(ability)
     plan = _plan("fit", _named(tower, compat), language_model, base_folder, rate, passes, micro_batch, device, scope)
     with Progress("training", unit="steps") as progress:
-        progress.expect(plan.stage.steps(training_count(item_set, ability)))
+        progress.expect(plan.stage.steps(len(learnt)))
         card = fit_ability(item_set, ability, plan, out, progress.advance)
     _print_card(card, out)
     print(f"Ask it: snellen run {items} --subject head:{out}")
@@ -157,7 +157,7 @@ def sweep(
     item_set, names = find_items(items), [_named(name, compat) for name in _split(towers)]
     plan = _plan("fit", "", language_model, None, rate, epochs, micro_batch, device, scope)
     jobs = sweep_jobs(item_set, names, _split(abilities), plan, out, base_folder)
-    cost, speed = sweep_cost(jobs), measured_speed(device)
+    cost, speed = sweep_cost(item_set, jobs), measured_speed(device)
     print(
         f"{len(jobs)} heads: {cost.flops / 1e12:.3g} TFLOP of training to do, at least {cost.hours(speed):.3g} hours "
         f"at the {speed / 1e9:.3g} GFLOP/s of a matrix product here; {cost.disk / 1e9:.3g} GB of disk"

@@ -6,7 +6,8 @@ Imports torch: import it inside functions.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import torch
@@ -101,12 +102,19 @@ def job_cost(plan: HeadPlan, conversation_count: int, picture_count: int) -> Cos
     """The cost of a job over so many different pictures; their tokens are kept where there are several passes."""
     tower = find_tower(plan.tower)
     cached = plan.source != "live" and plan.stage.epochs > 1
-    head, weights = conversation_flops(tower, plan.language_model, plan.stage)
+    picture, head, weights = _unit_costs(plan.tower, plan.language_model, replace(plan.stage, epochs=1))
     views = picture_count if cached else plan.stage.epochs * conversation_count
     room = 4 if plan.device == "cpu" else 2
     features = picture_count * tower.tokens * tower.width * room if cached else 0
-    flops = views * tower_flops(tower) + plan.stage.epochs * conversation_count * head
+    flops = views * picture + plan.stage.epochs * conversation_count * head
     return Cost(float(flops), float(features + 4 * weights))
+
+
+@cache
+def _unit_costs(tower_name: str, language_model: str, stage: Stage) -> tuple[int, int, int]:
+    """Operations of one picture and of one conversation, and weights trained: the same for all abilities of a sweep."""
+    tower = find_tower(tower_name)
+    return tower_flops(tower), *conversation_flops(tower, language_model, stage)
 
 
 def measured_speed(device: str, side: int = 1024, rounds: int = 5) -> float:

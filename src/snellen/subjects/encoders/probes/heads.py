@@ -68,10 +68,10 @@ class BoxHead(nn.Module):
         truth = _corners(torch.stack(list(targets)))
         inside = self._coverage(truth)
         inside = inside / inside.sum(1, keepdim=True).clamp(min=1e-6)
-        found = -(inside * outputs[..., 0].log_softmax(1)).sum(1).mean()
+        surety = -(inside * outputs[..., 0].log_softmax(1)).sum(1).mean()
         boxes, right = self._boxes(outputs), truth[:, None].expand(-1, outputs.shape[1], -1)
         apart = 5 * (boxes - right).abs().mean(-1) + 1 - _giou(boxes, right)
-        return found + (inside * apart).sum(1).mean()
+        return surety + (inside * apart).sum(1).mean()
 
     def _coverage(self, corners: Tensor) -> Tensor:
         """Which share of each patch lies in a box (n, 4): (n, t)."""
