@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.core.condition import parse_conditions
+from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import SnellenError
+from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Reply
 from snellen.core.response import Response
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import BuildOptions, Suite, ViewContext, settle
+from snellen.core.suite import BuildOptions, Suite, Task, ViewContext, settle
 from snellen.exam import build, run
 from snellen.runs.ask import show_items, training_example
 from snellen.runs.score import primary_score
@@ -148,65 +150,61 @@ def test_every_value_of_every_axis_can_be_asked(suite: Suite, built: ItemSet, tm
 
 def test_the_target_of_a_training_example_is_a_right_reply(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
     media, learned = MediaFolder(tmp_path / "media", built.media), set()
-    texts = ["vanilla", *(f"{axis.name}={value}" for axis in suite.axes for value in axis.values[1:])]
-    for text in texts:
-        if text in suite.card.needs_real:
+    for text, condition, task, items in _questions(suite, built):
+        if task.train_split not in {item.split for item in items}:
             continue
-        (point,) = parse_conditions(suite.axes, text)
-        condition = settle(point, suite, SubjectCard("someone"))
-        for task in suite.tasks.values():
-            items = [item for item in built.task(task.id) if task.asks(item, condition)]
-            if not point.moves() <= set(task.axes) or task.train_split not in {item.split for item in items}:
-                continue
-            item = next(item for item in items if item.split == task.train_split)
-            view = show_items([item], ViewContext(condition, items), task, 0, media)[item.item_id]
-            method = task.method(condition)
-            example = training_example(view, item.answer, method)
-            learned.add(task.id)
-            if example.prompt is None:
-                continue
-            dialogue = method.run(example.prompt.views)
-            assert next(dialogue) == (example.prompt,)
-            with pytest.raises(StopIteration) as end:
-                dialogue.send((Reply(example.target),))
-            texts_read = end.value.value
-            response = Response(
-                "", "", "", item.item_id, task.id, text, 0, "ok", texts_read[item.item_id], "", view.reply, ()
-            )
-            metric = task.protocols["strict"].metrics[0]
-            value = primary_score(item, response, task.protocols["strict"])
-            assert abs(value - float(metric.higher_is_better)) < ROUNDED, (task.id, text)
+        item = next(item for item in items if item.split == task.train_split)
+        view = show_items([item], ViewContext(condition, items), task, 0, media)[item.item_id]
+        method = task.method(condition)
+        example = training_example(view, item.answer, method)
+        learned.add(task.id)
+        if example.prompt is None:
+            continue
+        dialogue = method.run(example.prompt.views)
+        assert next(dialogue) == (example.prompt,)
+        with pytest.raises(StopIteration) as end:
+            dialogue.send((Reply(example.target),))
+        texts_read = end.value.value
+        response = Response(
+            "", "", "", item.item_id, task.id, text, 0, "ok", texts_read[item.item_id], "", view.reply, ()
+        )
+        metric = task.protocols["strict"].metrics[0]
+        value = primary_score(item, response, task.protocols["strict"])
+        assert abs(value - float(metric.higher_is_better)) < ROUNDED, (task.id, text)
     trained = {task.id for task in suite.tasks.values() if task.train_split and built.task(task.id)}
     assert learned == trained
 
 
 def test_no_mark_is_the_answer_and_none_outlives_its_picture(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
     media = MediaFolder(tmp_path / "media", built.media)
-    texts = ["vanilla", *(f"{axis.name}={value}" for axis in suite.axes for value in axis.values[1:])]
-    if "marks" in {axis.name for axis in suite.axes}:
-        texts += [
-            "marks=queries,look=picture",
-            *(f"marks=queries,pictures={how}" for how in ("none", "grey", "shuffled")),
-        ]
+    has_marks = "marks" in {axis.name for axis in suite.axes}
+    controls = [f"marks=queries,pictures={how}" for how in ("none", "grey", "shuffled")]
     marked = set()
-    for text in texts:
+    for text, condition, task, items in _questions(suite, built, ["marks=queries,look=picture", *controls] * has_marks):
+        for view in show_items(items[:3], ViewContext(condition, items), task, 0, media).values():
+            if view.marks:
+                marked.add((task.id, text))
+                assert "pictures" not in text, "drawn in another picture than the one shown"
+                (picture,), answer = view.query, built.by_id[view.item_id].answer
+                corners = [mark.box for mark in view.marks]
+                assert all(
+                    0 <= x1 < x2 <= picture.width and 0 <= y1 < y2 <= picture.height for x1, y1, x2, y2 in corners
+                )
+                assert view.reply.kind != "box" or picture.from_stored.box(answer) not in corners
+    assert all("marks=queries" in text for _, text in marked)
+    assert bool(marked) == has_marks
+
+
+def _questions(
+    suite: Suite, built: ItemSet, more: Sequence[str] = ()
+) -> Iterator[tuple[str, Condition, Task, list[Item]]]:
+    """(condition as written, settled, a task, its items): vanilla, every value of every axis, and more conditions."""
+    for text in ("vanilla", *(f"{axis.name}={value}" for axis in suite.axes for value in axis.values[1:]), *more):
         if text in suite.card.needs_real:
             continue
         (point,) = parse_conditions(suite.axes, text)
         condition = settle(point, suite, SubjectCard("someone"))
         for task in suite.tasks.values():
             items = [item for item in built.task(task.id) if task.asks(item, condition)]
-            if not items or not point.moves() <= set(task.axes):
-                continue
-            for view in show_items(items[:3], ViewContext(condition, items), task, 0, media).values():
-                if view.marks:
-                    marked.add((task.id, text))
-                    assert "pictures" not in text, "drawn in another picture than the one shown"
-                    (picture,), answer = view.query, built.by_id[view.item_id].answer
-                    corners = [mark.box for mark in view.marks]
-                    assert all(
-                        0 <= x1 < x2 <= picture.width and 0 <= y1 < y2 <= picture.height for x1, y1, x2, y2 in corners
-                    )
-                    assert view.reply.kind != "box" or picture.from_stored.box(answer) not in corners
-    assert all("marks=queries" in text for _, text in marked)
-    assert bool(marked) == ("marks" in {axis.name for axis in suite.axes})
+            if items and point.moves() <= set(task.axes):
+                yield text, condition, task, items

@@ -103,13 +103,10 @@ def measure_by_folds(items: Sequence[Item], suite: Suite, attacks: Sequence[Atta
     for task, _, test_items in _tasks(suite, items, test):
         if counts[task.id] >= MIN_TRAIN:
             continue
-        folds = fold_numbers(test_items)
-        if len(folds) < MIN_CLUSTERS:
+        if len({item.cluster_id for item in test_items}) < MIN_CLUSTERS:
             continue
         replies: dict[Part, list[PartReplies]] = defaultdict(list)
-        for number in range(FOLDS):
-            inside = [item for item in test_items if folds[item.cluster_id] != number]
-            outside = [item for item in test_items if folds[item.cluster_id] == number]
+        for inside, outside in _by_fold(test_items):
             for part, part_replies in _attack(inside, outside, task, attacks).items():
                 replies[part].append(part_replies)
         rows += _scores(test_items, {part: _merged(every) for part, every in replies.items()}, task)
@@ -132,14 +129,16 @@ def _attack(
     follows from the answer (two things, of one to four), a constant is right on all of it.
     """
     sample = some_clusters(train, MAX_CHOICE)
-    candidates, samples = _candidates(sample, task, attacks), _parts(sample, task)
+    candidates, samples = _candidates(sample, task, attacks), _parts(sample, task) | {WHOLE: sample}
     fits = {attack.name: attack.fit for attack in attacks}
     refit = cache(lambda name: fits[name](sample, main_metric(task)))
     replies: dict[Part, PartReplies] = {}
     for part, items in _parts(test, task).items():
         learnt = samples.get(part, [])
-        own = _constants(learnt, task) if part != WHOLE and len(learnt) >= MIN_PART else []
-        chosen = _best([*candidates, *own], learnt if len(learnt) >= MIN_PART else sample, task)
+        if len(learnt) < MIN_PART:
+            learnt = sample
+        own = [] if learnt is sample else _constants(learnt, task)
+        chosen = _best([*candidates, *own], learnt, task)
         attacker = refit(chosen.name) if len(sample) < FEW and chosen.name in fits else chosen.attacker
         replies[part] = PartReplies(chosen.name, _answers(attacker, items))
     return replies
@@ -174,6 +173,16 @@ def fold_numbers(items: Sequence[Item]) -> Mapping[str, int]:
     return {clusters[int(n)]: place % FOLDS for place, n in enumerate(order)}
 
 
+def _by_fold(items: Sequence[Item]) -> Iterator[tuple[list[Item], list[Item]]]:
+    """(all other folds, the fold) for each fold that has a cluster."""
+    folds = fold_numbers(items)
+    for number in sorted(set(folds.values())):
+        yield (
+            [item for item in items if folds[item.cluster_id] != number],
+            [item for item in items if folds[item.cluster_id] == number],
+        )
+
+
 def some_clusters(items: Sequence[Item], limit: int) -> list[Item]:
     """About `limit` of the items, whole clusters of them, in a random order that hangs on their names alone.
 
@@ -189,13 +198,11 @@ def some_clusters(items: Sequence[Item], limit: int) -> list[Item]:
 
 def _candidates(items: Sequence[Item], task: Task, attacks: Sequence[Attack]) -> list[Candidate]:
     """Every attack fitted without each fold in turn, with what it gets on that fold."""
-    folds, metric, strict = fold_numbers(items), main_metric(task), task.protocols["strict"]
-    if len(folds) == 1:  # nothing is left to choose on
+    metric, strict = main_metric(task), task.protocols["strict"]
+    if len({item.cluster_id for item in items}) == 1:  # nothing is left to choose on
         return [Candidate(attacks[0].name, attacks[0].fit(items, metric), _frame((), {}, strict))]
     candidates = []
-    for number in range(min(FOLDS, len(folds))):
-        rest = [item for item in items if folds[item.cluster_id] != number]
-        fold = [item for item in items if folds[item.cluster_id] == number]
+    for rest, fold in _by_fold(items):
         for attack in attacks:
             attacker = attack.fit(rest, metric)
             candidates.append(Candidate(attack.name, attacker, _frame(fold, _answers(attacker, fold), strict)))
