@@ -10,8 +10,8 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-REGIONS_VERSION = "regions 1"
-"""Moves when the same samples by region would give another picture."""
+REGIONS_VERSION = "regions 2"
+"""Moves when the same samples by region would give another picture, by coarser meshes too."""
 BLOCK_PX = 4
 NEAR_PX = 24
 """Floor so near to a solid is drawn pixel by pixel: contact shadows and caustics are sharp there, further off soft."""
