@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
+from snellen.cli.auxiliary import auxiliary
 from snellen.cli.sourcing import app as sources
 from snellen.cli.tower import app as tower
 
@@ -27,6 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(sources, name="sources")
+tower.command()(auxiliary)
 app.add_typer(tower, name="tower")
 
 Subjects = Annotated[

@@ -70,14 +70,17 @@ def load_model(who: str, kind: str, path: str, device: str, dtype: str) -> Any:
     return for_inference(who, model, device)
 
 
-def load_weights(who: str, kind: str, path: str, dtype: str) -> tuple[Any, set[str]]:
-    """The model, and the names of the weights that the checkpoint lacks: they are random."""
+def load_weights(who: str, kind: str, path: str, dtype: str, **settings: Any) -> tuple[Any, set[str]]:
+    """The model, and the names of the weights that the checkpoint lacks: they are random.
+
+    `settings` go to transformers as they are.
+    """
     torch = import_extra("torch", who)
     torch_dtype = dtype if dtype == "auto" else getattr(torch, dtype)
     try:
         with quiet_transformers(who) as transformers:
             model, report = getattr(transformers, kind).from_pretrained(
-                path, dtype=torch_dtype, output_loading_info=True
+                path, dtype=torch_dtype, output_loading_info=True, **settings
             )
     except (OSError, ValueError, ImportError) as error:
         raise SnellenError(f"{who}: cannot be loaded ({first_line(error)})") from error

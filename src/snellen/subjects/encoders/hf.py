@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from snellen.subjects.checkpoints import (
     read_tokenizer,
     weights_digest,
 )
+from snellen.subjects.encoders.classifier_card import read_classifier_card
 from snellen.subjects.encoders.encoder import Floats, TextSide
 from snellen.subjects.loading import import_extra, inference, once
 
@@ -72,10 +74,11 @@ class HfEncoder:
 
     @property
     def attributes(self) -> Mapping[str, str]:
-        """What it is, for comparisons; what a model without a text side learned from, only its user can say."""
+        """What it is, for comparisons; what it learned from is known of CLIP-like models and of those trained here."""
         return {
             "family": str(_config(self.path).model_type),
             **({"supervision": "image-text pairs"} if _dual(self.path) else {}),
+            **_trained_here(self.path),
             "parameters": str(_parameters(self.path)),
             "licence": "see the model's own card",
         }
@@ -259,6 +262,12 @@ def _model(path: str, device: str) -> tuple[Any, bool]:
     if beside_pooler or (missing and _dual(path)):
         raise SnellenError(f"{who}: the checkpoint has no {min(missing)}; its features would be random")
     return for_inference(who, model, device), not missing
+
+
+def _trained_here(path: str) -> dict[str, str]:
+    """What an encoder that was trained by `classification` learned from, a leak included."""
+    card = read_classifier_card(Path(path))
+    return {"supervision": card.supervision} if card is not None and card.steps else {}
 
 
 @once

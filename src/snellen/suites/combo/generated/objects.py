@@ -20,6 +20,11 @@ def object_spec(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZ
     return RenderSpec(scene, camera, seed_of(SUITE, VERSION, seed, "noise", index, view))
 
 
+def view_of(index: int, seed: int) -> int:
+    """The view 0..19 from which item sets of a seed show an object."""
+    return int(stream(SUITE, VERSION, seed, "which view", index).integers(VIEWS))
+
+
 def natural_spec(
     category: NaturalCategory, number: int, seed: int, size_px: tuple[int, int] = SIZE_PX
 ) -> tuple[RenderSpec, dict[str, str]]:

@@ -28,7 +28,7 @@ from snellen.stimuli.scenes import RenderSpec, all_composites
 from snellen.suites.combo import alignment, categories, perception
 from snellen.suites.combo.categories import OBJECTS_A_RULE, Pair, Rule
 from snellen.suites.combo.difficulty import packaged_features
-from snellen.suites.combo.generated.objects import SIZE_PX, VIEWS, natural_spec, object_spec
+from snellen.suites.combo.generated.objects import SIZE_PX, VIEWS, natural_spec, object_spec, view_of
 from snellen.suites.combo.items import SUITE, VERSION
 from snellen.suites.combo.space import table
 from snellen.suites.combo.tasks import TASKS
@@ -112,16 +112,12 @@ def _natural(counts: Mapping[str, int], seed: int) -> tuple[tuple[str, int], ...
     return tuple((name, k) for k in range(max(uses.values())) for name in names if k < max(1, uses[name]))
 
 
-def _view(index: int, seed: int) -> int:
-    return int(stream(SUITE, VERSION, seed, "which view", index).integers(VIEWS))
-
-
 def _test_objects(count: int, options: BuildOptions) -> tuple[tuple[int, int], ...]:
     seed = options.seed
     order = stream(SUITE, VERSION, seed, perception.TASK, "test").permutation(len(all_composites()))
     indices = [int(index) for index in order]
     chosen = _level_objects(indices, count) if options.balance == "answers" else indices[:count]
-    return tuple((index, _view(index, seed)) for index in chosen)
+    return tuple((index, view_of(index, seed)) for index in chosen)
 
 
 def _level_objects(order: Sequence[int], count: int) -> list[int]:
@@ -162,7 +158,7 @@ def _categories(
         eligible = [k for k in every if k not in tested]
         eligible += [k for k in every if k in tested][: max(0, OBJECTS_A_RULE - len(eligible))]
         order = stream(SUITE, VERSION, seed, categories.TASK, "objects", number).permutation(len(eligible))
-        objects[rule] = tuple((eligible[k], _view(eligible[k], seed)) for k in order[:OBJECTS_A_RULE])
+        objects[rule] = tuple((eligible[k], view_of(eligible[k], seed)) for k in order[:OBJECTS_A_RULE])
     return objects, pairs
 
 
@@ -174,7 +170,7 @@ def _train_objects(
     used = tested | {index for index, _ in of_rules}
     order = stream(SUITE, VERSION, seed, perception.TASK, "train").permutation(len(all_composites()))
     others = [int(index) for index in order if int(index) not in used][:count]
-    return (*of_rules, *((index, _view(index, seed)) for index in others))
+    return (*of_rules, *((index, view_of(index, seed)) for index in others))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,281 @@
+"""An encoder fine-tuned by classifying pictures: a model of transformers in, a folder for `encoder:hf/FOLDER` out.
+
+The paper (ComBo, appendix E) says "a quick fine-tuning for one epoch" and nothing else: design/heads.md has what was
+chosen. Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from safetensors import SafetensorError
+
+from snellen.core.errors import SnellenError
+from snellen.core.files import cannot_write, write_text
+from snellen.core.hashing import digest
+from snellen.core.seeds import seed_of, stream
+from snellen.subjects.checkpoints import load_weights, read_image_processor, weights_digest
+from snellen.subjects.encoders.classifier_card import CARD, ClassifierCard, read_classifier_card
+from snellen.subjects.loading import import_extra, quiet_transformers
+
+HUB = {"resnet-50": "microsoft/resnet-50", "vit-b-16": "google/vit-base-patch16-224"}
+"""The paper's two encoders, pre-trained on ImageNet-1k. Never loaded here: unverified."""
+FULL: dict[str, dict[str, Any]] = {
+    "resnet-50": {"model_type": "resnet"},
+    "vit-b-16": {"model_type": "vit"},
+}
+"""Their configurations: the defaults of transformers are ResNet-50 and ViT-B/16 at 224 pixels."""
+TINY: dict[str, dict[str, Any]] = {
+    "resnet-50": {
+        "model_type": "resnet",
+        "embedding_size": 16,
+        "hidden_sizes": [16, 32, 64, 128],
+        "depths": [1, 1, 1, 1],
+        "layer_type": "basic",
+    },
+    "vit-b-16": {
+        "model_type": "vit",
+        "hidden_size": 64,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 4,
+        "intermediate_size": 128,
+        "image_size": 64,
+        "patch_size": 8,
+    },
+}
+"""Small ones of the same families, for trials: random weights, 64 pixels."""
+TINY_SIDE, FULL_SIDE = 64, 224
+IMAGENET = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
+PACKAGES = ("torch", "transformers")
+READERS = 8
+"""Threads that open the pictures of a batch."""
+
+
+@dataclass(frozen=True)
+class ClassifierSettings:
+    """How it is trained: AdamW, a rate that rises over the first tenth of steps and falls by a cosine.
+
+    All weights learn. Pictures are not augmented: an object comes in several views. `epochs` 0 trains nothing.
+    """
+
+    epochs: int = 1
+    batch: int = 64
+    rate: float = 3e-4
+    weight_decay: float = 0.05
+    warmup: float = 0.1
+    clip: float = 1.0
+    seed: int = 0
+
+    def steps(self, count: int) -> int:
+        """Steps of all passes over so many pictures."""
+        return self.epochs * math.ceil(count / self.batch)
+
+
+@dataclass(frozen=True)
+class LabelledPicture:
+    """A picture file and its class, from 0."""
+
+    path: Path
+    label: int
+
+
+@dataclass(frozen=True)
+class Classes:
+    """What is learned: pictures with their classes, and what the card says of them.
+
+    Each picture file must have a name that no other content has: names are part of the fingerprint.
+    """
+
+    pictures: Sequence[LabelledPicture]
+    supervision: str
+    source: dict[str, Any]
+    leak: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many classes."""
+        return 1 + max(picture.label for picture in self.pictures)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A model before training, its image processor, and a digest of its weights."""
+
+    model: Any
+    processor: Any
+    digest: str
+
+
+def load_start(name: str, classes: int, seed: int) -> Start:
+    """A model with a new classifier on top.
+
+    `tiny/NAME` and `random/NAME` have random weights by the seed; `resnet-50`, `vit-b-16`, a folder or a hub id their
+    own. Raises SnellenError where there is no such model.
+    """
+    prefix, _, plain = name.rpartition("/")
+    transformers = import_extra("transformers", f"model {name}")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed_of("classifier", seed))
+        if prefix in ("tiny", "random") and plain in FULL:
+            configuration = TINY[plain] if prefix == "tiny" else FULL[plain]
+            config = transformers.AutoConfig.for_model(**configuration, num_labels=classes)
+            side = TINY_SIDE if prefix == "tiny" else FULL_SIDE
+            processor = transformers.ViTImageProcessorPil(size={"height": side, "width": side}, **IMAGENET)
+            return Start(transformers.AutoModelForImageClassification.from_config(config), processor, f"random {seed}")
+        path, who = HUB.get(name, name), f"model {name}"
+        processor = read_image_processor(who, path)
+        model, missing = load_weights(
+            who, "AutoModelForImageClassification", path, "float32", num_labels=classes, ignore_mismatched_sizes=True
+        )
+        if strange := {key for key in missing if "classifier" not in key}:
+            raise SnellenError(f"{who}: the checkpoint has no {min(strange)}; that part would start at random")
+        return Start(model, processor, weights_digest(who, path))
+
+
+def layer_setting(folder: Path) -> str:
+    """What `encoder:hf/FOLDER` needs behind it to give the features that were classified: of a ViT its class token."""
+    config = import_extra("transformers", str(folder)).AutoConfig.from_pretrained(folder)
+    return "?layer=cls" if config.model_type == "vit" else ""
+
+
+def train_classifier(
+    name: str,
+    classes: Classes,
+    settings: ClassifierSettings,
+    out: Path,
+    *,
+    device: str = "cpu",
+    tick: Callable[[], None] = lambda: None,
+) -> ClassifierCard:
+    """Train the model of that name into `out`. A killed training leaves no `out`, and is done again from its begin.
+
+    What lies there already is left alone where it is the same. Raises SnellenError where it is another, where the loss
+    is no number, and where memory or disk is full.
+    """
+    start = load_start(name, classes.count, settings.seed)
+    labels = [[picture.path.name, picture.label] for picture in classes.pictures]
+    fingerprint = digest([name, start.digest, asdict(settings), classes.source, classes.leak, labels], 16)
+    if out.exists():
+        card = read_classifier_card(out)
+        if card is None or card.fingerprint != fingerprint:
+            raise SnellenError(f"{out}: something else lies there; take another --out")
+        return card
+    try:
+        training = _train(start, classes, settings, device, tick)
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise SnellenError(
+            f"{out}: out of memory on {device} with {settings.batch} pictures; take a smaller --batch"
+        ) from error
+    card = ClassifierCard(
+        model=name,
+        start=start.digest,
+        supervision=classes.supervision,
+        leak=classes.leak,
+        source=classes.source,
+        classes=classes.count,
+        pictures=len(classes.pictures),
+        settings=asdict(settings),
+        fingerprint=fingerprint,
+        **training.summary(),
+        device=device if device == "cpu" else torch.cuda.get_device_name(),
+        versions={package: version(package) for package in PACKAGES},
+    )
+    _write(start, card, out)
+    return card
+
+
+@dataclass(frozen=True)
+class _Training:
+    """Loss of every step, whether each picture was classified rightly before it was learned from, seconds."""
+
+    losses: list[float]
+    hits: list[bool]
+    seconds: float
+
+    def summary(self) -> dict[str, Any]:
+        last = self.hits[-max(1, len(self.hits) // 10) :]
+        return {
+            "steps": len(self.losses),
+            "accuracy": float(np.mean(self.hits)) if self.hits else None,
+            "last_accuracy": float(np.mean(last)) if self.hits else None,
+            "first_loss": self.losses[0] if self.losses else None,
+            "last_loss": self.losses[-1] if self.losses else None,
+            "seconds": round(self.seconds, 3),
+            "device_hours": round(self.seconds / 3600, 6),
+        }
+
+
+def _train(
+    start: Start, classes: Classes, settings: ClassifierSettings, device: str, tick: Callable[[], None]
+) -> _Training:
+    training, model = _Training([], [], 0.0), start.model.to(device).train()
+    steps = settings.steps(len(classes.pictures))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=settings.weight_decay)
+    rates = [_rate_at(step, steps, settings) for step in range(steps)]
+    begun = time.perf_counter()
+    with ThreadPoolExecutor(READERS) as readers, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed_of("classifier dropout", settings.seed))
+        for step, batch in enumerate(_batches(classes.pictures, settings)):
+            pictures = list(readers.map(_open, batch))
+            pixels = start.processor(images=pictures, return_tensors="pt")["pixel_values"].to(device)
+            labels = torch.tensor([picture.label for picture in batch], device=device)
+            logits = model(pixel_values=pixels).logits
+            loss = torch.nn.functional.cross_entropy(logits, labels)
+            if not torch.isfinite(loss):
+                raise SnellenError(f"the loss is no number at step {step} of {steps}; take a lower --rate")
+            optimizer.param_groups[0]["lr"] = rates[step]
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+            optimizer.step()
+            training.losses.append(loss.item())
+            training.hits.extend((logits.argmax(1) == labels).tolist())
+            tick()
+    model.eval().to("cpu")
+    return _Training(training.losses, training.hits, time.perf_counter() - begun)
+
+
+def _rate_at(step: int, steps: int, settings: ClassifierSettings) -> float:
+    rising = math.ceil(settings.warmup * steps)
+    if step < rising:
+        return settings.rate * (step + 1) / rising
+    return settings.rate * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising))) / 2
+
+
+def _batches(pictures: Sequence[LabelledPicture], settings: ClassifierSettings) -> Iterator[list[LabelledPicture]]:
+    """Every picture once a pass, in an order drawn anew."""
+    for epoch in range(settings.epochs):
+        order = stream("classifier", settings.seed, "order", epoch).permutation(len(pictures))
+        for first in range(0, len(order), settings.batch):
+            yield [pictures[int(k)] for k in order[first : first + settings.batch]]
+
+
+def _open(picture: LabelledPicture) -> Image.Image:
+    with Image.open(picture.path) as file:
+        return file.convert("RGB")
+
+
+def _write(start: Start, card: ClassifierCard, out: Path) -> None:
+    """Weights, configuration, processor and card, in a folder that takes its name once it is whole."""
+    half = out.with_name(f"{out.name}.half")
+    try:
+        shutil.rmtree(half, ignore_errors=True)
+        half.mkdir(parents=True)
+        with quiet_transformers(str(out)):
+            start.model.save_pretrained(half)
+        start.processor.save_pretrained(half)
+        write_text(half / CARD, card.model_dump_json(indent=2) + "\n")
+        half.rename(out)
+    except (OSError, SafetensorError) as error:  # safetensors has an error of its own for a full disk
+        raise cannot_write(out, error if isinstance(error, OSError) else OSError(None, str(error))) from error

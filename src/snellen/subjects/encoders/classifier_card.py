@@ -1,0 +1,54 @@
+"""The card of an encoder that was trained here as a classifier: `classifier.json` in the folder of its weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from snellen.core.errors import SnellenError
+
+CARD = "classifier.json"
+
+
+class ClassifierCard(BaseModel):
+    """What the encoder was, what it learned from, how, and what that cost.
+
+    `start` is a digest of the weights it began with. `source` says how the pictures were made. `leak` says that what is
+    tested was learned from. `accuracy` is the share of training pictures that were classified rightly just before they
+    were learned from, `last_accuracy` that of the last tenth; chance is 1 / `classes`. `seconds` are those of training
+    steps on `device`; `device_hours` the same as hours of one device.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str
+    start: str
+    supervision: str
+    leak: bool
+    source: dict[str, Any]
+    classes: int
+    pictures: int
+    settings: dict[str, Any]
+    fingerprint: str
+    steps: int
+    accuracy: float | None
+    last_accuracy: float | None
+    first_loss: float | None
+    last_loss: float | None
+    seconds: float
+    device: str
+    device_hours: float
+    versions: dict[str, str]
+
+
+def read_classifier_card(folder: Path) -> ClassifierCard | None:
+    """The card; None where the folder has none. Raises SnellenError where it is not one."""
+    path = folder / CARD
+    if not path.is_file():
+        return None
+    try:
+        return ClassifierCard.model_validate_json(path.read_text("utf-8"))
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise SnellenError(f"{path}: not the card of a classifier; train the encoder again") from error

@@ -1,0 +1,145 @@
+"""Which objects a specialized model learns from, their pictures, and that none of them is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from snellen.compute import Progress
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import sha256
+from snellen.core.home import home
+from snellen.core.itemset import ItemSet
+from snellen.core.seeds import stream
+from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
+from snellen.stimuli.scenes import all_composites
+from snellen.suites.combo.generated.objects import VIEWS, object_spec, view_of
+from snellen.suites.combo.items import SUITE, VERSION
+
+OBJECTS_A_BATCH = 64
+
+
+@dataclass(frozen=True)
+class ObjectPicture:
+    """Object 0..9503 from one of its views 0..19, and the file that shows it."""
+
+    index: int
+    view: int
+    path: Path
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """What is not to be learned from, since test items of a set show it: objects by index, pictures by SHA-256."""
+
+    objects: frozenset[int]
+    pictures: frozenset[str]
+
+
+def exclusion_of(items: ItemSet) -> Exclusion:
+    """Objects and pictures of all test items, their solved examples and options included.
+
+    Raises SnellenError for another suite's set, and where an item does not say which object a picture shows.
+    """
+    if items.card.suite != SUITE:
+        raise SnellenError(f"{items.root}: a set of {items.card.suite}; what is learned here are objects of {SUITE}")
+    objects, pictures = set[int](), set[str]()
+    for item in items.items:
+        if item.split != "test":
+            continue
+        appearances = item.latent.get("shows", {})
+        for picture in item.media():
+            if picture.sha256 not in appearances:
+                raise SnellenError(
+                    f"{items.root}: {item.item_id} does not say what its pictures show; build the set anew"
+                )
+            objects.add(_indices()[tuple(sorted(appearances[picture.sha256].items()))])
+            pictures.add(picture.sha256)
+    return Exclusion(frozenset(objects), frozenset(pictures))
+
+
+@cache
+def _indices() -> dict[tuple[tuple[str, str], ...], int]:
+    return {tuple(sorted(block.dimensions().items())): n for n, block in enumerate(all_composites())}
+
+
+def draw_objects(count: int, exclusion: Exclusion, seed: int, *, leak: bool = False) -> list[int]:
+    """Objects in random order, none of them tested; with `leak` those that are tested come first.
+
+    Raises SnellenError where there are not so many.
+    """
+    order = [int(k) for k in stream(SUITE, VERSION, seed, "references", "objects").permutation(len(all_composites()))]
+    others = [index for index in order if index not in exclusion.objects]
+    eligible = [index for index in order if index in exclusion.objects] + others if leak else others
+    if not 0 < count <= len(eligible):
+        raise SnellenError(f"--objects {count}: {len(eligible)} may be learned from; take 1 to {len(eligible)}")
+    return eligible[:count]
+
+
+def views_of(index: int, count: int, seed: int) -> list[int]:
+    """Views of an object, first the one that item sets of this seed show."""
+    return [(view_of(index, seed) + k) % VIEWS for k in range(count)]
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """How pictures are drawn: as those of the set that is tested on."""
+
+    settings: RenderSettings
+    size_px: tuple[int, int]
+    workers: int = 1
+
+    def about(self) -> dict[str, Any]:
+        """Renderer with its versions, and the size."""
+        return {**renderer_info(self.settings), "size_px": list(self.size_px)}
+
+
+def rendering_of(items: ItemSet, workers: int = 1) -> Rendering:
+    """Renderer, quality and size of a generated set. Raises SnellenError for a set that was not rendered here."""
+    recipe = items.card.recipe
+    if items.card.source != "generated" or "renderer" not in recipe:
+        raise SnellenError(f"{items.root}: made by {items.card.source}; only a generated set says how it is drawn")
+    quality = {"quality": recipe["quality"]} if "quality" in recipe else {}
+    width, height = recipe["size_px"]
+    return Rendering(RenderSettings(renderer=recipe["renderer"], **quality), (width, height), workers)
+
+
+def draw_pictures(views: Sequence[tuple[int, int]], seed: int, rendering: Rendering) -> list[ObjectPicture]:
+    """Pictures of (object, view), rendered into the home folder where it lacks them; scenes in batches of objects."""
+    pictures = list[ObjectPicture]()
+    with Progress("rendering", unit="pictures") as progress:
+        for start in range(0, len(views), OBJECTS_A_BATCH * VIEWS):
+            batch = views[start : start + OBJECTS_A_BATCH * VIEWS]
+            specs = [object_spec(index, view, seed, rendering.size_px) for index, view in batch]
+            folder = home() / "renders"
+            paths = render_pictures(specs, rendering.settings, folder, workers=rendering.workers, progress=progress)
+            pictures += [ObjectPicture(*key, path) for key, path in zip(batch, paths, strict=True)]
+    return pictures
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many objects and pictures of what is learned are tested."""
+
+    objects: int
+    pictures: int
+
+
+def overlap(pictures: Iterable[ObjectPicture], exclusion: Exclusion) -> Overlap:
+    """What is learned and tested: objects by their index, pictures by their bytes."""
+    every = list(pictures)
+    objects = {picture.index for picture in every} & exclusion.objects
+    return Overlap(len(objects), len({sha256(picture.path.read_bytes()) for picture in every} & exclusion.pictures))
+
+
+def refuse_overlap(pictures: Iterable[ObjectPicture], exclusion: Exclusion) -> None:
+    """Raise SnellenError where anything that is learned is tested."""
+    shared = overlap(pictures, exclusion)
+    if shared.objects or shared.pictures:
+        raise SnellenError(
+            f"{shared.objects} objects and {shared.pictures} pictures to learn from are tested by the set; "
+            f"learn from others, or give --leak, which the card will say"
+        )

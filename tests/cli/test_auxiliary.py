@@ -1,0 +1,58 @@
+"""ComBo's auxiliary task from the command line: a folder that answers as an encoder, and says so where it leaks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+
+from snellen.core.itemset import read_itemset  # noqa: E402
+from snellen.exam import run  # noqa: E402
+from snellen.subjects.registry import make_subject  # noqa: E402
+from tests.helpers.sets import small_set  # noqa: E402
+
+Command = Callable[..., tuple[int, str, str]]
+FEW = ("--model", "tiny/vit-b-16", "--objects", 6, "--views", 2, "--batch", 6, "--workers", 1)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def test_an_encoder_learns_and_answers(snellen: Command, sets_folder: Path, tmp_path: Path) -> None:
+    items, out = small_set("combo", sets_folder).root, tmp_path / "encoder"
+    code, output, _ = snellen("tower", "auxiliary", *FEW, "--items", items, "--out", out)
+    assert code == 0
+    assert "classification of 6 composite objects, 12 pictures" in output
+    assert "LEAK" not in output
+    subject = f"encoder:hf/{out}?layer=cls"
+    assert output.endswith(f"Ask it: snellen run {items} --subject '{subject}'\n")
+    item_set = read_itemset(items)
+    building = replace(item_set, items=tuple(item for item in item_set.items if item.task == "category-building"))
+    examination = run(building, [subject], tmp_path / "run", show_progress=False)
+    answers = [response for response in examination.responses if response.task == "category-building"]
+    assert {response.status for response in answers} == {"ok"}
+    assert len(answers) == len(building.items)
+    assert make_subject(subject).card.attributes["supervision"] == "classification of 6 composite objects"
+    before = (out / "model.safetensors").stat().st_mtime_ns
+    assert snellen("tower", "auxiliary", *FEW, "--items", items, "--out", out)[0] == 0
+    assert (out / "model.safetensors").stat().st_mtime_ns == before
+
+
+def test_a_leak_is_printed(snellen: Command, sets_folder: Path, tmp_path: Path) -> None:
+    items = small_set("combo", sets_folder).root
+    code, output, _ = snellen("tower", "auxiliary", *FEW, "--items", items, "--out", tmp_path / "leaky", "--leak")
+    assert code == 0
+    assert "LEAK: 6 objects and " in output
+    card = json.loads((tmp_path / "leaky" / "classifier.json").read_text())
+    assert card["leak"] is True
+    assert card["source"]["shared"]["pictures"] >= 1
+    code, _, err = snellen("tower", "auxiliary", *FEW, "--items", items, "--out", tmp_path / "leaky")
+    assert code == 2
+    assert "something else lies there" in err

@@ -1,0 +1,214 @@
+"""Encoders trained as classifiers: whole folders of safetensors, which answer as encoders do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.core.seeds import stream
+from snellen.subjects.encoders import load_encoder
+from snellen.subjects.encoders.classifier_card import CARD, read_classifier_card
+from snellen.subjects.encoders.encoder import fingerprint
+from tests.subjects.encoders.scenes import BLUE, GREEN, RED, draw, subject
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+
+from snellen.subjects.encoders.classification import (  # noqa: E402
+    FULL,
+    Classes,
+    ClassifierSettings,
+    LabelledPicture,
+    _rate_at,
+    layer_setting,
+    load_start,
+    train_classifier,
+)
+
+COLOURS = (RED, GREEN, BLUE)
+TWO_STEPS = ClassifierSettings(batch=6, rate=1e-3)
+NAMES = ("tiny/resnet-50", "tiny/vit-b-16")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def classes(folder: Path, count: int = 12, leak: bool = False) -> Classes:
+    """Discs and bars somewhere, whose colour is their class."""
+    rng, pictures = stream("classes", count), []
+    folder.mkdir(exist_ok=True)
+    for n in range(count):
+        place = int(rng.integers(40, 120)), int(rng.integers(35, 85))
+        picture = draw("disc" if rng.random() < 0.5 else "bar", COLOURS[n % 3], place, int(rng.integers(15, 30)))
+        picture.save(folder / f"{n}.png")
+        pictures.append(LabelledPicture(folder / f"{n}.png", n % 3))
+    return Classes(pictures, "classification of 3 colours" + (" (leak)" if leak else ""), {"suite": "toy"}, leak)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_steps_make_an_encoder(tmp_path: Path, name: str) -> None:
+    ticks: list[int] = []
+    card = train_classifier(
+        name, classes(tmp_path / "pictures"), TWO_STEPS, tmp_path / "out", tick=lambda: ticks.append(1)
+    )
+    assert (card.steps, len(ticks), card.pictures, card.classes) == (2, 2, 12, 3)
+    assert card == read_classifier_card(tmp_path / "out")
+    kinds = {path.suffix for path in (tmp_path / "out").iterdir()}
+    assert kinds == {".json", ".safetensors"}
+    setting = layer_setting(tmp_path / "out")
+    assert setting == ("?layer=cls" if "vit" in name else "")
+    encoder = load_encoder(f"hf/{tmp_path / 'out'}", {"layer": "cls"} if setting else {})
+    rows = encoder.features([draw("disc", RED), draw("bar", BLUE)])
+    assert rows.shape == (2, 64 if setting else 128)
+    assert encoder.attributes["supervision"] == "classification of 3 colours"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_features_are_those_that_are_classified(tmp_path: Path, name: str) -> None:
+    """Through transformers' own class, the classifier's weights times the encoder's features are its logits."""
+    out = tmp_path / "out"
+    train_classifier(name, classes(tmp_path / "pictures"), TWO_STEPS, out)
+    encoder = load_encoder(f"hf/{out}", {"layer": "cls"} if layer_setting(out) else {})
+    pictures = [draw("disc", RED), draw("square", GREEN)]
+    start = load_start(str(out), 3, 0)
+    model = start.model.eval()
+    linear = model.classifier[-1] if "resnet" in name else model.classifier
+    with torch.inference_mode():
+        logits = model(**start.processor(images=pictures, return_tensors="pt")).logits
+        ours = linear(torch.tensor(encoder.features(pictures)))
+    assert torch.allclose(ours, logits, atol=1e-5)
+
+
+def test_no_passes_keep_the_weights_and_one_moves_them(tmp_path: Path) -> None:
+    toy = classes(tmp_path / "pictures")
+    before = train_classifier("tiny/resnet-50", toy, replace(TWO_STEPS, epochs=0), tmp_path / "before")
+    train_classifier("tiny/resnet-50", toy, TWO_STEPS, tmp_path / "after")
+    start = load_start("tiny/resnet-50", 3, 0).model.state_dict()
+    assert (before.steps, before.accuracy, before.first_loss) == (0, None, None)
+    weights = {each: load_start(str(tmp_path / each), 3, 0).model.state_dict() for each in ("before", "after")}
+    assert all(torch.equal(start[key], weights["before"][key]) for key in start)
+    moved = [key for key in start if not torch.equal(start[key], weights["after"][key])]
+    assert {"classifier.1.weight", "resnet.embedder.embedder.convolution.weight"} <= set(moved)
+    assert "supervision" not in load_encoder(f"hf/{tmp_path / 'before'}").attributes
+
+
+def test_the_same_training_gives_the_same_weights(tmp_path: Path) -> None:
+    toy = classes(tmp_path / "pictures")
+    first, second = (train_classifier("tiny/vit-b-16", toy, TWO_STEPS, tmp_path / name) for name in "ab")
+    assert first.fingerprint == second.fingerprint
+    assert (tmp_path / "a/model.safetensors").read_bytes() == (tmp_path / "b/model.safetensors").read_bytes()
+    other = train_classifier("tiny/vit-b-16", toy, replace(TWO_STEPS, seed=1), tmp_path / "c")
+    assert other.fingerprint != first.fingerprint
+    assert (tmp_path / "a/model.safetensors").read_bytes() != (tmp_path / "c/model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("change", [{"leak": True}, {"source": {"suite": "another"}}, {"pictures": ()}])
+def test_what_lies_there_is_kept_or_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    toy, out = classes(tmp_path / "pictures"), tmp_path / "out"
+    card = train_classifier("tiny/resnet-50", toy, TWO_STEPS, out)
+    time = (out / "model.safetensors").stat().st_mtime_ns
+    assert train_classifier("tiny/resnet-50", toy, TWO_STEPS, out) == card
+    assert (out / "model.safetensors").stat().st_mtime_ns == time
+    if "pictures" in change:
+        change = {"pictures": toy.pictures[:9]}
+    with pytest.raises(SnellenError, match="something else lies there"):
+        train_classifier("tiny/resnet-50", replace(toy, **change), TWO_STEPS, out)
+
+
+class KillError(Exception):
+    """Stands for a kill."""
+
+
+def test_a_killed_training_leaves_no_encoder(tmp_path: Path) -> None:
+    toy, out = classes(tmp_path / "pictures"), tmp_path / "out"
+
+    def kill() -> None:
+        raise KillError
+
+    with pytest.raises(KillError):
+        train_classifier("tiny/resnet-50", toy, TWO_STEPS, out, tick=kill)
+    assert not out.exists()
+    half = tmp_path / "out.half"  # what a kill while writing leaves
+    half.mkdir()
+    (half / "model.safetensors").write_bytes(b"torn")
+    train_classifier("tiny/resnet-50", toy, TWO_STEPS, out)
+    assert not half.exists()
+    train_classifier("tiny/resnet-50", toy, TWO_STEPS, tmp_path / "whole")
+    assert (out / "model.safetensors").read_bytes() == (tmp_path / "whole/model.safetensors").read_bytes()
+    assert read_classifier_card(out) is not None
+
+
+def test_a_leak_goes_with_the_subject(tmp_path: Path) -> None:
+    train_classifier("tiny/resnet-50", classes(tmp_path / "pictures", leak=True), TWO_STEPS, tmp_path / "out")
+    card = subject(f"hf/{tmp_path / 'out'}").card
+    assert card.attributes["supervision"] == "classification of 3 colours (leak)"
+
+
+def test_features_of_another_training_are_others(tmp_path: Path) -> None:
+    toy = classes(tmp_path / "pictures")
+    for seed in (0, 1):
+        train_classifier("tiny/resnet-50", toy, replace(TWO_STEPS, seed=seed), tmp_path / str(seed))
+    first, second = (load_encoder(f"hf/{tmp_path / name}") for name in "01")
+    assert fingerprint(first) != fingerprint(second)
+
+
+def test_it_learns_colours(tmp_path: Path) -> None:
+    """Three colours, 60 pictures, eight passes: of the last tenth of 480 answers, chance gets a third."""
+    settings = ClassifierSettings(epochs=8, batch=12, rate=3e-3)
+    card = train_classifier("tiny/vit-b-16", classes(tmp_path / "pictures", 60), settings, tmp_path / "out")
+    assert card.last_accuracy is not None
+    assert card.last_accuracy > 0.9
+
+
+def test_rates_rise_and_fall() -> None:
+    """Of 20 steps the first two rise to the full rate: 1/2, 2/2; the others fall by half a cosine, the first at 1."""
+    settings = ClassifierSettings(rate=1.0)
+    rates = [_rate_at(step, 20, settings) for step in range(20)]
+    assert rates[:3] == [0.5, 1.0, 1.0]
+    assert rates[11] == pytest.approx(0.5)  # 9 of 18 falling steps: cos(pi / 2) = 0
+    assert rates[-1] == pytest.approx((1 + math.cos(math.pi * 17 / 18)) / 2)
+    assert settings.steps(129) == 3
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("resnet-50", 25_557_032), ("vit-b-16", 86_567_656)])
+def test_full_models_are_those_of_the_paper(name: str, parameters: int) -> None:
+    """Weights with 1,000 classes, as torchvision counts ResNet-50 and ViT-B/16 (IMAGENET1K_V1)."""
+    transformers = pytest.importorskip("transformers")
+    with torch.device("meta"):
+        config = transformers.AutoConfig.for_model(**FULL[name], num_labels=1000)
+        model = transformers.AutoModelForImageClassification.from_config(config)
+    assert sum(weight.numel() for weight in model.parameters()) == parameters
+
+
+def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match="no/such-model"):
+        train_classifier("no/such-model", classes(tmp_path / "pictures"), TWO_STEPS, tmp_path / "out")
+
+
+def test_a_loss_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    toy = classes(tmp_path / "pictures", 24)
+    with pytest.raises(SnellenError, match="the loss is no number"):
+        train_classifier("tiny/vit-b-16", toy, replace(TWO_STEPS, rate=1e30), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_card_is_named(tmp_path: Path) -> None:
+    (tmp_path / CARD).write_text("{}")
+    with pytest.raises(SnellenError, match="not the card of a classifier"):
+        read_classifier_card(tmp_path)
+
+
+def test_pictures_of_any_mode(tmp_path: Path) -> None:
+    Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "grey.png")
+    draw("disc", RED).save(tmp_path / "red.png")
+    pictures = [LabelledPicture(tmp_path / "grey.png", 0), LabelledPicture(tmp_path / "red.png", 1)]
+    card = train_classifier("tiny/resnet-50", Classes(pictures, "two", {}), TWO_STEPS, tmp_path / "out")
+    assert card.steps == 1
