@@ -5,10 +5,8 @@ The commands stand on this.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -25,7 +23,6 @@ from snellen.core.itemset import (
     BlindScore,
     ItemSet,
     is_itemset,
-    read_card,
     read_itemset,
     write_blind,
     write_itemset,
@@ -54,15 +51,6 @@ if TYPE_CHECKING:
     from snellen.reports import Report
     from snellen.subjects.from_callable import AnswerFunction
 
-CHECKUP_SUITES = ("combo", "vlm2-bench", "vfm-bench", "ava-bench")
-CHECKUP_SUBJECTS = (
-    "encoder:efficientnet-lite0",
-    "encoder:conse",
-    "encoder:colour-histogram",
-    "encoder:hog",
-    "fake:chance",
-    "fake:oracle",
-)
 RECORDED = (
     "snellen",
     "numpy",
@@ -314,67 +302,3 @@ def run_folder(items: ItemSet, subjects: Sequence[str | Subject], conditions: Se
 
     names = [subject if isinstance(subject, str) else subject.card.name for subject in subjects]
     return Path("runs") / f"{items.card.suite}-{digest([items.card.content_hash, names, list(conditions)], 8)}"
-
-
-@dataclass(frozen=True)
-class Checkup:
-    """What the main job made: examinations, the report, and the seconds it took."""
-
-    examinations: Sequence[Examination]
-    report: Report
-    seconds: float
-
-
-def checkup(
-    subjects: Sequence[str] = (),
-    *,
-    out: Path = Path("checkup"),
-    quick: bool = False,
-    fresh: bool = False,
-    workers: int = 2,
-    renderer: str = "mitsuba",
-    quality: str = "fast",
-    show_progress: bool = True,
-    check_plan: Callable[[Plan], None] | None = None,
-) -> Checkup:
-    """Render a battery where none is, examine the packaged subjects and any more, write the report.
-
-    Everything lies in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders a new battery from a new seed.
-    """
-    start, examinations = time.monotonic(), []
-    for name in CHECKUP_SUITES:
-        suite, folder = SUITES.get(name), out / "items" / name
-        seed = int(time.time()) if fresh else _seed_there(folder)
-        options = BuildOptions(
-            folder,
-            seed=seed,
-            quick=quick,
-            workers=workers,
-            renderer=renderer,
-            quality=quality,
-            show_progress=show_progress,
-        )
-        items = _battery(suite, options, out / "run" / name)
-        named = list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))
-        examinations.append(run(items, named, out / "run" / name, show_progress=show_progress, check_plan=check_plan))
-    from snellen.reports import write_report
-
-    report = write_report([examination.root for examination in examinations], out / "report")
-    return Checkup(examinations, report, time.monotonic() - start)
-
-
-def _seed_there(folder: Path) -> int:
-    """A battery once drawn from a new seed stays until the next one."""
-    return int(read_card(folder).recipe.get("seed", 0)) if is_itemset(folder) else 0
-
-
-def _battery(suite: Suite, options: BuildOptions, run_root: Path) -> ItemSet:
-    """The battery that lies there, if it is the one wanted; else a new one, and the run about the old one goes."""
-    parameters = suite.recipes["generated"].parameters(options)
-    if is_itemset(options.out):
-        card = read_card(options.out)
-        if (card.version, json.loads(json.dumps(parameters))) == (suite.card.version, card.recipe):
-            return read_itemset(options.out)
-        shutil.rmtree(options.out)
-    shutil.rmtree(run_root, ignore_errors=True)
-    return build(suite, "generated", options)

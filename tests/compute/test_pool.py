@@ -1,3 +1,4 @@
+import fcntl
 import math
 import os
 import subprocess
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.compute import Progress, Shard, ShardFailed, map_shards
+from snellen.compute import Progress, Shard, ShardFailed, map_ahead, map_shards
 from snellen.core.errors import SnellenError
 
 
@@ -48,6 +49,80 @@ def test_progress_counts_sizes() -> None:
 def test_no_workers_is_refused() -> None:
     with pytest.raises(SnellenError, match="at least 1"):
         map_shards(math.sqrt, [], workers=0)
+
+
+def wait_for(path: Path) -> str:
+    """A result that hangs on another shard's file."""
+    while not path.exists():
+        time.sleep(0.01)
+    return path.read_text()
+
+
+def test_work_goes_on_while_a_result_is_used(tmp_path: Path) -> None:
+    first, second, third = (tmp_path / name for name in "abc")
+    first.write_text("1")
+    shards = [Shard(path.name, path) for path in (first, second, third)]
+    with map_ahead(wait_for, shards) as results:
+        assert next(results) == "1"
+        third.write_text("3")
+        second.write_text("2")
+        assert list(results) == ["2", "3"]
+
+
+def test_failures_ahead_name_their_shard() -> None:
+    with map_ahead(math.sqrt, [Shard("good", 4.0), Shard("bad", -1.0)]) as results:
+        assert next(results) == 2.0
+        with pytest.raises(ShardFailed, match="shard bad failed: ValueError"):
+            next(results)
+
+
+def sleep_in_two_processes(folder: Path) -> None:
+    map_shards(lock_and_sleep, [Shard(name, folder / name) for name in "ab"], workers=2)
+
+
+def lock_and_sleep(path: Path) -> None:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        path.with_suffix(".locked").touch()
+        time.sleep(600)
+
+
+def wait_for_locks(folder: Path) -> None:
+    while len(list(folder.glob("*.locked"))) < 2:
+        time.sleep(0.01)
+
+
+def wait_for_ends(folder: Path) -> None:
+    """A process that lives on keeps its lock: then this hangs, which is the failure."""
+    for name in "ab":
+        with (folder / name).open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def leave_early(folder: Path) -> None:
+    with map_ahead(sleep_in_two_processes, [Shard("long", folder)]):
+        wait_for_locks(folder)
+        raise KeyboardInterrupt
+
+
+def test_leaving_early_ends_workers_of_workers(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        leave_early(tmp_path)
+    wait_for_ends(tmp_path)
+
+
+def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
+    script = tmp_path / "long.py"
+    script.write_text(
+        "import sys\nfrom pathlib import Path\nfrom tests.compute.test_pool import sleep_in_two_processes\n"
+        "if __name__ == '__main__':\n    sleep_in_two_processes(Path(sys.argv[1]))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path.cwd())])}
+    process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=environment)
+    wait_for_locks(tmp_path)
+    process.kill()
+    process.wait()
+    wait_for_ends(tmp_path)
 
 
 def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def checkup(
     quality: Quality = "fast",
 ) -> None:
     """The main job: render a battery, examine packaged encoders and your subjects, write a report card."""
-    from snellen.exam import checkup as do
+    from snellen.checkup import checkup as do
     from snellen.reports import print_table
 
     result = do(

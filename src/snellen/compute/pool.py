@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
 from typing import Generic, TypeVar
 
 from snellen.compute.progress import Progress
@@ -55,14 +57,30 @@ def map_shards(
                 results[index] = function(shard.work)
             _advance(progress, shard)
         return list(results.values())
-    with _pool(min(workers, len(shards))) as pool:
+    with _pool(min(workers, len(shards)), _ignore_interrupts) as pool:
         places: dict[Future[Result], int] = {pool.submit(function, shard.work): i for i, shard in enumerate(shards)}
         for future in as_completed(places):
             shard = shards[places[future]]
-            with _named(shard.name):
-                results[places[future]] = future.result()
+            results[places[future]] = _result(future, shard.name)
             _advance(progress, shard)
     return [results[index] for index in range(len(shards))]
+
+
+@contextmanager
+def map_ahead(function: Callable[[Work], Result], shards: Sequence[Shard[Work]]) -> Iterator[Iterator[Result]]:
+    """`function(shard.work)` for one shard after the other, in a process that goes on while a result is used.
+
+    Failures are as those of `map_shards`. Leaving the block by an error or Ctrl-C ends the process and all that it has
+    started.
+    """
+    with _pool(1, _end_with_children) as pool:
+        futures = [pool.submit(function, shard.work) for shard in shards]
+        yield (_result(future, shard.name) for future, shard in zip(futures, shards, strict=True))
+
+
+def _result(future: Future[Result], name: str) -> Result:
+    with _named(name):
+        return future.result()
 
 
 def _advance(progress: Progress | None, shard: Shard[Work]) -> None:
@@ -85,9 +103,9 @@ def _named(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(workers: int, initializer: Callable[[], None]) -> Iterator[ProcessPoolExecutor]:
     """A pool that is gone when its block is left by an error or Ctrl-C, running shards included."""
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=initializer)
     try:
         yield pool
     except BaseException:
@@ -100,5 +118,24 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _ignore_interrupts() -> None:
-    """Ctrl-C is the parent's to handle: it ends the workers."""
+    """Ctrl-C is the parent's to handle: it ends the workers. One that lost its parent ends by itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _end_with_children() -> None:
+    """As `_ignore_interrupts`, for a worker that has a pool of its own: ended by its parent, it ends that too."""
+    _ignore_interrupts()
+
+    def end(*_: object) -> None:
+        for process in active_children():
+            process.terminate()
+        os._exit(1)
+
+    signal.signal(signal.SIGTERM, end)

@@ -11,7 +11,9 @@ import sklearn
 from PIL import Image
 
 from snellen.core.item import Option
+from snellen.subjects.encoders import encode
 from snellen.subjects.encoders.conse import ConSE, labels
+from snellen.subjects.encoders.efficientnet import EfficientNetLite
 from tests.subjects.encoders.scenes import Album, ask, subject
 
 WHY = "needs the extra 'models'"
@@ -89,3 +91,13 @@ def test_space() -> None:
     assert rows[0] @ texts[0] > 0.8
     assert len(labels()) == 1000
     assert labels()[967] == "espresso"
+
+
+def test_the_classifier_looks_once_for_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    album, encoder = Album(tmp_path), ConSE()
+    pictures = [album.folder.add_file(photo(f"skimage/{name}")) for name in ("coffee.png", "chelsea.png")]
+    alone = encoder.features([album.folder.open(picture) for picture in pictures])
+    encode(encoder.source, pictures, album.folder)
+    monkeypatch.setattr(EfficientNetLite, "features", None)
+    assert np.array_equal(encode(encoder, pictures, album.folder), alone)

@@ -38,7 +38,7 @@ def test_features_of_photographs(name: str) -> None:
 
 def test_the_classifier_knows_an_espresso() -> None:
     encoder = EfficientNetLite("efficientnet-lite0")
-    logits = encoder.logits([photo("coffee.png")])[0].astype(float)
+    logits = encoder.logits(encoder.features([photo("coffee.png")]))[0].astype(float)
     probabilities = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
     assert int(probabilities.argmax()) == 967  # espresso in ImageNet-1k
     assert probabilities.max() > 0.9

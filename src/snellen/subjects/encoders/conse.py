@@ -52,7 +52,7 @@ class ConSE:
             "encoder": "conse",
             "version": 1,
             "top": self.top,
-            "classifier": dict(self._classifier.settings),
+            "classifier": dict(self.source.settings),
             "text": {"weights": file_sha256(_folder() / "model.safetensors"), "pooling": "masked mean"},
             "labels": digest(labels(), 12),
             "centred": True,
@@ -75,12 +75,17 @@ class ConSE:
         return ConSETexts(self)
 
     @property
-    def _classifier(self) -> EfficientNetLite:
+    def source(self) -> EfficientNetLite:
+        """The classifier."""
         return EfficientNetLite(CLASSIFIER, self.device, self.batch)
 
     def features(self, pictures: Sequence[Image.Image]) -> Floats:
         """Pictures -> float32 (n, 384), rows of length one."""
-        logits = self._classifier.logits(pictures).astype(np.float64)
+        return self.derive(self.source.features(pictures))
+
+    def derive(self, features: Floats) -> Floats:
+        """Features of the classifier, (n, 1280) -> float32 (n, 384), rows of length one."""
+        logits = self.source.logits(features).astype(np.float64)
         best = np.argsort(-logits, axis=1, kind="stable")[:, : self.top]
         raised = np.exp(np.take_along_axis(logits, best, 1) - logits.max(1, keepdims=True))
         shares = raised / raised.sum(1, keepdims=True)

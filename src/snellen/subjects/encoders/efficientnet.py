@@ -72,10 +72,12 @@ class EfficientNetLite:
         with inference():
             return _array(network(self.name, self.device).extract_features(self._pixels(pictures)).mean((2, 3)))
 
-    def logits(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, 1000), before the softmax, in the order of ImageNet-1k."""
+    def logits(self, features: Floats) -> Floats:
+        """Features of n pictures -> float32 (n, 1000), before the softmax, in the order of ImageNet-1k."""
+        import torch
+
         with inference():
-            return _array(network(self.name, self.device)(self._pixels(pictures)))
+            return _array(network(self.name, self.device)._fc(torch.from_numpy(features).to(self.device)))
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:

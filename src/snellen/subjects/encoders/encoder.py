@@ -77,6 +77,20 @@ class Encoder(typing.Protocol):
         ...
 
 
+@typing.runtime_checkable
+class DerivedEncoder(typing.Protocol):
+    """An encoder that reads the features of another one: a picture both are asked about is computed once."""
+
+    @property
+    def source(self) -> Encoder:
+        """The encoder whose features are read."""
+        ...
+
+    def derive(self, features: Floats) -> Floats:
+        """Features of the source -> float32 of shape (n, d)."""
+        ...
+
+
 def fingerprint(encoder: Encoder) -> str:
     """Twelve hexadecimal digits that change whenever the features may: the name of the folder that keeps them."""
     return digest(dict(encoder.settings), 12)
@@ -100,17 +114,23 @@ def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Flo
     missing = [
         picture for sha, picture in {picture.sha256: picture for picture in media}.items() if features[sha] is None
     ]
-    chunks = [missing[start : start + encoder.batch] for start in range(0, len(missing), encoder.batch)]
+    starts = range(0, len(missing), encoder.batch)
+    if missing and isinstance(encoder, DerivedEncoder):
+        source_rows = encode(encoder.source, missing, folder)
 
-    def compute(chunk: Sequence[Media]) -> None:
-        rows = encoder.features([folder.open(picture) for picture in chunk])
+    def compute(start: int) -> None:
+        chunk = missing[start : start + encoder.batch]
+        if isinstance(encoder, DerivedEncoder):
+            rows = encoder.derive(source_rows[start : start + encoder.batch])
+        else:
+            rows = encoder.features([folder.open(picture) for picture in chunk])
         for picture, row in zip(chunk, rows, strict=True):
             features[picture.sha256] = row
             save_array(_file(root, picture), row)
 
-    if chunks:
-        with ThreadPoolExecutor(min(len(chunks), os.cpu_count() or 1, MAX_THREADS)) as pool:
-            for _ in pool.map(compute, chunks):
+    if missing:
+        with ThreadPoolExecutor(min(len(starts), os.cpu_count() or 1, MAX_THREADS)) as pool:
+            for _ in pool.map(compute, starts):
                 pass
     return np.stack([row for picture in media if (row := features[picture.sha256]) is not None])
 

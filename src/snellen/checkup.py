@@ -1,0 +1,136 @@
+"""The main job: generate a set of every suite, examine the packaged subjects and any more, write one report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.compute import Progress, Shard, map_ahead
+from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset
+from snellen.core.suite import BuildOptions
+from snellen.exam import Examination, build, run
+from snellen.runs.ask import Plan
+from snellen.suites import SUITES
+
+if TYPE_CHECKING:
+    from snellen.reports import Report
+
+CHECKUP_SUITES = ("ava-bench", "combo", "vlm2-bench", "vfm-bench")
+"""In the order of asking: who is asked longest comes first, since the other sets are built meanwhile."""
+CHECKUP_SUBJECTS = (
+    "encoder:efficientnet-lite0",
+    "encoder:conse",
+    "encoder:colour-histogram",
+    "encoder:hog",
+    "fake:chance",
+    "fake:oracle",
+)
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What the main job made: examinations, the report, and the seconds it took."""
+
+    examinations: Sequence[Examination]
+    report: Report
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Battery:
+    """A generated set to be examined: of which suite, how it is built, and where its run lies."""
+
+    suite: str
+    options: BuildOptions
+    run_root: Path
+
+
+def checkup(
+    subjects: Sequence[str] = (),
+    *,
+    out: Path = Path("checkup"),
+    quick: bool = False,
+    fresh: bool = False,
+    workers: int = 2,
+    renderer: str = "mitsuba",
+    quality: str = "fast",
+    show_progress: bool = True,
+    check_plan: Callable[[Plan], None] | None = None,
+) -> Checkup:
+    """Render a battery where none is, examine the packaged subjects and any more, write the report.
+
+    Everything lies in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders a new battery from a new seed.
+    With more than one worker, the sets to come are built while one is asked.
+    """
+    start, examinations = time.monotonic(), {}
+    batteries = []
+    for name in CHECKUP_SUITES:
+        folder = out / "items" / name
+        seed = int(time.time()) if fresh else _seed_there(folder)
+        options = BuildOptions(
+            folder,
+            seed=seed,
+            quick=quick,
+            workers=workers,
+            renderer=renderer,
+            quality=quality,
+            show_progress=show_progress,
+        )
+        batteries.append(_Battery(name, options, out / "run" / name))
+    named = list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))
+    with closing(_item_sets(batteries)) as item_sets:
+        for battery, items in zip(batteries, item_sets, strict=True):
+            examinations[battery.suite] = run(
+                items, named, battery.run_root, show_progress=show_progress, check_plan=check_plan
+            )
+    from snellen.reports import write_report
+
+    in_order = [examinations[name] for name in SUITES if name in examinations]
+    report = write_report([examination.root for examination in in_order], out / "report")
+    return Checkup(in_order, report, time.monotonic() - start)
+
+
+def _seed_there(folder: Path) -> int:
+    """A battery once drawn from a new seed stays until the next one."""
+    return int(read_card(folder).recipe.get("seed", 0)) if is_itemset(folder) else 0
+
+
+def _item_sets(batteries: Sequence[_Battery]) -> Generator[ItemSet]:
+    """The set of each battery. The first that is missing is built at once, the others while those before are used."""
+    missing = [battery for battery in batteries if not _is_built(battery)]
+    count = 1 if batteries[0].options.workers > 1 else len(missing)
+    for battery in missing[:count]:
+        _build(battery)
+    # Two progress lines would overwrite each other: here only waiting is shown.
+    shards = [
+        Shard(battery.suite, replace(battery, options=replace(battery.options, show_progress=False)))
+        for battery in missing[count:]
+    ]
+    with map_ahead(_build, shards) as builds:
+        for battery in batteries:
+            if battery in missing[count:]:
+                with Progress(f"building {battery.suite}", visible=battery.options.show_progress):
+                    next(builds)
+            yield read_itemset(battery.options.out)
+
+
+def _is_built(battery: _Battery) -> bool:
+    """Whether the set that lies there is the one wanted."""
+    options, suite = battery.options, SUITES.get(battery.suite)
+    if not is_itemset(options.out):
+        return False
+    card, parameters = read_card(options.out), suite.recipes["generated"].parameters(options)
+    return (card.version, json.loads(json.dumps(parameters))) == (suite.card.version, card.recipe)
+
+
+def _build(battery: _Battery) -> None:
+    """A new set; the one that lay there and the run about it go."""
+    shutil.rmtree(battery.options.out, ignore_errors=True)
+    shutil.rmtree(battery.run_root, ignore_errors=True)
+    build(SUITES.get(battery.suite), "generated", battery.options)
