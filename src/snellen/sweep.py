@@ -1,9 +1,12 @@
-"""Vision towers compared by heads: one trained a tower and ability, all asked, ranks of the towers."""
+"""Vision towers compared by heads: one trained a tower and ability, all asked, ranks of the towers.
+
+Beside them probes of the same towers, and sweeps beside sweeps: whether two evaluators rank towers alike.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 
 HEAD = SubjectCard("head:new")
 """Who is trained: suites settle `auto` by the kind of subject."""
+
+PAPER_TRAINING_ITEMS = 6000
+"""An ability has around 6,000 to 10,000 in AVA-Bench (section 4)."""
 
 
 def ability_task(items: ItemSet, ability: str) -> Task:
@@ -184,11 +190,20 @@ def train_all(jobs: Sequence[SweepJob], workers: int = 1, progress: Progress | N
 
 @dataclass(frozen=True)
 class Sweep:
-    """A finished sweep: what came of each job, the run that asked the heads, and ranks (`analysis.rank_table`)."""
+    """A finished sweep: what came of each job, the run that asked them, and ranks (`analysis.rank_table`)."""
 
     outcomes: Sequence[JobOutcome]
     examination: Examination
     ranks: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Tiers:
+    """Probes beside heads: the run that asked the probes, and how both tiers compare (`analysis.evaluators`)."""
+
+    examination: Examination
+    ranks: pd.DataFrame
+    comparison: pd.DataFrame
 
 
 def ask_heads(items: ItemSet, outcomes: Sequence[JobOutcome], out: Path, *, show_progress: bool = True) -> Sweep:
@@ -199,9 +214,6 @@ def ask_heads(items: ItemSet, outcomes: Sequence[JobOutcome], out: Path, *, show
     """
     import pandas as pd
 
-    from snellen.analysis.rank_table import rank_table
-    from snellen.reports.loading import load_run
-
     towers = dict.fromkeys(outcome.tower for outcome in outcomes if outcome.status == "done")
     if not towers:
         raise SnellenError(f"{out}: no head was trained: {outcomes[0].reason}")
@@ -209,11 +221,69 @@ def ask_heads(items: ItemSet, outcomes: Sequence[JobOutcome], out: Path, *, show
     abilities = {outcome.ability for outcome in outcomes}
     test_items = tuple(item for item in items.items if item.split == "test" and item.task in abilities)
     examination = run(replace(items, items=test_items), list(names), out / "run", show_progress=show_progress)
-    ranks = rank_table(load_run(out / "run"))
-    ranks.insert(0, "tower", [names[subject] for subject in ranks["subject"]])
+    ranks = _ranks(out / "run", names)
     write_text(out / "jobs.csv", pd.DataFrame(list(_job_rows(outcomes))).to_csv(index=False))
     write_text(out / "ranks.csv", ranks.to_csv(index=False))
     return Sweep(outcomes, examination, ranks)
+
+
+def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool = True) -> Tiers:
+    """Fit an attentive probe to each tower and ability that has a head, ask it, and compare both tiers.
+
+    Probes learn from the same items and answer the same ones. Writes the run `probes`, `probe-ranks.csv` and
+    `tiers.csv`: the rows of `evaluator_table`, probes first, with the language model, the training items, and the
+    `scale`: `small` with fewer training items than in the paper.
+    """
+    done = [outcome for outcome in sweep.outcomes if outcome.status == "done"]
+    abilities = dict.fromkeys(outcome.ability for outcome in done)
+    names = {f"tower:{outcome.tower}": outcome.tower for outcome in done}
+    chosen = tuple(item for item in items.items if item.task in abilities)
+    examination = run(replace(items, items=chosen), list(names), out / "probes", show_progress=show_progress)
+    ranks = _ranks(out / "probes", names)
+    table = compare_runs(out / "probes", out / "run", ("probes", "heads"))
+    counts = {ability: len(train_items(items, ability)) for ability in abilities}
+    table["training_items"] = [counts.get(task, sum(counts.values())) for task in table["task"]]
+    table["language_model"] = next(outcome.card.language_model for outcome in done if outcome.card)
+    table["scale"] = "small" if min(counts.values()) < PAPER_TRAINING_ITEMS else "full"
+    write_text(out / "probe-ranks.csv", ranks.to_csv(index=False))
+    write_text(out / "tiers.csv", table.to_csv(index=False))
+    return Tiers(examination, ranks, table)
+
+
+def compare_runs(root: Path, other_root: Path, names: tuple[str, str]) -> pd.DataFrame:
+    """Two runs that asked the same towers about the same items, read by two evaluators (`evaluator_table`).
+
+    Raises SnellenError where items differ, or no tower is in both.
+    """
+    from snellen.analysis.evaluators import evaluator_table, pair_of
+    from snellen.analysis.run_view import scored_tasks
+    from snellen.reports.loading import join, load_run
+
+    runs = [load_run(path) for path in (root, other_root)]
+    if runs[0].card.content_hash != runs[1].card.content_hash:
+        raise SnellenError(
+            f"{root} and {other_root} were asked about different items; only the same ones can be compared"
+        )
+    joined, count = join(runs), len(runs[0].card.arms)
+    pair = pair_of(names, joined.card.arms[:count], joined.card.arms[count:])
+    if not pair.encoders:
+        raise SnellenError(f"{root} and {other_root} have no tower in common")
+    tasks = [
+        task
+        for task in scored_tasks(joined, pair.first_arms, joined.suite.tasks)
+        if scored_tasks(joined, pair.second_arms, [task])
+    ]
+    return evaluator_table(joined, pair, tasks)
+
+
+def _ranks(root: Path, names: Mapping[str, str]) -> pd.DataFrame:
+    """The ranks of a run, with the tower of each subject."""
+    from snellen.analysis.rank_table import rank_table
+    from snellen.reports.loading import load_run
+
+    ranks = rank_table(load_run(root))
+    ranks.insert(0, "tower", [names[subject] for subject in ranks["subject"]])
+    return ranks
 
 
 def _job_rows(outcomes: Sequence[JobOutcome]) -> Iterator[dict[str, object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -14,14 +15,19 @@ from PIL import Image
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 pytest.importorskip("peft", reason="the extra 'heads' is not installed")
 
+from snellen.core.errors import SnellenError  # noqa: E402
 from snellen.core.itemset import ItemSet  # noqa: E402
 from snellen.core.suite import BuildOptions  # noqa: E402
 from snellen.exam import build  # noqa: E402
+from snellen.reports import loading  # noqa: E402
+from snellen.reports.loading import load_run  # noqa: E402
+from snellen.subjects.encoders.probes.settings import ProbeSettings  # noqa: E402
+from snellen.subjects.heads import probed_tower  # noqa: E402
 from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
 from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
 from snellen.subjects.heads.stages import STAGES  # noqa: E402
 from snellen.suites import SUITES  # noqa: E402
-from snellen.sweep import JobOutcome, ask_heads, folder_name, run_job, sweep_jobs, train_all, train_items  # noqa: E402
+from snellen.sweep import JobOutcome, ask_heads, compare_runs, folder_name, run_job, sweep_jobs, train_all, train_items  # noqa: E402
 
 Command = Callable[..., tuple[int, str, str]]
 SMALL = "random-qwen2?layers=1&width=32"
@@ -89,6 +95,47 @@ def test_a_diverged_job_is_unstable_and_a_failed_one_says_why(items: ItemSet, tm
     both = [*outcomes, JobOutcome("tiny/siglip-1", "colour", "failed", "no disk")]
     sweep = ask_heads(items, both, tmp_path, show_progress=False)
     assert {(r.task, r.status) for r in sweep.examination.responses} == {("counting", "ok"), ("colour", "declined")}
+
+
+THREE = ("tiny/clip-l", "tiny/siglip-1", "efficientnet-lite0?side=64")
+
+
+def test_a_sweep_with_probes_compares_both_tiers(
+    snellen: Command, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probed_tower, "ProbeSettings", partial(ProbeSettings, steps=12))
+    out = tmp_path / "sweep"
+    names = ("--towers", ",".join(THREE), "--abilities", "counting", "--items", items.root)
+    code, output, err = snellen("tower", "sweep", *names, *TRIAL, "--out", out, "--probes")
+    assert code == 0, err
+    for text in ("Do probes and heads rank alike?", "How much better probes are than heads", "Scale: small (3 towers"):
+        assert text in output
+    table = pd.read_csv(out / "tiers.csv", keep_default_na=False)
+    gaps = table[table["measure"] == "gap"]
+    assert list(table.loc[table["measure"] == "tau", "task"]) == ["counting"]  # of one ability there is no mean
+    assert list(gaps["encoder"]) == ["", *THREE]
+    assert set(table["scale"]) == {"small"}
+    assert set(table["training_items"]) == {len(train_items(items, "counting"))}
+    # Errors count, so that the heads' minus the probes' says who is better: that of the tables of results.
+    heads, probes = (load_run(out / name).results for name in ("run", "probes"))
+    means = [
+        rows.loc[(rows["factor"] == "") & (rows["metric"] == "mae_over_gt"), "value"].mean() for rows in (heads, probes)
+    ]
+    assert float(gaps["value"].iloc[0]) == pytest.approx(means[0] - means[1])
+    assert float(gaps["value"].iloc[0]) == pytest.approx(gaps["value"].iloc[1:].astype(float).mean())
+    assert set(pd.read_csv(out / "probe-ranks.csv")["tower"]) == set(THREE)
+    # A run against itself: the same order and no gap.
+    same = compare_runs(out / "probes", out / "probes", ("probes", "again"))
+    assert same.loc[same["measure"] == "gap", "value"].abs().max() == 0
+    assert set(same.loc[same["measure"] == "tau", "value"].dropna()) <= {1.0}
+    run = load_run(out / "run")
+    other = replace(run, card=run.card.model_copy(update={"content_hash": "of others"}))
+    runs = iter([run, other, run, replace(run, card=run.card.model_copy(update={"arms": []}))])
+    monkeypatch.setattr(loading, "load_run", lambda root: next(runs))
+    with pytest.raises(SnellenError, match="asked about different items"):
+        compare_runs(out / "run", out / "run", ("a", "b"))
+    with pytest.raises(SnellenError, match="no tower in common"):
+        compare_runs(out / "run", out / "run", ("a", "b"))
 
 
 def llava_file(folder: Path) -> Path:

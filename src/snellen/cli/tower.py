@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Optional, cast, get_args
 import typer
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from snellen.exam import Examination
     from snellen.subjects.heads.files import HeadCard
     from snellen.subjects.heads.fitting import HeadPlan
-    from snellen.sweep import Sweep
+    from snellen.sweep import Sweep, Tiers
 
 app = typer.Typer(help="Compare vision encoders as towers of a small language model.", no_args_is_help=True)
 
@@ -146,13 +149,14 @@ def sweep(
     device: Device = "cpu",
     workers: Annotated[int, typer.Option(min=1, help="Heads trained side by side.")] = 1,
     plan_only: Annotated[bool, typer.Option("--plan", help="Only say what it would cost.")] = False,
+    probes: Annotated[bool, typer.Option("--probes", help="Ask attentive probes too, and compare both.")] = False,
     compat: Compat = False,
 ) -> None:
     """One head a tower and ability, each a job of its own; then all are asked, and the towers ranked."""
     from snellen.compute import Progress
     from snellen.exam import find_items
     from snellen.subjects.heads.costs import measured_speed
-    from snellen.sweep import ask_heads, sweep_cost, sweep_jobs, train_all
+    from snellen.sweep import ask_heads, ask_probes, sweep_cost, sweep_jobs, train_all
 
     item_set, names = find_items(items), [_named(name, compat) for name in _split(towers)]
     plan = _plan("fit", "", language_model, None, rate, epochs, micro_batch, device, scope)
@@ -166,7 +170,10 @@ def sweep(
         return
     with Progress("training", unit="heads") as progress:
         outcomes = train_all(jobs, workers, progress)
-    _print_sweep(ask_heads(item_set, outcomes, out), out)
+    result = ask_heads(item_set, outcomes, out)
+    _print_sweep(result, out)
+    if probes:
+        _print_tiers(ask_probes(item_set, result, out), out)
 
 
 def _split(written: str) -> list[str]:
@@ -230,16 +237,52 @@ def _print_card(card: HeadCard, out: Path) -> None:
 
 
 def _print_sweep(result: Sweep, out: Path) -> None:
-    from rich.console import Console
-
-    from snellen.reports import print_table
 
     for outcome in result.outcomes:
         if outcome.status != "done":
             print(f"{outcome.tower} {outcome.ability}: {outcome.status}: {outcome.reason}")
-    scores = result.examination.results()
+    _print_ranks(result.examination, result.ranks)
+    print(out / "ranks.csv")
+
+
+def _print_ranks(examination: Examination, ranks: pd.DataFrame) -> None:
+    from rich.console import Console
+
+    from snellen.reports import print_table
+
+    scores = examination.results()
     console = Console(width=120)
     console.print(print_table(scores[scores["value"].notna()]))
     console.print("Ranks (95 % intervals; 1 is best; '' is the average):")
-    console.print(result.ranks.drop(columns="subject").to_string(index=False))
-    print(out / "ranks.csv")
+    console.print(ranks.drop(columns="subject").to_string(index=False))
+
+
+def _print_tiers(tiers: Tiers, out: Path) -> None:
+    print("Attentive probes on the same towers:")
+    _print_ranks(tiers.examination, tiers.ranks)
+    _print_comparison(tiers.comparison, ("probes", "heads"))
+    table = tiers.comparison
+    towers = table.loc[table["measure"] == "gap", "encoder"].replace("", None).nunique()
+    print(
+        f"Scale: {table['scale'].iloc[0]} ({towers} towers, {table['language_model'].iloc[0]}, at least "
+        f"{table['training_items'].min()} training items an ability)"
+    )
+    print(out / "tiers.csv")
+
+
+def _print_comparison(table: pd.DataFrame, names: tuple[str, str]) -> None:
+    """Agreement of orders and the gap, from the rows of `evaluator_table`."""
+    from rich.console import Console
+
+    console, (first, second) = Console(width=120), names
+    orders = table.loc[table["measure"] == "tau", ["task", "value", "low", "high", "p", "encoders"]]
+    if orders.empty:
+        print("Fewer than three towers: how alike they are ranked cannot be told.")
+    else:
+        console.print(f"Do {first} and {second} rank alike? (Kendall's tau-b; p: orders by chance that agree as well)")
+        console.print(orders.rename(columns={"value": "tau"}).round(3).to_string(index=False))
+    gaps = table[(table["measure"] == "gap") & (table["encoder"] == "")]
+    columns = ["task", "metric", "score", "other_score", "value", "low", "high", "items"]
+    console.print(f"How much better {first} are than {second}, mean of the towers (negative: worse):")
+    renamed = gaps[columns].rename(columns={"score": first, "other_score": second, "value": "gap"})
+    console.print(renamed.round(3).to_string(index=False))

@@ -21,6 +21,7 @@ SUBJECTS: Registry[SubjectFactory] = Registry(
         "head": "snellen.subjects.heads.subject:make_head",
         "logprob": "snellen.subjects.construction_models.factory:make_logprob",
         "py": "snellen.subjects.from_callable:make_python_subject",
+        "tower": "snellen.subjects.heads.probed_tower:make_probed_tower",
     },
 )
 
@@ -36,6 +37,7 @@ EXAMPLES: Mapping[str, str] = {
     "encoder:hog": "outlines alone",
     "encoder:hf/PATH_OR_ID": "any transformers vision model",
     "head:DIR": "a vision tower read by a language model, trained by `snellen tower fit` (or a folder of such heads)",
+    "tower:NAME": "an attentive probe on the tokens that a head's language model would get (`snellen tower list`)",
     "detector:face": "boxes of frontal faces, packaged weights (detector:mediapipe-face needs snellen[faces])",
     "detector:hf/PATH_OR_ID": "boxes of what a phrase names: Grounding DINO, OWL-ViT, OWLv2 of transformers",
     "logprob:hf/PATH_OR_ID": "how likely a text is behind another: any causal language model of transformers",

@@ -11,6 +11,8 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
+from snellen.subjects.encoders import efficientnet
+from snellen.subjects.encoders.efficientnet import state_sizes
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.towers import PAPER_COMPAT, TOWERS, find_tower
 
@@ -98,6 +100,20 @@ def test_the_packaged_tower_gives_the_places_of_its_last_convolution() -> None:
     # Its own normalisation: (x - 127) / 128.
     white = tower_models.pixels_of("efficientnet-lite0", [Image.new("RGB", (9, 9), "white")])
     assert white[0, 0, 0, 0].item() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["efficientnet-lite0", "efficientnet-lite2"])
+def test_layers_of_the_packaged_towers_have_the_sizes_written_down(name: str) -> None:
+    sizes = state_sizes(name)
+    states = efficientnet.states(tower_models.load_tower(name), torch.zeros(1, 3, 64, 64))
+    assert [(64 // state.shape[-1], state.shape[1]) for state in states] == sizes
+    layer = len(sizes) - 3
+    tower = find_tower(f"{name}?side=64&layer={layer}")
+    assert (tower.patch, tower.width, tower.tokens) == (32, sizes[layer][1], 4)
+    pixels = tower_models.pixels_of(tower.name, [Image.radial_gradient("L")])
+    tokens = tower_models.picture_tokens(tower, tower_models.load_tower(tower.name), pixels)
+    assert torch.equal(tokens[0, 3], efficientnet.states(tower_models.load_tower(name), pixels)[layer][0, :, 1, 1])
+    assert find_tower(f"{name}?layer=-1").tokens == find_tower(name).tokens
 
 
 def test_states_are_read_without_prefix_and_pooled() -> None:

@@ -21,6 +21,11 @@ SIZES = {"efficientnet-lite0": 224, "efficientnet-lite2": 260}
 PARAMETERS = {"efficientnet-lite0": 4_652_008, "efficientnet-lite2": 6_092_072}
 PATCH_SIDES = {"efficientnet-lite0": 224, "efficientnet-lite2": 256}
 """Side for patches: the multiple of 32 pixels nearest to the one trained for, so that the grids of stages fit."""
+BLOCKS = {
+    "efficientnet-lite0": ((1, 2, 16), (2, 4, 24), (2, 8, 40), (3, 16, 80), (3, 16, 112), (4, 32, 192), (1, 32, 320)),
+    "efficientnet-lite2": ((1, 2, 16), (3, 4, 24), (3, 8, 48), (4, 16, 88), (4, 16, 120), (5, 32, 208), (1, 32, 352)),
+}
+"""How many blocks there are of each kind, and the stride and channels of what they give."""
 CROP = 0.875
 """Share of the shorter side that the centre crop keeps, as in training evaluation."""
 
@@ -106,13 +111,23 @@ class EfficientNetLite:
         return (torch.from_numpy(pixels).to(self.device).permute(0, 3, 1, 2).float() - 127.0) / 128.0
 
 
-def _stages(net: Any, pixels: torch.Tensor) -> dict[int, torch.Tensor]:
-    """The last output at each grid, (n, channels, rows, rows) by its number of rows."""
-    state, ends = net._swish(net._bn0(net._conv_stem(pixels))), {}
+def state_sizes(name: str) -> list[tuple[int, int]]:
+    """(stride, channels) of each of `states`."""
+    blocks = [(stride, channels) for repeats, stride, channels in BLOCKS[name] for _ in range(repeats)]
+    return [(2, 32), *blocks, (32, 1280)]
+
+
+def states(net: Any, pixels: torch.Tensor) -> list[torch.Tensor]:
+    """What the stem, each block and the last convolution give: (n, channels, rows, rows)."""
+    outputs = [net._swish(net._bn0(net._conv_stem(pixels)))]
     for block in net._blocks:
-        state = block(state)
-        ends[int(state.shape[-1])] = state
-    return ends
+        outputs.append(block(outputs[-1]))
+    return [*outputs, net._swish(net._bn1(net._conv_head(outputs[-1])))]
+
+
+def _stages(net: Any, pixels: torch.Tensor) -> dict[int, torch.Tensor]:
+    """The last output of a block at each grid, by its number of rows."""
+    return {int(state.shape[-1]): state for state in states(net, pixels)[1:-1]}
 
 
 def _joined(fine: torch.Tensor, middle: torch.Tensor, coarse: torch.Tensor) -> torch.Tensor:

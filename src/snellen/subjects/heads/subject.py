@@ -120,7 +120,12 @@ def _card(name: str, cards: Mapping[str, HeadCard], device: str, numbers: Mappin
         name=f"head:{name}{suffix}",
         settings=settings,
         accepts=frozenset({"picture"}),
-        attributes={**tower.attributes, "tower": first.tower, "language_model": first.language_model},
+        attributes={
+            **tower.attributes,
+            "tower": first.tower,
+            "language_model": first.language_model,
+            "evaluator": first.language_model,
+        },
         max_concurrency=2 * numbers["batch"],
     )
 

@@ -14,7 +14,7 @@ from torch import nn
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.subjects.checkpoints import first_line, load_weights, read_image_processor, weights_digest
-from snellen.subjects.encoders.efficientnet import network, weights
+from snellen.subjects.encoders.efficientnet import network, states, weights
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.loading import file_sha256, import_extra, once
@@ -98,7 +98,7 @@ def picture_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torc
     """
     with torch.no_grad():
         if tower.kind == "EfficientNetLite":
-            state = model.extract_features(pixels)  # type: ignore[operator]  # a method of its own
+            state = _hidden_state(tower, states(model, pixels))
         else:
             state = _hidden_state(tower, model(pixel_values=pixels, output_hidden_states=True).hidden_states)
         tokens = read_state(tower, state)

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
+from snellen.subjects.encoders.efficientnet import state_sizes
 from snellen.subjects.heads.table_6 import TABLE_6
 from snellen.subjects.heads.tower import Tower
 
@@ -233,6 +234,8 @@ def find_tower(written: str) -> Tower:
         changes[setting] = text if setting == "model" else _whole_number(name, setting, text)
     if "seed" in changes:
         changes["model"] = ""
+    if tower.kind == "EfficientNetLite":
+        changes |= _of_layer(name, changes.get("layer", tower.layer))
     return _checked(replace(tower, name=written, **changes)) if changes else tower
 
 
@@ -247,6 +250,15 @@ def _by_name(name: str) -> Tower:
         known_names = [*towers, *(f"tiny/{each}" for each in TOWERS if TOWERS[each].model), "hf/PATH_OR_ID"]
         raise SnellenError(f"no tower {name!r}; {near(name, known_names)}")
     return tiny(towers[base]) if is_tiny else towers[base]
+
+
+def _of_layer(name: str, layer: int) -> dict[str, Any]:
+    """What differs between the layers of a convolutional tower: the side of a patch, and the features."""
+    sizes = state_sizes(name)
+    if not -len(sizes) <= layer < len(sizes):
+        raise SnellenError(f"tower {name}: has no layer {layer}, but 0 to {len(sizes) - 1}")
+    patch, width = sizes[layer]
+    return {"patch": patch, "architecture": {"hidden_size": width}}
 
 
 def _whole_number(name: str, setting: str, text: str) -> int:

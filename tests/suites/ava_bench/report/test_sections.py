@@ -234,7 +234,8 @@ def test_two_evaluators() -> None:
     said = {(f"head:{size}-{tower}", ""): right_on(*held) for size in ("0.5B", "7B") for tower, held in towers.items()}
     said["head:7B-A", ""] = right_on()  # the larger one has A and D alike, behind the others
     attributes = {f"head:{size}-{t}": {"tower": t, "evaluator": size} for size in ("0.5B", "7B") for t in towers}
-    section = found(run(said, attributes))["evaluators"]
+    sections = found(run(said, attributes))
+    section, gaps = sections["evaluators"], sections["gaps"]
     told = line(section, "spatial", "ability")
     assert (told["evaluator"], told["other evaluator"], told["encoders"]) == ("0.5B", "7B", "4")
     # Pairs AB, AC, AD, BC, BD, CD: against, against, tied, with, with, with: (3 - 2) / sqrt(6 * 5) = 0.18.
@@ -242,7 +243,12 @@ def test_two_evaluators() -> None:
     # Ranks 1, 2, 3, 4 and 3.5, 1, 2, 3.5: covariance 0.5 over sqrt(5 * 4.5) = 0.105.
     assert start(told["rho"]) == 0.11
     assert start(line(section, "(average rank)", "ability")["tau-b"]) == 0.18  # every ability has this order
-    assert "evaluators" not in found(run(said))
+    assert line(section, "(mean of abilities)", "ability")["tau-b"].startswith("0.18")  # it has it, so the mean too
+    # Right 4, 3, 2 and 0 of 4 against 0, 3, 2 and 0: 9/16 and 5/16. Counting errs by 1 where it is wrong: 7/16, 11/16.
+    rows = {row["ability"].split()[0]: row for row in gaps.table.to_dict("records")}
+    cells = {task: [rows[task][name].split()[0] for name in ("score", "other score", "gap")] for task in rows}
+    assert (cells["spatial"], cells["counting"]) == (["56", "31", "25"], ["0.438", "0.688", "0.250"])
+    assert not {"evaluators", "gaps"} & set(found(run(said)))
 
 
 def test_the_condition_most_subjects_have() -> None:

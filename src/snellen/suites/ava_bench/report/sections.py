@@ -8,16 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import combinations
+from typing import Any
 
 import pandas as pd
 
 from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, with_interval
-from snellen.analysis.rankings import ScoreMatrix, agreement, average_agreement, ranked, spread
+from snellen.analysis.evaluators import EvaluatorPair, evaluator_pairs, evaluator_table
+from snellen.analysis.rankings import ScoreMatrix, ranked, spread
 from snellen.analysis.run_view import (
     arms_with_all,
     blind_score,
     examined,
+    lines_of,
     main_arms,
     main_metric,
     mean_chance,
@@ -33,12 +35,8 @@ from snellen.core.seeds import stream
 from snellen.suites.ava_bench.abilities import composites
 from snellen.suites.ava_bench.published import COLUMNS
 from snellen.suites.ava_bench.report import balance, composite, figures
-from snellen.suites.ava_bench.report.composite import agreement_cells
 from snellen.suites.ava_bench.report.fingerprints import fingerprint, share_of_way
 from snellen.suites.ava_bench.report.subgroups import subgroup
-
-MIN_ENCODERS = 3
-"""Of fewer encoders an order says next to nothing: two agree or disagree by a coin's toss."""
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
@@ -140,43 +138,49 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix])
 
 
 def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
-    """How alike two evaluators rank the encoders that both have (Figure 7).
+    """How alike two evaluators rank the encoders that both have (Figure 7), and how far their scores lie apart.
 
     Subjects tell by their attributes `evaluator` (the language model behind the tower, say) and `tower`.
     """
-    by_evaluator: dict[str, dict[str, ArmCard]] = {}
-    for arm in arms:
-        if arm.attributes.get("evaluator") and arm.attributes.get("tower"):
-            by_evaluator.setdefault(arm.attributes["evaluator"], {}).setdefault(arm.attributes["tower"], arm)
-    lines, tasks = [], scored_tasks(run, arms, COLUMNS)
-    for first, second in combinations(by_evaluator, 2):
-        both = [tower for tower in by_evaluator[first] if tower in by_evaluator[second]]
-        pair = [[by_evaluator[name][tower] for tower in both] for name in (first, second)]
-        for task in tasks:
-            towers = [n for n, duo in enumerate(zip(*pair, strict=True)) if len(arms_with_all(run, duo, [task])) == 2]
-            if len(towers) < MIN_ENCODERS:
-                continue
-            abilities = [score_matrix(run, task, [side[n] for n in towers]) for side in pair]
-            alike = agreement(abilities[0], abilities[1], stream("ava-bench", "evaluators", first, second, task))
-            lines.append([first, second, task, str(len(towers)), *agreement_cells(alike)])
-        lines += _average_agreement(run, (first, second), pair, tasks)
-    if not lines:
-        return
+    tasks = scored_tasks(run, arms, COLUMNS)
+    tables = [(pair, evaluator_table(run, pair, tasks)) for pair in evaluator_pairs(arms)]
+    orders = [line for pair, table in tables for line in _order_lines(pair, table)]
+    gaps = [line for pair, table in tables for line in _gap_lines(run, pair, table)]
     note = (
         "Kendall's tau-b and Spearman's rho between the orders in which two evaluators put the same encoders, 1 for "
-        "the same order and -1 for the opposite one, with 95 % intervals: items are drawn again, encoders are not."
+        "the same order and -1 for the opposite one, with 95 % intervals: items are drawn again, encoders are not. p "
+        "is how often encoders in an order by chance would agree as well."
     )
-    names = ["evaluator", "other evaluator", "ability", "encoders", "tau-b", "rho"]
-    yield ReportSection("Do evaluators agree? (Figure 7)", note, pd.DataFrame(lines, columns=names), None, "evaluators")
+    if orders:
+        frame = pd.DataFrame(
+            orders, columns=["evaluator", "other evaluator", "ability", "encoders", "tau-b", "p", "rho"]
+        )
+        yield ReportSection("Do evaluators agree? (Figure 7)", note, frame, None, "evaluators")
+    if gaps:
+        names = ["evaluator", "other evaluator", "ability", "encoders", "score", "other score", "gap"]
+        note = (
+            "Mean scores of all encoders that both evaluators read, and by how much the first is better (95 % "
+            "interval, paired over items; negative: worse), in the unit of the metric."
+        )
+        yield ReportSection("How far evaluators lie apart", note, pd.DataFrame(gaps, columns=names), None, "gaps")
 
 
-def _average_agreement(
-    run: Run, names: tuple[str, str], pair: Sequence[Sequence[ArmCard]], tasks: Sequence[str]
-) -> list[list[str]]:
-    """The line of the average rank, over the encoders that were asked everything twice; nothing for too few."""
-    duos = [duo for duo in zip(*pair, strict=True) if len(arms_with_all(run, duo, tasks)) == 2]
-    if len(duos) < MIN_ENCODERS:
-        return []
-    abilities = [[score_matrix(run, task, [duo[n] for duo in duos]) for task in tasks] for n in (0, 1)]
-    alike = average_agreement(abilities[0], abilities[1], stream("ava-bench", "evaluators", *names))
-    return [[*names, "(average rank)", str(len(duos)), *agreement_cells(alike)]]
+def _order_lines(pair: EvaluatorPair, table: pd.DataFrame) -> Iterator[list[str]]:
+    rhos = {row.task: decimal_interval(row.value, row.low, row.high, 2) for row in _rows(table, "rho")}
+    for row in _rows(table, "tau"):
+        tau, p = decimal_interval(row.value, row.low, row.high, 2), DASH if math.isnan(row.p) else f"{row.p:.2f}"
+        yield [pair.first, pair.second, row.task, str(row.encoders), tau, p, rhos.get(row.task, DASH)]
+
+
+def _rows(table: pd.DataFrame, measure: str) -> Iterator[Any]:
+    return lines_of(table[table["measure"] == measure])
+
+
+def _gap_lines(run: Run, pair: EvaluatorPair, table: pd.DataFrame) -> Iterator[list[str]]:
+    for row in _rows(table[table["encoder"] == ""], "gap"):
+        metric = main_metric(run, row.task)
+        first, second, *gap = (
+            number(score, metric, row.items) for score in (row.score, row.other_score, row.value, row.low, row.high)
+        )
+        text = gap[0] if math.isnan(row.low) else with_interval(*gap)
+        yield [pair.first, pair.second, column_head(row.task, metric), str(row.encoders), first, second, text]

@@ -1,0 +1,112 @@
+"""`tower:NAME`: a vision tower with an attentive probe in place of a language model, on the tokens that one would get.
+
+It says what a tower's features hold for an ability by other means than a head (`head:DIR`): the probe that `encoder:…`
+subjects have (`encoders.probes`) learns from the same training items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.subject import SubjectCard
+from snellen.subjects.encoders.efficientnet import whole
+from snellen.subjects.encoders.encoder import Floats, TextSide
+from snellen.subjects.encoders.patches import PatchCache
+from snellen.subjects.encoders.probes.settings import ProbeSettings
+from snellen.subjects.encoders.probes.subject import AttentiveProbe
+from snellen.subjects.heads.tower import Tower
+from snellen.subjects.heads.towers import find_tower
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+EVALUATOR = "attentive probe"
+"""What reads the tower, beside language models: reports compare evaluators of the same towers."""
+
+
+@dataclass(frozen=True)
+class TowerEncoder:
+    """A tower as an encoder with features by place.
+
+    Patches that the authors' scripts drop are there all the same, for a probe needs the whole grid. SAM's processor
+    keeps the shape of a picture and pads it; here the picture is squeezed to the square, so that places are shares of
+    it. All else is what a language model gets.
+    """
+
+    tower: str
+    device: str = "cpu"
+    batch: int = 8
+
+    @property
+    def name(self) -> str:
+        """The tower as written."""
+        return self.tower
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that changes features."""
+        from snellen.subjects.heads.tower_models import tower_fingerprint
+
+        own = {"tower": tower_fingerprint(self.tower), "version": 1}
+        return own | ({} if self.device == "cpu" else {"device": self.device})
+
+    @property
+    def attributes(self) -> Mapping[str, str]:
+        """What it is, for comparisons."""
+        return find_tower(self.tower).attributes
+
+    @property
+    def text(self) -> TextSide | None:
+        """None: a tower knows no words."""
+        return None
+
+    @property
+    def patch_settings(self) -> Mapping[str, Any]:
+        """Everything that changes patch features: the same."""
+        return self.settings
+
+    def features(self, pictures: Sequence[Image.Image]) -> Floats:
+        """Pictures -> float32 (n, width), the mean over places."""
+        return np.asarray(self.patches(pictures).mean(axis=(1, 2)), dtype=np.float32)
+
+    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
+        """Pictures -> float32 (n, grid, grid, width)."""
+        from snellen.subjects.heads.tower_models import load_tower, picture_tokens, pixels_of
+
+        tower: Tower = replace(find_tower(self.tower), dropped_patches=0)
+        if tower.processor.startswith("Sam"):
+            pictures = [whole(picture, tower.side) for picture in pictures]
+        pixels = pixels_of(self.tower, pictures).to(self.device)
+        tokens = picture_tokens(tower, load_tower(self.tower, self.device), pixels)
+        grids = tokens.float().cpu().numpy().reshape(len(pictures), tower.grid, tower.grid, tower.width)
+        return np.asarray(grids, dtype=np.float32)
+
+
+def make_probed_tower(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> AttentiveProbe:
+    """The subject `tower:NAME?side=128&layer=-3…`: settings are those of towers, and `device`. Items are not looked at.
+
+    Raises SnellenError for an unknown tower or setting.
+    """
+    own = {key: text for key, text in settings.items() if key != "device"}
+    if not name:
+        raise SnellenError("tower: needs a name, as `snellen tower list` shows them")
+    written = f"{name}?{urlencode(own, safe='/')}" if own else name
+    encoder = TowerEncoder(written, settings.get("device", "cpu"))
+    if find_tower(written).grid < 2:
+        raise SnellenError(f"tower:{written}: gives a single place, a probe needs a grid of them; take a larger side")
+    probe = ProbeSettings()
+    card = SubjectCard(
+        name=f"tower:{written}",
+        settings={**encoder.patch_settings, "readout": "attentive", "probe": asdict(probe)},
+        accepts=frozenset({"picture"}),
+        attributes={**encoder.attributes, "tower": written, "evaluator": EVALUATOR},
+        max_concurrency=1,
+    )
+    return AttentiveProbe(PatchCache(encoder), card, probe)

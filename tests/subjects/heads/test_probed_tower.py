@@ -1,0 +1,86 @@
+"""A tower with a probe is shown what a head is shown."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Option
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt
+from snellen.core.subject import TrainingExample
+from snellen.presentation.presenters import plain
+from snellen.subjects.encoders.patches import PatchEncoder
+from snellen.subjects.heads.towers import find_tower
+from snellen.subjects.registry import make_subject
+from tests.helpers.journey import item, patch
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+
+from snellen.subjects.heads.probed_tower import TowerEncoder  # noqa: E402
+from snellen.subjects.heads.tower_models import load_tower, picture_tokens, pixels_of  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    "name", ["tiny/clip-l", "tiny/siglip-1-compat", "efficientnet-lite0?side=64&layer=9", "efficientnet-lite0?seed=1"]
+)
+def test_a_probe_gets_the_tokens_that_a_language_model_gets(name: str) -> None:
+    pictures = [Image.radial_gradient("L"), Image.linear_gradient("L").resize((80, 50))]
+    tower, encoder = find_tower(name), TowerEncoder(name)
+    grids = encoder.patches(pictures)
+    assert isinstance(encoder, PatchEncoder)
+    assert grids.shape == (2, tower.grid, tower.grid, tower.width)
+    tokens = picture_tokens(tower, load_tower(name), pixels_of(name, pictures)).numpy()
+    # All of them, row by row; `compat` drops the first, which the probe still has.
+    assert np.array_equal(grids.reshape(2, -1, tower.width)[:, tower.dropped_patches :], tokens)
+    assert encoder.features(pictures) == pytest.approx(grids.mean(axis=(1, 2)))
+
+
+def test_sam_s_places_are_shares_of_the_picture() -> None:
+    """Its processor would pad a flat picture below; squeezed, its rows fill the grid."""
+    flat = Image.linear_gradient("L").resize((80, 40))  # darker above than below
+    squeezed = flat.resize((64, 64), Image.Resampling.BICUBIC)
+    encoder = TowerEncoder("tiny/sam-h")
+    assert np.allclose(encoder.patches([flat]), encoder.patches([squeezed]), atol=1e-4)
+
+
+def test_it_learns_from_examples_and_says_who_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    media, colours = MediaFolder(tmp_path / "media"), {"red": (220, 30, 30), "blue": (30, 40, 220)}
+    options, examples = tuple(Option(name, name) for name in colours), []
+    for n in range(12):
+        colour = list(colours)[n % 2]
+        picture = patch(media, colours[colour], mark=n)
+        view = item(f"item {n}", [picture], colour, "choice", options=options, question="Colour?").view()
+        examples.append(TrainingExample(view, colour, Prompt(plain(view), (view,)), colour))
+    subject = make_subject("tower:efficientnet-lite0?side=32&layer=4")
+    assert subject.card.name == "tower:efficientnet-lite0?side=32&layer=4"
+    assert subject.card.attributes["tower"] == "efficientnet-lite0?side=32&layer=4"
+    assert subject.card.attributes["evaluator"] == "attentive probe"
+    other = make_subject("tower:efficientnet-lite0?side=32&layer=5")
+    assert subject.card.fingerprint() != other.card.fingerprint()
+    fitted = asyncio.run(subject.fit(examples[:10], media))
+    for example in examples[10:]:
+        assert example.prompt is not None
+        reply = asyncio.run(fitted.answer(example.prompt, media, np.random.default_rng(0)))
+        assert reply.text == example.answer
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("tower:clip", "did you mean 'clip-l'"),
+        ("tower:", "needs a name"),
+        ("tower:tiny/clip-l?readout=knn", "has no setting 'readout'"),
+        ("tower:efficientnet-lite0?layer=18", "has no layer 18, but 0 to 17"),
+        ("tower:efficientnet-lite0?side=32", "gives a single place"),
+    ],
+)
+def test_wrong_specs_are_named(spec: str, message: str) -> None:
+    with pytest.raises(SnellenError, match=message):
+        make_subject(spec)
