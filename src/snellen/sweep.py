@@ -65,7 +65,14 @@ def _condition(items: ItemSet) -> Condition:
 
 def training_examples(items: ItemSet, ability: str, media: MediaFolder, seed: int = 0) -> list[TrainingExample]:
     """The training items of an ability as a head is shown them in the main condition; pictures made go to `media`."""
-    task, condition, learnt = ability_task(items, ability), _condition(items), train_items(items, ability)
+    return examples_of(items, ability, train_items(items, ability), media, seed)
+
+
+def examples_of(
+    items: ItemSet, ability: str, learnt: Sequence[Item], media: MediaFolder, seed: int = 0
+) -> list[TrainingExample]:
+    """Some items of an ability, solved, as a head is shown them; pictures made go to `media`."""
+    task, condition = ability_task(items, ability), _condition(items)
     views = show_items(learnt, ViewContext(condition, items.task(ability), {}), task, seed, media)
     method = task.method(condition)
 
@@ -248,6 +255,36 @@ def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool =
     write_text(out / "probe-ranks.csv", ranks.to_csv(index=False))
     write_text(out / "tiers.csv", table.to_csv(index=False))
     return Tiers(examination, ranks, table)
+
+
+def probe_connector(items: ItemSet, head: Path, device: str = "cpu") -> pd.DataFrame:
+    """What a linear probe reads from max-pooled features before and behind a head's connector (`linear_probes`).
+
+    It learns from the training items of the head's ability and is asked its test items. Raises SnellenError for a head
+    fitted to nothing, and where answers are no classes.
+    """
+    from snellen.analysis.linear_probe import linear_probes
+    from snellen.subjects.heads.connector import class_of, connector_features
+    from snellen.subjects.heads.files import read_head_card
+
+    ability = read_head_card(head).task
+    if not ability:
+        raise SnellenError(f"{head}: fitted to no ability; probe a head of `snellen tower fit`")
+    task, condition, media = ability_task(items, ability), _condition(items), MediaFolder(head / "media", items.media)
+    tested = [item for item in items.task(ability) if item.split == "test" and task.asks(item, condition)]
+    if not tested:
+        raise SnellenError(f"{items.root}: no test items of {ability}; build a set that has some")
+    train, test = (examples_of(items, ability, part, media) for part in (train_items(items, ability), tested))
+    labels = [class_of(example) for example in (*train, *test)]
+    features = connector_features(head, [example.view.query[0] for example in (*train, *test)], media, device)
+    count = len(train)
+    return linear_probes(
+        {place: rows[:count] for place, rows in features.items()},
+        labels[:count],
+        {place: rows[count:] for place, rows in features.items()},
+        labels[count:],
+        [item.cluster_id for item in tested],
+    )
 
 
 def compare_runs(root: Path, other_root: Path, names: tuple[str, str]) -> pd.DataFrame:

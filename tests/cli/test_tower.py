@@ -124,6 +124,15 @@ def test_a_sweep_with_probes_compares_both_tiers(
     assert float(gaps["value"].iloc[0]) == pytest.approx(means[0] - means[1])
     assert float(gaps["value"].iloc[0]) == pytest.approx(gaps["value"].iloc[1:].astype(float).mean())
     assert set(pd.read_csv(out / "probe-ranks.csv")["tower"]) == set(THREE)
+    # Counts as classes, before the connector and behind it.
+    head, file = out / "heads" / "tiny-clip-l" / "counting", tmp_path / "connector.csv"
+    assert snellen("tower", "probe", head, "--items", items.root, "--out", file)[0] == 0
+    places = pd.read_csv(file)
+    assert list(places["place"]) == ["before the connector", "behind the connector", "blind", "change"]
+    assert list(places["features"].iloc[:2]) == [32, 32]
+    assert set(places["items"]) == {4}
+    code, _, err = snellen("tower", "probe", tmp_path, "--items", items.root)
+    assert (code, "no trained head" in err) == (2, True)
     # A run against itself: the same order and no gap.
     same = compare_runs(out / "probes", out / "probes", ("probes", "again"))
     assert same.loc[same["measure"] == "gap", "value"].abs().max() == 0

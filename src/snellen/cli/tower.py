@@ -176,6 +176,29 @@ def sweep(
         _print_tiers(ask_probes(item_set, result, out), out)
 
 
+@app.command()
+def probe(
+    head: Annotated[Path, typer.Argument(help="Folder of a head that was fitted to an ability.")],
+    items: Annotated[str, typer.Option(help="The item set that it learned from, or a suite.")],
+    out: Annotated[Optional[Path], typer.Option(help="Also write the table there, as CSV.")] = None,  # noqa: UP045
+    device: Device = "cpu",
+) -> None:
+    """Read classes by a linear probe before and behind a head's connector: what is lost between tower and words."""
+    from rich.console import Console
+
+    from snellen.core.files import write_text
+    from snellen.exam import find_items
+    from snellen.sweep import probe_connector
+
+    table = probe_connector(find_items(items), head, device)
+    console = Console(width=120)
+    console.print("Linear probe on max-pooled features: share of test items right (95 % intervals)")
+    console.print(table.round(3).to_string(index=False))
+    if out is not None:
+        write_text(out, table.to_csv(index=False))
+        print(out)
+
+
 def _split(written: str) -> list[str]:
     return [name.strip() for name in written.split(",") if name.strip()]
 

@@ -1,0 +1,59 @@
+"""What a trained head's connector makes of a tower's tokens: features before and behind it.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from snellen.core.errors import SnellenError
+from snellen.core.media import MediaFolder
+from snellen.core.subject import TrainingExample
+from snellen.subjects.encoders.encoder import Floats
+from snellen.subjects.heads.conversations import Picture
+from snellen.subjects.heads.features import SAMPLE, TowerReader, opener, picture_name
+from snellen.subjects.heads.files import load_head
+
+PLACES = ("before the connector", "behind the connector")
+
+
+def pooled(connector: nn.Module, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Tokens (n, tokens, d) -> their greatest in each feature, before a connector (n, d) and behind it (n, e)."""
+    with torch.inference_mode():
+        return tokens.amax(dim=1), connector(tokens).amax(dim=1)
+
+
+def connector_features(
+    folder: Path, pictures: Sequence[Picture], media: MediaFolder | None, device: str = "cpu"
+) -> dict[str, Floats]:
+    """Max-pooled features of pictures by place (`PLACES`), float32 (n, d), as the head in `folder` reads them."""
+    head = load_head(folder, device)
+    if head.card is None:
+        raise SnellenError(f"{folder}: no trained head")
+    reader = TowerReader(head.card.tower, opener(media), device)
+    by_name = {picture_name(picture): picture for picture in pictures}
+    names, rows = list(by_name), list[tuple[torch.Tensor, torch.Tensor]]()
+    for start in range(0, len(names), SAMPLE):
+        tokens = reader.tokens([by_name[name] for name in names[start : start + SAMPLE]])
+        rows.append(pooled(head.model.model.multi_modal_projector, tokens))
+    order = [names.index(picture_name(picture)) for picture in pictures]
+    return {
+        place: np.asarray(torch.cat([pair[n] for pair in rows]).float().cpu().numpy()[order], dtype=np.float32)
+        for n, place in enumerate(PLACES)
+    }
+
+
+def class_of(example: TrainingExample) -> str:
+    """The class that an example belongs to: its answer. Raises SnellenError where answers are no classes."""
+    view = example.view
+    if not view.reply.offered and view.reply.kind != "integer":
+        raise SnellenError(f"{view.task}: is answered by a {view.reply.kind}; a linear probe reads classes and counts")
+    if len(view.query) != 1 or view.query[0].kind != "picture":
+        raise SnellenError(f"{view.item_id}: shows {len(view.query)} pictures; a linear probe reads one")
+    return str(example.answer)
