@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.compute import Progress, Shard, map_shards
 from snellen.core.condition import Condition, near, parse_conditions
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from snellen.subjects.heads.costs import Cost
     from snellen.subjects.heads.files import HeadCard
     from snellen.subjects.heads.fitting import HeadPlan
+    from snellen.subjects.heads.stages import Stage
 
 HEAD = SubjectCard("head:new")
 """Who is trained: suites settle `auto` by the kind of subject."""
@@ -144,6 +145,25 @@ def sweep_jobs(
     return jobs
 
 
+def settings_jobs(
+    items: ItemSet, towers: Sequence[str], abilities: Sequence[str], plan: HeadPlan, out: Path, bases: Path | None
+) -> dict[str, list[SweepJob]]:
+    """`sweep_jobs` for each setting of Table 3, in a folder of its name; settings that are the same share one.
+
+    Raises SnellenError where it is not LoRA that is trained.
+    """
+    from snellen.subjects.heads.table_3 import stages
+
+    if plan.stage.scope != "lora":
+        raise SnellenError(f"Table 3 varies LoRA, and --scope {plan.stage.scope} trains none; leave it out")
+    names: dict[Stage, str] = {}
+    jobs = {}
+    for name, stage in stages(plan.stage).items():
+        folder = out / folder_name(names.setdefault(stage, name))
+        jobs[name] = sweep_jobs(items, towers, abilities, replace(plan, stage=stage), folder, bases)
+    return jobs
+
+
 def tower_folder(out: Path, tower: str) -> Path:
     """Where the heads of a tower lie."""
     return out / "heads" / folder_name(tower)
@@ -241,6 +261,8 @@ def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool =
     `tiers.csv`: the rows of `evaluator_table`, probes first, with the language model, the training items, and the
     `scale`: `small` with fewer training items than in the paper.
     """
+    from snellen.reports.evaluators import compare_runs
+
     done = [outcome for outcome in sweep.outcomes if outcome.status == "done"]
     abilities = dict.fromkeys(outcome.ability for outcome in done)
     names = {f"tower:{outcome.tower}": outcome.tower for outcome in done}
@@ -287,32 +309,6 @@ def probe_connector(items: ItemSet, head: Path, device: str = "cpu") -> pd.DataF
     )
 
 
-def compare_runs(root: Path, other_root: Path, names: tuple[str, str]) -> pd.DataFrame:
-    """Two runs that asked the same towers about the same items, read by two evaluators (`evaluator_table`).
-
-    Raises SnellenError where items differ, or no tower is in both.
-    """
-    from snellen.analysis.evaluators import evaluator_table, pair_of
-    from snellen.analysis.run_view import scored_tasks
-    from snellen.reports.loading import join, load_run
-
-    runs = [load_run(path) for path in (root, other_root)]
-    if runs[0].card.content_hash != runs[1].card.content_hash:
-        raise SnellenError(
-            f"{root} and {other_root} were asked about different items; only the same ones can be compared"
-        )
-    joined, count = join(runs), len(runs[0].card.arms)
-    pair = pair_of(names, joined.card.arms[:count], joined.card.arms[count:])
-    if not pair.encoders:
-        raise SnellenError(f"{root} and {other_root} have no tower in common")
-    tasks = [
-        task
-        for task in scored_tasks(joined, pair.first_arms, joined.suite.tasks)
-        if scored_tasks(joined, pair.second_arms, [task])
-    ]
-    return evaluator_table(joined, pair, tasks)
-
-
 def _ranks(root: Path, names: Mapping[str, str]) -> pd.DataFrame:
     """The ranks of a run, with the tower of each subject."""
     from snellen.analysis.rank_table import rank_table
@@ -321,6 +317,39 @@ def _ranks(root: Path, names: Mapping[str, str]) -> pd.DataFrame:
     ranks = rank_table(load_run(root))
     ranks.insert(0, "tower", [names[subject] for subject in ranks["subject"]])
     return ranks
+
+
+def settings_table(items: ItemSet, jobs: Mapping[str, Sequence[SweepJob]], out: Path, workers: int = 1) -> pd.DataFrame:
+    """Train and ask the jobs of every setting; a row a setting, tower and ability, with the printed number.
+
+    `status` is that of the job: what diverged is `unstable` and has no value. Writes `settings.csv`.
+    """
+    import pandas as pd
+
+    from snellen.analysis.run_view import main_metric, result_rows, scored
+    from snellen.reports.loading import load_run
+    from snellen.subjects.heads.table_3 import printed
+
+    lines: list[dict[str, object]] = []
+    for setting, part in jobs.items():
+        outcomes, folder = train_all(part, workers), part[0].out.parents[2]
+        done, rows = any(outcome.status == "done" for outcome in outcomes), dict[tuple[str, str], Any]()
+        if done:
+            run = load_run(ask_heads(items, outcomes, folder, show_progress=False).examination.root)
+            for ability in dict.fromkeys(outcome.ability for outcome in outcomes):
+                for row in scored(result_rows(run, ability)).to_dict("records"):
+                    rows[str(row["subject"]), ability] = row | {"metric": main_metric(run, ability).name}
+        for job, outcome in zip(part, outcomes, strict=True):
+            stage, row = job.plan.stage, rows.get((f"head:{tower_folder(folder, outcome.tower)}", outcome.ability), {})
+            lines.append(
+                {"setting": setting, "rate": stage.rate, "rank": stage.lora_rank, "tower": outcome.tower}
+                | {"ability": outcome.ability, "status": outcome.status}
+                | {name: row.get(name, "") for name in ("metric", "value", "low", "high", "n")}
+                | {"printed": printed(setting, outcome.ability, outcome.tower), "reason": outcome.reason}
+            )
+    table = pd.DataFrame(lines)
+    write_text(out / "settings.csv", table.to_csv(index=False))
+    return table
 
 
 def _job_rows(outcomes: Sequence[JobOutcome]) -> Iterator[dict[str, object]]:

@@ -20,14 +20,15 @@ from snellen.core.itemset import ItemSet  # noqa: E402
 from snellen.core.suite import BuildOptions  # noqa: E402
 from snellen.exam import build  # noqa: E402
 from snellen.reports import loading  # noqa: E402
+from snellen.reports.evaluators import compare_runs  # noqa: E402
 from snellen.reports.loading import load_run  # noqa: E402
 from snellen.subjects.encoders.probes.settings import ProbeSettings  # noqa: E402
-from snellen.subjects.heads import probed_tower  # noqa: E402
+from snellen.subjects.heads import probed_tower, table_3  # noqa: E402
 from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
 from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
 from snellen.subjects.heads.stages import STAGES  # noqa: E402
 from snellen.suites import SUITES  # noqa: E402
-from snellen.sweep import JobOutcome, ask_heads, compare_runs, folder_name, run_job, sweep_jobs, train_all, train_items  # noqa: E402
+from snellen.sweep import JobOutcome, ask_heads, folder_name, run_job, sweep_jobs, train_all, train_items  # noqa: E402
 
 Command = Callable[..., tuple[int, str, str]]
 SMALL = "random-qwen2?layers=1&width=32"
@@ -145,6 +146,28 @@ def test_a_sweep_with_probes_compares_both_tiers(
         compare_runs(out / "run", out / "run", ("a", "b"))
     with pytest.raises(SnellenError, match="no tower in common"):
         compare_runs(out / "run", out / "run", ("a", "b"))
+
+
+def test_settings_of_table_3_stand_in_rows_and_what_diverges_is_unstable(
+    snellen: Command, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"rate 1e30": (1e30, 128), "rate 1e-4": (1e-4, 128), "rank 128": (1e-4, 128)}
+    monkeypatch.setattr(table_3, "SETTINGS", settings)
+    names = ("--towers", "tiny/clip-l", "--abilities", "counting", "--items", items.root, "--out", tmp_path / "sweep")
+    model = ("--language-model", SMALL, "--epochs", 5)
+    code, output, err = snellen("tower", "sweep", *names, *model, "--table-3")
+    assert code == 0, err
+    assert output.startswith("2 heads: ")  # two settings are the same training
+    assert "unstable" in output
+    rows = pd.read_csv(tmp_path / "sweep" / "settings.csv").set_index("setting")
+    assert list(rows.index) == list(settings)
+    assert list(rows["status"]) == ["unstable", "done", "done"]
+    assert list(rows["rank"]) == [128] * 3
+    assert rows["value"].isna().tolist() == [True, False, False]
+    assert rows["value"].iloc[1] == rows["value"].iloc[2]
+    assert "the loss is no number" in rows["reason"].iloc[0]
+    code, _, err = snellen("tower", "sweep", *names, *model, "--table-3", "--scope", "language-model")
+    assert (code, "Table 3 varies LoRA" in err) == (2, True)
 
 
 def llava_file(folder: Path) -> Path:

@@ -150,23 +150,29 @@ def sweep(
     workers: Annotated[int, typer.Option(min=1, help="Heads trained side by side.")] = 1,
     plan_only: Annotated[bool, typer.Option("--plan", help="Only say what it would cost.")] = False,
     probes: Annotated[bool, typer.Option("--probes", help="Ask attentive probes too, and compare both.")] = False,
+    table_3: Annotated[bool, typer.Option("--table-3", help="In every setting of the paper's Table 3.")] = False,
     compat: Compat = False,
 ) -> None:
     """One head a tower and ability, each a job of its own; then all are asked, and the towers ranked."""
     from snellen.compute import Progress
     from snellen.exam import find_items
     from snellen.subjects.heads.costs import measured_speed
-    from snellen.sweep import ask_heads, ask_probes, sweep_cost, sweep_jobs, train_all
+    from snellen.sweep import ask_heads, ask_probes, settings_jobs, settings_table, sweep_cost, sweep_jobs, train_all
 
     item_set, names = find_items(items), [_named(name, compat) for name in _split(towers)]
     plan = _plan("fit", "", language_model, None, rate, epochs, micro_batch, device, scope)
-    jobs = sweep_jobs(item_set, names, _split(abilities), plan, out, base_folder)
+    make = settings_jobs if table_3 else lambda *words: {"": sweep_jobs(*words)}
+    by_setting = make(item_set, names, _split(abilities), plan, out, base_folder)
+    jobs = list({job.out: job for part in by_setting.values() for job in part}.values())
     cost, speed = sweep_cost(item_set, jobs), measured_speed(device)
     print(
         f"{len(jobs)} heads: {cost.flops / 1e12:.3g} TFLOP of training to do, at least {cost.hours(speed):.3g} hours "
         f"at the {speed / 1e9:.3g} GFLOP/s of a matrix product here; {cost.disk / 1e9:.3g} GB of disk"
     )
     if plan_only:
+        return
+    if table_3:
+        _print_settings(settings_table(item_set, by_setting, out, workers), out)
         return
     with Progress("training", unit="heads") as progress:
         outcomes = train_all(jobs, workers, progress)
@@ -266,6 +272,16 @@ def _print_sweep(result: Sweep, out: Path) -> None:
             print(f"{outcome.tower} {outcome.ability}: {outcome.status}: {outcome.reason}")
     _print_ranks(result.examination, result.ranks)
     print(out / "ranks.csv")
+
+
+def _print_settings(table: pd.DataFrame, out: Path) -> None:
+    from rich.console import Console
+
+    console, marks = Console(width=140), table["status"].where(table["status"] != "done", "")
+    console.print("Settings of Table 3 (95 % intervals; printed: the paper's own numbers, of its own items):")
+    columns = ["setting", "tower", "ability", "metric", "value", "low", "high", "n", "printed"]
+    console.print(table[columns].assign(mark=marks).round(3).to_string(index=False))
+    print(out / "settings.csv")
 
 
 def _print_ranks(examination: Examination, ranks: pd.DataFrame) -> None:

@@ -1,0 +1,34 @@
+"""Two runs about the same items, read by two evaluators of the same encoders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from snellen.analysis.evaluators import evaluator_table, pair_of
+from snellen.analysis.run_view import scored_tasks
+from snellen.core.errors import SnellenError
+from snellen.reports import loading
+
+
+def compare_runs(root: Path, other_root: Path, names: tuple[str, str]) -> pd.DataFrame:
+    """Two runs that asked the same towers about the same items, read by two evaluators (`evaluator_table`).
+
+    Raises SnellenError where items differ, or no tower is in both.
+    """
+    runs = [loading.load_run(path) for path in (root, other_root)]
+    if runs[0].card.content_hash != runs[1].card.content_hash:
+        raise SnellenError(
+            f"{root} and {other_root} were asked about different items; only the same ones can be compared"
+        )
+    joined, count = loading.join(runs), len(runs[0].card.arms)
+    pair = pair_of(names, joined.card.arms[:count], joined.card.arms[count:])
+    if not pair.encoders:
+        raise SnellenError(f"{root} and {other_root} have no tower in common")
+    tasks = [
+        task
+        for task in scored_tasks(joined, pair.first_arms, joined.suite.tasks)
+        if scored_tasks(joined, pair.second_arms, [task])
+    ]
+    return evaluator_table(joined, pair, tasks)

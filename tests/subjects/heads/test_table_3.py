@@ -1,0 +1,27 @@
+"""Table 3: what follows from its numbers."""
+
+from __future__ import annotations
+
+from snellen.subjects.heads.stages import STAGES
+from snellen.subjects.heads.table_3 import PRINTED, SETTINGS, printed, stages
+from snellen.suites.ava_bench.published import COLUMNS, TABLE_5
+
+NAMES = {"dinov2-l": "DINOv2", "siglip-2": "SigLIP-2", "clip-l": "CLIP"}
+
+
+def test_the_chosen_setting_is_stage_3_and_gives_table_5() -> None:
+    by_setting = stages(STAGES["fit"])
+    chosen = [name for name, stage in by_setting.items() if stage == STAGES["fit"]]
+    assert chosen == ["rate 1e-4", "rank 128"]
+    assert len(set(by_setting.values())) == 5
+    for (ability, tower), row in PRINTED.items():
+        assert len(row) == len(SETTINGS)
+        table_5 = TABLE_5[NAMES[tower]].values[COLUMNS.index(ability)]
+        assert {row[list(SETTINGS).index(name)] for name in chosen} == {table_5}
+
+
+def test_what_is_printed() -> None:
+    assert printed("rate 5e-4", "object", "clip-l") == "unstable"
+    assert printed("rank 64", "ocr", "siglip-2") == "81.51"
+    assert printed("rank 64", "ocr", "tiny/clip-l") == ""
+    assert {name for (_, name), row in PRINTED.items() if None in row} == set(NAMES)  # in object, all three
