@@ -279,6 +279,27 @@ def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool =
     return Tiers(examination, ranks, table)
 
 
+def compare_sweeps(root: Path, other_root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(rows of `evaluator_table`, device-hours by stage) of two sweeps of the same towers by two language models.
+
+    They are named by their language models; sweeps of the same one by their folders. Raises SnellenError where items
+    differ, no tower is in both, or no sweep lies there.
+    """
+    import pandas as pd
+
+    from snellen.reports.evaluators import compare_runs
+    from snellen.subjects.heads.hours import hours_by_stage
+
+    hours = [hours_by_stage(path) for path in (root, other_root)]
+    names = [str(rows[-1]["language_model"]) for rows in hours]
+    if names[0] == names[1]:
+        names = [str(root), str(other_root)]
+    table = compare_runs(root / "run", other_root / "run", (names[0], names[1]))
+    table.insert(0, "evaluator", names[0])
+    table.insert(1, "other_evaluator", names[1])
+    return table, pd.DataFrame([row for rows in hours for row in rows])
+
+
 def probe_connector(items: ItemSet, head: Path, device: str = "cpu") -> pd.DataFrame:
     """What a linear probe reads from max-pooled features before and behind a head's connector (`linear_probes`).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -101,6 +102,20 @@ def test_a_diverged_job_is_unstable_and_a_failed_one_says_why(items: ItemSet, tm
 THREE = ("tiny/clip-l", "tiny/siglip-1", "efficientnet-lite0?side=64")
 
 
+def as_of_another(sweep: Path, folder: Path) -> Path:
+    """A copy of a sweep whose cards speak of the language model `large`."""
+    shutil.copytree(sweep, folder)
+    for path in folder.glob("heads/*/*/head.json"):
+        card = json.loads(path.read_text())
+        if path.parts[-3] == "tiny-clip-l":  # stands on a stage before, which cost two hours
+            stage = {**card, "language_model": "large", "stage": {**card["stage"], "name": "tune"}, "device_hours": 2}
+            (folder / "base").mkdir()
+            (folder / "base" / "head.json").write_text(json.dumps(stage))
+            card["base"] = str(folder / "base")
+        path.write_text(json.dumps({**card, "language_model": "large", "device_hours": 8 * card["device_hours"]}))
+    return folder
+
+
 def test_a_sweep_with_probes_compares_both_tiers(
     snellen: Command, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +153,19 @@ def test_a_sweep_with_probes_compares_both_tiers(
     same = compare_runs(out / "probes", out / "probes", ("probes", "again"))
     assert same.loc[same["measure"] == "gap", "value"].abs().max() == 0
     assert set(same.loc[same["measure"] == "tau", "value"].dropna()) <= {1.0}
+    # The same heads as those of another language model that took eight times as long, on a base of two more hours.
+    twin = as_of_another(out, tmp_path / "twin")
+    code, output, err = snellen("tower", "compare", out, twin, "--out", tmp_path / "compared")
+    assert code == 0, err
+    assert "Do random-qwen2?layers=1&width=32 and large rank alike?" in output
+    table, hours = (pd.read_csv(tmp_path / "compared" / name) for name in ("compare.csv", "hours.csv"))
+    assert set(table["other_evaluator"]) == {"large"}
+    assert table.loc[table["measure"] == "gap", "value"].abs().max() == 0
+    assert list(zip(hours["stage"], hours["trainings"], strict=True)) == [("fit", 3), ("tune", 1), ("fit", 3)]
+    assert hours["device_hours"].iloc[2] == pytest.approx(8 * hours["device_hours"].iloc[0])
+    assert hours["device_hours"].iloc[1] == 2
+    code, _, err = snellen("tower", "compare", out, tmp_path)
+    assert (code, "no heads there" in err) == (2, True)
     run = load_run(out / "run")
     other = replace(run, card=run.card.model_copy(update={"content_hash": "of others"}))
     runs = iter([run, other, run, replace(run, card=run.card.model_copy(update={"arms": []}))])

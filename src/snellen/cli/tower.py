@@ -183,6 +183,33 @@ def sweep(
 
 
 @app.command()
+def compare(
+    sweeps: Annotated[list[Path], typer.Argument(help="Two folders of `snellen tower sweep`, about the same items.")],
+    out: Annotated[Optional[Path], typer.Option(help="Folder for compare.csv and hours.csv.")] = None,  # noqa: UP045
+) -> None:
+    """Compare two sweeps of the same towers: whether two language models rank them alike, and what each costs."""
+    from rich.console import Console
+
+    from snellen.core.errors import SnellenError
+    from snellen.core.files import write_text
+    from snellen.sweep import compare_sweeps
+
+    if len(sweeps) != 2:
+        raise SnellenError(f"two sweeps are compared, not {len(sweeps)}")
+    table, hours = compare_sweeps(*sweeps)
+    _print_comparison(table, (str(table["evaluator"].iloc[0]), str(table["other_evaluator"].iloc[0])))
+    console = Console(width=140)
+    console.print("Hours of one device, by stage:")
+    console.print(hours.round(6).to_string(index=False))
+    totals = [hours.loc[hours["sweep"] == str(root), "device_hours"].sum() for root in sweeps]
+    print(f"The second took {totals[1] / totals[0]:.3g} times as long as the first.")
+    if out is not None:
+        write_text(out / "compare.csv", table.to_csv(index=False))
+        write_text(out / "hours.csv", hours.to_csv(index=False))
+        print(out / "compare.csv")
+
+
+@app.command()
 def probe(
     head: Annotated[Path, typer.Argument(help="Folder of a head that was fitted to an ability.")],
     items: Annotated[str, typer.Option(help="The item set that it learned from, or a suite.")],
