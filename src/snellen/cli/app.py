@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
-from snellen.cli.auxiliary import auxiliary
+from snellen.cli.auxiliary import auxiliary, conversations
 from snellen.cli.sourcing import app as sources
 from snellen.cli.tower import app as tower
 
@@ -29,6 +29,7 @@ app = typer.Typer(
 )
 app.add_typer(sources, name="sources")
 tower.command()(auxiliary)
+tower.command()(conversations)
 app.add_typer(tower, name="tower")
 
 Subjects = Annotated[

@@ -1,4 +1,4 @@
-"""`snellen tower auxiliary`: an encoder learns ComBo's auxiliary task."""
+"""`snellen tower auxiliary` and `conversations`: what ComBo's specialized models learn."""
 
 from __future__ import annotations
 
@@ -43,6 +43,27 @@ def auxiliary(
         progress.expect(settings.steps(len(classes.pictures)))
         card = train_classifier(name, classes, settings, out, device=device, tick=progress.advance)
     _print_card(card, out, items)
+
+
+def conversations(
+    items: Annotated[str, typer.Option(help="The generated ComBo set that nothing may be learned of.")],
+    out: Annotated[Path, typer.Option(help="Folder of captions.json, questions.json and their pictures.")],
+    captions: Annotated[int, typer.Option(min=0, help="Descriptions, each of a picture of its own.")] = 33_656,
+    questions: Annotated[int, typer.Option(min=0, help="Half on patterns, half on categories.")] = 40_000,
+    seed: Annotated[int, typer.Option(help="Of objects, views, questions and wordings; 0 is a seed.")] = 0,
+    workers: Annotated[Optional[int], typer.Option(help="Processes that render; default: one a core.")] = None,  # noqa: UP045  # read at run time
+) -> None:
+    """Descriptions of ComBo's objects and questions about them, as LLaVA's files have them (ComBo, appendix E)."""
+    from snellen.exam import find_items
+    from snellen.references import CAPTIONS, PICTURES, QUESTIONS, write_conversations
+
+    cores = workers or len(os.sched_getaffinity(0))
+    card = write_conversations(find_items(items), captions, questions, out, seed=seed, workers=cores)
+    shares = ", ".join(f"{count} on {task}" for task, count in card.questions.items())
+    print(f"{card.captions} descriptions, questions: {shares or 'none'}")
+    print(f"{card.pictures} pictures of {card.objects} objects, none of them tested by {items}")
+    for name, stage in ((CAPTIONS, "pretrain"), (QUESTIONS, "tune")):
+        print(f"Learn: snellen tower {stage} --data {out / name} --images {out / PICTURES} --tower TOWER --out HEAD")
 
 
 def _print_card(card: ClassifierCard, out: Path, items: str) -> None:

@@ -87,6 +87,7 @@ def tune(
     out: Out,
     base_folder: BaseFolder = None,
     language_model: Language = QWEN,
+    scope: Scope = "language-model",
     rate: Rate = None,
     epochs: Epochs = None,
     micro_batch: MicroBatch = 16,
@@ -95,7 +96,7 @@ def tune(
     compat: Compat = False,
 ) -> None:
     """Stage 2: connector and language model learn to follow instructions (mix665k)."""
-    plan = _plan("tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device)
+    plan = _plan("tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, scope)
     _train_stage(plan, json_file, images, out, skip_missing)
 
 

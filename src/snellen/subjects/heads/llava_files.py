@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from snellen.core.errors import SnellenError, refuse_problems
+from snellen.core.files import write_text
 from snellen.subjects.heads.conversations import Conversation, Turn
 
 MARK = "<image>"
@@ -69,6 +70,19 @@ def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> Llava
     problems = [f"{record.id}: turns are not in pairs" for record in present if not _pairs(record.conversations)]
     refuse_problems(path, problems, "conversations that cannot be read", "mend or remove them")
     return LlavaFile(tuple(_conversation(record, images) for record in present), len(records) - len(present))
+
+
+def write_llava(path: Path, records: Sequence[Record]) -> None:
+    """Write records as one JSON array, one a line, all of it or nothing."""
+    lines = ",\n".join(record.model_dump_json(by_alias=True, exclude_none=True) for record in records)
+    write_text(path, f"[\n{lines}\n]\n")
+
+
+def question_record(name: str, image: str, question: str, answer: str) -> Record:
+    """One question about one picture, and its answer. The picture stands before the words."""
+    turns = [Message.model_validate({"from": "human", "value": f"{MARK}\n{question}"})]
+    turns.append(Message.model_validate({"from": "gpt", "value": answer}))
+    return Record(id=name, image=image, conversations=turns)
 
 
 def _pairs(messages: Sequence[Message]) -> list[tuple[str, str]]:

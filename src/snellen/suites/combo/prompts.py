@@ -124,5 +124,13 @@ PERCEIVE = (
     "Describe the object in the picture by its patterns. Reply with JSON only, one object with these keys:\n{keys}"
 )
 CAPTION = "Describe the object in the picture: the shape, material and colour of its two parts, and where they touch."
+DESCRIPTIONS = (
+    "The larger block is a {primary}, the smaller one a {secondary}. The smaller one touches the {anchor} of the "
+    "larger one with its {pivot}.",
+    "A small {secondary} is attached to a large {primary}: its {pivot} touches the {anchor} of the {primary_shape}.",
+    "This object is a {primary} with a smaller {secondary}. They touch at the {anchor} of the larger and the {pivot} "
+    "of the smaller.",
+)
+"""Replies to `CAPTION`, for models that are to learn to describe."""
 PERCEIVED_INTRO = "What was seen in the pictures of each category:"
 PERCEIVED_TEST = "What was seen in the test picture:"

@@ -81,7 +81,8 @@ def draw_objects(count: int, exclusion: Exclusion, seed: int, *, leak: bool = Fa
 
 def views_of(index: int, count: int, seed: int) -> list[int]:
     """Views of an object, first the one that item sets of this seed show."""
-    return [(view_of(index, seed) + k) % VIEWS for k in range(count)]
+    first = view_of(index, seed)
+    return [(first + k) % VIEWS for k in range(count)]
 
 
 @dataclass(frozen=True)

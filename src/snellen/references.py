@@ -1,0 +1,138 @@
+"""Conversations that a model before pictures learns from, as LLaVA's files have them: descriptions and questions.
+
+Questions are worded as their suite shows them, and answered as it reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.files import write_text
+from snellen.core.item import Item, Media
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt
+from snellen.core.seeds import stream
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import Suite, ViewContext, settle
+from snellen.runs.ask import lay_out_montages, show_items, training_example
+from snellen.suites import SUITES
+
+if TYPE_CHECKING:
+    from snellen.subjects.heads.llava_files import Record
+    from snellen.suites.combo.references.training_items import ObjectView, Renders
+
+CAPTIONS, QUESTIONS, PICTURES, CARD = "captions.json", "questions.json", "pictures", "conversations.json"
+LEARNER = SubjectCard("head:new")
+"""Who learns: suites settle `auto` by the kind of subject."""
+
+
+class ConversationCard(BaseModel):
+    """`conversations.json`: what was written, and the set (`recipe_hash`) that tests none of its objects."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suite: str
+    items: str
+    seed: int
+    captions: int
+    questions: dict[str, int]
+    objects: int
+    pictures: int
+    rendering: dict[str, Any]
+
+
+def question_records(items: Sequence[Item], suite: Suite, condition: str, media: MediaFolder) -> list[Record]:
+    """A conversation of one turn an item; what is shown is kept in `media`, whose paths the records have.
+
+    Items are of one task. Raises SnellenError for a question that does not show exactly one picture in one call.
+    """
+    from snellen.subjects.heads.llava_files import question_record
+
+    if not items:
+        return []
+    (point,) = parse_conditions(suite.axes, condition)
+    settled, task = settle(point, suite, LEARNER), suite.tasks[items[0].task]
+    views = show_items(items, ViewContext(settled, items, {}), task, 0, media)
+    method = task.method(settled)
+
+    def as_sent(prompt: Prompt) -> Prompt:
+        return lay_out_montages(prompt, media)
+
+    records = []
+    for item in items:
+        example = training_example(views[item.item_id], item.answer, method, as_sent)
+        parts = example.prompt.parts if example.prompt is not None else ()
+        pictures = [part for part in parts if isinstance(part, Media)]
+        if len(pictures) != 1 or pictures[0].kind != "picture":
+            raise SnellenError(f"{item.item_id}: shows {len(pictures)} pictures in a call; LLaVA's files hold one each")
+        words = "\n".join(part for part in parts if isinstance(part, str))
+        records.append(question_record(item.item_id, pictures[0].path, words, example.target))
+    return records
+
+
+def write_conversations(
+    items: ItemSet, captions: int, questions: int, out: Path, *, seed: int = 0, workers: int = 1
+) -> ConversationCard:
+    """Descriptions and questions about ComBo's objects that the set does not test, in pictures drawn like the set's.
+
+    Writes `captions.json`, `questions.json` (half on patterns, half on categories), `pictures/`, and the card last.
+    Raises SnellenError where a card lies already, and for more pictures than there are.
+    """
+    from snellen.subjects.heads.llava_files import write_llava
+    from snellen.suites.combo.references import training_items as training
+    from snellen.suites.combo.references.objects import exclusion_of, rendering_of
+
+    if (out / CARD).is_file():
+        raise SnellenError(f"{out}: conversations lie there already; take another --out")
+    suite, exclusion, rendering = SUITES.get(items.card.suite), exclusion_of(items), rendering_of(items, workers)
+    counts = training.Counts(captions, questions - questions // 2, questions // 2)
+    plan, media = training.design(items, counts, exclusion, seed), MediaFolder(out / PICTURES)
+    renders = training.render_design(plan, exclusion, seed, rendering, media)
+    by_task = {
+        items_of_task[0].task: items_of_task
+        for items_of_task in (
+            training.pattern_items(plan, counts.patterns, renders, seed),
+            training.category_items(plan, counts.categories, renders, seed),
+        )
+        if items_of_task
+    }
+    records = [
+        record
+        for task, learnt in by_task.items()
+        for record in question_records(learnt, suite, training.CONDITIONS[task], media)
+    ]
+    write_llava(out / CAPTIONS, _caption_records(plan.views[:captions], renders, seed))
+    write_llava(out / QUESTIONS, records)
+    card = ConversationCard(
+        suite=suite.name,
+        items=items.card.recipe_hash,
+        seed=seed,
+        captions=captions,
+        questions={task: len(learnt) for task, learnt in by_task.items()},
+        objects=len({index for index, _ in renders}),
+        pictures=len(renders),
+        rendering=rendering.about(),
+    )
+    write_text(out / CARD, card.model_dump_json(indent=2) + "\n")
+    return card
+
+
+def _caption_records(views: Sequence[ObjectView], renders: Renders, seed: int) -> list[Record]:
+    """A description of each picture, asked for as ComBo does."""
+    from snellen.subjects.heads.llava_files import question_record
+    from snellen.suites.combo.prompts import CAPTION
+    from snellen.suites.combo.references.descriptions import description
+
+    records = []
+    for index, view in views:
+        picture, appearance = renders[index, view]
+        text = description(appearance, stream("references", seed, "caption", index, view))
+        records.append(question_record(f"object-{index:04d}-{view:02d}", picture.path, CAPTION, text))
+    return records

@@ -1,0 +1,157 @@
+"""Training items of Pattern Perception and Category Building about objects that a set does not test.
+
+The paper's LLaVA learned from 33,656 descriptions and 40,000 task-specific question-answer pairs (appendix E). Pictures
+are drawn once and shared: descriptions are of random objects, questions on patterns about the same pictures, and
+categories take those of their objects before others are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item, Media
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.seeds import seed_of, stream
+from snellen.stimuli.scenes import composite
+from snellen.suites.combo import categories, perception
+from snellen.suites.combo.categories import OBJECTS_A_RULE, RULES_A_FAMILY, Pair, Rule
+from snellen.suites.combo.difficulty import packaged_features
+from snellen.suites.combo.generated.objects import VIEWS
+from snellen.suites.combo.items import SUITE, VERSION
+from snellen.suites.combo.references.objects import (
+    Exclusion,
+    Rendering,
+    draw_objects,
+    draw_pictures,
+    refuse_overlap,
+    views_of,
+)
+
+PAIRS_A_ROUND = 60
+"""Pairs of categories that are chosen together."""
+CONDITIONS: Mapping[str, str] = {
+    perception.TASK: "samples=1,questions=one",
+    categories.TASK: "sheet=single,layout=pictures-first",
+}
+"""How questions are shown that have one picture before the words, as LLaVA's files have them."""
+
+ObjectView: TypeAlias = tuple[int, int]
+Renders: TypeAlias = Mapping[ObjectView, tuple[Media, Mapping[str, str]]]
+"""Stored pictures by object and view, each with the appearance of its object."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many descriptions, and how many questions of either task."""
+
+    captions: int
+    patterns: int
+    categories: int
+
+
+@dataclass(frozen=True)
+class Design:
+    """Views for descriptions and questions on patterns, pairs of categories, views of the objects of their rules."""
+
+    views: tuple[ObjectView, ...]
+    pairs: tuple[Pair, ...]
+    rules: Mapping[Rule, tuple[ObjectView, ...]]
+
+
+def design(items: ItemSet, counts: Counts, exclusion: Exclusion, seed: int) -> Design:
+    """Decide every picture from the seed alone. No tested object is among them, and no tested pair of categories."""
+    questions = len(perception.QUESTIONS) - 1  # the pivot is not asked
+    views = tuple(_views(max(counts.captions, -(-counts.patterns // questions)), exclusion, seed))
+    pairs = tuple(_pairs(-(-counts.categories // categories.QUERIES_A_PAIR), _tested_pairs(items), exclusion, seed))
+    rules = dict.fromkeys(rule for pair in pairs for rule in (pair.first, pair.second))
+    view_by_object = dict(reversed(views))  # the first view of each object
+    return Design(views, pairs, {rule: _members(rule, view_by_object, exclusion, seed) for rule in rules})
+
+
+def _views(count: int, exclusion: Exclusion, seed: int) -> Iterator[ObjectView]:
+    """Every object in one view, then in another, until there are enough."""
+    eligible = len(_eligible(exclusion))
+    objects = draw_objects(min(count, eligible), exclusion, seed) if count else []
+    rounds = -(-count // max(1, len(objects)))
+    if rounds > VIEWS:
+        raise SnellenError(f"{count} pictures: {eligible} objects have {VIEWS} views each; take fewer")
+    views = {index: views_of(index, rounds, seed) for index in objects}
+    yield from [(index, views[index][k]) for k in range(rounds) for index in objects][:count]
+
+
+def _eligible(exclusion: Exclusion) -> list[int]:
+    return [index for index in range(9504) if index not in exclusion.objects]
+
+
+def _tested_pairs(items: ItemSet) -> set[frozenset[str]]:
+    rules = [item.provenance.get("rules") for item in items.task(categories.TASK)]
+    return {frozenset(pair.values()) for pair in rules if pair}
+
+
+def _pairs(count: int, tested_pairs: set[frozenset[str]], exclusion: Exclusion, seed: int) -> Iterator[Pair]:
+    """Pairs of categories, each of which has objects enough; round by round until there are so many."""
+    eligible = np.zeros(9504, bool)
+    eligible[_eligible(exclusion)] = True
+    number = 0
+    while count > 0:
+        round_seed = seed_of(SUITE, VERSION, seed, "references", "pairs", number)
+        pair_count = min(count, PAIRS_A_ROUND)
+        rule_count = max(2, -(-pair_count // RULES_A_FAMILY)) * RULES_A_FAMILY
+        _, pairs = categories.choose_pairs(pair_count, rule_count, round_seed, packaged_features())
+        number += 1
+        for pair in pairs:
+            large = all((rule.mask() & eligible).sum() >= OBJECTS_A_RULE for rule in (pair.first, pair.second))
+            if large and frozenset((pair.first.text(), pair.second.text())) not in tested_pairs:
+                count -= 1
+                yield pair
+
+
+def _members(rule: Rule, view_by_object: Mapping[int, int], exclusion: Exclusion, seed: int) -> tuple[ObjectView, ...]:
+    """Objects that follow a rule, those first that are drawn already."""
+    every = [int(k) for k in np.flatnonzero(rule.mask()) if int(k) not in exclusion.objects]
+    order = [every[int(k)] for k in stream(SUITE, VERSION, seed, "references", rule.text()).permutation(len(every))]
+    order.sort(key=lambda index: index not in view_by_object)
+    return tuple((index, view_by_object.get(index, views_of(index, 1, seed)[0])) for index in order[:OBJECTS_A_RULE])
+
+
+def render_design(plan: Design, exclusion: Exclusion, seed: int, rendering: Rendering, media: MediaFolder) -> Renders:
+    """Every picture of a design, kept in `media`. Raises SnellenError where one is tested."""
+    views = list(dict.fromkeys([*plan.views, *(view for views in plan.rules.values() for view in views)]))
+    pictures = draw_pictures(views, seed, rendering)
+    refuse_overlap(pictures, exclusion)
+    return {(p.index, p.view): (media.add_file(p.path), composite(p.index).dimensions()) for p in pictures}
+
+
+def pattern_items(plan: Design, count: int, renders: Renders, seed: int) -> list[Item]:
+    """Questions on patterns, drawn from all those about the pictures."""
+    items = [
+        item
+        for index, view in plan.views
+        for item in perception.items_about(
+            f"learned-{index:04d}-{view:02d}",
+            *renders[index, view],
+            "train",
+            cluster=f"learned-{index:04d}",
+            provenance={"seed": seed, "object": index, "view": view},
+        )
+        if item.factors["question"] != "pivot"
+    ]
+    order = stream(SUITE, VERSION, seed, "references", "patterns").permutation(len(items))
+    return [items[int(k)] for k in order[:count]]
+
+
+def category_items(plan: Design, count: int, renders: Renders, seed: int) -> list[Item]:
+    """Questions on the pairs of categories, to learn from."""
+    by_rule = {rule: [renders[view] for view in views] for rule, views in plan.rules.items()}
+    items = [
+        replace(item, item_id=f"learned-{item.item_id}", split="train")
+        for n, pair in enumerate(plan.pairs)
+        for item in categories.pair_items(n, pair, by_rule, seed_of("references", seed), {"seed": seed})
+    ]
+    return items[:count]

@@ -1,0 +1,124 @@
+"""Descriptions and questions in LLaVA's layout, which a head learns from as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+pytest.importorskip("peft", reason="the extra 'heads' is not installed")
+
+from snellen.core.errors import SnellenError  # noqa: E402
+from snellen.core.itemset import ItemSet  # noqa: E402
+from snellen.core.media import MediaFolder  # noqa: E402
+from snellen.references import (  # noqa: E402
+    CAPTIONS,
+    CARD,
+    PICTURES,
+    QUESTIONS,
+    question_records,
+    write_conversations,
+)
+from snellen.subjects.heads.files import read_head_card  # noqa: E402
+from snellen.subjects.heads.llava_files import Record, read_llava  # noqa: E402
+from snellen.suites import SUITES  # noqa: E402
+from snellen.suites.combo import prompts  # noqa: E402
+from tests.helpers.sets import small_set  # noqa: E402
+
+Command = Callable[..., tuple[int, str, str]]
+HEAD = ("--tower", "tiny/siglip-1", "--language-model", "random-qwen2?layers=1&width=32")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def items(sets_folder: Path) -> ItemSet:
+    return small_set("combo", sets_folder)
+
+
+@pytest.fixture(scope="module")
+def learned(items: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four captions; seven questions on patterns, seven on categories."""
+    out = tmp_path_factory.mktemp("learned") / "conversations"
+    card = write_conversations(items, 4, 14, out)
+    assert (card.captions, card.questions) == (4, {"pattern-perception": 7, "category-building": 7})
+    return out
+
+
+def test_files_are_llava_s_and_heads_learn_from_them(
+    snellen: Command, items: ItemSet, learned: Path, tmp_path: Path
+) -> None:
+    captions, questions = (read_llava(learned / name, learned / PICTURES) for name in (CAPTIONS, QUESTIONS))
+    assert (len(captions.conversations), len(questions.conversations)) == (4, 14)
+    every = [*captions.conversations, *questions.conversations]
+    assert all(len(each.pictures) == 1 and len(each.turns) == 1 for each in every)
+    assert all(each.turns[0].parts[1] == prompts.CAPTION for each in captions.conversations)
+    assert {each.turns[0].reply for each in questions.conversations[7:]} == {"A", "B"}
+    tested = {path.relative_to(items.media.root) for path in items.media.root.glob("??/*.png")}
+    assert tested
+    assert not tested & {path.relative_to(learned / PICTURES) for path in (learned / PICTURES).glob("??/*.png")}
+    stage, first, second = ("--images", learned / PICTURES, *HEAD), tmp_path / "first", tmp_path / "second"
+    assert snellen("tower", "pretrain", "--data", learned / CAPTIONS, *stage, "--out", first)[0] == 0
+    tuned = ("--data", learned / QUESTIONS, "--base", first, "--scope", "lora", "--out", second)
+    assert snellen("tower", "tune", *stage, *tuned)[0] == 0
+    card = read_head_card(second)
+    assert (card.stage["scope"], card.conversations, card.base) == ("lora", 14, str(first))
+
+
+def test_the_same_command_gives_the_same_files(snellen: Command, items: ItemSet, learned: Path, tmp_path: Path) -> None:
+    counts = ("--captions", 4, "--questions", 14, "--workers", 1)
+    words = ("tower", "conversations", "--items", items.root, *counts, "--out", tmp_path / "again")
+    code, output, _ = snellen(*words)
+    assert code == 0
+    assert "4 descriptions, questions: 7 on pattern-perception, 7 on category-building" in output
+    assert "none of them tested by" in output
+    folders = (learned, tmp_path / "again")
+    for name in (CAPTIONS, QUESTIONS, CARD):
+        assert (learned / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    first, second = (sorted(path.name for path in (folder / PICTURES).glob("??/*")) for folder in folders)
+    assert first == second
+    code, _, err = snellen(*words)
+    assert code == 2
+    assert "conversations lie there already" in err
+
+
+def test_questions_are_worded_as_tested(items: ItemSet, learned: Path, tmp_path: Path) -> None:
+    """What is asked about tested objects, by the suite's own prompts, is what was learned about others."""
+    suite, media = SUITES.get("combo"), MediaFolder(tmp_path, items.media)
+    records = TypeAdapter(list[Record]).validate_json((learned / QUESTIONS).read_bytes())
+    patterns, building = ({words(record) for record in part} for part in (records[:7], records[7:]))
+    test_items = [item for item in items.task("pattern-perception") if item.split == "test"]
+    asked = {words(record) for record in question_records(test_items, suite, "samples=1,questions=one", media)}
+    of_any_shape = {text for text in patterns if "attached?" not in text}  # contact points are those of the shape
+    assert of_any_shape
+    assert of_any_shape <= asked
+    sheets = question_records(items.task("category-building"), suite, "sheet=single,layout=pictures-first", media)
+    assert {words(record) for record in sheets} == building
+
+
+def words(record: Record) -> str:
+    """What the human says."""
+    return record.conversations[0].value
+
+
+def test_answers_are_written_as_they_are_read(items: ItemSet, tmp_path: Path) -> None:
+    test_items = [item for item in items.task("pattern-perception") if item.split == "test"]
+    records = question_records(
+        test_items, SUITES.get("combo"), "samples=1,questions=one", MediaFolder(tmp_path, items.media)
+    )
+    replies = {record.id: record.conversations[1].value for record in records}
+    assert replies == {item.item_id: item.view().reply.write(item.answer) for item in test_items}
+
+
+def test_what_shows_several_pictures_is_refused(items: ItemSet, tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match="shows 3 pictures in a call"):
+        question_records(
+            items.task("category-building"), SUITES.get("combo"), "sheet=separate", MediaFolder(tmp_path, items.media)
+        )
+    assert question_records([], SUITES.get("combo"), "vanilla", MediaFolder(tmp_path)) == []
