@@ -6,6 +6,7 @@ Positions and lights are ours; the ComBo paper says 'environment lighting and se
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -58,6 +59,7 @@ DOME = Dome(
 _FLAT = {"face", "base", "small base", "large base"}
 
 
+@functools.lru_cache(maxsize=64)
 def turn(axis: Vec3, angle_deg: float) -> Matrix3:
     """Rotation by `angle_deg` about `axis` (right-handed), as rows."""
     x, y, z = np.array(axis, float) / np.linalg.norm(axis)

@@ -67,11 +67,11 @@ class Pose:
     def __post_init__(self) -> None:
         if not (self.scale > 0 and min(self.stretch) > 0):
             raise SnellenError(f"pose: scale {self.scale} and stretch {self.stretch} must be above 0")
-        rows = self.rotation
-        for i in range(3):
-            for j in range(3):
-                if abs(sum(a * b for a, b in zip(rows[i], rows[j], strict=True)) - (i == j)) > 1e-6:
-                    raise SnellenError(f"pose: rotation {rows} is not a rotation; its rows must be orthonormal")
+        (a, b, c), (d, e, f), (g, h, i) = self.rotation
+        lengths = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
+        products = (a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i)
+        if not max(map(abs, (*lengths, *products))) <= 1e-6:
+            raise SnellenError(f"pose: rotation {self.rotation} is not a rotation; its rows must be orthonormal")
 
 
 @dataclasses.dataclass(frozen=True)

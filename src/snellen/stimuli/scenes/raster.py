@@ -60,9 +60,10 @@ def project(camera: Camera, points: Array) -> tuple[Array, Array]:
     relative = np.asarray(points, float) - axes.position
     depth = relative @ axes.forward
     safe = np.where(np.abs(depth) < 1e-12, 1e-12, depth)
-    x = camera.width_px / 2 + axes.focal_px * (relative @ axes.right) / safe
-    y = camera.height_px / 2 - axes.focal_px * (relative @ axes.up) / safe
-    return np.stack([x, y], axis=1), depth
+    pixels = np.empty((len(depth), 2))
+    pixels[:, 0] = camera.width_px / 2 + axes.focal_px * (relative @ axes.right) / safe
+    pixels[:, 1] = camera.height_px / 2 - axes.focal_px * (relative @ axes.up) / safe
+    return pixels, depth
 
 
 def rays(camera: Camera) -> Array:

@@ -108,6 +108,8 @@ _TRIES, _TRIES_LARGE, _STARTS = 500, 40, 5000
 
 With a very large thing, two flat ones and 36 to count, 1 beginning in 250 succeeds (seed 1, n = 100).
 """
+_SLACK_PX = 1e-6
+"""Two ways to the same point differ in the last digits: what is refused early must be out of place by more."""
 
 
 Placed = tuple[Solid, Rect]
@@ -327,6 +329,8 @@ def _set_single(
         angle = float(rng.uniform(-TURN_DEG, TURN_DEG))
         across = float(rng.uniform(-0.8, 0.8)) * ahead * math.tan(math.radians(FOV_DEG / 2))
         position, share = (across, ahead - AHEAD_M), float(rng.uniform(low, high))
+        if not _point_may_fit((*position, FLOOR_GAP_M), boxes, camera):
+            continue
         scale = _scale_for(kind, share, position, angle, camera)
         solid = standing(name, kind, material, position, angle, scale)
         box = seen_box(solid, camera)
@@ -382,33 +386,58 @@ def _may_fit(
 ) -> bool:
     """False only for what is too small or does not fit, by a few points: nearly all draws end here, at little cost.
 
-    The middle may lie in no box that is taken; some points of the surface must fit, for the whole is no smaller; and
-    the box around the solid must be large enough in the picture, for the solid is no larger.
+    The middle must fit in; the box around the solid must be large enough in the picture, for the solid is no larger;
+    and some points of the surface must fit, for the whole is no smaller. Most draws end before there are arrays.
     """
-    points, surface_count = _test_points(kind)
-    cosine, sine = math.cos(math.radians(turn_deg)), math.sin(math.radians(turn_deg))
-    rotation = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-    pixels, _ = project(camera, scale * (points @ rotation) + np.array(_centre(kind, position_m, scale)))
-    x, y = pixels[0]
-    if any(x1 <= x <= x2 and y1 <= y <= y2 for x1, y1, x2, y2 in boxes):
+    centre = _centre(kind, position_m, scale)
+    if not _point_may_fit(centre, boxes, camera):
         return False
-    surface, corners = pixels[1 : surface_count + 1], pixels[surface_count + 1 :]
-    # A pixel's billionth more and less: two ways to the same point differ in the last digits.
-    large = min(_sides(box_round(corners))) + 1e-9 >= min_side * camera.width_px
-    x1, y1, x2, y2 = box_round(surface)
-    return large and _fits((x1 + 1e-9, y1 + 1e-9, x2 - 1e-9, y2 - 1e-9), boxes, camera)
+    cosine, sine = math.cos(math.radians(turn_deg)), math.sin(math.radians(turn_deg))
+    corners = [
+        _pixel(
+            centre[0] + scale * (u * cosine - v * sine),
+            centre[1] + scale * (u * sine + v * cosine),
+            centre[2] + scale * w,
+            camera,
+        )
+        for u, v, w in _box_corners(kind)
+    ]
+    across, along = zip(*corners, strict=True)
+    if min(max(across) - min(across), max(along) - min(along)) + _SLACK_PX < min_side * camera.width_px:
+        return False
+    rotation = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+    pixels, _ = project(camera, scale * (_surface(kind) @ rotation) + np.array(centre))
+    x1, y1, x2, y2 = box_round(pixels)
+    return _fits((x1 + _SLACK_PX, y1 + _SLACK_PX, x2 - _SLACK_PX, y2 - _SLACK_PX), boxes, camera)
+
+
+def _point_may_fit(point_m: Vec3, boxes: list[Rect], camera: Camera) -> bool:
+    """False only where no solid with this point in it fits: where it stands on the floor, or its middle."""
+    x, y = _pixel(*point_m, camera)
+    return _fits((x + _SLACK_PX, y + _SLACK_PX, x - _SLACK_PX, y - _SLACK_PX), boxes, camera)
+
+
+def _pixel(x: float, y: float, z: float, camera: Camera) -> tuple[float, float]:
+    """Where a point is in the picture of `table_camera`: what `project` says, in plain floats."""
+    ahead, below = y + AHEAD_M, HEIGHT_M - z
+    cosine, sine = math.cos(math.radians(DOWN_DEG)), math.sin(math.radians(DOWN_DEG))
+    scale_px = camera.width_px / 2 / math.tan(math.radians(FOV_DEG / 2)) / (ahead * cosine + below * sine)
+    return camera.width_px / 2 + scale_px * x, camera.height_px / 2 - scale_px * (ahead * sine - below * cosine)
 
 
 @cache
-def _test_points(kind: str) -> tuple[Array, int]:
-    """Points (n, 3) of a thing at scale 1 about its middle: the middle, some of its surface, the corners of its box.
-
-    The number is that of the points on the surface.
-    """
+def _surface(kind: str) -> Array:
+    """Some points (n, 3) of the surface of a thing at scale 1 about its middle."""
     shape, factors = KINDS[kind]
-    surface = outer_points(shape) * factors
-    corners = np.array(list(product((-0.5, 0.5), repeat=3))) * extent(shape) * factors
-    return np.concatenate([np.zeros((1, 3)), surface, corners]), len(surface)
+    return outer_points(shape) * factors
+
+
+@cache
+def _box_corners(kind: str) -> tuple[Vec3, ...]:
+    """The corners of the box around a thing at scale 1, about its middle."""
+    shape, factors = KINDS[kind]
+    halves = [unit * factor / 2 for unit, factor in zip(extent(shape), factors, strict=True)]
+    return tuple(product(*((-half, half) for half in halves)))
 
 
 def standing(
