@@ -9,6 +9,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -60,6 +61,7 @@ _FAMILIES: Mapping[str, str] = {
 """Types that are related, by the name of their family."""
 _OPEN = frozenset(("Any", "object", "None", "T", "S", "K", "V"))
 """Annotations that say nothing of the type."""
+_DEFINE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Attribute)
 
 
 @dataclass(frozen=True)
@@ -72,14 +74,26 @@ class Name:
     annotation: ast.expr | None = None
 
 
-def definitions(root: Path) -> Iterator[Name]:
+@cache
+def syntax(root: Path) -> tuple[tuple[Path, tuple[ast.AST, ...]], ...]:
+    """The nodes of every module under a folder; parsed once for all tests."""
+    return tuple((path, tuple(ast.walk(ast.parse(path.read_text("utf-8"))))) for path in sorted(root.rglob("*.py")))
+
+
+@cache
+def definitions(root: Path) -> tuple[Name, ...]:
     """Parameters, attributes, functions, classes and modules under a folder."""
-    for path in sorted(root.rglob("*.py")):
+    return tuple(_definitions(root))
+
+
+def _definitions(root: Path) -> Iterator[Name]:
+    for path, nodes in syntax(root):
         location = path.relative_to(ROOT).as_posix()
         if path.stem != "__init__":
             yield Name(path.stem, "module", location)
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            yield from _defined_by(node, f"{location}:{getattr(node, 'lineno', 0)}")
+        for node in nodes:
+            if isinstance(node, _DEFINE):
+                yield from _defined_by(node, f"{location}:{getattr(node, 'lineno', 0)}")
 
 
 def _defined_by(node: ast.AST, location: str) -> Iterator[Name]:
@@ -130,8 +144,8 @@ def type_aliases(root: Path) -> dict[str, ast.expr]:
     """`Name: TypeAlias = …` of all modules, so that an alias counts as what it stands for."""
     return {
         node.target.id: node.value
-        for path in root.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for _, nodes in syntax(root)
+        for node in nodes
         if isinstance(node, ast.AnnAssign)
         and isinstance(node.target, ast.Name)
         and ast.unparse(node.annotation) in ("TypeAlias", "typing.TypeAlias")
