@@ -436,8 +436,8 @@ def _surface(kind: str) -> Array:
 def _box_corners(kind: str) -> tuple[Vec3, ...]:
     """The corners of the box around a thing at scale 1, about its middle."""
     shape, factors = KINDS[kind]
-    halves = [unit * factor / 2 for unit, factor in zip(extent(shape), factors, strict=True)]
-    return tuple(product(*((-half, half) for half in halves)))
+    x, y, z = (unit * factor / 2 for unit, factor in zip(extent(shape), factors, strict=True))
+    return tuple(product((-x, x), (-y, y), (-z, z)))
 
 
 def standing(
