@@ -27,14 +27,20 @@ def toy_picture(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
         world = place_mesh(mesh, solid.pose)
         hits = rasterise(camera, world)
         visible = (hits.face >= 0) & (hits.distance_m < nearest)
-        corners, weights = mesh.faces[hits.face[visible]], hits.weights[visible][..., None]
-        normal = (world.normals[corners] * weights).sum(axis=1)
+        corners, weights = mesh.faces[hits.face[visible]].T, hits.weights[visible].T[..., None]
+        normal = _blend(world.normals, corners, weights)
         normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-        local = (mesh.vertices[corners] * weights).sum(axis=1)
+        local = _blend(mesh.vertices, corners, weights)
         picture[visible] = _shaded(solid, normal, local, direction[visible], picture[visible])
         if solid.material.kind != "glass":
             nearest[visible] = hits.distance_m[visible]
     return develop(picture)
+
+
+def _blend(vectors: Array, corners: NDArray[np.int64], weights: Array) -> Array:
+    """Vectors (n, 3) between those of three corners each: numbers (3, n) and weights (3, n, 1)."""
+    first, second, third = (vectors[corner] * weight for corner, weight in zip(corners, weights, strict=True))
+    return np.asarray(first + second + third)
 
 
 def _ground(scene: Scene, direction: Array, camera: Camera) -> Array:

@@ -84,46 +84,62 @@ def rasterise(camera: Camera, mesh: Mesh) -> Hits:
     """The nearest triangle of a mesh at each pixel's centre; triangles that reach behind the camera are left out."""
     height, width = camera.height_px, camera.width_px
     pixels, depth = project(camera, mesh.vertices)
-    numbers = np.flatnonzero((depth[mesh.faces] > _NEAR_M).all(axis=1))
-    corners = pixels[mesh.faces[numbers]]
-    first = np.ceil(corners.min(axis=1) - 0.5).clip(0, (width, height)).astype(np.int64)
-    last = np.floor(corners.max(axis=1) - 0.5).clip(-1, (width - 1, height - 1)).astype(np.int64)
-    size = (last - first + 1).clip(0)
-    count = size[:, 0] * size[:, 1]
-    which = np.repeat(np.arange(len(numbers)), count)
-    offset = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-    x = first[which, 0] + offset % size[which, 0]
-    y = first[which, 1] + offset // size[which, 0]
-    weights = _barycentric(corners[which], x + 0.5, y + 0.5)
-    inside = (weights >= 0).all(axis=1)
-    which, x, y, weights = which[inside], x[inside], y[inside], weights[inside]
-    weights = weights / depth[mesh.faces[numbers[which]]]
-    nearness = weights.sum(axis=1)
-    weights /= nearness[:, None]
-    pixel = y * width + x
+    numbers, which, x, y = _candidates(pixels, depth > _NEAR_M, mesh, width, height)
+    weights = _barycentric(pixels, mesh.faces[numbers], which, x, y)
+    inside = (weights[0] >= 0) & (weights[1] >= 0) & (weights[2] >= 0)
+    which = which[inside]
+    corner_depths = depth[mesh.faces[numbers]].T
+    first, second, third = (weight[inside] / near[which] for weight, near in zip(weights, corner_depths, strict=True))
+    nearness = first + second + third
+    pixel = y[inside] * width + x[inside]
     buffer = np.zeros(height * width)
     np.maximum.at(buffer, pixel, nearness)
     visible = nearness == buffer[pixel]
     face = np.full(height * width, -1)
     face[pixel[visible]] = numbers[which[visible]]
     corner_weights = np.zeros((height * width, 3))
-    corner_weights[pixel[visible]] = weights[visible]
+    corner_weights[pixel[visible]] = np.stack([first, second, third], axis=1)[visible] / nearness[visible, None]
     with np.errstate(divide="ignore"):
         distance = _ray_lengths(camera) / buffer.reshape(height, width)
     return Hits(distance, face.reshape(height, width), corner_weights.reshape(height, width, 3))
 
 
-def _barycentric(corners: Array, x: Array, y: Array) -> Array:
-    """Weights (n, 3) of points (x, y) in triangles (n, 3, 2) of the picture; negative outside and without area."""
-    ax, ay = corners[:, 0, 0], corners[:, 0, 1]
-    bx, by = corners[:, 1, 0] - ax, corners[:, 1, 1] - ay
-    cx, cy = corners[:, 2, 0] - ax, corners[:, 2, 1] - ay
-    px, py = x - ax, y - ay
+def _candidates(
+    pixels: Array, in_front: NDArray[np.bool_], mesh: Mesh, width: int, height: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Pixels in the boxes round triangles: the triangles' numbers (m,); and for each pixel (n,) which of them, x and y.
+
+    Column by column: numpy is slow where the last axis is short.
+    """
+    a, b, c = mesh.faces.T
+    ends = []
+    for place, limit in zip(pixels.T, (width, height), strict=True):
+        corners = place[a], place[b], place[c]
+        low, high = np.minimum(np.minimum(*corners[:2]), corners[2]), np.maximum(np.maximum(*corners[:2]), corners[2])
+        ends.append(np.ceil(low - 0.5).clip(0, limit).astype(np.int64))
+        ends.append(np.floor(high - 0.5).clip(-1, limit - 1).astype(np.int64) + 1)
+    x1, x2, y1, y2 = ends
+    numbers = np.flatnonzero((x2 > x1) & (y2 > y1) & in_front[a] & in_front[b] & in_front[c])
+    x1, y1, across = x1[numbers], y1[numbers], (x2 - x1)[numbers]
+    count = across * (y2[numbers] - y1)
+    which = np.repeat(np.arange(len(numbers)), count)
+    row, column = np.divmod(np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count), across[which])
+    return numbers, which, x1[which] + column, y1[which] + row
+
+
+def _barycentric(
+    pixels: Array, faces: NDArray[np.int64], which: NDArray[np.int64], x: NDArray[np.int64], y: NDArray[np.int64]
+) -> tuple[Array, Array, Array]:
+    """Weights (n,) of the corners of triangles at the centres of pixels; negative outside and without area."""
+    ax, ay = pixels[faces[:, 0]].T
+    bx, by = pixels[faces[:, 1]].T - (ax, ay)
+    cx, cy = pixels[faces[:, 2]].T - (ax, ay)
     area = bx * cy - by * cx
     flat = np.abs(area) < 1e-12
     area = np.where(flat, 1.0, area)
-    second = (px * cy - py * cx) / area
-    third = (bx * py - by * px) / area
-    weights = np.stack([1 - second - third, second, third], axis=1)
-    weights[flat] = -1.0
-    return weights
+    px, py = x + 0.5 - ax[which], y + 0.5 - ay[which]
+    second = (px * cy[which] - py * cx[which]) / area[which]
+    third = (bx[which] * py - by[which] * px) / area[which]
+    first = 1 - second - third
+    first[flat[which]] = -1.0
+    return first, second, third
