@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,12 @@ for name in [name for name in os.environ if name.endswith(("_API_KEY", "_BASE_UR
 
 settings.register_profile("snellen", deadline=None, derandomize=True, database=None)
 settings.load_profile("snellen")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays to the end: no later garbage collection goes through it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
