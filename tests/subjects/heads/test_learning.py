@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -70,9 +71,14 @@ def hits(folder: Path, rows: Sequence[tuple[View, str]], media: MediaFolder) -> 
     return sum(text == colour for text, (_, colour) in zip(asyncio.run(ask()), rows, strict=True))
 
 
+DINOV2 = os.environ.get("DINOV2", "")
+NEEDS_DINOV2 = pytest.mark.skipif(not DINOV2, reason="needs a real ViT: make slow DINOV2=FOLDER (fetch_dinov2.py)")
+
+
 @pytest.mark.slow
-def test_a_head_on_a_packaged_tower_beats_whoever_looks_at_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("tower", ["efficientnet-lite0", pytest.param(f"hf/{DINOV2}", marks=NEEDS_DINOV2, id="dinov2")])
+def test_a_head_on_a_real_tower_beats_whoever_looks_at_nothing(
+    tower: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four colours, one question: who looks at nothing gets the share of the commonest answer at best."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
@@ -87,7 +93,7 @@ def test_a_head_on_a_packaged_tower_beats_whoever_looks_at_nothing(
     untrained = replace(stage, rate=0.0, epochs=1)
     language = "random-qwen2?layers=4&width=64"
     for name, settings in (("trained", stage), ("untrained", untrained)):
-        plan = HeadPlan("efficientnet-lite0", language, settings, task="task")
+        plan = HeadPlan(tower, language, settings, task="task")
         train_head(plan, conversations, tmp_path / name, opener(media))
     blind = max(Counter(colour for _, colour in test_rows).values()) / len(test_rows)
     trained, random = (hits(tmp_path / name, test_rows, media) for name in ("trained", "untrained"))
