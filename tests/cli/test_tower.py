@@ -25,6 +25,7 @@ from snellen.reports.evaluators import compare_runs  # noqa: E402
 from snellen.reports.loading import load_run  # noqa: E402
 from snellen.subjects.encoders.probes.settings import ProbeSettings  # noqa: E402
 from snellen.subjects.heads import probed_tower, table_3  # noqa: E402
+from snellen.subjects.heads.costs import Cost  # noqa: E402
 from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
 from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
 from snellen.subjects.heads.stages import STAGES  # noqa: E402
@@ -99,7 +100,7 @@ def test_a_diverged_job_is_unstable_and_a_failed_one_says_why(items: ItemSet, tm
     assert {(r.task, r.status) for r in sweep.examination.responses} == {("counting", "ok"), ("colour", "declined")}
 
 
-THREE = ("tiny/clip-l", "tiny/siglip-1", "efficientnet-lite0?side=64")
+THREE = ("tiny/clip-l", "tiny/siglip-1", "tiny/dinov2-l")
 
 
 def as_of_another(sweep: Path, folder: Path) -> Path:
@@ -120,6 +121,7 @@ def test_a_sweep_with_probes_compares_both_tiers(
     snellen: Command, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probed_tower, "ProbeSettings", partial(ProbeSettings, steps=12))
+    monkeypatch.setattr("snellen.sweep.sweep_cost", lambda items, jobs: Cost(0.0, 0.0))  # others test what it counts
     out = tmp_path / "sweep"
     names = ("--towers", ",".join(THREE), "--abilities", "counting", "--items", items.root)
     code, output, err = snellen("tower", "sweep", *names, *TRIAL, "--out", out, "--probes")
@@ -149,10 +151,6 @@ def test_a_sweep_with_probes_compares_both_tiers(
     assert set(places["items"]) == {4}
     code, _, err = snellen("tower", "probe", tmp_path, "--items", items.root)
     assert (code, "no trained head" in err) == (2, True)
-    # A run against itself: the same order and no gap.
-    same = compare_runs(out / "probes", out / "probes", ("probes", "again"))
-    assert same.loc[same["measure"] == "gap", "value"].abs().max() == 0
-    assert set(same.loc[same["measure"] == "tau", "value"].dropna()) <= {1.0}
     # The same heads as those of another language model that took eight times as long, on a base of two more hours.
     twin = as_of_another(out, tmp_path / "twin")
     code, output, err = snellen("tower", "compare", out, twin, "--out", tmp_path / "compared")

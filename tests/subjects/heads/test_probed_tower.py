@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,8 @@ from tests.helpers.journey import item, patch
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 
+from snellen.subjects.encoders.probes.settings import ProbeSettings  # noqa: E402
+from snellen.subjects.heads import probed_tower  # noqa: E402
 from snellen.subjects.heads.probed_tower import TowerEncoder  # noqa: E402
 from snellen.subjects.heads.tower_models import load_tower, picture_tokens, pixels_of  # noqa: E402
 
@@ -51,6 +54,7 @@ def test_sam_s_places_are_shares_of_the_picture() -> None:
 
 def test_it_learns_from_examples_and_says_who_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(probed_tower, "ProbeSettings", partial(ProbeSettings, steps=40, width=16))
     media, colours = MediaFolder(tmp_path / "media"), {"red": (220, 30, 30), "blue": (30, 40, 220)}
     options, examples = tuple(Option(name, name) for name in colours), []
     for n in range(12):
