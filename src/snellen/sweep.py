@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 HEAD = SubjectCard("head:new")
 """Who is trained: suites settle `auto` by the kind of subject."""
 
-PAPER_TRAINING_ITEMS = 6000
-"""An ability has around 6,000 to 10,000 in AVA-Bench (section 4)."""
-
 
 def ability_task(items: ItemSet, ability: str) -> Task:
     """The task of that name. Raises SnellenError where the suite has none, or the set has no items to learn from."""
@@ -262,6 +259,7 @@ def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool =
     `scale`: `small` with fewer training items than in the paper.
     """
     from snellen.reports.evaluators import compare_runs
+    from snellen.suites.ava_bench.published import TRAINING_ITEMS
 
     done = [outcome for outcome in sweep.outcomes if outcome.status == "done"]
     abilities = dict.fromkeys(outcome.ability for outcome in done)
@@ -273,7 +271,7 @@ def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool =
     counts = {ability: len(train_items(items, ability)) for ability in abilities}
     table["training_items"] = [counts.get(task, sum(counts.values())) for task in table["task"]]
     table["language_model"] = next(outcome.card.language_model for outcome in done if outcome.card)
-    table["scale"] = "small" if min(counts.values()) < PAPER_TRAINING_ITEMS else "full"
+    table["scale"] = "small" if min(counts.values()) < TRAINING_ITEMS else "full"
     write_text(out / "probe-ranks.csv", ranks.to_csv(index=False))
     write_text(out / "tiers.csv", table.to_csv(index=False))
     return Tiers(examination, ranks, table)

@@ -27,6 +27,9 @@ METRIC_OF: Mapping[str, str] = {
 IN_PERCENT = ("accuracy", "anls_05")
 LOWER_IS_BETTER = ("mae_over_gt", "ciede2000")
 
+TRAINING_ITEMS = 6000
+"""The least of an ability: typically around 6,000 to 10,000 (section 4)."""
+
 
 class Row(NamedTuple):
     """A vision tower in Table 5: its values and printed ranks by column, and its printed average rank."""

@@ -33,7 +33,7 @@ from snellen.analysis.section import ReportSection, Run, protocol_of
 from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
 from snellen.suites.ava_bench.abilities import composites
-from snellen.suites.ava_bench.published import COLUMNS
+from snellen.suites.ava_bench.published import COLUMNS, TRAINING_ITEMS
 from snellen.suites.ava_bench.report import balance, composite, figures
 from snellen.suites.ava_bench.report.fingerprints import fingerprint, share_of_way
 from snellen.suites.ava_bench.report.subgroups import subgroup
@@ -157,10 +157,11 @@ def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
         )
         yield ReportSection("Do evaluators agree? (Figure 7)", note, frame, None, "evaluators")
     if gaps:
-        names = ["evaluator", "other evaluator", "ability", "encoders", "score", "other score", "gap"]
+        names = ["evaluator", "other evaluator", "ability", "encoders", "score", "other score", "gap", "training items"]
         note = (
             "Mean scores of all encoders that both evaluators read, and by how much the first is better (95 % "
-            "interval, paired over items; negative: worse), in the unit of the metric."
+            "interval, paired over items; negative: worse), in the unit of the metric. Of how many training items they "
+            f"could learn: with fewer than {TRAINING_ITEMS:,} an ability, as the paper has, the comparison is small."
         )
         yield ReportSection("How far evaluators lie apart", note, pd.DataFrame(gaps, columns=names), None, "gaps")
 
@@ -183,4 +184,5 @@ def _gap_lines(run: Run, pair: EvaluatorPair, table: pd.DataFrame) -> Iterator[l
             number(score, metric, row.items) for score in (row.score, row.other_score, row.value, row.low, row.high)
         )
         text = gap[0] if math.isnan(row.low) else with_interval(*gap)
-        yield [pair.first, pair.second, column_head(row.task, metric), str(row.encoders), first, second, text]
+        learnt = str(sum(item.split == run.suite.tasks[row.task].train_split for item in run.items.task(row.task)))
+        yield [pair.first, pair.second, column_head(row.task, metric), str(row.encoders), first, second, text, learnt]
