@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
+from tests.helpers.extras import need
+
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-pytest.importorskip("peft", reason="the extra 'heads' is not installed")
+need("peft", "heads")
 
 from snellen.core.errors import SnellenError  # noqa: E402
 from snellen.core.itemset import ItemSet  # noqa: E402

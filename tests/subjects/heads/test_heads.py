@@ -22,10 +22,11 @@ from snellen.subjects.heads.stages import STAGES
 from snellen.subjects.heads.towers import TOWERS
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
+from tests.helpers.extras import need
 from tests.helpers.journey import item, patch
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-pytest.importorskip("peft", reason="the extra 'heads' is not installed")
+need("peft", "heads")
 
 from snellen.subjects.heads.conversations import Conversation, Turn  # noqa: E402
 from snellen.subjects.heads.features import TokenCache, TowerReader, choose_source, opener  # noqa: E402

@@ -22,12 +22,13 @@ from snellen.core.subject import TrainingExample
 from snellen.presentation.presenters import plain
 from snellen.subjects.heads.stages import STAGES
 from snellen.subjects.registry import make_subject
+from tests.helpers.extras import need
 from tests.helpers.journey import item
 
-pytest.importorskip("peft", reason="the extra 'heads' is not installed")
+need("peft", "heads")
 
-from snellen.subjects.heads.features import opener  # imports torch
-from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head
+from snellen.subjects.heads.features import opener  # noqa: E402  # imports torch
+from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head  # noqa: E402
 
 COLOURS = {"red": (200, 40, 40), "green": (40, 160, 60), "blue": (40, 60, 200), "yellow": (220, 200, 50)}
 OPTIONS = tuple(Option(name, name) for name in COLOURS)

@@ -15,9 +15,10 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.subjects.heads.conversations import Conversation, Turn
 from snellen.subjects.heads.stages import EPOCHS, STAGES
+from tests.helpers.extras import need
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-pytest.importorskip("peft", reason="the extra 'heads' is not installed")
+need("peft", "heads")
 
 from snellen.subjects.heads import training as module  # noqa: E402  # imports torch
 from snellen.subjects.heads.batches import collate, micro_batches, order, token_weights  # noqa: E402
