@@ -51,7 +51,7 @@ class _Text:
         self.decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self.scan = json.JSONDecoder().raw_decode
 
-    def more(self, min_bytes: int = CHUNK) -> None:
+    def more(self, min_bytes: int = 0) -> None:
         raw = self.read(max(min_bytes, CHUNK))
         self.ended = not raw
         self.text = self.text[self.position :] + self.decoder.decode(raw, final=self.ended)
@@ -80,7 +80,7 @@ class _Text:
             unread = len(self.text) - self.position
             try:
                 value, end = self.scan(self.text, self.position)
-                if end < len(self.text) or self.ended:  # a number may go on behind what was read
+                if end + 2 < len(self.text) or self.ended:  # a number may go on behind what was read, by "e+" and more
                     self.position = end
                     return value
             except json.JSONDecodeError:
