@@ -88,14 +88,6 @@ def test_a_build_prints_the_notes_of_the_card(snellen: Command, tmp_path: Path) 
     assert "notes: no people are rendered, so that the tasks about persons are absent\n" in out
 
 
-def test_the_full_plan_is_that_of_the_paper(snellen: Command) -> None:
-    code, out, _ = snellen("build", "combo", "--from", "generated", "--full", "--plan", "--json")
-    told = json.loads(out)
-    assert code == 0
-    assert (told["objects"], told["pictures"]) == (9504, 190_080)
-    assert all(isinstance(told[name], int) for name in ("seconds", "bytes"))
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [
