@@ -52,13 +52,13 @@ def picture(shape: str, colour: str, size: tuple[int, int] = (320, 240)) -> Imag
 
 
 class Album:
-    """Pictures by what they show; a little noise makes every one its own."""
+    """Pictures by what they show; a little noise, the same along a row, makes every one its own."""
 
     def __init__(self, media: MediaFolder, seed: int) -> None:
         self.media, self.rng, self.shows = media, stream("album", seed), dict[str, dict[str, str]]()
 
     def shot(self, shape: str, colour: str) -> Media:
-        pixels = np.asarray(picture(shape, colour)).astype(int) + self.rng.integers(-6, 7, (240, 320, 1))
+        pixels = np.asarray(picture(shape, colour)).astype(int) + self.rng.integers(-6, 7, (240, 1, 1))
         media = self.media.add_picture(Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)))
         self.shows[media.sha256] = {"shape": shape, "colour": colour}
         return media
