@@ -110,18 +110,21 @@ def support(shape: Shape, direction: Array) -> Array:
 
 def reach(solid: Solid, direction: Array) -> float:
     """How far a placed solid extends along a world `direction` (3,), metres from the world's origin."""
-    matrix, position = affine(solid.pose)
     d = np.asarray(direction, float)
-    d = d / np.linalg.norm(d)
-    local = matrix.T @ d
-    return float(support(solid.shape, local) @ local + position @ d)
+    return _reach(solid.shape, *affine(solid.pose), d / np.linalg.norm(d))
+
+
+def _reach(shape: Shape, matrix: Array, position: Array, direction: Array) -> float:
+    local = matrix.T @ direction
+    return float(support(shape, local) @ local + position @ direction)
 
 
 def bounds(solids: tuple[Solid, ...]) -> tuple[Array, Array]:
     """Lower and upper corner of the smallest upright box around the solids, each (3,) metres."""
+    placed = [(solid.shape, *affine(solid.pose)) for solid in solids]
     axes = np.eye(3)
-    low = [min(-reach(solid, -axis) for solid in solids) for axis in axes]
-    high = [max(reach(solid, axis) for solid in solids) for axis in axes]
+    low = [min(-_reach(*solid, -axis) for solid in placed) for axis in axes]
+    high = [max(_reach(*solid, axis) for solid in placed) for axis in axes]
     return np.array(low), np.array(high)
 
 

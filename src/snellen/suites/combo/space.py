@@ -6,7 +6,7 @@ A constraint leads from dimensions (`factor/part`, see `stimuli.scenes.DIMENSION
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -42,10 +42,10 @@ def members(constraint: Mapping[str, Sequence[str]]) -> Mask:
     """The objects a constraint allows."""
     mask = np.ones(len(table()), bool)
     for dimension, allowed in constraint.items():
-        any_allowed = np.zeros(len(table()), bool)
-        for value in allowed:
-            any_allowed |= _having(dimension, value)
-        mask &= any_allowed
+        if allowed:
+            mask &= reduce(np.logical_or, [_having(dimension, value) for value in allowed])
+        else:
+            mask[:] = False
     return mask
 
 
