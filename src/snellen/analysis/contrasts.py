@@ -35,9 +35,7 @@ def contrasts(scores: pd.DataFrame, bounds: Mapping[str, Bounds | None] = NO_BOU
     for key, part in scored.groupby(list(KEYS), sort=False):
         keys = dict(zip(KEYS, map(str, key), strict=True))
         arms = {
-            (str(subject), str(condition)): rows_of.groupby("item_id", sort=False).agg(
-                value=("value", "mean"), cluster=("cluster_id", "first")
-            )
+            (str(subject), str(condition)): _items_of(rows_of)
             for (subject, condition), rows_of in part.groupby(["subject", "condition"], sort=False)
         }
         for one, other in combinations(arms, 2):
@@ -51,6 +49,17 @@ def contrasts(scores: pd.DataFrame, bounds: Mapping[str, Bounds | None] = NO_BOU
             )  # fmt: skip
             rows.append({**keys, **names, **numbers})
     return with_holm(pd.DataFrame(rows, columns=list(COLUMNS)))
+
+
+def _items_of(scores: pd.DataFrame) -> pd.DataFrame:
+    """Mean value and cluster by item."""
+    if scores["item_id"].is_unique:  # grouping would take most of the time of a report
+        return (
+            scores[["item_id", "value", "cluster_id"]]
+            .set_axis(["item_id", "value", "cluster"], axis=1)
+            .set_index("item_id")
+        )
+    return scores.groupby("item_id", sort=False).agg(value=("value", "mean"), cluster=("cluster_id", "first"))
 
 
 def family_of(subject: str, other_subject: str) -> str:

@@ -248,8 +248,13 @@ def scored_units(run: Run, task: str) -> dict[Arm, pd.DataFrame]:
         values = pd.concat(repeats).dropna(subset="value")
         values = values.assign(right=(values["value"] == 1.0).astype(float))
         values = values.assign(weight=values.get("weight", 1.0))
-        units = values.groupby("unit", sort=False).agg(
-            value=("value", "mean"), right=("right", "mean"), cluster=("cluster_id", "first"), weight=("weight", "max")
+        values = values.rename(columns={"cluster_id": "cluster"})[["value", "right", "cluster", "weight"]]
+        units = (
+            values
+            if values.index.is_unique
+            else values.groupby("unit", sort=False).agg(
+                {"value": "mean", "right": "mean", "cluster": "first", "weight": "max"}
+            )
         )
         if len(units):
             units_by_arm[Arm(str(subject), str(condition))] = units
