@@ -154,7 +154,8 @@ def journey(
     again: list[Prompt] = []
     resumed = ask(root / "run", Plan(built, suite, watched(arms, again.append, max_concurrency)))
     assert resumed == uncut == read_responses(root / "run")
-    assert 0 <= dies_at + len(again) - len(whole) <= max_concurrency + torn, (
+    in_flight = max_concurrency * len({arm.subject.card.fingerprint() for arm in arms})
+    assert 0 <= dies_at + len(again) - len(whole) <= in_flight + torn, (
         "only what was in flight, and the torn line, twice"
     )
     silent: list[Prompt] = []

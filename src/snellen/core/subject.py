@@ -27,7 +27,8 @@ class SubjectCard:
     `settings` is everything that may change its answers, and makes the fingerprint. `accepts` are the kinds of media
     it can be shown, `max_pictures` how many at most (None: any number). `attributes` describe it for comparisons
     (family, open or closed, reasoning, supervision, parameters). `max_concurrency` is how many calls may be under
-    way. Who reads `views` (encoders, fakes) is sent no laid-out pictures.
+    way. Of `is_local` subjects, models in this process, one task of one subject is asked at a time. Who reads `views`
+    (encoders, fakes) is sent no laid-out pictures.
     """
 
     name: str
@@ -36,6 +37,7 @@ class SubjectCard:
     max_pictures: int | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
     max_concurrency: int = 16
+    is_local: bool = False
     reads: Literal["parts", "views"] = "parts"
 
     def fingerprint(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -129,47 +129,106 @@ def _transforms_used(plan: Plan) -> set[str]:
         for arm in plan.arms if items else ():
             context = ViewContext(settle(arm.condition, plan.suite, arm.subject.card), [], plan.annotations)
             first = next((item for item in items if task.asks(item, context.condition)), None)
-            if first is not None and arm.condition.moves() <= set(task.axes):
+            if first is not None and is_asked(arm, task):
                 used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, context)}
     return used
+
+
+@dataclass(frozen=True)
+class _SubjectQueue:
+    """Where the calls of one subject are made: at most `max_concurrency` of them under way, of all its arms and tasks.
+
+    `room` bounds the trials begun, so that views and coroutines of those to come cost no memory. `turn` is held by who
+    is about to begin trials: tasks begin in the order of the plan.
+    """
+
+    gate: asyncio.Semaphore
+    room: asyncio.Semaphore
+    turn: asyncio.Lock
+
+
+@dataclass(frozen=True)
+class _Views:
+    """A task's items under one condition: those to be answered, those to be learned from, and all as shown."""
+
+    tested: Sequence[Item]
+    train_items: Sequence[Item]
+    by_item: Mapping[str, View]
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What all arms of a run share. `views` are kept by task and condition until the last arm has taken them."""
+
+    run: RunFolder
+    plan: Plan
+    prices: Mapping[str, tuple[float, float]]
+    stopped: list[BaseException] = field(default_factory=list)
+    views: dict[tuple[str, str], tuple[_Views, int]] = field(default_factory=dict)
+
+    def take_views(self, task: Task, condition: Condition) -> _Views:
+        """Items as shown under a settled condition: made once, whoever asks."""
+        key = task.id, str(condition)
+        views, taken = self.views.pop(key) if key in self.views else (self._make_views(task, condition), 0)
+        takers = sum(
+            settle(arm.condition, self.plan.suite, arm.subject.card) == condition
+            for arm in self.plan.arms
+            if is_asked(arm, task)
+        )
+        if taken + 1 < takers:
+            self.views[key] = views, taken + 1
+        return views
+
+    def _make_views(self, task: Task, condition: Condition) -> _Views:
+        plan, items = self.plan, self.plan.items.task(task.id)
+        askable = [item for item in items if task.asks(item, condition)]
+        tested = [item for item in askable if item.split == "test"][: plan.limit]
+        train_items = [item for item in askable if task.train_split and item.split == task.train_split]
+        context = ViewContext(condition, items, plan.annotations)
+        shown_items = [*tested, *train_items]
+        return _Views(tested, train_items, show_items(shown_items, context, task, plan.seed, self.run.media))
+
+    async def watch(self, awaitable: Awaitable[T]) -> T:
+        """What it returns; its error stops the run: no new call is made."""
+        try:
+            return await awaitable
+        except BaseException as error:
+            self.stopped.append(error)
+            raise
+
+    async def all_of(self, awaitables: Iterable[Awaitable[T]]) -> list[T]:
+        """What they return. An error is raised when the calls under way have been recorded."""
+        results = await asyncio.gather(*map(self.watch, awaitables), return_exceptions=True)
+        if self.stopped:
+            raise self.stopped[0]
+        return [result for result in results if not isinstance(result, BaseException)]
 
 
 @dataclass(frozen=True)
 class _ArmRunner:
     """Where one arm's calls are made."""
 
-    run: RunFolder
-    plan: Plan
+    shared: _Shared
     arm: Arm
-    gate: asyncio.Semaphore
-    prices: Mapping[str, tuple[float, float]]
-    stopped: list[BaseException] = field(default_factory=list)
+    queue: _SubjectQueue
 
-    async def all_of(self, jobs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-        """What they return.
+    @property
+    def run(self) -> RunFolder:
+        """The record."""
+        return self.shared.run
 
-        After an error no new call is made; it is raised when the calls under way have been recorded.
-        """
-
-        async def watched(job: Coroutine[Any, Any, T]) -> T:
-            try:
-                return await job
-            except BaseException as error:
-                self.stopped.append(error)
-                raise
-
-        results = await asyncio.gather(*map(watched, jobs), return_exceptions=True)
-        if self.stopped:
-            raise self.stopped[0]
-        return [result for result in results if not isinstance(result, BaseException)]
+    @property
+    def plan(self) -> Plan:
+        """What is asked."""
+        return self.shared.plan
 
     async def call(self, key: str, subject: Subject, prompt: Prompt) -> Reply | None:
         """The recorded reply, or a new one recorded; None where the call failed."""
         digest = prompt.digest()
         if (reply := self.run.recall(key, digest)) is None:
-            async with self.gate:
-                if self.stopped:
-                    raise self.stopped[0]
+            async with self.queue.gate:
+                if self.shared.stopped:
+                    raise self.shared.stopped[0]
                 self._check_budget()
                 sent = self.as_sent(prompt)
                 try:
@@ -190,7 +249,7 @@ class _ArmRunner:
     def _check_budget(self) -> None:
         if self.plan.budget is None:
             return
-        spent = self.run.spent(self.prices)
+        spent = self.run.spent(self.shared.prices)
         if spent >= self.plan.budget:
             raise BudgetSpent(
                 f"{self.run.root}: {spent:.4f} is spent of a budget of {self.plan.budget:.4f}; the same command with "
@@ -209,13 +268,17 @@ def lay_out_montages(prompt: Prompt, media: MediaFolder) -> Prompt:
 
 
 async def _ask_all(run: RunFolder, plan: Plan) -> list[Response]:
-    responses: list[Response] = []
+    """Arms and tasks together, a subject's own in the order of the plan: a slow call holds up nobody else's."""
     prices = {arm.subject.card.fingerprint(): _price(arm.subject) for arm in plan.arms}
+    shared, queues, local_turn = _Shared(run, plan, prices), dict[str, _SubjectQueue](), asyncio.Lock()
+    jobs = []
     for arm in plan.arms:
-        runner = _ArmRunner(run, plan, arm, asyncio.Semaphore(arm.subject.card.max_concurrency), prices)
-        for task in plan.suite.tasks.values():
-            responses += await _ask_task(runner, task)
-    return responses
+        card = arm.subject.card
+        gate, room = (asyncio.Semaphore(card.max_concurrency) for _ in range(2))
+        queue = _SubjectQueue(gate, room, local_turn if card.is_local else asyncio.Lock())
+        runner = _ArmRunner(shared, arm, queues.setdefault(card.fingerprint(), queue))
+        jobs += [_ask_task(runner, task) for task in plan.suite.tasks.values()]
+    return [response for responses in await shared.all_of(jobs) for response in responses]
 
 
 def _price(subject: Subject) -> tuple[float, float]:
@@ -250,40 +313,86 @@ def transform_stream(seed: int, item: Item, transform: Transform) -> np.random.G
     return stream("show", seed, item.stimulus_id, type(transform).__name__)
 
 
+def is_asked(arm: Arm, task: Task) -> bool:
+    """Whether the arm is asked this task: not where its condition moves an axis that the task lacks."""
+    return arm.condition.moves() <= set(task.axes)
+
+
 async def _ask_task(runner: _ArmRunner, task: Task) -> list[Response]:
-    plan, arm = runner.plan, runner.arm
-    items = plan.items.task(task.id)
-    if not items or not arm.condition.moves() <= set(task.axes):
-        return []  # a condition that moves an axis this task lacks is not asked here
-    condition = settle(arm.condition, plan.suite, arm.subject.card)
-    askable = [item for item in items if task.asks(item, condition)]
-    tested = [item for item in askable if item.split == "test"][: plan.limit]
-    train_items = [item for item in askable if task.train_split and item.split == task.train_split]
-    context = ViewContext(condition, items, plan.annotations)
-    views = show_items([*tested, *train_items], context, task, plan.seed, runner.run.media)
+    if not runner.plan.items.task(task.id) or not is_asked(runner.arm, task):
+        return []
+    async with runner.queue.turn:
+        batches = await _begin_task(runner, task)
+        if runner.arm.subject.card.is_local:
+            return await batches.finish()
+    return await batches.finish()
+
+
+async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
+    """Show the items, teach the subject, and begin the first batch."""
+    arm, media = runner.arm, runner.run.media
+    if runner.shared.stopped:
+        raise runner.shared.stopped[0]
+    condition = settle(arm.condition, runner.plan.suite, arm.subject.card)
+    views = runner.shared.take_views(task, condition)
     method = task.method(condition)
-    examples = [training_example(views[item.item_id], item.answer, method, runner.as_sent) for item in train_items]
+    examples = [
+        training_example(views.by_item[item.item_id], item.answer, method, runner.as_sent) for item in views.train_items
+    ]
     if isinstance(arm.subject, Prepares):
-        pictures = [picture for view in views.values() for picture in view.media()]
-        await asyncio.to_thread(arm.subject.prepare, pictures, runner.run.media)
-    subject = await arm.subject.fit(examples, runner.run.media)
-    trials = [Trial(group) for group in method.group([views[item.item_id] for item in tested])]
-    schedule, responses = arm.schedule(trials), []
-    batch = next(schedule, None)
-    while batch is not None:
-        new = await _ask_batch(runner, subject, method, batch)
-        responses += new
-        scores = {r.item_id: primary_score(plan.items.by_id[r.item_id], r, task.protocols["strict"]) for r in new}
+        pictures = [picture for view in views.by_item.values() for picture in view.media()]
+        await asyncio.to_thread(arm.subject.prepare, pictures, media)
+    subject = await arm.subject.fit(examples, media)
+    trials = [Trial(group) for group in method.group([views.by_item[item.item_id] for item in views.tested])]
+    schedule = arm.schedule(trials)
+    batches = _TrialBatches(runner, task, subject, method, schedule)
+    await batches.begin(next(schedule, None))
+    return batches
+
+
+@dataclass
+class _TrialBatches:
+    """The trials of a task, as many at a time as its schedule gives."""
+
+    runner: _ArmRunner
+    task: Task
+    subject: Subject
+    method: Method
+    schedule: Generator[tuple[Trial, ...], dict[str, float], None]
+    under_way: list[asyncio.Task[list[Response]]] | None = None
+
+    async def begin(self, batch: Sequence[Trial] | None) -> None:
+        """Begin the trials of a batch, each as soon as there is room for it; none once the run is stopped."""
+        if batch is None:
+            self.under_way = None
+            return
+        self.under_way = under_way = []
+        for trial in batch:
+            await self.runner.queue.room.acquire()
+            if self.runner.shared.stopped:
+                self.runner.queue.room.release()
+                break
+            under_way.append(asyncio.create_task(self.runner.shared.watch(self._ask(trial))))
+
+    async def _ask(self, trial: Trial) -> list[Response]:
         try:
-            batch = schedule.send(scores)
-        except StopIteration:
-            batch = None
-    return responses
+            return await _ask_trial(self.runner, self.subject, self.method, trial)
+        finally:
+            self.runner.queue.room.release()
 
-
-async def _ask_batch(runner: _ArmRunner, subject: Subject, method: Method, batch: Sequence[Trial]) -> list[Response]:
-    responses_of_trials = await runner.all_of(_ask_trial(runner, subject, method, trial) for trial in batch)
-    return [response for responses in responses_of_trials for response in responses]
+    async def finish(self) -> list[Response]:
+        """All responses, when the schedule has nothing more to ask."""
+        items, strict = self.runner.plan.items.by_id, self.task.protocols["strict"]
+        responses: list[Response] = []
+        while self.under_way is not None:
+            new = [r for rows in await self.runner.shared.all_of(self.under_way) for r in rows]
+            responses += new
+            try:
+                batch = self.schedule.send({r.item_id: primary_score(items[r.item_id], r, strict) for r in new})
+            except StopIteration:
+                break
+            await self.begin(batch)
+        return responses
 
 
 async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial: Trial) -> list[Response]:
@@ -320,7 +429,7 @@ async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial
         if len(prompts) == 1:
             replies = [await runner.call(keys[0], subject, prompts[0])]
         else:
-            replies = await runner.all_of(runner.call(k, subject, p) for k, p in zip(keys, prompts, strict=True))
+            replies = await runner.shared.all_of(runner.call(k, subject, p) for k, p in zip(keys, prompts, strict=True))
         received = [reply for reply in replies if reply is not None]
         if len(received) < len(replies):
             return responses("failed", {}, runner.run.error(keys[replies.index(None)]))

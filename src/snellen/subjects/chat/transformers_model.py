@@ -98,6 +98,7 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
         max_pictures=settings.max_pictures,
         attributes=attributes | ({"frames": settings.frames} if settings.frames else {}),
         max_concurrency=2 * settings.batch,  # one batch in the model, one gathering
+        is_local=True,
     )
 
     def work(jobs: Sequence[TemplatedPrompt]) -> list[Reply | Exception]:

@@ -59,7 +59,9 @@ def make_logprob(name: str, settings: Mapping[str, str], items: Sequence[Item] =
     attempts, max_concurrency = read.integer("attempts", 1, 100, 5), read.integer("max_concurrency", 1, 1000, 4)
     client = open_client(who, service, read.integer("timeout", 1, 3600, 120))
     settings_on_card = {"logprob": "openai-api", "version": 1, "model": name}
-    card = replace(_card(who, {}, settings_on_card, accepts=frozenset()), max_concurrency=max_concurrency)
+    card = replace(
+        _card(who, {}, settings_on_card, accepts=frozenset()), max_concurrency=max_concurrency, is_local=False
+    )
     return ServedLogProb(card, client, model_name, attempts)
 
 
@@ -122,7 +124,13 @@ def _card(
     written = [f"{key}={settings[key]}" for key in sorted(settings) if key != "device"]
     name = who + ("?" + "&".join(written) if written else "")
     return SubjectCard(
-        name, dict(card_settings), accepts, max_concurrency=1, reads="views", attributes={"family": "tool"}
+        name,
+        dict(card_settings),
+        accepts,
+        max_concurrency=1,
+        is_local=True,
+        reads="views",
+        attributes={"family": "tool"},
     )
 
 

@@ -80,6 +80,7 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
         accepts=frozenset({"picture"}),
         attributes={**encoder.attributes, **description},
         max_concurrency=1,
+        is_local=True,
     )
     return _attentive(encoder, card) if readout == ATTENTIVE else EncoderSubject(encoder, card, readout, k, c)
 

@@ -108,5 +108,6 @@ def make_probed_tower(name: str, settings: Mapping[str, str], items: Sequence[It
         accepts=frozenset({"picture"}),
         attributes={**encoder.attributes, "tower": written, "evaluator": EVALUATOR},
         max_concurrency=1,
+        is_local=True,
     )
     return AttentiveProbe(PatchCache(encoder), card, probe)
