@@ -15,6 +15,7 @@ from snellen.core.suite import BuildOptions
 from snellen.curation.results import StepResult
 from snellen.curation.steps import Argument, Stage, Step, chain_lines, plan_chain, step_item
 from snellen.suites import SUITES
+from tests.helpers.sets import small_set
 
 DATA = Argument("source", "data", "ROOT")
 CAPTIONS = Argument("input", "captions", "RUN")
@@ -102,9 +103,9 @@ def test_every_curated_recipe_plans_its_chain_with_nothing_given(name: str, tmp_
     assert any(command.startswith("snellen run ") for row in plan["steps"] for command in row["commands"])
 
 
-def test_a_chain_goes_on_where_it_is(small_set: ItemSet, tmp_path: Path) -> None:
+def test_a_chain_goes_on_where_it_is(few_items: ItemSet, tmp_path: Path) -> None:
     recipe = SUITES.get("vfm-bench").recipes["curated"]
-    plan = recipe.plan(BuildOptions(tmp_path, sources={"items": small_set.root}))
+    plan = recipe.plan(BuildOptions(tmp_path, sources={"items": few_items.root}))
     assert [(row["step"], row["state"]) for row in plan["steps"]] == [
         ("vfm-bench/candidates", "done"),
         ("vfm-bench/select", "done"),
@@ -114,6 +115,5 @@ def test_a_chain_goes_on_where_it_is(small_set: ItemSet, tmp_path: Path) -> None
 
 
 @pytest.fixture
-def small_set(tmp_path: Path) -> ItemSet:
-    options = BuildOptions(tmp_path / "set", n=1, renderer="toy", show_progress=False)
-    return SUITES.get("vfm-bench").recipes["generated"].build(options)
+def few_items(sets_folder: Path) -> ItemSet:
+    return small_set("vfm-bench", sets_folder)

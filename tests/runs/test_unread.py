@@ -26,7 +26,9 @@ VAGUE = "Well, who could say."
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     out = tmp_path_factory.mktemp("unread") / "items"
-    options = BuildOptions(out, n=2, tasks=("oc-cnt", "oc-grp", "gc-mat"), renderer="toy", show_progress=False)
+    options = BuildOptions(
+        out, n=2, tasks=("oc-cnt", "oc-grp", "gc-mat"), quick=True, renderer="toy", show_progress=False
+    )
     return build(SUITES.get("vlm2-bench"), "generated", options)
 
 
