@@ -53,8 +53,9 @@ def linear_probes(
     rows: list[dict[str, Any]] = []
     for place, hits in right.items():
         low, high = cluster_wilson(hits, names)
-        width = train_features[place].shape[1] if place in train_features else 0
+        width = train_features[place].shape[1] if place in train_features else None
         rows.append({"place": place, "value": float(hits.mean()), "low": low, "high": high, "features": width, **facts})
     change = paired_difference(right[places[-1]], right[places[0]], names, stream("linear probe"))
     rows.append({"place": "change", "value": change.difference, "low": change.low, "high": change.high, **facts})
-    return pd.DataFrame(rows).assign(training_items=len(labels)).reindex(columns=list(COLUMNS))
+    table = pd.DataFrame(rows).assign(training_items=len(labels)).reindex(columns=list(COLUMNS))
+    return table.astype({"features": "Int64"})
