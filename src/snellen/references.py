@@ -95,14 +95,7 @@ def write_conversations(
     counts = training.Counts(captions, questions - questions // 2, questions // 2)
     plan, media = training.design(items, counts, exclusion, seed), MediaFolder(out / PICTURES)
     renders = training.render_design(plan, exclusion, seed, rendering, media)
-    by_task = {
-        items_of_task[0].task: items_of_task
-        for items_of_task in (
-            training.pattern_items(plan, counts.patterns, renders, seed),
-            training.category_items(plan, counts.categories, renders, seed),
-        )
-        if items_of_task
-    }
+    by_task = training.training_items(plan, counts, renders, seed)
     records = [
         record
         for task, learnt in by_task.items()

@@ -46,10 +46,10 @@ def items(sets_folder: Path) -> ItemSet:
 
 @pytest.fixture(scope="module")
 def learned(items: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four captions; seven questions on patterns, seven on categories."""
+    """Four captions; four questions on patterns, four on categories."""
     out = tmp_path_factory.mktemp("learned") / "conversations"
-    card = write_conversations(items, 4, 14, out)
-    assert (card.captions, card.questions) == (4, {"pattern-perception": 7, "category-building": 7})
+    card = write_conversations(items, 4, 8, out)
+    assert (card.captions, card.questions) == (4, {"pattern-perception": 4, "category-building": 4})
     return out
 
 
@@ -57,11 +57,11 @@ def test_files_are_llava_s_and_heads_learn_from_them(
     snellen: Command, items: ItemSet, learned: Path, tmp_path: Path
 ) -> None:
     captions, questions = (read_llava(learned / name, learned / PICTURES) for name in (CAPTIONS, QUESTIONS))
-    assert (len(captions.conversations), len(questions.conversations)) == (4, 14)
+    assert (len(captions.conversations), len(questions.conversations)) == (4, 8)
     every = [*captions.conversations, *questions.conversations]
     assert all(len(each.pictures) == 1 and len(each.turns) == 1 for each in every)
     assert all(each.turns[0].parts[1] == prompts.CAPTION for each in captions.conversations)
-    assert {each.turns[0].reply for each in questions.conversations[7:]} == {"A", "B"}
+    assert {each.turns[0].reply for each in questions.conversations[4:]} == {"A", "B"}
     tested = {path.relative_to(items.media.root) for path in items.media.root.glob("??/*.png")}
     assert tested
     assert not tested & {path.relative_to(learned / PICTURES) for path in (learned / PICTURES).glob("??/*.png")}
@@ -70,15 +70,15 @@ def test_files_are_llava_s_and_heads_learn_from_them(
     tuned = ("--data", learned / QUESTIONS, "--base", first, "--scope", "lora", "--out", second)
     assert snellen("tower", "tune", *stage, *tuned)[0] == 0
     card = read_head_card(second)
-    assert (card.stage["scope"], card.conversations, card.base) == ("lora", 14, str(first))
+    assert (card.stage["scope"], card.conversations, card.base) == ("lora", 8, str(first))
 
 
 def test_the_same_command_gives_the_same_files(snellen: Command, items: ItemSet, learned: Path, tmp_path: Path) -> None:
-    counts = ("--captions", 4, "--questions", 14, "--workers", 1)
+    counts = ("--captions", 4, "--questions", 8, "--workers", 1)
     words = ("tower", "conversations", "--items", items.root, *counts, "--out", tmp_path / "again")
     code, output, _ = snellen(*words)
     assert code == 0
-    assert "4 descriptions, questions: 7 on pattern-perception, 7 on category-building" in output
+    assert "4 descriptions, questions: 4 on pattern-perception, 4 on category-building" in output
     assert "none of them tested by" in output
     folders = (learned, tmp_path / "again")
     for name in (CAPTIONS, QUESTIONS, CARD):
@@ -94,7 +94,7 @@ def test_questions_are_worded_as_tested(items: ItemSet, learned: Path, tmp_path:
     """What is asked about tested objects, by the suite's own prompts, is what was learned about others."""
     suite, media = SUITES.get("combo"), MediaFolder(tmp_path, items.media)
     records = TypeAdapter(list[Record]).validate_json((learned / QUESTIONS).read_bytes())
-    patterns, building = ({words(record) for record in part} for part in (records[:7], records[7:]))
+    patterns, building = ({words(record) for record in part} for part in (records[:4], records[4:]))
     test_items = [item for item in items.task("pattern-perception") if item.split == "test"]
     asked = {words(record) for record in question_records(test_items, suite, "samples=1,questions=one", media)}
     of_any_shape = {text for text in patterns if "attached?" not in text}  # contact points are those of the shape

@@ -100,6 +100,22 @@ def test_no_passes_keep_the_weights_and_one_moves_them(tmp_path: Path) -> None:
     assert "supervision" not in load_encoder(f"hf/{tmp_path / 'before'}").attributes
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_goes_on_with_a_classifier_of_its_own(tmp_path: Path, name: str) -> None:
+    """As weights of the hub do, whose classifier has 1,000 classes: the encoder is kept, the classifier is new."""
+    toy = classes(tmp_path / "pictures")
+    train_classifier(name, toy, TWO_STEPS, tmp_path / "first")
+    two = replace(toy, pictures=[picture for picture in toy.pictures if picture.label < 2])
+    none = replace(TWO_STEPS, epochs=0)
+    card = train_classifier(str(tmp_path / "first"), two, none, tmp_path / "second")
+    assert (card.classes, card.start != "random 0") == (2, True)
+    first, second = (load_start(str(tmp_path / each), count, 0) for each, count in (("first", 3), ("second", 2)))
+    weights = second.model.state_dict()
+    for key, weight in first.model.state_dict().items():
+        assert weights[key].shape[0] == 2 if "classifier" in key else torch.equal(weights[key], weight), key
+    assert train_classifier(str(tmp_path / "first"), two, TWO_STEPS, tmp_path / "third").steps == 2
+
+
 def test_the_same_training_gives_the_same_weights(tmp_path: Path) -> None:
     toy = classes(tmp_path / "pictures")
     first, second = (train_classifier("tiny/vit-b-16", toy, TWO_STEPS, tmp_path / name) for name in "ab")
@@ -161,9 +177,9 @@ def test_features_of_another_training_are_others(tmp_path: Path) -> None:
 
 
 def test_it_learns_colours(tmp_path: Path) -> None:
-    """Three colours, 60 pictures, eight passes: of the last tenth of 480 answers, chance gets a third."""
+    """Three colours, 36 pictures, eight passes: of the last tenth of 288 answers, chance gets a third."""
     settings = ClassifierSettings(epochs=8, batch=12, rate=3e-3)
-    card = train_classifier("tiny/vit-b-16", classes(tmp_path / "pictures", 60), settings, tmp_path / "out")
+    card = train_classifier("tiny/vit-b-16", classes(tmp_path / "pictures", 36), settings, tmp_path / "out")
     assert card.last_accuracy is not None
     assert card.last_accuracy > 0.9
 

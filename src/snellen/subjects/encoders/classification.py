@@ -164,8 +164,7 @@ def train_classifier(
     is no number, and where memory or disk is full.
     """
     start = load_start(name, classes.count, settings.seed)
-    labels = [[picture.path.name, picture.label] for picture in classes.pictures]
-    fingerprint = digest([name, start.digest, asdict(settings), classes.source, classes.leak, labels], 16)
+    fingerprint = _fingerprint(name, start, classes, settings)
     if out.exists():
         card = read_classifier_card(out)
         if card is None or card.fingerprint != fingerprint:
@@ -174,9 +173,7 @@ def train_classifier(
     try:
         training = _train(start, classes, settings, device, tick)
     except (torch.OutOfMemoryError, MemoryError) as error:
-        raise SnellenError(
-            f"{out}: out of memory on {device} with {settings.batch} pictures; take a smaller --batch"
-        ) from error
+        raise SnellenError(f"{out}: out of memory on {device}; take a smaller --batch than {settings.batch}") from error
     card = ClassifierCard(
         model=name,
         start=start.digest,
@@ -193,6 +190,11 @@ def train_classifier(
     )
     _write(start, card, out)
     return card
+
+
+def _fingerprint(name: str, start: Start, classes: Classes, settings: ClassifierSettings) -> str:
+    labels = [[picture.path.name, picture.label] for picture in classes.pictures]
+    return digest([name, start.digest, asdict(settings), classes.source, classes.leak, labels], 16)
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,15 @@ def pattern_items(plan: Design, count: int, renders: Renders, seed: int) -> list
     return [items[int(k)] for k in order[:count]]
 
 
+def training_items(plan: Design, counts: Counts, renders: Renders, seed: int) -> dict[str, list[Item]]:
+    """The items of a design by their task; a task without any is left out."""
+    by_task = {
+        perception.TASK: pattern_items(plan, counts.patterns, renders, seed),
+        categories.TASK: category_items(plan, counts.categories, renders, seed),
+    }
+    return {task: items for task, items in by_task.items() if items}
+
+
 def category_items(plan: Design, count: int, renders: Renders, seed: int) -> list[Item]:
     """Questions on the pairs of categories, to learn from."""
     by_rule = {rule: [renders[view] for view in views] for rule, views in plan.rules.items()}
