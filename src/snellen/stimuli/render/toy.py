@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, develop
 from snellen.stimuli.scenes.model import Camera, Scene, Solid
-from snellen.stimuli.scenes.raster import frame, rasterise, rays
+from snellen.stimuli.scenes.raster import frame, rasterise, ray_lengths, rays
 from snellen.stimuli.scenes.shapes import Array, place_mesh, unit_mesh
 
 TOY_VERSION = "1"
@@ -16,8 +16,7 @@ _LIGHT = np.array([0.55, -0.40, 0.73]) / np.linalg.norm([0.55, -0.40, 0.73])
 
 def toy_picture(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
     """The scene as 8-bit sRGB (height, width, 3). Deterministic; lights and dome are replaced by one fixed light."""
-    direction = rays(camera)
-    direction /= np.linalg.norm(direction, axis=2, keepdims=True)
+    direction = rays(camera) / ray_lengths(camera)[..., None]
     picture = _ground(scene, direction, camera)
     nearest = np.full(picture.shape[:2], np.inf)
     towards = frame(camera).position

@@ -66,17 +66,21 @@ def project(camera: Camera, points: Array) -> tuple[Array, Array]:
     return pixels, depth
 
 
+@functools.lru_cache(maxsize=2)
 def rays(camera: Camera) -> Array:
-    """Direction (height, width, 3) through each pixel's centre, 1 m long along the optical axis."""
+    """Direction (height, width, 3) through each pixel's centre, 1 m long along the optical axis; not to be changed."""
     axes = frame(camera)
     x = (np.arange(camera.width_px) + 0.5 - camera.width_px / 2) / axes.focal_px
     y = (np.arange(camera.height_px) + 0.5 - camera.height_px / 2) / axes.focal_px
     across = x[None, :, None] * axes.right - y[:, None, None] * axes.up
-    return np.asarray(axes.forward + across)
+    directions = np.asarray(axes.forward + across)
+    directions.setflags(write=False)
+    return directions
 
 
 @functools.lru_cache(maxsize=8)
-def _ray_lengths(camera: Camera) -> Array:
+def ray_lengths(camera: Camera) -> Array:
+    """Lengths (height, width) of the `rays`, in metres."""
     return np.asarray(np.linalg.norm(rays(camera), axis=2))
 
 
@@ -100,7 +104,7 @@ def rasterise(camera: Camera, mesh: Mesh) -> Hits:
     corner_weights = np.zeros((height * width, 3))
     corner_weights[pixel[visible]] = np.stack([first, second, third], axis=1)[visible] / nearness[visible, None]
     with np.errstate(divide="ignore"):
-        distance = _ray_lengths(camera) / buffer.reshape(height, width)
+        distance = ray_lengths(camera) / buffer.reshape(height, width)
     return Hits(distance, face.reshape(height, width), corner_weights.reshape(height, width, 3))
 
 
