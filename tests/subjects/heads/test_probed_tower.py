@@ -23,6 +23,7 @@ from tests.helpers.journey import item, patch
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 
+from snellen.subjects.encoders.probes.network import Samples, Trunk  # noqa: E402
 from snellen.subjects.encoders.probes.settings import ProbeSettings  # noqa: E402
 from snellen.subjects.heads import probed_tower  # noqa: E402
 from snellen.subjects.heads.probed_tower import TowerEncoder  # noqa: E402
@@ -88,3 +89,21 @@ def test_it_learns_from_examples_and_says_who_it_is(tmp_path: Path, monkeypatch:
 def test_wrong_specs_are_named(spec: str, message: str) -> None:
     with pytest.raises(SnellenError, match=message):
         make_subject(spec)
+
+
+def test_dropout_leaves_a_small_grid_something() -> None:
+    """With four tokens, dropout leaves none of them now and then; the weights must stay numbers."""
+    settings = ProbeSettings(dropout=0.9)
+    random = torch.Generator().manual_seed(0)
+    empty = torch.zeros(50, 0)
+    samples = Samples(
+        torch.randn(50, 4, 3, generator=random),
+        torch.ones(50, 4, dtype=torch.bool),
+        torch.zeros(4, dtype=torch.long),
+        empty,
+        torch.zeros(50, 4, 0),
+        empty,
+        (2, 2),
+    )
+    trunk = Trunk(settings, samples, 1, random)
+    assert trunk(samples, random).read.isfinite().all()

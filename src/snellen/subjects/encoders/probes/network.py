@@ -110,7 +110,8 @@ class Trunk(nn.Module):
         mixed = samples.tokens @ self.from_tokens + places + samples.coverage @ self.from_coverage
         tokens, present = functional.gelu(self.token_norm(mixed)), samples.present
         if random is not None:
-            present = present & (torch.rand(present.shape, generator=random) >= self.settings.dropout)
+            rest = present & (torch.rand(present.shape, generator=random) >= self.settings.dropout)
+            present = torch.where(rest.any(-1, keepdim=True), rest, present)  # of a small grid nothing may be left
         context = samples.words @ self.from_words + samples.boxes @ self.from_boxes
         state, measures = self.queries + context[:, None], tokens[:, :0]
         for layer in range(self.settings.layers):
