@@ -71,7 +71,7 @@ def bare_client(paths: Sequence[Path], url: str) -> dict[str, Any]:
 
         return await asyncio.gather(*(one(path) for path in paths))
 
-    return _timed(lambda: asyncio.run(ask()))
+    return timed(lambda: asyncio.run(ask()))
 
 
 def chat_subject(paths: Sequence[Path], url: str) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def chat_subject(paths: Sequence[Path], url: str) -> dict[str, Any]:
         return await asyncio.gather(*(one(number, prompt) for number, prompt in enumerate(prompts)))
 
     subject = _subject(url)
-    return _timed(lambda: asyncio.run(ask(subject)))
+    return timed(lambda: asyncio.run(ask(subject)))
 
 
 def snellen_run(paths: Sequence[Path], url: str, items: int, pictures: int) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def snellen_run(paths: Sequence[Path], url: str, items: int, pictures: int) -> d
     card = SuiteCard(name="bench", title="", measures="", paper="", version="1", counts={})
     suite = Suite(card, (), {"look": task}, {}, lambda condition, card: {})
     plan = Plan(made, suite, [Arm(_subject(url), Condition(()))])
-    told = _timed(lambda: [response.text for response in ask(root / "run", plan)])
+    told = timed(lambda: [response.text for response in ask(root / "run", plan)])
     files = [path for path in (root / "run").rglob("*") if path.is_file() and "media" not in path.parts]
     return told | {"run_mb": sum(path.stat().st_size for path in files) / 1e6}
 
@@ -135,7 +135,8 @@ def _subject(url: str) -> Any:
     return make_chat("openai-api/bench/m", {"max_concurrency": str(MAX_CONCURRENCY)})
 
 
-def _timed(work: Any) -> dict[str, Any]:
+def timed(work: Any) -> dict[str, Any]:
+    """Seconds, processor seconds and memory of work that returns the answers, all of which must be A."""
     before, start = _cpu(), time.perf_counter()
     answers = work()
     seconds, cpu = time.perf_counter() - start, _cpu() - before

@@ -11,6 +11,7 @@ import asyncio
 import base64
 import json
 import os
+import random
 import sys
 import threading
 import time
@@ -123,6 +124,7 @@ class StubServer:
     def __init__(
         self, answer: Callable[[ServedRequest], Answer] | Answer = "A", delay: float = 0.0, keep: bool = True
     ) -> None:
+        self.tail: random.Random | None = None
         self.requests: list[ServedRequest] = []
         self.count = self.now = self.most = 0
         self.answer: Callable[[ServedRequest], Answer] = answer if callable(answer) else lambda request: answer
@@ -185,10 +187,14 @@ class StubServer:
             if self.keep:
                 self.requests.append(served)
             answer = self.answer(served)
-            await asyncio.sleep(answer.seconds if isinstance(answer, Hang) else self.delay)
+            await asyncio.sleep(answer.seconds if isinstance(answer, Hang) else self._latency())
             return self._respond(request, served, answer)
         finally:
             self.now -= 1
+
+    def _latency(self) -> float:
+        """Seconds: always the same or, with a tail, 0.2 and more after Pareto (1.2), at most 5, 0.685 in the mean."""
+        return self.delay if self.tail is None else min(5.0, 0.2 * (1 - self.tail.random()) ** (-1 / 1.2))
 
     def _respond(self, request: web.Request, served: ServedRequest, answer: Answer) -> web.StreamResponse:
         if isinstance(answer, Status):
@@ -207,9 +213,11 @@ def main() -> None:
     """Serve `A` from a process of its own, and say where on the first line of stdout."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--delay", type=float, default=0.05)
+    parser.add_argument("--tail", action="store_true", help="latencies with a tail, the same ones each time")
     parser.add_argument("--life", type=float, default=600.0)
     told = parser.parse_args()
     server = StubServer("A", told.delay, keep=False)
+    server.tail = random.Random(0) if told.tail else None
 
     async def serve() -> None:
         serving = asyncio.create_task(server.serve(told.life))

@@ -1,0 +1,106 @@
+"""Many small tasks, several subjects and conditions, and a service with a tail of latencies: are calls kept under way?
+
+    python bench/ask_tail.py            4 subjects x 3 conditions x 10 tasks of 40 items
+    python bench/ask_tail.py --quick    a quarter of the items
+
+A server in its own process answers after 0.2 s and more (Pareto 1.2, at most 5 s, mean 0.685 s). At most 100 calls are
+under way in all, 25 a subject. Beside it, in the same run of this script: the bare client's loop with one pool of 100.
+What could be reached without any work of ours is 100 / 0.685 = 146 calls a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from ask_loop import MAX_CONCURRENCY, QUESTION, bare_client, make_pictures, timed
+
+from snellen.core.condition import Axis, parse_conditions
+from snellen.core.item import Item, Option
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.suite import Suite, SuiteCard, Task
+from snellen.presentation.methods import OneByOne
+from snellen.runs.ask import Arm, Plan, ask
+from snellen.scoring.protocols import strict
+from snellen.subjects.chat import make_chat
+
+SUBJECTS, CONDITIONS, TASKS, ITEMS = 4, 3, 10, 40
+WANTED = 105
+OPTIONS = tuple(Option(key, key) for key in ("red", "green", "blue", "none"))
+
+
+def suite() -> Suite:
+    """Tasks that differ in their names alone."""
+    axis = Axis("prompt", tuple(range(CONDITIONS)))
+    tasks = {
+        name: Task(name, "choice", ("prompt",), lambda *_: (), lambda _: OneByOne(), {"strict": strict()})
+        for name in (f"task {n}" for n in range(TASKS))
+    }
+    card = SuiteCard(name="bench", title="", measures="", paper="", version="1", counts={})
+    return Suite(card, (axis,), tasks, {}, lambda condition, card: {})
+
+
+def item_set(root: Path, pictures: list[Path], count: int) -> ItemSet:
+    """So many items a task, each with a picture."""
+    media = MediaFolder(root / "media")
+    files = [media.add_file(path) for path in pictures]
+    items = [
+        Item(
+            name, "bench", task, QUESTION, (files[n % len(files)],), "red", "choice", name, name, name, options=OPTIONS
+        )
+        for task in suite().tasks
+        for n in range(count)
+        for name in [f"{task} {n}"]
+    ]
+    return write_itemset(root, items, source="generated", recipe={})
+
+
+def plan(items: ItemSet, url: str) -> Plan:
+    """Every subject under every condition; subjects are one model by four names, each with a quarter of the calls."""
+    arms = []
+    for n in range(SUBJECTS):
+        os.environ |= {f"BENCH{n}_API_KEY": "k", f"BENCH{n}_BASE_URL": url}
+        subject = make_chat(f"openai-api/bench{n}/m", {"max_concurrency": str(MAX_CONCURRENCY // SUBJECTS)})
+        for value in range(CONDITIONS):
+            arms += [Arm(subject, point) for point in parse_conditions(suite().axes, f"prompt={value}")]
+    return Plan(items, suite(), arms)
+
+
+def print_row(way: str, measured: dict[str, Any]) -> None:
+    pace = measured["items"] / measured["seconds"]
+    cells = f"{measured['items']} | {pace:.0f} | {measured['cpu'] / measured['items'] * 1000:.1f}"
+    print(f"| {way} | {cells} | {measured['rss_mb']:.0f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    count = ITEMS // 4 if parser.parse_args().quick else ITEMS
+    command = [sys.executable, "-m", "tests.helpers.stub_server", "--tail", "--life", "3600"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).resolve().parent.parent)
+    try:
+        assert server.stdout is not None
+        url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
+        with tempfile.TemporaryDirectory() as temp:
+            make_pictures(Path(temp) / "pictures", 40)
+            pictures = sorted((Path(temp) / "pictures").iterdir())
+            items = item_set(Path(temp) / "set", pictures, count)
+            print("| way | calls | calls/s | CPU ms a call | peak RSS MB |\n|---|---|---|---|---|")
+            run = plan(items, url)
+            measured = timed(lambda: [response.text for response in ask(Path(temp) / "run", run)])
+            print_row(f"`snellen run`, {WANTED} wanted", measured)
+            calls = SUBJECTS * CONDITIONS * TASKS * count
+            print_row("bare client, one pool", bare_client((pictures * calls)[:calls], url))
+    finally:
+        server.terminate()
+
+
+if __name__ == "__main__":
+    main()
