@@ -198,7 +198,10 @@ def test_checkup_twice(snellen: Command, tmp_path: Path) -> None:
     assert "fake:oracle" in out
     assert str(tmp_path / "checkup" / "report" / "index.html") in out.replace("\n", "")
     parts = sorted((tmp_path / "checkup" / "run" / "combo" / "parts").iterdir())
+    page = tmp_path / "checkup" / "report" / "index.html"
+    written = page.stat().st_mtime_ns
     assert snellen("checkup", "--quick", "--renderer", "toy", "--out", tmp_path / "checkup")[0] == 0
     assert sorted((tmp_path / "checkup" / "run" / "combo" / "parts").iterdir()) == parts
+    assert page.stat().st_mtime_ns == written, "an unchanged report is not written again"
     rows = pd.read_csv(tmp_path / "checkup" / "report" / "results.csv")
     assert {"encoder:efficientnet-lite0", "encoder:conse", "fake:oracle"} <= set(rows.subject)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
+from snellen.analysis.results import with_python_strings
 from snellen.core import files
 from snellen.reports.words import foreign
 
@@ -23,6 +24,11 @@ def write_results(out: Path, rows: pd.DataFrame) -> None:
     """`results.csv` and `results.parquet`: the same rows and columns."""
     files.write_text(out / "results.csv", rows.to_csv(index=False))
     files.write_table(out / "results.parquet", pa.Table.from_pandas(_one_type(rows), preserve_index=False))
+
+
+def read_results(out: Path) -> pd.DataFrame:
+    """The rows of `results.parquet`."""
+    return with_python_strings(files.read_table(out / "results.parquet").to_pandas())
 
 
 def _one_type(rows: pd.DataFrame) -> pd.DataFrame:

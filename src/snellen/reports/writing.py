@@ -20,11 +20,12 @@ from snellen.reports import figures
 from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cells, paired, rank_cells
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples
-from snellen.reports.export import write_frame, write_results
+from snellen.reports.export import read_results, write_frame, write_results
 from snellen.reports.findings import checks, published, standings, unread_gaps
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, all_results, gather, load_run, registered, with_inputs
 from snellen.reports.page import render
+from snellen.reports.stamp import is_current, remove_stamp, report_stamp, write_stamp
 from snellen.reports.words import slug
 
 RANKS = "ranks"
@@ -63,15 +64,23 @@ def write_report(
     Runs about one item set share their tables; other item sets, and other suites, get a section each.
     `compare_published` shows printed numbers beside ours; `full` shows more examples and draws every factor; `inputs`
     are runs and files by name that pieces of a suite are made with. Raises SnellenError for runs of two versions of a
-    suite, for inputs that no suite here takes, and where a run, its scores or its items cannot be read.
+    suite, for inputs that no suite here takes, and where a run, its scores or its items cannot be read. A report that
+    lies there already, made of the same runs by the same code with the same options, is left as it is.
     """
+    page, stamp = out / "index.html", ""
+    if runs and suite_of is registered:  # code of other suites is not in this package: nobody would see it change
+        stamp = report_stamp(runs, {"published": compare_published, "full": full}, inputs or {})
+    if stamp and is_current(out, stamp):
+        return Report(out, page, read_results(out))
+    remove_stamp(out)
     loaded = with_inputs([load_run(root, suite_of) for root in runs], inputs or {})
     exams = gather(loaded)
     rows = all_results(loaded)
     write_results(out, rows)
     sections = [_section(exam, name, out, compare_published, full) for name, exam in _names(exams)]
-    page = out / "index.html"
     files.write_text(page, render(sections))
+    if stamp:
+        write_stamp(out, stamp)
     return Report(out, page, rows)
 
 

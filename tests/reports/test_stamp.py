@@ -1,0 +1,122 @@
+"""A report is written again where something it is made of changed, and only there."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from snellen.analysis.results import with_python_strings
+from snellen.core.errors import SnellenError
+from snellen.reports import Report, print_table, stamp, write_report
+from tests.reports.exam import suite_of
+
+
+@pytest.fixture
+def writings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders that reports were written into, since the suite of these runs passes for a registered one."""
+    folders: list[Path] = []
+
+    def note(out: Path) -> None:
+        folders.append(out)
+        (out / stamp.STAMP).unlink(missing_ok=True)
+
+    monkeypatch.setattr("snellen.reports.writing.registered", suite_of)
+    monkeypatch.setattr("snellen.reports.writing.remove_stamp", note)
+    return folders
+
+
+@pytest.fixture
+def run_copy(small_root: Path, tmp_path: Path) -> Path:
+    """A run of its own beside its item set."""
+    shutil.copytree(small_root, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def write(run: Path, **options: Any) -> Report:
+    return write_report([run], run.parent / "report", suite_of=suite_of, **options)
+
+
+def terminal_text(report: Report) -> str:
+    console = Console(width=100, file=io.StringIO(), record=True)
+    console.print(print_table(report.results, suite_of=suite_of))
+    return console.export_text()
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_an_unchanged_report_is_read_not_written(run_copy: Path, writings: list[Path]) -> None:
+    first, again = write(run_copy), write(run_copy)
+    assert len(writings) == 1
+    assert again.page == first.page
+    pd.testing.assert_frame_equal(again.results, with_python_strings(first.results))
+    assert terminal_text(again) == terminal_text(first)
+    assert set(json.loads((first.root / stamp.STAMP).read_text())["files"]) == {
+        str(path.relative_to(first.root)) for path in first.root.rglob("*") if path.is_file()
+    } - {stamp.STAMP}
+
+
+def alter_scores(run: Path) -> None:
+    table = pd.read_parquet(run / "scores.strict.parquet")
+    table.iloc[::-1].to_parquet(run / "scores.strict.parquet")
+
+
+def alter_page(run: Path) -> None:
+    (run.parent / "report" / "index.html").write_text("<html/>")
+
+
+def lose_table(run: Path) -> None:
+    next((run.parent / "report" / "tables").glob("*.csv")).unlink()
+
+
+def damage_stamp(run: Path) -> None:
+    (run.parent / "report" / stamp.STAMP).write_text("{")
+
+
+@pytest.mark.usefixtures("without_figures")
+@pytest.mark.parametrize("change", [alter_scores, alter_page, lose_table, damage_stamp])
+def test_a_change_is_seen(change: Callable[[Path], None], run_copy: Path, writings: list[Path]) -> None:
+    page = write(run_copy).page.read_text("utf-8")
+    change(run_copy)
+    assert write(run_copy).page.read_text("utf-8").startswith(page[:200])
+    assert len(writings) == 2
+    write(run_copy)
+    assert len(writings) == 2
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_options_and_code_count(run_copy: Path, writings: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    write(run_copy)
+    write(run_copy, full=True)
+    write(run_copy, full=True, compare_published=True)
+    assert len(writings) == 3
+    monkeypatch.setattr(stamp, "code_digest", lambda: "of tomorrow")
+    write(run_copy, full=True, compare_published=True)
+    assert len(writings) == 4
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_a_report_cut_off_is_not_taken_for_whole(
+    run_copy: Path, writings: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(run_copy)
+    with monkeypatch.context() as patched:
+        patched.setattr("snellen.reports.writing.render", lambda sections: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write(run_copy, full=True)
+    write(run_copy)
+    assert len(writings) == 3
+
+
+def test_a_suite_of_one_s_own_is_always_written(run_copy: Path, tmp_path: Path) -> None:
+    """Its code is not in this package: nobody would see it change."""
+    write_report([run_copy], tmp_path / "report", suite_of=suite_of)
+    assert not (tmp_path / "report" / stamp.STAMP).exists()
+    with pytest.raises(SnellenError, match="no run"):
+        stamp.report_stamp([tmp_path], {}, {})
