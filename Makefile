@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 export SNELLEN_HOME := $(CURDIR)/.snellen
+# Modules are kept compiled: each test process would compile and rewrite them all again, 10 s of CPU.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help env checkup test check lint slow bench format clean
