@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
 
 from snellen.core.item import Item
@@ -24,10 +26,15 @@ def all_right(scores: pd.DataFrame) -> pd.DataFrame:
 
     Chance is that of independent guesses.
     """
-    groups = scores.groupby("group_id", sort=False)
-    units = groups.agg(cluster_id=("cluster_id", "first"), value=("value", "min"), chance=("chance", "prod"))
-    unheard = scores["value"].isna().groupby(scores["group_id"], sort=False).any()
-    units.loc[unheard, "value"] = float("nan")
+    groups, names = pd.factorize(scores["group_id"])
+    first = np.unique(groups, return_index=True)[1]
+    of_items, heard = scores["value"].to_numpy(float), scores["value"].notna().to_numpy()
+    value, chance = np.full(len(first), math.inf), np.ones(len(first))
+    np.minimum.at(value, groups[heard], of_items[heard])
+    value[groups[~heard]] = math.nan
+    np.multiply.at(chance, groups, scores["chance"].fillna(1.0).to_numpy(float))
+    units = scores[UNIT_COLUMNS].take(first).set_axis(names.rename("group_id"))
+    units["value"], units["chance"] = value, chance
     return units
 
 
