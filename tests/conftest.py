@@ -13,6 +13,8 @@ from hypothesis import settings
 
 # Before anything heavy is imported, and inherited by the processes that tests start.
 os.environ.update(HF_HUB_OFFLINE="1", MPLBACKEND="Agg", TOKENIZERS_PARALLELISM="false")
+# Matrices of tests are small: threads of linear algebra would only wait for each other.
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 for name in [name for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL"))]:
     del os.environ[name]
 

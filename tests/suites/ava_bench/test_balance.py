@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from snellen.core.item import Item, Split
 from snellen.core.itemset import ItemSet, ItemSetCard
@@ -16,7 +15,6 @@ from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.abilities.relative_depth import relative_depth_item
 from snellen.suites.ava_bench.balance import balances, hue, imbalance, level
 from snellen.suites.ava_bench.report.balance import sections
-from tests.helpers.sets import small_set
 from tests.suites.ava_bench.fixtures import COMPOSITES, shown
 
 BOX, FAR = (10.0, 20.0, 50.0, 60.0), (100.0, 70.0, 120.0, 90.0)
@@ -80,11 +78,6 @@ def test_a_card_tells_what_is_not_matched() -> None:
     assert imbalance([*test, *[replace(item, split="test") for item in train]]) == []
     few = counted("train", "cups", [1, 6, 11])
     assert imbalance([*test, *few]) == ["counting: shares of count_range differ by 17 points between splits"]
-
-
-@pytest.fixture(scope="module")
-def built(sets_folder: Path) -> ItemSet:
-    return small_set("ava-bench", sets_folder, seed=0, test_items=12)
 
 
 def test_generated_items_are_level_and_matched(built: ItemSet) -> None:

@@ -72,14 +72,15 @@ def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
     """Measure a scene as this camera sees it; `detail` 2 takes the meshes that are rendered, 1 coarser ones."""
     shape = (camera.height_px, camera.width_px)
     alone = np.full((len(scene.solids), *shape), np.inf)
+    nearest, owner = np.full(shape, np.inf), np.full(shape, -1)
     boxes: list[Box | None] = []
     for index, solid in enumerate(scene.solids):
         mesh = place_mesh(unit_mesh(solid.shape, detail), solid.pose)
         alone[index] = rasterise(camera, mesh).distance_m
+        in_front = alone[index] < nearest
+        nearest[in_front], owner[in_front] = alone[index][in_front], index
         pixels, depth = project(camera, mesh.vertices)
         boxes.append((*_corner(pixels.min(axis=0)), *_corner(pixels.max(axis=0))) if depth.min() > 0 else None)
-    nearest = alone.min(axis=0, initial=np.inf)
-    owner = np.where(np.isfinite(nearest), alone.argmin(axis=0), -1) if len(alone) else np.full(shape, -1)
     solids = tuple(_solid_truth(scene, camera, i, alone[i], owner == i, box) for i, box in enumerate(boxes))
     # covered[i, j]: pixels that solid j would fill if it stood alone, and where solid i is seen.
     count = len(scene.solids)

@@ -23,21 +23,10 @@ from snellen.suites.ava_bench.scenes import tabletop_scenes
 from snellen.suites.ava_bench.scenes.materials import group_materials
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, seen_box
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
-from tests.helpers.sets import small_set
 from tests.suites.ava_bench.fixtures import COMPOSITES
 
 N = 12
 QUICK = BuildOptions(Path("unused"), n=N, tasks=COMPOSITES, quick=True, renderer="toy", show_progress=False)
-
-
-@pytest.fixture(scope="module")
-def drawn() -> list[Table]:
-    return [table for _, table in recipe.draw_tables(recipe.make_design(QUICK), QUICK)]
-
-
-@pytest.fixture(scope="module")
-def built(sets_folder: Path) -> ItemSet:
-    return small_set("ava-bench", sets_folder, seed=0, test_items=N)
 
 
 def of(built: ItemSet, task: str) -> list[Item]:
@@ -90,9 +79,9 @@ def test_there_are_as_many_as_wanted_each_asked_once(built: ItemSet) -> None:
         assert len(asked) == len(held)
 
 
-def test_things_of_a_colour_are_counted_among_others(built: ItemSet, drawn: list[Table]) -> None:
+def test_things_of_a_colour_are_counted_among_others(built: ItemSet, drawn_tables: list[Table]) -> None:
     for item in of(built, "counting-by-colour"):
-        table = drawn[item.provenance["picture"]]
+        table = drawn_tables[item.provenance["picture"]]
         told = re.fullmatch(r"How many (\w+) (\w+)s are in the image\?", item.question)
         assert told is not None
         shape, factors = tabletop_scenes.KINDS[told[2]]
@@ -112,9 +101,9 @@ def test_things_of_a_colour_are_counted_among_others(built: ItemSet, drawn: list
     assert max(ranges.values()) <= 0.6 * ranges.total()
 
 
-def test_the_nearer_of_two_that_are_alone_in_their_kind(built: ItemSet, drawn: list[Table]) -> None:
+def test_the_nearer_of_two_that_are_alone_in_their_kind(built: ItemSet, drawn_tables: list[Table]) -> None:
     for item in of(built, "nearer-localization"):
-        table = drawn[item.provenance["picture"]]
+        table = drawn_tables[item.provenance["picture"]]
         told = re.search(r"the (\w+) or the (\w+)\.$", item.question)
         assert told is not None
         away = {}
@@ -150,7 +139,7 @@ def test_observers(built: ItemSet, tmp_path: Path) -> None:
             assert row["value"] == pytest.approx(best, abs=1e-4)
 
 
-def test_a_table_serves_what_it_has(drawn: list[Table]) -> None:
-    held = counting_by_colour.coloured_groups(drawn[0])
-    assert all(0 < n < drawn[0].count(kind) for kind, _, n in held)
+def test_a_table_serves_what_it_has(drawn_tables: list[Table]) -> None:
+    held = counting_by_colour.coloured_groups(drawn_tables[0])
+    assert all(0 < n < drawn_tables[0].count(kind) for kind, _, n in held)
     assert len(held) >= SLOTS

@@ -31,7 +31,6 @@ from snellen.suites.ava_bench.scenes import display_scenes, pseudo_words, tablet
 from snellen.suites.ava_bench.scenes.display_scenes import DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, apart, dealt, levelled, seen_box
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
-from tests.helpers.sets import small_set
 from tests.suites.ava_bench.fixtures import COMPOSITES
 
 NOWHERE = Path("unused")
@@ -42,21 +41,6 @@ QUICK = BuildOptions(NOWHERE, n=N, quick=True, renderer="toy", show_progress=Fal
 @pytest.fixture(scope="module")
 def made() -> Design:
     return recipe.make_design(QUICK)
-
-
-@pytest.fixture(scope="module")
-def drawn_tables(made: Design) -> list[Table]:
-    return [table for _, table in recipe.draw_tables(made, QUICK)]
-
-
-@pytest.fixture(scope="module")
-def drawn_displays(made: Design) -> list[display_scenes.Display]:
-    return [display for _, display in recipe.draw_displays(made, QUICK)]
-
-
-@pytest.fixture(scope="module")
-def built(sets_folder: Path) -> ItemSet:
-    return small_set("ava-bench", sets_folder, seed=0, test_items=N)
 
 
 def of(built: ItemSet, task: str) -> list[Item]:
