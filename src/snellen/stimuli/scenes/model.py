@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import json
 import types
 import typing
@@ -178,8 +179,7 @@ class RenderSpec:
 
 def to_json(definition: Scene | Camera | RenderSpec) -> str:
     """Canonical JSON of a scene, camera or spec: equal values give equal text."""
-    floats = _load(type(definition), dataclasses.asdict(definition))  # 25 and 25.0 are equal, but not as text
-    return canonical({"type": type(definition).__name__, **dataclasses.asdict(floats)})
+    return canonical({"type": type(definition).__name__, **_plain(type(definition), definition)})
 
 
 def from_json(text: str) -> Any:
@@ -193,6 +193,18 @@ def from_json(text: str) -> Any:
         return _load(kinds[kind], data)
     except (TypeError, KeyError) as error:
         raise SnellenError(f"scene JSON: {error}; was it written by another version?") from error
+
+
+def _plain(kind: Any, value: Any) -> Any:
+    """A value of that annotated type as plain JSON; a float stays one: 25 and 25.0 are equal, but not as text."""
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        hints = _hints(kind)
+        return {field.name: _plain(hints[field.name], getattr(value, field.name)) for field in dataclasses.fields(kind)}
+    if typing.get_origin(kind) is tuple:
+        inner = typing.get_args(kind)
+        kinds = itertools.repeat(inner[0], len(value)) if inner[-1] is Ellipsis else inner
+        return [_plain(part, item) for part, item in zip(kinds, value, strict=True)]
+    return float(value) if kind is float else value
 
 
 def _load(kind: Any, value: Any) -> Any:
