@@ -22,10 +22,14 @@ settings.register_profile("snellen", deadline=None, derandomize=True, database=N
 settings.load_profile("snellen")
 
 
+gc.disable()  # until everything is imported: hardly any of it is garbage
+
+
 def pytest_collection_finish() -> None:
     """What was imported stays to the end: no later garbage collection goes through it."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
