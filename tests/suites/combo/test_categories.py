@@ -15,6 +15,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.stimuli.scenes import DIMENSIONS, composite
+from snellen.suites.combo import categories
 from snellen.suites.combo.categories import (
     MIN_OBJECTS,
     OBJECTS_A_RULE,
@@ -138,7 +139,8 @@ def test_no_rule_is_asked_about_much_oftener_than_others() -> None:
     assert max(Counter(rule for pair in pairs for rule in (pair.first, pair.second)).values()) <= 5
 
 
-def test_levels_that_cannot_be_filled_are_an_error() -> None:
+def test_levels_that_cannot_be_filled_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(categories, "ATTEMPTS", 3)
     held = packaged_features()
     never = Features(held.values[:, :4], held.encoder, (1e6, 2e6, 3e6), {})
     with pytest.raises(SnellenError, match="no 4 pairs over four levels from 6 rules with seed 0"):

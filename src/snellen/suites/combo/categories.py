@@ -41,6 +41,8 @@ QUERIES_A_PAIR = 2
 OBJECTS_A_RULE = 6
 """Pictures of each category in the pool: four to support, two to ask."""
 RULES_A_FAMILY = 3
+ATTEMPTS = 200
+"""Draws of families before the levels count as unreachable."""
 MIN_OBJECTS = 72
 """Fewest objects of a category: fewer would not tell the Gaussian of its features (`design/category-difficulty.md`)."""
 
@@ -129,7 +131,7 @@ def choose_pairs(count: int, rules_count: int, seed: int, features: Features) ->
     Draws families until every level has enough candidates. Raises SnellenError where that never happens.
     """
     counts = {level: count // 4 + (n < count % 4) for n, level in enumerate(LEVELS)}
-    for attempt in range(200):
+    for attempt in range(ATTEMPTS):
         rng = stream(SUITE, VERSION, seed, TASK, "families", attempt)
         rules: list[Rule] = []
         while len(rules) < rules_count:
