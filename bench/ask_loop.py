@@ -123,9 +123,9 @@ def snellen_run(paths: Sequence[Path], url: str, items: int, pictures: int) -> d
     card = SuiteCard(name="bench", title="", measures="", paper="", version="1", counts={})
     suite = Suite(card, (), {"look": task}, {}, lambda condition, card: {})
     plan = Plan(made, suite, [Arm(_subject(url), Condition(()))])
-    told = timed(lambda: [response.text for response in ask(root / "run", plan)])
+    measured = timed(lambda: [response.text for response in ask(root / "run", plan)])
     files = [path for path in (root / "run").rglob("*") if path.is_file() and "media" not in path.parts]
-    return told | {"run_mb": sum(path.stat().st_size for path in files) / 1e6}
+    return measured | {"run_mb": sum(path.stat().st_size for path in files) / 1e6}
 
 
 def _subject(url: str) -> Any:

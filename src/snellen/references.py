@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.files import write_text
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
-from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
-from snellen.core.subject import SubjectCard
-from snellen.core.suite import Suite, ViewContext, settle
-from snellen.runs.ask import lay_out_montages, show_items, training_example
+from snellen.core.suite import Suite
+from snellen.runs.training_examples import learner_condition, solved_examples
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
@@ -29,8 +26,6 @@ if TYPE_CHECKING:
     from snellen.suites.combo.references.training_items import ObjectView, Renders
 
 CAPTIONS, QUESTIONS, PICTURES, CARD = "captions.json", "questions.json", "pictures", "conversations.json"
-LEARNER = SubjectCard("head:new")
-"""Who learns: suites settle `auto` by the kind of subject."""
 
 
 class ConversationCard(BaseModel):
@@ -57,17 +52,9 @@ def question_records(items: Sequence[Item], suite: Suite, condition: str, media:
 
     if not items:
         return []
-    (point,) = parse_conditions(suite.axes, condition)
-    settled, task = settle(point, suite, LEARNER), suite.tasks[items[0].task]
-    views = show_items(items, ViewContext(settled, items, {}), task, 0, media)
-    method = task.method(settled)
-
-    def as_sent(prompt: Prompt) -> Prompt:
-        return lay_out_montages(prompt, media)
-
+    task, settled = suite.tasks[items[0].task], learner_condition(suite, condition)
     records = []
-    for item in items:
-        example = training_example(views[item.item_id], item.answer, method, as_sent)
+    for item, example in zip(items, solved_examples(items, task, settled, items, media), strict=True):
         parts = example.prompt.parts if example.prompt is not None else ()
         pictures = [part for part in parts if isinstance(part, Media)]
         if len(pictures) != 1 or pictures[0].kind != "picture":

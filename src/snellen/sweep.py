@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.compute import Progress, Shard, map_shards
-from snellen.core.condition import Condition, near, parse_conditions
+from snellen.core.condition import Condition, near
 from snellen.core.errors import SnellenError
 from snellen.core.files import write_text
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.media import MediaFolder
-from snellen.core.prompt import Prompt
-from snellen.core.subject import SubjectCard, TrainingExample
-from snellen.core.suite import Task, ViewContext, settle
+from snellen.core.subject import TrainingExample
+from snellen.core.suite import Task
 from snellen.exam import Examination, run
-from snellen.runs.ask import lay_out_montages, show_items, training_example
+from snellen.runs.training_examples import learner_condition, solved_examples
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from snellen.subjects.heads.files import HeadCard
     from snellen.subjects.heads.fitting import HeadPlan
     from snellen.subjects.heads.stages import Stage
-
-HEAD = SubjectCard("head:new")
-"""Who is trained: suites settle `auto` by the kind of subject."""
 
 
 def ability_task(items: ItemSet, ability: str) -> Task:
@@ -56,9 +52,7 @@ def train_items(items: ItemSet, ability: str) -> list[Item]:
 
 def _condition(items: ItemSet) -> Condition:
     """The main condition, settled for a head."""
-    suite = SUITES.get(items.card.suite)
-    (point,) = parse_conditions(suite.axes, "vanilla")
-    return settle(point, suite, HEAD)
+    return learner_condition(SUITES.get(items.card.suite))
 
 
 def training_examples(items: ItemSet, ability: str, media: MediaFolder, seed: int = 0) -> list[TrainingExample]:
@@ -71,13 +65,7 @@ def examples_of(
 ) -> list[TrainingExample]:
     """Some items of an ability, solved, as a head is shown them; pictures made go to `media`."""
     task, condition = ability_task(items, ability), _condition(items)
-    views = show_items(learnt, ViewContext(condition, items.task(ability), {}), task, seed, media)
-    method = task.method(condition)
-
-    def as_sent(prompt: Prompt) -> Prompt:
-        return lay_out_montages(prompt, media)
-
-    return [training_example(views[item.item_id], item.answer, method, as_sent) for item in learnt]
+    return solved_examples(learnt, task, condition, items.task(ability), media, seed)
 
 
 def fit_ability(

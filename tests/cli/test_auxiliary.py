@@ -20,11 +20,6 @@ Command = Callable[..., tuple[int, str, str]]
 FEW = ("--model", "tiny/vit-b-16", "--objects", 6, "--views", 2, "--batch", 6, "--workers", 1)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def test_an_encoder_learns_and_answers(snellen: Command, sets_folder: Path, tmp_path: Path) -> None:
     items, out = small_set("combo", sets_folder).root, tmp_path / "encoder"
     code, output, _ = snellen("tower", "auxiliary", *FEW, "--items", items, "--out", out)

@@ -34,11 +34,6 @@ Command = Callable[..., tuple[int, str, str]]
 HEAD = ("--tower", "tiny/siglip-1", "--language-model", "random-qwen2?layers=1&width=32")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 @pytest.fixture(scope="module")
 def items(sets_folder: Path) -> ItemSet:
     return small_set("combo", sets_folder)
@@ -96,10 +91,10 @@ def test_questions_are_worded_as_tested(items: ItemSet, learned: Path, tmp_path:
     records = TypeAdapter(list[Record]).validate_json((learned / QUESTIONS).read_bytes())
     patterns, building = ({words(record) for record in part} for part in (records[:4], records[4:]))
     test_items = [item for item in items.task("pattern-perception") if item.split == "test"]
-    asked = {words(record) for record in question_records(test_items, suite, "samples=1,questions=one", media)}
+    tested_words = {words(record) for record in question_records(test_items, suite, "samples=1,questions=one", media)}
     of_any_shape = {text for text in patterns if "attached?" not in text}  # contact points are those of the shape
     assert of_any_shape
-    assert of_any_shape <= asked
+    assert of_any_shape <= tested_words
     sheets = question_records(items.task("category-building"), suite, "sheet=single,layout=pictures-first", media)
     assert {words(record) for record in sheets} == building
 

@@ -39,11 +39,6 @@ SMALL = "random-qwen2?layers=1&width=32"
 TRIAL = ("--language-model", SMALL, "--epochs", 1)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     """A few generated pictures to count in and tell colours of."""

@@ -128,14 +128,14 @@ def test_responses_are_those_of_arms_asked_alone(tmp_path: Path, built: ItemSet)
 
 def test_items_are_shown_once_a_condition(tmp_path: Path, built: ItemSet) -> None:
     """Three subjects under two conditions: each item is shown twice, and nothing is kept when all have been asked."""
-    shown: list[str] = []
+    item_ids: list[str] = []
 
     @dataclass(frozen=True)
     class Marking:
         """Notes whom it shows."""
 
         def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-            shown.append(view.item_id)
+            item_ids.append(view.item_id)
             return view
 
     def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
@@ -145,7 +145,7 @@ def test_items_are_shown_once_a_condition(tmp_path: Path, built: ItemSet) -> Non
     subjects = [patient(f"own:{name}", Log()) for name in "abc"]
     arms = [arm(subject, several, condition) for subject in subjects for condition in ("vanilla", "shots=1")]
     assert len(ask(tmp_path / "run", Plan(built, several, arms))) == 3 * 2 * 12
-    assert sorted(shown) == sorted(2 * [item.item_id for item in built.items])
+    assert sorted(item_ids) == sorted(2 * [item.item_id for item in built.items])
 
 
 def test_an_error_stops_all_subjects_and_calls_under_way_are_kept(tmp_path: Path, built: ItemSet) -> None:

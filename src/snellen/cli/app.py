@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
@@ -13,6 +12,7 @@ import typer
 from snellen.cli.auxiliary import auxiliary, conversations
 from snellen.cli.sourcing import app as sources
 from snellen.cli.tower import app as tower
+from snellen.cli.workers import Workers, cores
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,13 +41,8 @@ Inputs = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness; 0 is a seed.")]
-Workers = Annotated[Optional[int], typer.Option(help="Processes; default: one a core.")]  # noqa: UP045  # read at run time
 Renderer = Annotated[str, typer.Option(help="mitsuba, or toy (flat shading, for trying things out).")]
 Quality = Annotated[str, typer.Option(help="How clean mitsuba's pictures are: fast, good or reference.")]
-
-
-def _cores(workers: int | None) -> int:
-    return workers or len(os.sched_getaffinity(0))
 
 
 def _console() -> Console:
@@ -80,7 +75,7 @@ def checkup(
         out=out,
         quick=quick,
         fresh=fresh,
-        workers=_cores(workers),
+        workers=cores(workers),
         renderer=renderer,
         quality=quality,
         check_plan=_announce,
@@ -171,7 +166,7 @@ def build(
         tasks=(task,) if task else (),
         sources=_pairs("--source", source),
         inputs=_pairs("--input", inputs),
-        workers=_cores(workers),
+        workers=cores(workers),
         renderer=renderer,
         quality=quality,
         balance=_balance(balance),
@@ -284,7 +279,7 @@ def run(
 
     examinations = []
     for name in itemset:
-        items = find_items(name, workers=_cores(None), show_progress=not as_json)
+        items = find_items(name, workers=cores(None), show_progress=not as_json)
         root = (out if len(itemset) == 1 else out / items.card.suite) if out else run_folder(items, subject, condition)
         examinations.append(
             do(
@@ -428,7 +423,7 @@ def blind(
     """Attack items without looking: what nobody who sees may be praised for."""
     from snellen.cli.blind import blind as do
 
-    do(name, subject, n, out, _cores(workers))
+    do(name, subject, n, out, cores(workers))
 
 
 @app.command()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from snellen.cli.workers import Workers, cores
 
 if TYPE_CHECKING:
     from snellen.subjects.encoders.classifier_card import ClassifierCard
@@ -27,7 +28,7 @@ def auxiliary(
     rate: Annotated[float, typer.Option(min=0.0, help="The highest learning rate.")] = 3e-4,
     seed: Annotated[int, typer.Option(help="Of objects, views, order and random weights; 0 is a seed.")] = 0,
     leak: Leak = False,
-    workers: Annotated[Optional[int], typer.Option(help="Processes that render; default: one a core.")] = None,  # noqa: UP045  # read at run time
+    workers: Workers = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1 …")] = "cpu",
 ) -> None:
     """An encoder learns to tell composite objects apart (ComBo, appendix E). The result is encoder:hf/OUT."""
@@ -36,8 +37,7 @@ def auxiliary(
     from snellen.subjects.encoders.classification import ClassifierSettings, train_classifier
     from snellen.suites.combo.references.auxiliary import auxiliary_classes
 
-    cores = workers or len(os.sched_getaffinity(0))
-    classes = auxiliary_classes(find_items(items), objects, views, seed=seed, leak=leak, workers=cores)
+    classes = auxiliary_classes(find_items(items), objects, views, seed=seed, leak=leak, workers=cores(workers))
     settings = ClassifierSettings(epochs=epochs, batch=batch_size, rate=rate, seed=seed)
     with Progress("training", unit="steps") as progress:
         progress.expect(settings.steps(len(classes.pictures)))
@@ -51,14 +51,13 @@ def conversations(
     captions: Annotated[int, typer.Option(min=0, help="Descriptions, each of a picture of its own.")] = 33_656,
     questions: Annotated[int, typer.Option(min=0, help="Half on patterns, half on categories.")] = 40_000,
     seed: Annotated[int, typer.Option(help="Of objects, views, questions and wordings; 0 is a seed.")] = 0,
-    workers: Annotated[Optional[int], typer.Option(help="Processes that render; default: one a core.")] = None,  # noqa: UP045  # read at run time
+    workers: Workers = None,
 ) -> None:
     """Descriptions of ComBo's objects and questions about them, as LLaVA's files have them (ComBo, appendix E)."""
     from snellen.exam import find_items
     from snellen.references import CAPTIONS, PICTURES, QUESTIONS, write_conversations
 
-    cores = workers or len(os.sched_getaffinity(0))
-    card = write_conversations(find_items(items), captions, questions, out, seed=seed, workers=cores)
+    card = write_conversations(find_items(items), captions, questions, out, seed=seed, workers=cores(workers))
     shares = ", ".join(f"{count} on {task}" for task, count in card.questions.items())
     print(f"{card.captions} descriptions, questions: {shares or 'none'}")
     print(f"{card.pictures} pictures of {card.objects} objects, none of them tested by {items}")

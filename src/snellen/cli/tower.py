@@ -162,9 +162,12 @@ def sweep(
 
     item_set, names = find_items(items), [_named(name, compat) for name in _split(towers)]
     plan = _plan("fit", "", language_model, None, rate, epochs, micro_batch, device, scope)
-    make = settings_jobs if table_3 else lambda *words: {"": sweep_jobs(*words)}
-    by_setting = make(item_set, names, _split(abilities), plan, out, base_folder)
-    jobs = list({job.out: job for part in by_setting.values() for job in part}.values())
+    by_setting = {}
+    if table_3:
+        by_setting = settings_jobs(item_set, names, _split(abilities), plan, out, base_folder)
+        jobs = list({job.out: job for part in by_setting.values() for job in part}.values())
+    else:
+        jobs = sweep_jobs(item_set, names, _split(abilities), plan, out, base_folder)
     cost, speed = sweep_cost(item_set, jobs), measured_speed(device)
     print(
         f"{len(jobs)} heads: {cost.flops / 1e12:.3g} TFLOP of training to do, at least {cost.hours(speed):.3g} hours "
@@ -294,7 +297,6 @@ def _print_card(card: HeadCard, out: Path) -> None:
 
 
 def _print_sweep(result: Sweep, out: Path) -> None:
-
     for outcome in result.outcomes:
         if outcome.status != "done":
             print(f"{outcome.tower} {outcome.ability}: {outcome.status}: {outcome.reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -158,25 +159,26 @@ class _Views:
 
 @dataclass(frozen=True)
 class _Shared:
-    """What all arms of a run share. `views` are kept by task and condition until the last arm has taken them."""
+    """What all arms of a run share.
+
+    `takers` counts the arms that will want a task's items under a settled condition; `views` are kept until the last
+    of them has taken them.
+    """
 
     run: RunFolder
     plan: Plan
     prices: Mapping[str, tuple[float, float]]
+    takers: Counter[tuple[str, str]] = field(default_factory=Counter)
     stopped: list[BaseException] = field(default_factory=list)
-    views: dict[tuple[str, str], tuple[_Views, int]] = field(default_factory=dict)
+    views: dict[tuple[str, str], _Views] = field(default_factory=dict)
 
     def take_views(self, task: Task, condition: Condition) -> _Views:
         """Items as shown under a settled condition: made once, whoever asks."""
         key = task.id, str(condition)
-        views, taken = self.views.pop(key) if key in self.views else (self._make_views(task, condition), 0)
-        takers = sum(
-            settle(arm.condition, self.plan.suite, arm.subject.card) == condition
-            for arm in self.plan.arms
-            if is_asked(arm, task)
-        )
-        if taken + 1 < takers:
-            self.views[key] = views, taken + 1
+        views = self.views.pop(key) if key in self.views else self._make_views(task, condition)
+        self.takers[key] -= 1
+        if self.takers[key] > 0:
+            self.views[key] = views
         return views
 
     def _make_views(self, task: Task, condition: Condition) -> _Views:
@@ -206,10 +208,11 @@ class _Shared:
 
 @dataclass(frozen=True)
 class _ArmRunner:
-    """Where one arm's calls are made."""
+    """Where one arm's calls are made, under its condition as settled for its subject."""
 
     shared: _Shared
     arm: Arm
+    condition: Condition
     queue: _SubjectQueue
 
     @property
@@ -276,8 +279,11 @@ async def _ask_all(run: RunFolder, plan: Plan) -> list[Response]:
         card = arm.subject.card
         gate, room = (asyncio.Semaphore(card.max_concurrency) for _ in range(2))
         queue = _SubjectQueue(gate, room, local_turn if card.is_local else asyncio.Lock())
-        runner = _ArmRunner(shared, arm, queues.setdefault(card.fingerprint(), queue))
-        jobs += [_ask_task(runner, task) for task in plan.suite.tasks.values()]
+        condition = settle(arm.condition, plan.suite, card)
+        runner = _ArmRunner(shared, arm, condition, queues.setdefault(card.fingerprint(), queue))
+        tasks = [task for task in plan.suite.tasks.values() if plan.items.task(task.id) and is_asked(arm, task)]
+        shared.takers.update((task.id, str(condition)) for task in tasks)
+        jobs += [_ask_task(runner, task) for task in tasks]
     return [response for responses in await shared.all_of(jobs) for response in responses]
 
 
@@ -319,8 +325,6 @@ def is_asked(arm: Arm, task: Task) -> bool:
 
 
 async def _ask_task(runner: _ArmRunner, task: Task) -> list[Response]:
-    if not runner.plan.items.task(task.id) or not is_asked(runner.arm, task):
-        return []
     async with runner.queue.turn:
         batches = await _begin_task(runner, task)
         if runner.arm.subject.card.is_local:
@@ -333,9 +337,8 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
     arm, media = runner.arm, runner.run.media
     if runner.shared.stopped:
         raise runner.shared.stopped[0]
-    condition = settle(arm.condition, runner.plan.suite, arm.subject.card)
-    views = runner.shared.take_views(task, condition)
-    method = task.method(condition)
+    views = runner.shared.take_views(task, runner.condition)
+    method = task.method(runner.condition)
     examples = [
         training_example(views.by_item[item.item_id], item.answer, method, runner.as_sent) for item in views.train_items
     ]

@@ -28,10 +28,10 @@ def all_right(scores: pd.DataFrame) -> pd.DataFrame:
     """
     groups, names = pd.factorize(scores["group_id"])
     first = np.unique(groups, return_index=True)[1]
-    of_items, heard = scores["value"].to_numpy(float), scores["value"].notna().to_numpy()
+    of_items, known = scores["value"].to_numpy(float), scores["value"].notna().to_numpy()
     value, chance = np.full(len(first), math.inf), np.ones(len(first))
-    np.minimum.at(value, groups[heard], of_items[heard])
-    value[groups[~heard]] = math.nan
+    np.minimum.at(value, groups[known], of_items[known])
+    value[groups[~known]] = math.nan
     np.multiply.at(chance, groups, scores["chance"].fillna(1.0).to_numpy(float))
     units = scores[UNIT_COLUMNS].take(first).set_axis(names.rename("group_id"))
     units["value"], units["chance"] = value, chance

@@ -36,11 +36,6 @@ TWO_STEPS = ClassifierSettings(batch=6, rate=1e-3)
 NAMES = ("tiny/resnet-50", "tiny/vit-b-16")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def classes(folder: Path, count: int = 12, leak: bool = False) -> Classes:
     """Discs and bars somewhere, whose colour is their class."""
     rng, pictures = stream("classes", count), []

@@ -42,7 +42,8 @@ def connector_features(
     for start in range(0, len(names), SAMPLE):
         tokens = reader.tokens([by_name[name] for name in names[start : start + SAMPLE]])
         rows.append(pooled(head.model.model.multi_modal_projector, tokens))
-    order = [names.index(picture_name(picture)) for picture in pictures]
+    places = {name: n for n, name in enumerate(names)}
+    order = [places[picture_name(picture)] for picture in pictures]
     return {
         place: np.asarray(torch.cat([pair[n] for pair in rows]).float().cpu().numpy()[order], dtype=np.float32)
         for n, place in enumerate(PLACES)

@@ -48,7 +48,6 @@ def retrieved(folder: Path, pictures: list[ObjectPicture]) -> np.ndarray:
 @pytest.mark.slow
 def test_learning_objects_apart_helps_with_others(toy: ItemSet, tmp_path: Path) -> None:
     """Chance is one in a hundred; the interval of the gain is over objects, since their views are not independent."""
-    torch.set_num_threads(1)
     classes = auxiliary_classes(toy, OBJECTS, VIEWS, workers=2)
     settings = ClassifierSettings(batch=16, rate=1e-3)
     for name, epochs in (("before", 0), ("after", 1)):

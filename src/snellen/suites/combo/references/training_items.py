@@ -18,7 +18,7 @@ from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
-from snellen.stimuli.scenes import composite
+from snellen.stimuli.scenes import all_composites, composite
 from snellen.suites.combo import categories, perception
 from snellen.suites.combo.categories import OBJECTS_A_RULE, RULES_A_FAMILY, Pair, Rule
 from snellen.suites.combo.difficulty import packaged_features
@@ -86,7 +86,7 @@ def _views(count: int, exclusion: Exclusion, seed: int) -> Iterator[ObjectView]:
 
 
 def _eligible(exclusion: Exclusion) -> list[int]:
-    return [index for index in range(9504) if index not in exclusion.objects]
+    return [index for index in range(len(all_composites())) if index not in exclusion.objects]
 
 
 def _tested_pairs(items: ItemSet) -> set[frozenset[str]]:
@@ -96,7 +96,7 @@ def _tested_pairs(items: ItemSet) -> set[frozenset[str]]:
 
 def _pairs(count: int, tested_pairs: set[frozenset[str]], exclusion: Exclusion, seed: int) -> Iterator[Pair]:
     """Pairs of categories, each of which has objects enough; round by round until there are so many."""
-    eligible = np.zeros(9504, bool)
+    eligible = np.zeros(len(all_composites()), bool)
     eligible[_eligible(exclusion)] = True
     number = 0
     while count > 0:
