@@ -131,6 +131,7 @@ def _is_built(battery: _Battery) -> bool:
 
 def _build(battery: _Battery) -> None:
     """A new set; the one that lay there and the run about it go."""
-    shutil.rmtree(battery.options.out, ignore_errors=True)
+    if is_itemset(battery.options.out):
+        shutil.rmtree(battery.options.out)
     shutil.rmtree(battery.run_root, ignore_errors=True)
     build(SUITES.get(battery.suite), "generated", battery.options)
