@@ -1,0 +1,171 @@
+"""What a study bundle shows and what it records: `plan.json` and records of results, as pages and Python read them.
+
+A page asks what one call to a model would ask: the same parts in the same order. It holds views only; the right answers
+of practice items are the only ones in a bundle. `design/people.md` describes both files with an example.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from snellen.core.item import AnswerKind, MediaKind
+
+Answer: TypeAlias = str | float | list[float] | None
+"""What a person answered, as the page records it. Choice and true/false: the shown name. Integer and number: as typed.
+
+Text and description: the text. Colour: [red, green, blue], 0 to 255. Box: [x1, y1, x2, y2] in pixels of the shown
+picture. None: the time was up.
+"""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TextPart(_Frozen):
+    """Words of a page."""
+
+    text: str
+
+
+class MediaPart(_Frozen):
+    """A picture or a video of a page: `path` from the bundle's folder, pixels, seconds (0 for a picture)."""
+
+    path: str
+    kind: MediaKind
+    width: int
+    height: int
+    seconds: float = 0.0
+
+
+class Choice(_Frozen):
+    """One thing that may be chosen: the `name` that is recorded, and what stands on it."""
+
+    name: str
+    text: str = ""
+    media: tuple[MediaPart, ...] = ()
+
+
+class Question(_Frozen):
+    """One reply that a page wants. `text` tells several questions of one page apart.
+
+    `picture`, where boxes are drawn, counts the media among the page's parts from 0. With `reason` a line of text may
+    be added.
+    """
+
+    item_id: str
+    kind: AnswerKind
+    text: str = ""
+    choices: tuple[Choice, ...] = ()
+    picture: int | None = None
+    reason: bool = False
+
+
+class Page(_Frozen):
+    """What stands on the screen at once, and the questions answered with one button.
+
+    `feedback` (practice only) holds the right answers by item; `seconds` is the time limit, None where there is none.
+    """
+
+    page_id: str
+    kind: Literal["question", "practice", "attention"]
+    parts: tuple[TextPart | MediaPart, ...]
+    questions: tuple[Question, ...]
+    feedback: dict[str, Answer] | None = None
+    seconds: float | None = None
+
+
+class PageBlock(_Frozen):
+    """Pages in the order in which one form shows them, after a `text` of instructions."""
+
+    name: str
+    title: str = ""
+    text: str = ""
+    page_ids: tuple[str, ...]
+
+
+class Texts(_Frozen):
+    """What stands around the questions; paragraphs are parted by empty lines. An empty `consent` asks for none."""
+
+    title: str
+    consent: str = ""
+    instructions: str = ""
+    thanks: str = "Thank you."
+    completion_code: str = ""
+    completion_url: str = ""
+
+
+class StudyPlan(_Frozen):
+    """`plan.json`. Participant number n (from 0) takes form n modulo the number of forms."""
+
+    format: Literal[1] = 1
+    study: str
+    plan_hash: str
+    kind: Literal["study", "review"] = "study"
+    texts: Texts
+    pages: dict[str, Page]
+    forms: tuple[tuple[PageBlock, ...], ...]
+
+
+# Records: what a transport appends, one JSON object each
+
+
+class Start(_Frozen):
+    """A participant began, or came back. `parameters` are those of the address (`PROLIFIC_PID` …)."""
+
+    type: Literal["start"]
+    participant: str
+    form: int
+    plan_hash: str
+    time: datetime
+    parameters: dict[str, str] = Field(default_factory=dict)
+    screen: dict[str, float] = Field(default_factory=dict)
+    agent: str = ""
+
+
+class Consent(_Frozen):
+    """Consent was given."""
+
+    type: Literal["consent"]
+    time: datetime
+
+
+class PageAnswers(_Frozen):
+    """All answers of one page. `place` counts the pages of the form from 0.
+
+    `seconds` run from the first painted frame that showed everything to the button; `loading` before it.
+    """
+
+    type: Literal["answers"]
+    page_id: str
+    place: int
+    answers: dict[str, Answer]
+    reasons: dict[str, str] = Field(default_factory=dict)
+    seconds: float
+    loading: float = 0.0
+    hidden: float = 0.0
+    time: datetime
+
+
+class End(_Frozen):
+    """The last page was answered."""
+
+    type: Literal["end"]
+    time: datetime
+
+
+Record: TypeAlias = Annotated[Start | Consent | PageAnswers | End, Field(discriminator="type")]
+
+
+class RecordRow(_Frozen):
+    """A record with its `sequence` number among a participant's records, from 0: what is sent, stored and read back."""
+
+    sequence: int
+    record: Record
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return self.model_dump(mode="json")
