@@ -1,0 +1,114 @@
+"""What a study asks of whom: designs as YAML, and the presets that follow the papers' own studies of people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from snellen.core.condition import near
+from snellen.core.errors import SnellenError
+from snellen.web.plan import Texts
+
+PRESETS = "presets"
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AuthenticityRule(_Frozen):
+    """When a participant is taken for somebody who looked: shares 0 to 1, seconds a page.
+
+    The block's items are ones that people pass and models fail; the verdict is a column and leaves nobody out.
+    """
+
+    min_accuracy: float = Field(default=0.7, ge=0, le=1)
+    min_answers: int = Field(default=5, ge=1)
+    min_seconds: float = Field(default=0.6, ge=0)
+    max_seconds: float = Field(default=60.0, gt=0)
+
+
+class BlockDesign(_Frozen):
+    """A block of pages: which items, under which condition, and how they are dealt out.
+
+    `items` is the suite of one of the item sets, `tasks` are all where none is named. `condition` may expand
+    (`shots=0,1`); each point is a block of its own. `questions` is the number of pages a participant, task and point
+    (None: all there are). `assignment`: each form has a random `sample`; forms go through the pages so that all are
+    shown equally often (`spread`); or the `same` random ones for everybody. `practice` pages with feedback come before,
+    of train items; `attention` pages are spread among the others. `seconds` is the time limit of a page.
+    """
+
+    name: str
+    items: str = ""
+    tasks: tuple[str, ...] = ()
+    condition: str = "vanilla"
+    questions: int | None = Field(default=None, ge=1)
+    assignment: Literal["sample", "spread", "same"] = "sample"
+    order: Literal["random", "as stored"] = "random"
+    practice: int = Field(default=0, ge=0)
+    attention: int = Field(default=0, ge=0)
+    seconds: float | None = Field(default=None, gt=0)
+    reason: bool = False
+    title: str = ""
+    text: str = ""
+    authenticity: AuthenticityRule | None = None
+
+
+class Design(_Frozen):
+    """A study. `forms` are orders and samples made ahead; participant n takes form n modulo their number.
+
+    `block_order`: `fixed`, `random` for each form, or `balanced`: every block stands equally often in every place (a
+    cyclic Latin square). `reviewers` names those of a review, one form each. `parameters` are names of the address that
+    are recorded.
+    """
+
+    kind: Literal["study", "review"] = "study"
+    texts: Texts
+    blocks: tuple[BlockDesign, ...] = Field(min_length=1)
+    block_order: Literal["fixed", "random", "balanced"] = "fixed"
+    forms: int = Field(default=20, ge=1, le=1000)
+    reviewers: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+    source: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Design:
+        names = [block.name for block in self.blocks]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"block {twice!r} is there twice; name each block once")
+        if self.kind == "review" and not self.reviewers:
+            raise ValueError("a review names its reviewers; give reviewers: [alias, alias]")
+        return self
+
+
+def preset_names() -> list[str]:
+    """Names of the packaged designs."""
+    return sorted(path.name.removesuffix(".yaml") for path in _presets() if path.name.endswith(".yaml"))
+
+
+def _presets() -> Iterator[Any]:
+    return files(__package__).joinpath(PRESETS).iterdir()
+
+
+def read_design(source: str) -> Design:
+    """A design from a YAML file or a preset's name. Raises SnellenError that names the field and how to mend it."""
+    path = Path(source)
+    if path.is_file():
+        text, place = path.read_text("utf-8"), str(path)
+    elif source in preset_names():
+        text, place = files(__package__).joinpath(PRESETS, f"{source}.yaml").read_text("utf-8"), f"preset {source}"
+    else:
+        raise SnellenError(f"--design {source}: no such file, and no preset; {near(source, preset_names())}")
+    try:
+        return Design.model_validate(yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise SnellenError(f"{place}: not readable as YAML ({error})") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "the design"
+        raise SnellenError(f"{place}: {field}: {first['msg']}; see docs/people.md for the fields") from error
