@@ -1,0 +1,88 @@
+"""Forms of a study: which pages a participant is shown, in which order. Everything hangs on the study's seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.seeds import stream
+from snellen.web.design import BlockDesign, Design
+from snellen.web.plan import Choice, Page, PageBlock, Question, TextPart
+
+CHECK_NAMES = ("A", "B", "C", "D")
+
+
+@dataclass(frozen=True)
+class BlockPages:
+    """The pages of a block at one point of its condition: by task, those to practise on, and attention checks."""
+
+    design: BlockDesign
+    point: str
+    by_task: Mapping[str, Sequence[str]]
+    practice: Sequence[str] = ()
+    attention: Sequence[str] = field(default=())
+
+    @property
+    def name(self) -> str:
+        """The block's name, with the condition where it moves an axis."""
+        return self.design.name if self.point == "vanilla" else f"{self.design.name} [{self.point}]"
+
+
+def deal_forms(design: Design, blocks: Sequence[Sequence[BlockPages]], seed: int) -> tuple[tuple[PageBlock, ...], ...]:
+    """The forms of a design. `blocks` are the blocks in order, each with its points, which stay together.
+
+    Raises SnellenError where a block has fewer pages than a participant is to see.
+    """
+    forms = []
+    for form in range(len(design.reviewers) or design.forms):
+        order = _block_order(design, len(blocks), form, seed)
+        forms.append(tuple(_deal(point, form, seed) for place in order for point in blocks[place]))
+    return tuple(forms)
+
+
+def _block_order(design: Design, blocks: int, form: int, seed: int) -> list[int]:
+    if design.block_order == "balanced":
+        return [(form + place) % blocks for place in range(blocks)]
+    if design.block_order == "random":
+        return [int(place) for place in stream("study blocks", seed, form).permutation(blocks)]
+    return list(range(blocks))
+
+
+def _deal(block: BlockPages, form: int, seed: int) -> PageBlock:
+    dealt = [page for task, pages in block.by_task.items() for page in _sample(block.design, task, pages, form, seed)]
+    rng = stream("study order", seed, block.name, form)
+    if block.design.order == "random":
+        dealt = [dealt[place] for place in rng.permutation(len(dealt))]
+    for page in block.attention:
+        dealt.insert(int(rng.integers(1, len(dealt) + 1)), page)
+    design = block.design
+    return PageBlock(name=block.name, title=design.title, text=design.text, page_ids=(*block.practice, *dealt))
+
+
+def _sample(design: BlockDesign, task: str, pages: Sequence[str], form: int, seed: int) -> list[str]:
+    """The pages of one task. What is drawn does not hang on the condition, so that points show the same items."""
+    count = len(pages) if design.questions is None else design.questions
+    if count > len(pages):
+        raise SnellenError(
+            f"block {design.name!r}: {count} questions of {task} are wanted and there are {len(pages)}; build a larger "
+            "item set, or ask for fewer"
+        )
+    if design.assignment == "sample":
+        places: np.ndarray = stream("study sample", seed, design.name, task, form).permutation(len(pages))[:count]
+    else:
+        shuffled = stream("study sample", seed, design.name, task).permutation(len(pages))
+        first = form * count if design.assignment == "spread" else 0
+        places = shuffled[np.arange(first, first + count) % len(pages)]
+    return [pages[place] for place in sorted(places)]
+
+
+def attention_page(block: str, number: int, seed: int) -> tuple[Page, str]:
+    """A page that says itself what to choose, and the name to be chosen."""
+    name = CHECK_NAMES[int(stream("study attention", seed, block, number).integers(len(CHECK_NAMES)))]
+    page_id = f"check-{number}-{block}".replace(" ", "-")
+    question = Question(item_id=page_id, kind="choice", choices=tuple(Choice(name=n) for n in CHECK_NAMES))
+    text = f"This question checks that questions are read. Please choose {name}."
+    return Page(page_id=page_id, kind="attention", parts=(TextPart(text=text),), questions=(question,)), name

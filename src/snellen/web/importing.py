@@ -1,0 +1,219 @@
+"""Results of a study as ordinary runs: every person a subject `human:STUDY/ALIAS`, whose answers are recorded.
+
+Nobody is asked again: the ask loop shows each person's items as their pages did, and their recorded answers come back
+as replies, written by the view's own `ReplySpec`. Keys, tables and scores are those of every run.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from snellen.core import files
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.sheet import answer_views
+from snellen.core.subject import Base, SubjectCard
+from snellen.core.suite import Schedule, Trial
+from snellen.exam import Examination, rescore, versions
+from snellen.runs.ask import Arm, Plan, ask
+from snellen.suites import SUITES
+from snellen.web.pages import SEED, written
+from snellen.web.plan import Answer, Consent, End, PageAnswers, RecordRow, Start
+from snellen.web.study import PageSource, StudyCard, open_itemset, read_plan, read_study
+
+ALIAS = re.compile(r"[A-Za-z0-9._-]{1,40}")
+PEOPLE, RECORDS, AUTHENTICITY = "people.csv", "records", "authenticity"
+
+
+@dataclass(frozen=True)
+class Participant:
+    """One person's rows, under the alias that tables use; `name` is what the transport called them."""
+
+    alias: str
+    name: str
+    rows: tuple[RecordRow, ...]
+
+    @cached_property
+    def start(self) -> Start:
+        """Their first beginning. Raises SnellenError where the rows hold none."""
+        for row in self.rows:
+            if isinstance(row.record, Start):
+                return row.record
+        raise SnellenError(f"{self.name}: no record of a start; these are not all rows of a participant")
+
+    @cached_property
+    def pages(self) -> Mapping[str, PageAnswers]:
+        """Answered pages by id; the first answer to a page counts."""
+        pages: dict[str, PageAnswers] = {}
+        for row in self.rows:
+            if isinstance(row.record, PageAnswers):
+                pages.setdefault(row.record.page_id, row.record)
+        return pages
+
+    @property
+    def consented(self) -> bool:
+        """Whether consent was given."""
+        return any(isinstance(row.record, Consent) for row in self.rows)
+
+    @property
+    def end(self) -> End | None:
+        """Their last record, where they came to the end."""
+        return next((row.record for row in self.rows if isinstance(row.record, End)), None)
+
+
+def as_participants(results: Iterable[tuple[str, Sequence[RecordRow]]], card: StudyCard) -> list[Participant]:
+    """Participants of a study. Whose name is no plain word is called p01, p02 … after the others.
+
+    Raises SnellenError for rows of another plan.
+    """
+    participants, names = [], set[str]()
+    for name, rows in results:
+        alias = name if ALIAS.fullmatch(name) and name not in names else ""
+        number = 1
+        while not alias or alias in names:
+            alias, number = f"p{number:02d}", number + 1
+        names.add(alias)
+        participant = Participant(alias, name, tuple(rows))
+        if participant.start.plan_hash != card.plan_hash:
+            raise SnellenError(
+                f"{name}: answered another plan ({participant.start.plan_hash}) than that of {card.name} "
+                f"({card.plan_hash}); import it into the study it was made with"
+            )
+        participants.append(participant)
+    return participants
+
+
+@dataclass(frozen=True)
+class Person(Base):
+    """Somebody who answered pages: gives the answers back, item by item. `pages` are theirs under one condition."""
+
+    pages: Sequence[PageAnswers]
+
+    @cached_property
+    def _by_item(self) -> Mapping[str, tuple[Answer, PageAnswers]]:
+        return {item_id: (answer, page) for page in self.pages for item_id, answer in page.answers.items()}
+
+    def schedule(self, trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+        """The trials that were answered; what was never asked has no row."""
+        yield tuple(trial for trial in trials if all(view.item_id in self._by_item for view in trial.views))
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """What was recorded. `seconds` are those of the page, `reasoning` what was added in words."""
+        pages = {page.page_id: page for view in prompt.views for _, page in [self._by_item[view.item_id]]}
+        text = answer_views(prompt.views, lambda view: written(view, self._by_item[view.item_id][0]))
+        reasons = [reason for page in pages.values() for reason in page.reasons.values() if reason]
+        return Reply(text, reasoning="\n".join(reasons), seconds=sum(page.seconds for page in pages.values()))
+
+
+def import_study(root: Path, results: Iterable[tuple[str, Sequence[RecordRow]]], out: Path) -> list[Examination]:
+    """Write a run a suite under `out`, with `people.csv` and the records themselves; run again, it goes on.
+
+    Blocks with an authenticity rule become runs of their own under `authenticity/`.
+    """
+    card = read_study(root)
+    participants = as_participants(results, card)
+    if not participants:
+        raise SnellenError(f"{root}: nobody has begun yet")
+    for participant in participants:
+        lines = "".join(f"{row.model_dump_json()}\n" for row in participant.rows)
+        files.write_text(out / RECORDS / f"{participant.alias}.jsonl", lines)
+    checked_blocks = {block.name for block in card.design.blocks if block.authenticity}
+    examinations = []
+    for suite in card.itemsets:
+        for checked in (False, True):
+            sources = {
+                page_id: source
+                for page_id, source in card.pages.items()
+                if source.suite == suite and (source.block in checked_blocks) is checked
+            }
+            folder = out / AUTHENTICITY / suite if checked else out / suite
+            if arms := list(_arms(card, suite, participants, sources)):
+                examinations.append(_import_run(card, suite, arms, folder))
+    table = people_table(root, card, participants)
+    files.write_text(out / PEOPLE, table.to_csv(index=False))
+    return examinations
+
+
+def _arms(
+    card: StudyCard, suite: str, participants: Sequence[Participant], sources: Mapping[str, PageSource]
+) -> Iterator[Arm]:
+    axes = SUITES.get(suite).axes
+    practised = _practice_pages(sources, card)
+    for participant in participants:
+        pages_by_condition: dict[str, list[PageAnswers]] = {}
+        for page_id, page in participant.pages.items():
+            if page_id in sources and page_id not in practised:
+                pages_by_condition.setdefault(sources[page_id].condition, []).append(page)
+        settings = {"study": card.plan_hash, "participant": participant.alias}
+        subject_card = SubjectCard(f"human:{card.name}/{participant.alias}", settings=settings)
+        for written_condition, pages in pages_by_condition.items():
+            (condition,) = parse_conditions(axes, written_condition)
+            person = Person(subject_card, pages)
+            schedule: Schedule = person.schedule
+            yield Arm(person, condition, schedule=schedule)
+
+
+def _practice_pages(sources: Mapping[str, PageSource], card: StudyCard) -> set[str]:
+    """Pages about items that are no test items."""
+    splits = {suite: open_itemset(card, suite).by_id for suite in {source.suite for source in sources.values()}}
+    return {
+        page_id
+        for page_id, source in sources.items()
+        if any(splits[source.suite][item_id].split != "test" for item_id in source.item_ids)
+    }
+
+
+def _import_run(card: StudyCard, suite_name: str, arms: Sequence[Arm], folder: Path) -> Examination:
+    suite, items = SUITES.get(suite_name), open_itemset(card, suite_name)
+    responses = ask(folder, Plan(items, suite, arms, SEED, versions=versions()))
+    rescore(folder, items, suite, "strict")
+    return Examination(folder, suite, items, responses)
+
+
+# Who took part
+
+
+def people_table(root: Path, card: StudyCard, participants: Sequence[Participant]) -> pd.DataFrame:
+    """One row a person: when, how far, how fast, and what attention checks say. Nobody is left out by it."""
+    plan, rows = read_plan(root), []
+    for participant in participants:
+        form = plan.forms[participant.start.form % len(plan.forms)]
+        page_ids = [page_id for block in form for page_id in block.page_ids]
+        kinds = {page_id: plan.pages[page_id].kind for page_id in page_ids}
+        questions = [page_id for page_id in page_ids if kinds[page_id] == "question"]
+        checks = [page_id for page_id in page_ids if kinds[page_id] == "attention"]
+        answered = [participant.pages[page_id] for page_id in questions if page_id in participant.pages]
+        seconds = [page.seconds for page in answered]
+        rows.append(
+            {
+                "participant": participant.alias,
+                "subject": f"human:{card.name}/{participant.alias}",
+                "name": participant.name,
+                "form": participant.start.form,
+                "started": participant.start.time.isoformat(),
+                "ended": participant.end.time.isoformat() if participant.end else "",
+                "consent": participant.consented,
+                "questions": len(questions),
+                "answered": len(answered),
+                "median_seconds": round(statistics.median(seconds), 3) if seconds else None,
+                "checks": len(checks),
+                "checks_passed": sum(_passed(card, participant, page_id) for page_id in checks),
+                **{f"parameter_{key}": text for key, text in sorted(participant.start.parameters.items())},
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _passed(card: StudyCard, participant: Participant, page_id: str) -> bool:
+    page = participant.pages.get(page_id)
+    return page is not None and page.answers == card.pages[page_id].answers

@@ -1,0 +1,187 @@
+"""Pages of a study: what one call to a model would ask, with a widget for each view; and answers written as replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from snellen.core.annotations import Annotations
+from snellen.core.condition import Condition
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Item, Media, Option, Part, View
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import Suite, Task, ViewContext, settle
+from snellen.runs.ask import lay_out_montages, show_items
+from snellen.web.plan import Answer, Choice, MediaPart, Page, Question, TextPart
+
+PERSON = SubjectCard("human:new")
+"""Who is shown pages: suites settle `auto` by the kind of subject."""
+SEED = 0
+"""The run seed under which people are shown items, as that of `snellen run`: they share media with models."""
+
+
+@dataclass(frozen=True)
+class PageTrial:
+    """One page before it is written: the call, its items, and the task and condition they are asked under."""
+
+    task: Task
+    condition: Condition
+    prompt: Prompt
+
+    @property
+    def item_ids(self) -> tuple[str, ...]:
+        """The items answered on the page, in order."""
+        return tuple(view.item_id for view in self.prompt.views)
+
+
+def page_trials(
+    items: ItemSet,
+    suite: Suite,
+    task: Task,
+    condition: Condition,
+    media: MediaFolder,
+    *,
+    practice: bool = False,
+    annotations: Mapping[str, Annotations] | None = None,
+) -> list[PageTrial]:
+    """The calls of a task under a condition: about its test items, or for practice about those subjects learn from.
+
+    Raises SnellenError for a method whose prompts hang on earlier replies: people would be shown their own words.
+    """
+    settled, task_items = settle(condition, suite, PERSON), items.task(task.id)
+    split = task.train_split if practice else "test"
+    asked_items = [item for item in task_items if item.split == split and task.asks(item, settled)]
+    views = show_items(asked_items, ViewContext(settled, task_items, annotations or {}), task, SEED, media)
+    method = task.method(settled)
+    trials = []
+    for group in method.group([views[item.item_id] for item in asked_items]):
+        prompts = next(method.run(group))
+        if len(prompts) != 1 or prompts[0].views != group or prompts[0].history:
+            raise SnellenError(
+                f"{suite.name}/{task.id} under {condition}: asked in several calls, which hang on one another; people "
+                "are shown one page a question: choose another method"
+            )
+        trials.append(PageTrial(task, condition, lay_out_montages(prompts[0], media)))
+    return trials
+
+
+# Pages
+
+
+def media_path(media: Media) -> str:
+    """Where a picture or video lies in a bundle."""
+    return f"media/{media.path}"
+
+
+def _media_part(media: Media) -> MediaPart:
+    return MediaPart(
+        path=media_path(media), kind=media.kind, width=media.width, height=media.height, seconds=media.seconds
+    )
+
+
+def _page_part(part: Part) -> TextPart | MediaPart:
+    if isinstance(part, str):
+        return TextPart(text=part)
+    assert isinstance(part, Media), "montages are laid out before"
+    return _media_part(part)
+
+
+def as_page(
+    trial: PageTrial, items: Mapping[str, Item], seconds: float | None, *, practice: bool, reason: bool
+) -> Page:
+    """The page of a call. Right answers stand on practice pages alone, and only of items that are no test items."""
+    parts, views = trial.prompt.parts, trial.prompt.views
+    feedback: dict[str, Answer] | None = None
+    if practice:
+        assert all(items[view.item_id].split != "test" for view in views), "no test item is practised on"
+        feedback = {view.item_id: as_recorded(view, items[view.item_id].answer) for view in views}
+    sets = [option for view in views for option in view.options if len(option.media) > 1]
+    page_parts = without_sets(parts, views[0]) if sets else parts
+    questions = tuple(_question(view, parts, bool(sets), len(views) > 1, reason) for view in views)
+    return Page(
+        page_id=digest([trial.task.id, str(trial.condition), list(trial.item_ids), practice], 12),
+        kind="practice" if practice else "question",
+        parts=tuple(map(_page_part, page_parts)),
+        questions=questions,
+        feedback=feedback,
+        seconds=seconds,
+    )
+
+
+def without_sets(parts: Sequence[Part], view: View) -> list[Part]:
+    """Parts without sets of pictures that stand for options, and without the names above them: choices show both."""
+    pictures = {media for option in view.options for media in option.media}
+    names = {f"{name}{ending}" for name, _ in view.reply.keys for ending in ("", ":")}
+    return [part for part in parts if part not in pictures and not (isinstance(part, str) and part.strip() in names)]
+
+
+def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool, reason: bool) -> Question:
+    picture = None
+    if view.reply.kind == "box":
+        picture = _place_of(view, parts)
+    choices = []
+    if view.reply.kind in ("choice", "true_false"):
+        options = {option.key: option for option in view.options}
+        for key in view.reply.offered:
+            name, option = view.reply.name(key), options.get(key, Option(key))
+            media = tuple(map(_media_part, option.media)) if with_sets else ()
+            choices.append(Choice(name=name, text="" if option.text == name else option.text, media=media))
+    return Question(
+        item_id=view.item_id,
+        kind=view.reply.kind,
+        text=view.question if several else "",
+        choices=tuple(choices),
+        picture=picture,
+        reason=reason,
+    )
+
+
+def _place_of(view: View, parts: Sequence[Part]) -> int:
+    media = [part for part in parts if isinstance(part, Media)]
+    if not view.query or view.query[0] not in media:
+        raise SnellenError(
+            f"{view.task}: item {view.item_id!r} wants a box in a picture that is laid out with others; choose a "
+            "condition that shows it alone"
+        )
+    return media.index(view.query[0])
+
+
+# Answers
+
+
+def as_recorded(view: View, answer: Any) -> Answer:
+    """An answer in the item's own terms as a page records it: what `written` leads back."""
+    if view.reply.kind in ("choice", "true_false"):
+        return view.reply.name(str(answer))
+    if view.reply.kind == "box":
+        return [round(float(edge), 3) for edge in view.query[0].from_stored.box(answer)]
+    if view.reply.kind == "colour":
+        return [float(round(channel)) for channel in answer]
+    return str(answer)
+
+
+def written(view: View, answer: Answer) -> str:
+    """What a page recorded as the reply that says so, by the view's own `ReplySpec`; empty where the time was up.
+
+    Raises SnellenError for an answer that the page could not have recorded.
+    """
+    if answer is None:
+        return ""
+    try:
+        if view.reply.kind in ("choice", "true_false"):
+            return view.reply.write(dict(view.reply.keys)[str(answer)])
+        if view.reply.kind == "box" and isinstance(answer, list):
+            x1, y1, x2, y2 = answer
+            return view.reply.write(view.query[0].from_stored.inverse().box((x1, y1, x2, y2)))
+        if view.reply.kind == "colour":
+            return view.reply.write(answer)
+    except (KeyError, TypeError, ValueError) as error:
+        raise SnellenError(f"{view.item_id}: {answer!r} is no answer that its page offers") from error
+    if isinstance(answer, list) or view.reply.kind == "box":
+        raise SnellenError(f"{view.item_id}: {answer!r} is no answer that its page offers")
+    return str(answer)
