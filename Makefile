@@ -18,7 +18,7 @@ help:  ## print this list
 env: $(VENV)/ready  ## create or update the environment in .venv
 
 # torch goes first, alone: with its version fixed, no other package can pull a different build of it.
-$(VENV)/ready: pyproject.toml constraints.txt scripts/fetch_llvm.py
+$(VENV)/ready: pyproject.toml constraints.txt scripts/fetch_llvm.py src/snellen/web/web.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python'; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -26,6 +26,7 @@ $(VENV)/ready: pyproject.toml constraints.txt scripts/fetch_llvm.py
 	@$(PIP) torch
 	@$(PIP) --editable '.[all]'
 	@$(BIN)/python scripts/fetch_llvm.py
+	@$(BIN)/python scripts/fetch_web_parts.py
 	@touch $@
 
 checkup: env  ## examine the packaged subjects; more by ARGS='--subject chat:openai/gpt-4o'

