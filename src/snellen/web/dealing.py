@@ -17,11 +17,14 @@ CHECK_NAMES = ("A", "B", "C", "D")
 
 @dataclass(frozen=True)
 class BlockPages:
-    """The pages of a block at one point of its condition: by task, those to practise on, and attention checks."""
+    """The pages of a block at one point of its condition: by task, those to practise on, and attention checks.
+
+    Pages that are scored together (a pair of statements) stand together, and are dealt together.
+    """
 
     design: BlockDesign
     point: str
-    by_task: Mapping[str, Sequence[str]]
+    by_task: Mapping[str, Sequence[Sequence[str]]]
     practice: Sequence[str] = ()
     attention: Sequence[str] = field(default=())
 
@@ -52,7 +55,7 @@ def _block_order(design: Design, blocks: int, form: int, seed: int) -> list[int]
 
 
 def _deal(block: BlockPages, form: int, seed: int) -> PageBlock:
-    dealt = [page for task, pages in block.by_task.items() for page in _sample(block.design, task, pages, form, seed)]
+    dealt = [page for task, units in block.by_task.items() for page in _sample(block.design, task, units, form, seed)]
     rng = stream("study order", seed, block.name, form)
     if block.design.order == "random":
         dealt = [dealt[place] for place in rng.permutation(len(dealt))]
@@ -62,21 +65,21 @@ def _deal(block: BlockPages, form: int, seed: int) -> PageBlock:
     return PageBlock(name=block.name, title=design.title, text=design.text, page_ids=(*block.practice, *dealt))
 
 
-def _sample(design: BlockDesign, task: str, pages: Sequence[str], form: int, seed: int) -> list[str]:
+def _sample(design: BlockDesign, task: str, units: Sequence[Sequence[str]], form: int, seed: int) -> list[str]:
     """The pages of one task. What is drawn does not hang on the condition, so that points show the same items."""
-    count = len(pages) if design.questions is None else design.questions
-    if count > len(pages):
+    count = len(units) if design.questions is None else design.questions
+    if count > len(units):
         raise SnellenError(
-            f"block {design.name!r}: {count} questions of {task} are wanted and there are {len(pages)}; build a larger "
+            f"block {design.name!r}: {count} questions of {task} are wanted and there are {len(units)}; build a larger "
             "item set, or ask for fewer"
         )
     if design.assignment == "sample":
-        places: np.ndarray = stream("study sample", seed, design.name, task, form).permutation(len(pages))[:count]
+        places: np.ndarray = stream("study sample", seed, design.name, task, form).permutation(len(units))[:count]
     else:
-        shuffled = stream("study sample", seed, design.name, task).permutation(len(pages))
+        shuffled = stream("study sample", seed, design.name, task).permutation(len(units))
         first = form * count if design.assignment == "spread" else 0
-        places = shuffled[np.arange(first, first + count) % len(pages)]
-    return [pages[place] for place in sorted(places)]
+        places = shuffled[np.arange(first, first + count) % len(units)]
+    return [page for place in sorted(places) for page in units[place]]
 
 
 def attention_page(block: str, number: int, seed: int) -> tuple[Page, str]:

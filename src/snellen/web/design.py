@@ -34,19 +34,20 @@ class AuthenticityRule(_Frozen):
 
 
 class BlockDesign(_Frozen):
-    """A block of pages: which items, under which condition, and how they are dealt out.
+    """A block of pages: which items, under which conditions, and how they are dealt out.
 
-    `items` is the suite of one of the item sets, `tasks` are all where none is named. `condition` may expand
-    (`shots=0,1`); each point is a block of its own. `questions` is the number of pages a participant, task and point
-    (None: all there are). `assignment`: each form has a random `sample`; forms go through the pages so that all are
-    shown equally often (`spread`); or the `same` random ones for everybody. `practice` pages with feedback come before,
-    of train items; `attention` pages are spread among the others. `seconds` is the time limit of a page.
+    `items` is the suite of one of the item sets, `tasks` are all where none is named. Each of the `conditions` is a
+    block of its own, shown in this order. `questions` is the number of scored units (a question, or a pair of
+    statements) a participant, task and condition; None: all there are. `assignment`: each form has a random `sample`;
+    forms go through the items so that all are shown equally often (`spread`); or the `same` random ones for everybody.
+    `practice` pages with feedback come before, of train items; `attention` pages are spread among the others. `seconds`
+    is the time limit of a page.
     """
 
     name: str
     items: str = ""
     tasks: tuple[str, ...] = ()
-    condition: str = "vanilla"
+    conditions: tuple[str, ...] = ("vanilla",)
     questions: int | None = Field(default=None, ge=1)
     assignment: Literal["sample", "spread", "same"] = "sample"
     order: Literal["random", "as stored"] = "random"

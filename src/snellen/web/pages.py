@@ -130,7 +130,7 @@ def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool,
         for key in view.reply.offered:
             name, option = view.reply.name(key), options.get(key, Option(key))
             media = tuple(map(_media_part, option.media)) if with_sets else ()
-            choices.append(Choice(name=name, text="" if option.text == name else option.text, media=media))
+            choices.append(Choice(name=name, text="" if name.endswith(option.text) else option.text, media=media))
     return Question(
         item_id=view.item_id,
         kind=view.reply.kind,

@@ -1,0 +1,76 @@
+"""Subjects that take part in a study in place of people: what each would enter on every page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.item import View
+from snellen.core.media import MediaFolder
+from snellen.core.response import Response
+from snellen.exam import Examination, run
+from snellen.scoring.answers import read_answer
+from snellen.suites import SUITES
+from snellen.web.pages import SEED, as_recorded, page_trials
+from snellen.web.plan import Answer, Page
+from snellen.web.study import StudyCard, open_itemset
+
+ViewPlace = tuple[str, str, str]
+"""Suite, condition as written, item."""
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """One subject that stands for several people: its ordinary runs, a repeat a person, and the views of all pages."""
+
+    card: StudyCard
+    examinations: Mapping[str, Examination]
+    views: Mapping[ViewPlace, View]
+
+    def answers(self, page: Page, person: int) -> dict[str, Answer]:
+        """What person number `person` enters on a page. Practice and attention pages are answered rightly.
+
+        Raises SnellenError for a reply that says nothing: a page takes no such answer, and none is guessed.
+        """
+        if page.feedback is not None:
+            return dict(page.feedback)
+        source = self.card.pages[page.page_id]
+        if page.kind == "attention":
+            return dict(source.answers)
+        return {item_id: self._answer(source.suite, source.condition, person, item_id) for item_id in source.item_ids}
+
+    def _answer(self, suite: str, condition: str, person: int, item_id: str) -> Answer:
+        response = self._responses(suite)[condition, person, item_id]
+        answer = read_answer(response.text or "", response.reply_spec)
+        if answer is None:
+            raise SnellenError(
+                f"{response.subject} says nothing that counts about {item_id!r} ({response.status}): a page cannot be "
+                "left unanswered; choose another subject"
+            )
+        return as_recorded(self.views[suite, condition, item_id], answer)
+
+    def _responses(self, suite: str) -> Mapping[tuple[str, int, str], Response]:
+        responses = self.examinations[suite].responses
+        return {(response.condition, response.repeat, response.item_id): response for response in responses}
+
+
+def make_stand_in(card: StudyCard, subject: str, people: int, out: Path) -> StandIn:
+    """Ask a subject everything that a study asks, once for each person it stands for, in ordinary runs under `out`."""
+    examinations: dict[str, Examination] = {}
+    views: dict[ViewPlace, View] = {}
+    for name in card.itemsets:
+        suite, items = SUITES.get(name), open_itemset(card, name)
+        conditions = list(dict.fromkeys(page.condition for page in card.pages.values() if page.suite == name))
+        examinations[name] = run(
+            items, [subject], out / name, conditions=conditions, repeats=people, seed=SEED, show_progress=False
+        )
+        media = MediaFolder(out / name / "media", items.media)
+        tasks = dict.fromkeys((page.task, page.condition) for page in card.pages.values() if page.suite == name)
+        for task, written_condition in tasks:
+            (condition,) = parse_conditions(suite.axes, written_condition)
+            for trial in page_trials(items, suite, suite.tasks[task], condition, media):
+                views |= {(name, written_condition, view.item_id): view for view in trial.prompt.views}
+    return StandIn(card, examinations, views)
