@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats import inter_rater
 from statsmodels.stats.proportion import proportion_confint
 
 from snellen.scoring import clustered_means as formulas
@@ -23,7 +22,6 @@ from snellen.scoring.uncertainty import (
     WOODRUFF,
     Bounds,
     cluster_wilson,
-    fleiss_kappa,
     mean_interval,
     paired_difference,
     summary_interval,
@@ -351,23 +349,3 @@ def test_intervals_cover(family: str) -> None:
             assert result.covered >= (0.895 if count >= 20 else 0.875), (name, count, shape, correlation)
             covered += [result.covered] * (count >= 20)
     assert np.mean(covered) >= 0.94
-
-
-# Agreement
-
-
-@given(st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=2, max_size=20))
-def test_fleiss_kappa_is_that_of_statsmodels(votes: list[list[int]]) -> None:
-    table = np.array([[row.count(kind) for kind in range(3)] for row in votes])
-    if (table.sum(axis=0) > 0).sum() > 1:
-        assert fleiss_kappa(table) == pytest.approx(inter_rater.fleiss_kappa(table))
-    else:
-        assert math.isnan(fleiss_kappa(table))
-
-
-def test_fleiss_kappa_by_hand() -> None:
-    assert fleiss_kappa([[3, 0], [0, 3], [3, 0], [0, 3]]) == pytest.approx(1)
-    # Observed agreement 1/3, expected 1/2
-    assert fleiss_kappa([[2, 1], [1, 2]]) == pytest.approx(-1 / 3)
-    with pytest.raises(ValueError, match="same number"):
-        fleiss_kappa([[2, 1], [1, 1]])

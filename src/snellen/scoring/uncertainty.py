@@ -28,7 +28,6 @@ __all__ = [
     "Paired",
     "Summary",
     "cluster_wilson",
-    "fleiss_kappa",
     "mean_interval",
     "paired_difference",
     "summary_interval",
@@ -247,19 +246,3 @@ def paired_difference(
     scaled = ClusteredSamples(sample.totals / width, sample.squares / width**2, sample.sizes)
     low, high = formulas.difference_ends(scaled, level)
     return Paired(mean, width * float(low[0]), width * float(high[0]), n)
-
-
-def fleiss_kappa(counts: npt.ArrayLike) -> float:
-    """Fleiss' kappa of a table units x categories that holds how many raters chose each category.
-
-    1 is full agreement, 0 what chance gives, negative less than that; NaN where all raters always chose one category.
-    Every unit must have the same number of raters, two or more.
-    """
-    table = np.asarray(counts, dtype=np.float64)
-    raters = table.sum(axis=1)
-    if table.ndim != 2 or not len(table) or raters[0] < 2 or (raters != raters[0]).any():
-        raise ValueError("fleiss_kappa needs a table units x categories with the same number of raters, two or more")
-    each = raters[0]
-    observed = float((((table**2).sum(axis=1) - each) / (each * (each - 1))).mean())
-    chance = float(((table.sum(axis=0) / table.sum()) ** 2).sum())
-    return (observed - chance) / (1 - chance) if chance < 1 else math.nan

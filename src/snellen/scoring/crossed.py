@@ -1,0 +1,221 @@
+"""Intervals of what several people answered about the same items: both are samples, and both are drawn again.
+
+An answer belongs to a person and to a cluster of items, and people and clusters cross: one person's answers resemble
+each other, and so do all answers about one cluster. The variance of the mean is that by people, plus that by clusters,
+less that by their meetings, which both others hold (Cameron, Gelbach and Miller 2011, "Robust inference with multiway
+clustering", Journal of Business and Economic Statistics 29), and at least the greater of the first two. Coverage was
+simulated: docs/validity.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.scoring.clustered_means import ALIKE, MAX_CELLS, Floats, Ints, draw_counts, score_ends, tails
+from snellen.scoring.uncertainty import Bounds, Interval, Summary, untold
+
+DRAWS = 2000
+"""How often people and clusters are drawn again."""
+MIN_PEOPLE, MIN_CLUSTERS = 4.0, 8.0
+"""Of fewer, of equal size or worth as much, no bootstrap interval is told."""
+WILSON = "95 % Wilson, adjusted for people and clusters"
+ON_RANGE = "95 % Wilson on the range of the metric, adjusted for people and clusters"
+BOOTSTRAP = "95 % bootstrap of people and clusters"
+WOODRUFF = "95 % Woodruff, adjusted for people and clusters"
+
+
+@dataclass(frozen=True)
+class CrossedAnswers:
+    """Answers with weights of mean 1, and the number (from 0 without a gap) of the person and cluster of each."""
+
+    values: Floats
+    weights: Floats
+    people: Ints
+    clusters: Ints
+
+    @property
+    def mean(self) -> float:
+        """The weighted mean."""
+        return float((self.values * self.weights).sum() / self.weights.sum())
+
+    @property
+    def effective_people(self) -> float:
+        """As many people with equally many answers as these are worth (Kish 1965)."""
+        return _effective(np.bincount(self.people, self.weights))
+
+    @property
+    def effective_clusters(self) -> float:
+        """As many clusters of equal size as these are worth."""
+        return _effective(np.bincount(self.clusters, self.weights))
+
+    def with_values(self, values: Floats) -> CrossedAnswers:
+        """The same answers with other values."""
+        return CrossedAnswers(values, self.weights, self.people, self.clusters)
+
+
+def _effective(sizes: npt.NDArray[Any]) -> float:
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
+
+
+def _answers(
+    values: npt.ArrayLike,
+    people: Sequence[Any] | npt.NDArray[Any],
+    clusters: Sequence[Any] | npt.NDArray[Any],
+    weights: npt.ArrayLike | None,
+) -> CrossedAnswers:
+    numbers, persons, names = np.asarray(values, np.float64), np.asarray(people), np.asarray(clusters)
+    mass = np.ones(numbers.shape) if weights is None else np.asarray(weights, np.float64)
+    if numbers.ndim != 1 or not numbers.shape == persons.shape == names.shape == mass.shape:
+        raise ValueError(
+            f"values {numbers.shape}, people {persons.shape}, clusters {names.shape}, weights {mass.shape} must be "
+            "lists of one length"
+        )
+    known = ~np.isnan(numbers)
+    codes = [np.unique(labels[known], return_inverse=True)[1].astype(np.int64) for labels in (persons, names)]
+    return CrossedAnswers(numbers[known], mass[known] / (mass[known].mean() if known.any() else 1.0), *codes)
+
+
+def mean_variance(answers: CrossedAnswers) -> tuple[float, float]:
+    """(variance of the mean, degrees of freedom by Satterthwaite) with people and clusters crossed.
+
+    Both need two or more.
+    """
+    rest = answers.weights * (answers.values - answers.mean)
+    people, clusters = int(answers.people.max()) + 1, int(answers.clusters.max()) + 1
+    cells = np.unique(answers.people * clusters + answers.clusters, return_inverse=True)[1]
+    by_person, by_cluster, by_cell = (
+        float((np.bincount(codes, rest) ** 2).sum() / answers.weights.sum() ** 2)
+        for codes in (answers.people, answers.clusters, cells)
+    )
+    by_person *= people / (people - 1)
+    by_cluster *= clusters / (clusters - 1)
+    spread = by_person**2 / (people - 1) + by_cluster**2 / (clusters - 1)
+    freedom = (by_person + by_cluster) ** 2 / spread if spread > 0 else float(min(people, clusters) - 1)
+    return max(by_person + by_cluster - by_cell, by_person, by_cluster), max(1.0, freedom)
+
+
+def redrawn_means(answers: CrossedAnswers, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
+    """Means (at most `draws`) when people, and apart from them clusters, are drawn again with replacement.
+
+    Of a draw, an answer counts as often as its person times its cluster was drawn; a draw without any answer has no
+    mean and is left out. Owen 2007, "The pigeonhole bootstrap", Annals of Applied Statistics 1: the variance of such
+    means is never too small, but counts what is chance in single answers up to three times.
+    """
+    people, clusters = int(answers.people.max()) + 1, int(answers.clusters.max()) + 1
+    sums, sizes = np.zeros((people, clusters)), np.zeros((people, clusters))
+    np.add.at(sums, (answers.people, answers.clusters), answers.weights * answers.values)
+    np.add.at(sizes, (answers.people, answers.clusters), answers.weights)
+    means, block = list[Floats](), max(1, MAX_CELLS // max(people, clusters))
+    for start in range(0, draws, block):
+        count = min(block, draws - start)
+        of_people, of_clusters = draw_counts(people, rng, count), draw_counts(clusters, rng, count)
+        totals, masses = (((of_people @ cells) * of_clusters).sum(axis=1) for cells in (sums, sizes))
+        means.append(totals[masses > 0] / masses[masses > 0])
+    return np.concatenate(means)
+
+
+def _wilson_ends(answers: CrossedAnswers) -> tuple[float, float]:
+    """Wilson's ends for a mean of values in 0..1, of as many independent answers as the crossed ones are worth.
+
+    Where all values are 0, or all are 1, nothing shows how alike answers are: then those about one cluster, or those of
+    one person where people are more, are taken to stand for one another.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    mean, count = min(max(answers.mean, 0.0), 1.0), float(len(answers.values))
+    single = mean * (1 - mean)
+    if single <= ALIKE:
+        effective = max(answers.effective_people, answers.effective_clusters)
+    else:
+        variance, freedom = mean_variance(answers)
+        wider = float(stdtrit(freedom, 0.975) / ndtri(0.975)) ** 2
+        effective = count if variance <= ALIKE else min(count, single / variance / wider)
+    low, high = score_ends(np.array([mean]), np.array([max(effective, 1e-6)]), 0.95)
+    return float(low[0]), float(high[0])
+
+
+def _bootstrap_ends(answers: CrossedAnswers, rng: np.random.Generator) -> tuple[float, float]:
+    """Percentiles of redrawn means, drawn in until their variance is that of `mean_variance`; wider for few people."""
+    means, mean = redrawn_means(answers, rng), answers.mean
+    factor = math.sqrt(mean_variance(answers)[0] / float(((means - mean) ** 2).mean()))
+    few = min(answers.effective_people, answers.effective_clusters)
+    low, high = np.quantile(means, tails(few, 0.95))
+    return mean + factor * (float(low) - mean), mean + factor * (float(high) - mean)
+
+
+def crossed_interval(
+    values: npt.ArrayLike,
+    people: Sequence[Any] | npt.NDArray[Any],
+    clusters: Sequence[Any] | npt.NDArray[Any],
+    summary: Summary,
+    bounds: Bounds | None,
+    rng: np.random.Generator,
+    weights: npt.ArrayLike | None = None,
+) -> Interval:
+    """The 95 % interval of what a metric puts answers of several people together by: people and items drawn again.
+
+    The first three run over answers; those whose value is NaN are left out. Within 0 and 1 a mean has Wilson's interval
+    of the effective number of answers, for near 1, where people are, percentiles of redrawn means cover too seldom.
+    Other means have `DRAWS` draws (`redrawn_means`), cut off at the bounds. A root mean square and a median are made of means
+    as in `uncertainty.summary_interval`. Cannot be told of one person or one cluster. Raises ValueError for values
+    outside the bounds.
+    """
+    answers = _answers(values, people, clusters, weights)
+    if not len(answers.values):
+        return untold("no units")
+    if not answers.people.any():
+        return untold("one person")
+    if not answers.clusters.any():
+        return untold("all units belong to one cluster")
+    if summary == "median":
+        return _median_interval(answers)
+    if summary == "root mean square":
+        most = None if bounds is None else (0.0, max(abs(end) for end in bounds) ** 2)
+        low, high, kind = _mean_interval(answers.with_values(answers.values**2), most, rng)
+        return Interval(float(np.sqrt(max(low, 0.0))), float(np.sqrt(high)), kind)
+    return _mean_interval(answers, bounds, rng)
+
+
+def _mean_interval(answers: CrossedAnswers, bounds: Bounds | None, rng: np.random.Generator) -> Interval:
+    if bounds is not None:
+        low, high = float(answers.values.min()), float(answers.values.max())
+        slack = 1e-9 * (bounds[1] - bounds[0])
+        if low < bounds[0] - slack or high > bounds[1] + slack:
+            raise ValueError(
+                f"values from {low:g} to {high:g}, outside of {bounds[0]:g} to {bounds[1]:g}: mend the bounds"
+            )
+        if bounds[0] >= 0 and bounds[1] <= 1:
+            return Interval(*_range_ends(answers, bounds), WILSON)
+    enough = answers.effective_people >= MIN_PEOPLE - 1e-9 and answers.effective_clusters >= MIN_CLUSTERS - 1e-9
+    varied = mean_variance(answers)[0] > ALIKE * max(1.0, answers.mean**2)
+    if enough and varied:
+        low, high = _bootstrap_ends(answers, rng)
+        cut = bounds or (-math.inf, math.inf)
+        return Interval(max(low, cut[0]), min(high, cut[1]), BOOTSTRAP)
+    if bounds is not None:
+        return Interval(*_range_ends(answers, bounds), ON_RANGE)
+    few = f"{int(answers.people.max()) + 1} people in {int(answers.clusters.max()) + 1} clusters"
+    return untold(few if varied else "all answers are alike")
+
+
+def _range_ends(answers: CrossedAnswers, bounds: Bounds) -> tuple[float, float]:
+    width = bounds[1] - bounds[0]
+    low, high = _wilson_ends(answers.with_values((answers.values - bounds[0]) / width))
+    return bounds[0] + width * low, bounds[0] + width * high
+
+
+def _median_interval(answers: CrossedAnswers) -> Interval:
+    """The answers that have the ends of the interval for one half below them (Woodruff 1952)."""
+    middle, ordered = float(np.median(answers.values)), np.sort(answers.values)
+    below = (answers.values < middle) + 0.5 * (answers.values == middle)
+    low, high = _wilson_ends(answers.with_values(below))
+    first, last = math.floor(low * len(ordered)) - 1, math.ceil(high * len(ordered))
+    if first < 0 or last >= len(ordered):
+        return untold(f"a median of {len(ordered)} answers")
+    return Interval(float(ordered[first]), float(ordered[last]), WOODRUFF)
