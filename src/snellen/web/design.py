@@ -37,11 +37,11 @@ class BlockDesign(_Frozen):
     """A block of pages: which items, under which conditions, and how they are dealt out.
 
     `items` is the suite of one of the item sets, `tasks` are all where none is named. Each of the `conditions` is a
-    block of its own, shown in this order. `questions` is the number of scored units (a question, or a pair of
-    statements) a participant, task and condition; None: all there are. `assignment`: each form has a random `sample`;
-    forms go through the items so that all are shown equally often (`spread`); or the `same` random ones for everybody.
-    `practice` pages with feedback come before, of train items; `attention` pages are spread among the others. `seconds`
-    is the time limit of a page.
+    block of its own, shown in this order. `questions` is the number of scored units (a question, or those that are
+    scored together) a participant, task and condition; None: all there are. `assignment`: each form has a random
+    `sample`; forms go through the items so that all are shown equally often (`spread`); or the `same` random ones for
+    everybody. `practice` pages with feedback come before, of train items; `attention` pages are spread among the
+    others. `seconds` is the time limit of a page.
     """
 
     name: str

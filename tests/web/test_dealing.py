@@ -1,0 +1,103 @@
+"""Forms: what a participant is shown hangs on seed and form alone, and is spread as the design says."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.web.dealing import BlockPages, attention_page, deal_forms
+from snellen.web.design import BlockDesign, Design, preset_names, read_design
+from snellen.web.plan import Texts
+
+UNITS = [[f"q{n}"] for n in range(12)]
+
+
+def design(*blocks: BlockDesign, forms: int = 6, **how: object) -> Design:
+    return Design.model_validate({"texts": Texts(title="t"), "blocks": blocks, "forms": forms, **how})
+
+
+def pages(block: BlockDesign, point: str = "vanilla", **more: list[str]) -> BlockPages:
+    return BlockPages(block, point, {"task": UNITS}, more.get("practice", []), more.get("attention", []))
+
+
+def test_spread_shows_every_unit_equally_often() -> None:
+    block = BlockDesign(name="b", questions=4, assignment="spread")
+    forms = deal_forms(design(block), [[pages(block)]], seed=0)
+    counts = Counter(page for form in forms for part in form for page in part.page_ids)
+    assert set(counts) == {f"q{n}" for n in range(12)}
+    assert set(counts.values()) == {2}  # 6 forms of 4 over 12 units
+
+
+def test_the_same_questions_for_everybody_in_orders_of_their_own() -> None:
+    block = BlockDesign(name="b", questions=5, assignment="same")
+    forms = deal_forms(design(block), [[pages(block)]], seed=0)
+    shown_ids = [form[0].page_ids for form in forms]
+    assert len({frozenset(ids) for ids in shown_ids}) == 1
+    assert len(set(shown_ids)) > 1
+
+
+def test_conditions_of_a_block_show_the_same_items() -> None:
+    block = BlockDesign(name="b", questions=5)
+    points = [pages(block, point) for point in ("shots=0", "shots=1")]
+    for first, second in deal_forms(design(block), [points], seed=0):
+        assert set(first.page_ids) == set(second.page_ids)
+        assert (first.name, second.name) == ("b [shots=0]", "b [shots=1]")
+
+
+def test_balanced_blocks_stand_equally_often_in_every_place() -> None:
+    blocks = [BlockDesign(name=name, questions=2) for name in "abc"]
+    forms = deal_forms(design(*blocks, block_order="balanced"), [[pages(block)] for block in blocks], seed=0)
+    for place in range(3):
+        assert Counter(form[place].name for form in forms) == {"a": 2, "b": 2, "c": 2}
+
+
+def test_pairs_stay_together_practice_comes_first_and_checks_in_between() -> None:
+    block = BlockDesign(name="b", questions=3, practice=1, attention=1)
+    pairs = {"task": [[f"p{n}-t", f"p{n}-f"] for n in range(6)]}
+    (form, *_) = deal_forms(design(block), [[BlockPages(block, "vanilla", pairs, ["train"], ["check"])]], seed=1)
+    (first, *others) = form[0].page_ids
+    assert first == "train"
+    assert others[0] != "check"
+    assert "check" in others
+    counts = Counter(page.split("-")[0] for page in others if page != "check")
+    assert sorted(counts.values()) == [2, 2, 2]
+
+
+def test_equal_seeds_give_equal_forms_and_others_do_not() -> None:
+    block = BlockDesign(name="b", questions=4)
+    forms = [deal_forms(design(block), [[pages(block)]], seed) for seed in (0, 0, 1)]
+    assert forms[0] == forms[1] != forms[2]
+
+
+def test_more_questions_than_there_are_is_an_error_that_says_so() -> None:
+    block = BlockDesign(name="b", questions=13)
+    with pytest.raises(SnellenError, match="13 questions of task are wanted and there are 12"):
+        deal_forms(design(block), [[pages(block)]], seed=0)
+
+
+def test_an_attention_page_says_itself_what_to_choose() -> None:
+    page, name = attention_page("b", 0, seed=0)
+    (part,) = page.parts
+    assert f"choose {name}." in part.model_dump()["text"]
+    assert name in [choice.name for choice in page.questions[0].choices]
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_presets_are_designs_with_a_source(name: str) -> None:
+    assert read_design(name).source
+
+
+def test_presets_hold_the_papers_numbers() -> None:
+    """ComBo, C.3: 20 questions a type; 8 people, 40 comparisons. VFM Bench, E: five people, shots 0, 1, 3, 5."""
+    combo, comparisons, vfm = map(read_design, ("combo", "combo-comparisons", "vfm"))
+    assert (combo.forms, combo.blocks[0].questions, combo.blocks[0].tasks) == (20, 20, ("img2text", "text2img"))
+    assert (comparisons.forms, comparisons.blocks[0].questions) == (8, 40)
+    assert (vfm.forms, vfm.blocks[0].conditions) == (5, ("shots=0", "shots=1", "shots=3", "vanilla"))
+    assert read_design("vlm2").forms == 3
+
+
+def test_designs_say_what_is_wrong_with_them() -> None:
+    with pytest.raises(SnellenError, match="no preset; did you mean 'combo'"):
+        read_design("comb")

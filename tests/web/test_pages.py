@@ -1,0 +1,190 @@
+"""Pages show what a call to a model shows, hold no answer, and their answers come back as replies."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.item import Affine, Box, Media, Option, Part, ReplySpec, View
+from snellen.core.media import MediaFolder
+from snellen.core.subject import SubjectCard
+from snellen.runs.preview import first_calls
+from snellen.scoring.answers import read_answer
+from snellen.suites import SUITES
+from snellen.web.pages import PERSON, as_page, as_recorded, media_path, page_trials, without_sets, written
+from snellen.web.plan import MediaPart, Page, TextPart
+from tests.helpers.sets import small_set
+
+PICTURE = Media("a" * 64, "picture", "png", 40, 30)
+
+
+def view_of(spec: ReplySpec, options: tuple[Option, ...] = (), query: tuple[Media, ...] = (PICTURE,)) -> View:
+    return View("item-1", "stimulus-1", "task", "What is it?", query, spec, options)
+
+
+def pages_of(suite_name: str, folder: Path, tmp_path: Path, condition: str = "vanilla") -> list[tuple[Page, list[Any]]]:
+    """Pages of a small set, each with the parts that a model would be sent."""
+    suite, items = SUITES.get(suite_name), small_set(suite_name, folder)
+    (point,) = parse_conditions(suite.axes, condition)
+    media = MediaFolder(tmp_path / "media", items.media)
+    by_ids = {
+        call.item_ids: list(call.prompt.parts)
+        for call in first_calls(items, suite, point, SubjectCard("chat:model"), media)
+    }
+    pages = []
+    for task in suite.tasks.values():
+        if items.task(task.id):
+            for trial in page_trials(items, suite, task, point, media):
+                page = as_page(trial, items.by_id, None, practice=False, reason=False)
+                pages.append((page, by_ids[trial.item_ids]))
+    return pages
+
+
+@pytest.mark.parametrize("suite", ["combo", "vlm2-bench", "vfm-bench", "ava-bench"])
+def test_a_page_shows_the_parts_that_a_model_is_sent(suite: str, sets_folder: Path, tmp_path: Path) -> None:
+    pages = pages_of(suite, sets_folder, tmp_path)
+    assert pages
+    for page, parts in pages:
+        shown_parts = [part.text if isinstance(part, TextPart) else part.path for part in page.parts]
+        assert shown_parts == [part if isinstance(part, str) else media_path(part) for part in parts]
+
+
+@pytest.mark.parametrize("suite", ["combo", "vlm2-bench", "vfm-bench", "ava-bench"])
+def test_a_page_depends_on_nothing_of_an_item_but_its_view(suite: str, sets_folder: Path, tmp_path: Path) -> None:
+    """The same page comes of items whose answers, factors, measures, regions and provenance are others."""
+    definition, items = SUITES.get(suite), small_set(suite, sets_folder)
+    (point,) = parse_conditions(definition.axes, "vanilla")
+    hidden: dict[str, Any] = {
+        "factors": {},
+        "measures": {},
+        "requires": (),
+        "latent": {},
+        "provenance": {},
+        "answer": "elsewhere",
+    }
+    media = MediaFolder(tmp_path / "media", items.media)
+    for task in definition.tasks.values():
+        for trial in page_trials(items, definition, task, point, media)[:6]:
+            by_id = {item_id: items.by_id[item_id] for item_id in trial.item_ids}
+            page = as_page(trial, by_id, None, practice=False, reason=False)
+            bare_items = {item_id: replace(item, **hidden) for item_id, item in by_id.items()}
+            assert as_page(trial, bare_items, None, practice=False, reason=False) == page
+            assert page.feedback is None
+
+
+def test_right_answers_stand_on_practice_pages_of_train_items_alone(sets_folder: Path, tmp_path: Path) -> None:
+    suite, items = SUITES.get("ava-bench"), small_set("ava-bench", sets_folder)
+    (point,) = parse_conditions(suite.axes, "vanilla")
+    media = MediaFolder(tmp_path / "media", items.media)
+    trials = page_trials(items, suite, suite.tasks["counting"], point, media, practice=True)
+    assert trials
+    for trial in trials:
+        page = as_page(trial, items.by_id, None, practice=True, reason=False)
+        (item_id,) = trial.item_ids
+        assert items.by_id[item_id].split == "train"
+        assert page.feedback == {item_id: str(items.by_id[item_id].answer)}
+    (test_trial, *_) = page_trials(items, suite, suite.tasks["counting"], point, media)
+    with pytest.raises(AssertionError, match="test item"):
+        as_page(test_trial, items.by_id, None, practice=True, reason=False)
+
+
+def test_methods_of_several_calls_are_refused(sets_folder: Path, tmp_path: Path) -> None:
+    suite, items = SUITES.get("combo"), small_set("combo", sets_folder)
+    (point,) = parse_conditions(suite.axes, "method=perceive-then-classify")
+    task, media = suite.tasks["category-building"], MediaFolder(tmp_path / "media", items.media)
+    with pytest.raises(SnellenError, match="several calls"):
+        page_trials(items, suite, task, point, media)
+
+
+def test_sets_of_pictures_stand_on_the_choices() -> None:
+    """Options of several pictures are compared side by side; the names above them leave the text."""
+    others = [Media(letter * 64, "picture", "png", 40, 30) for letter in "bcde"]
+    options = (Option("one", "", tuple(others[:2])), Option("two", "", tuple(others[2:])))
+    view = view_of(ReplySpec("choice", (("A", "one"), ("B", "two"))), options)
+    parts: list[Part] = [PICTURE, "Which pair?", "A:", *others[:2], "B:", *others[2:], "Answer with the letter."]
+    assert without_sets(parts, view) == [PICTURE, "Which pair?", "Answer with the letter."]
+
+
+# Answers
+
+
+@pytest.mark.parametrize(
+    ("spec", "answer", "recorded"),
+    [
+        (ReplySpec("choice", (("A", "k1"), ("B", "k2"))), "k2", "B"),
+        (ReplySpec("true_false", (("T", "true"), ("F", "false"))), "false", "F"),
+        (ReplySpec("integer"), 7, "7"),
+        (ReplySpec("number"), 2.5, "2.5"),
+        (ReplySpec("text"), "EXIT 12", "EXIT 12"),
+        (ReplySpec("colour"), [12, 200, 7], [12.0, 200.0, 7.0]),
+        (ReplySpec("box"), (4.0, 5.0, 20.0, 25.0), [4.0, 5.0, 20.0, 25.0]),
+    ],
+)
+def test_what_is_recorded_is_read_back_as_the_answer(spec: ReplySpec, answer: Any, recorded: Any) -> None:
+    view = view_of(spec)
+    assert as_recorded(view, answer) == recorded
+    read = read_answer(written(view, recorded), spec)
+    assert (list(read) if isinstance(read, tuple) else read) == (list(answer) if isinstance(answer, tuple) else answer)
+
+
+def test_a_box_is_drawn_in_shown_pixels_and_written_in_the_frame_of_the_reply() -> None:
+    """A stored picture of 100 x 50 px shown at half size: stored (20, 10, 60, 30) is drawn as (10, 5, 30, 15).
+
+    The reply wants shares of the stored picture: (20/100, 10/50, 60/100, 30/50) = (.2, .2, .6, .6).
+    """
+    half = Affine(a=0.5, e=0.5)
+    shown = Media("b" * 64, "picture", "png", 50, 25, from_stored=half, origin="c" * 64)
+    spec = ReplySpec("box", frame=Affine(a=1 / 100, e=1 / 50))
+    view = view_of(spec, query=(shown,))
+    assert as_recorded(view, (20, 10, 60, 30)) == [10, 5, 30, 15]
+    assert json.loads(written(view, [10.0, 5.0, 30.0, 15.0])) == [0.2, 0.2, 0.6, 0.6]
+
+
+@given(
+    st.tuples(*[st.floats(0, 100, allow_nan=False) for _ in range(4)]),
+    st.floats(0.1, 4),
+    st.floats(-30, 30),
+    st.floats(1 / 640, 1),
+)
+def test_boxes_come_back_through_any_scale_shift_and_frame(box: Box, scale: float, shift: float, share: float) -> None:
+    x1, x2 = sorted((box[0], box[2]))
+    y1, y2 = sorted((box[1], box[3]))
+    shown = Media("b" * 64, "picture", "png", 50, 25, from_stored=Affine(a=scale, c=shift, e=scale, f=-shift))
+    view = view_of(ReplySpec("box", frame=Affine(a=share, e=share)), query=(shown,))
+    drawn = as_recorded(view, (x1, y1, x2, y2))
+    numbers = json.loads(written(view, drawn))
+    assert numbers == pytest.approx([edge * share for edge in (x1, y1, x2, y2)], abs=2e-5 + 1e-3 * share / scale)
+
+
+@pytest.mark.parametrize(
+    ("spec", "answer"),
+    [
+        (ReplySpec("choice", (("A", "k1"),)), "C"),
+        (ReplySpec("box"), [1.0, 2.0, 3.0]),
+        (ReplySpec("box"), "1, 2, 3, 4"),
+        (ReplySpec("text"), [1.0]),
+        (ReplySpec("colour"), "red"),
+    ],
+)
+def test_answers_that_no_page_offers_are_refused(spec: ReplySpec, answer: Any) -> None:
+    with pytest.raises(SnellenError, match="no answer that its page offers"):
+        written(view_of(spec), answer)
+
+
+def test_who_ran_out_of_time_gave_no_answer() -> None:
+    spec = ReplySpec("choice", (("A", "k1"), ("B", "k2")))
+    assert written(view_of(spec), None) == ""
+    assert read_answer("", spec) is None
+
+
+def test_people_are_shown_pictures_apart() -> None:
+    assert PERSON.max_pictures is None
+    assert MediaPart(path="x", kind="picture", width=1, height=1).seconds == 0
