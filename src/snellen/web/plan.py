@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from snellen.core.item import AnswerKind, MediaKind
 
 Answer: TypeAlias = str | float | list[float] | None
-"""What a person answered, as the page records it. Choice and true/false: the shown name. Integer and number: as typed.
+"""What a person answered, as the page records it. Choice and true/false: the shown name. Integer and number: the text
+as typed, with a decimal point.
 
 Text and description: the text. Colour: [red, green, blue], 0 to 255. Box: [x1, y1, x2, y2] in pixels of the shown
 picture. None: the time was up.
@@ -136,7 +137,8 @@ class Consent(_Frozen):
 class PageAnswers(_Frozen):
     """All answers of one page. `place` counts the pages of the form from 0.
 
-    `seconds` run from the first painted frame that showed everything to the button; `loading` before it.
+    `seconds` run from the first painted frame that showed everything to the button, `loading` before it. `hidden` are
+    seconds in which the page was paused or out of sight; they are not among `seconds`.
     """
 
     type: Literal["answers"]

@@ -1,0 +1,51 @@
+"""The page of a study: template, style and scripts, as they are copied into a bundle.
+
+`index.html` is the only file of a bundle that knows its transport. Scripts are classic scripts of one global,
+`Snellen`, so that a bundle also opens from a file.
+"""
+
+from __future__ import annotations
+
+import shutil
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+Transport: TypeAlias = Literal["folder", "local", "jatos"]
+"""How answers are kept: in the browser until they are downloaded, by `snellen study serve`, or by JATOS."""
+
+SCRIPTS = (
+    "dom.js",
+    "transports.js",
+    "shell.js",
+    "media.js",
+    "fields.js",
+    "choices.js",
+    "box.js",
+    "plugin.js",
+    "study.js",
+)
+"""In the order in which `index.html` loads them."""
+STYLE = "study.css"
+
+
+def index_page(plan_title: str, transport: Transport) -> str:
+    """`index.html` of a bundle, for one transport."""
+    from jinja2 import Environment, StrictUndefined
+
+    room = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = room.from_string(files(__name__).joinpath("index.html.j2").read_text("utf-8"))
+    try:
+        release = version("snellen")
+    except PackageNotFoundError:
+        release = "unreleased"
+    return template.render(title=plan_title, transport=transport, version=release, scripts=SCRIPTS, style=STYLE)
+
+
+def copy_page(folder: Path) -> None:
+    """Copies scripts and style to `page/` in a bundle's folder."""
+    target = folder / "page"
+    target.mkdir(parents=True, exist_ok=True)
+    for name in (*SCRIPTS, STYLE):
+        shutil.copyfile(Path(str(files(__name__).joinpath(name))), target / name)

@@ -1,0 +1,74 @@
+/** Small helpers of the study page. Everything of ours hangs on one global; index.html loads the scripts in order. */
+"use strict";
+globalThis.Snellen = {};
+
+(() => {
+  /**
+   * An element. Attributes that are functions listen to the event of that name ("click"); true sets an empty attribute;
+   * false, null and undefined set none. Children are elements or texts; null is left out.
+   */
+  function element(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, setting] of Object.entries(attributes)) {
+      if (typeof setting === "function") made.addEventListener(name, setting);
+      else if (setting !== false && setting !== null && setting !== undefined) made.setAttribute(name, setting === true ? "" : setting);
+    }
+    made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    return made;
+  }
+
+  /** A text as paragraphs, parted by empty lines. */
+  function paragraphs(text) {
+    return text.split(/\n\s*\n/).filter((part) => part.trim()).map((part) => element("p", {}, part.trim()));
+  }
+
+  /** Resolves when the browser has painted a frame with what is now in the document. */
+  function painted() {
+    return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  }
+
+  /** Resolves after so many seconds. */
+  function wait(seconds) {
+    return new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+  }
+
+  /**
+   * The clock of one page, in seconds. It starts at `paint`; what passes while the page is covered, for whatever reason
+   * ("pause", "tab"), counts as hidden and not as time of the answer.
+   */
+  function makeClock() {
+    const now = () => performance.now() / 1000;
+    const opened = now();
+    const covers = new Set();
+    let shown = null;
+    let since = opened;
+    let hidden = 0;
+    const coveredUntil = (moment) => (covers.size && shown !== null ? moment - Math.max(since, shown) : 0);
+    return {
+      paint() {
+        shown = now();
+      },
+      cover(reason) {
+        if (!covers.size) since = now();
+        covers.add(reason);
+      },
+      uncover(reason) {
+        if (!covers.has(reason)) return;
+        if (covers.size === 1) hidden += coveredUntil(now());
+        covers.delete(reason);
+      },
+      read() {
+        const moment = now();
+        const away = hidden + coveredUntil(moment);
+        return { seconds: toMilliseconds(moment - shown - away), loading: toMilliseconds(shown - opened), hidden: toMilliseconds(away) };
+      },
+    };
+  }
+
+  /** Seconds, rounded to a thousandth. */
+  function toMilliseconds(seconds) {
+    return Math.round(1000 * Math.max(0, seconds)) / 1000;
+  }
+
+  Object.assign(Snellen, { element, paragraphs, painted, wait, makeClock });
+})();

@@ -1,0 +1,70 @@
+/** Pictures and videos of a page: at natural size, ready only when they can be painted. */
+"use strict";
+
+(() => {
+  const { element } = Snellen;
+
+  /** Resolves when a picture is decoded. A second try after a failure fetches it anew. */
+  async function decoded(image, path) {
+    try {
+      await image.decode();
+    } catch {
+      image.src = "";
+      image.src = path;
+      await image.decode().catch(() => {
+        throw new Error(`${path} cannot be read.`);
+      });
+    }
+  }
+
+  /** The picture element of a part; width and height keep its place free while it is loading. */
+  function makeImage(part, label) {
+    return element("img", { src: part.path, alt: label, width: part.width, height: part.height, decoding: "sync", draggable: "false" });
+  }
+
+  /** A picture in a button that enlarges it. */
+  function pictureInButton(part, label) {
+    const image = makeImage(part, label);
+    const button = element("button", { type: "button", class: "picture", "aria-label": `${label}, enlarge`, click: () => Snellen.zoom([image]) }, image);
+    return { element: button, image, ready: () => decoded(image, part.path), begin() {} };
+  }
+
+  /** A picture alone: on choices, and where boxes are drawn. */
+  function picture(part, label) {
+    const image = makeImage(part, label);
+    return { element: image, image, ready: () => decoded(image, part.path), begin() {} };
+  }
+
+  /** Resolves when the first frame of a video can be painted. */
+  function firstFrame(player, path) {
+    return new Promise((resolve, reject) => {
+      if (player.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA) resolve();
+      player.addEventListener("loadeddata", resolve, { once: true });
+      player.addEventListener("error", () => reject(new Error(`${path} cannot be played.`)), { once: true });
+      if (player.error) player.load();
+    });
+  }
+
+  /** A video without sound that begins when the page is shown and can be played again. */
+  function video(part, label) {
+    const player = element("video", { src: part.path, controls: true, playsinline: true, preload: "auto", width: part.width, height: part.height, "aria-label": label });
+    player.muted = true;
+    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const begin = () => (still ? undefined : player.play().catch(() => {}));
+    return { element: player, image: null, ready: () => firstFrame(player, part.path), begin };
+  }
+
+  /** What shows one part: `{element, image, ready(), begin()}`; `drawable` pictures are not enlarged by a click. */
+  function makeMedium(part, label, drawable) {
+    if (part.kind === "video") return video(part, label);
+    return drawable ? picture(part, label) : pictureInButton(part, label);
+  }
+
+  /** Paths of all pictures of a page, choices included. */
+  function picturesOf(page) {
+    const onChoices = page.questions.flatMap((question) => question.choices.flatMap((choice) => choice.media));
+    return [...page.parts, ...onChoices].filter((part) => part.kind === "picture").map((part) => part.path);
+  }
+
+  Object.assign(Snellen, { makeMedium, picture, video, picturesOf });
+})();

@@ -1,0 +1,249 @@
+/** Our two jsPsych plugins: `snellen-page`, a page of the plan with its questions, and `snellen-words`, a page to read. */
+"use strict";
+
+(() => {
+  const { element, paragraphs, insist } = Snellen;
+  const { ParameterType } = jsPsychModule;
+  const version = document.documentElement.dataset.version;
+
+  function makeWidget(question, label, drawn, submit) {
+    if (question.kind === "choice" || question.kind === "true_false") return Snellen.choiceWidget(question, label, submit);
+    if (question.kind === "integer" || question.kind === "number") return Snellen.numberWidget(question, label);
+    if (question.kind === "colour") return Snellen.colourWidget();
+    if (question.kind === "box") return Snellen.boxWidget(question, label, drawn.image, [drawn.part.width, drawn.part.height]);
+    return Snellen.textWidget(question, label);
+  }
+
+  /** One question with its widget, its line for a reason and room for complaint and feedback. */
+  function makeQuestion(question, drawn, submit) {
+    const label = question.text || "Your answer";
+    const widget = makeWidget(question, label, drawn, submit);
+    const reason = question.reason ? element("input", { type: "text", autocomplete: "off", "data-field": "reason" }) : null;
+    const complaint = element("p", { class: "complaint", role: "alert" });
+    const feedback = element("p", { class: "feedback", role: "status" });
+    const legend = element("legend", { class: question.text ? "" : "for-readers" }, label);
+    const line = reason ? element("label", { class: "reason" }, "Reason (you may leave this empty)", reason) : null;
+    const root = element("fieldset", { class: "question", "data-item-id": question.item_id, "data-kind": question.kind }, legend, widget.element, line, complaint, feedback);
+    return { question, widget, root, complaint, feedback, reason: () => reason?.value.trim() ?? "" };
+  }
+
+  /** The parts in their order; media that follow each other stand on one grey stage. */
+  function makeParts(page, drawable) {
+    const media = [];
+    const blocks = [];
+    for (const part of page.parts) {
+      if ("text" in part) {
+        blocks.push(element("p", { class: "part" }, part.text));
+        continue;
+      }
+      const label = part.kind === "video" ? "Video" : `Picture ${media.filter((medium) => medium.image).length + 1}`;
+      const medium = { part, ...Snellen.makeMedium(part, label, drawable.has(media.length)) };
+      media.push(medium);
+      if (!blocks.at(-1)?.classList.contains("stage")) blocks.push(element("div", { class: "stage" }));
+      blocks.at(-1).append(medium.element);
+    }
+    return { media, blocks };
+  }
+
+  /** Everything of a page: its element, media and questions. `submit` is called where a choice is confirmed by a key. */
+  function makeView(page, place, submit) {
+    const drawable = new Set(page.questions.filter((question) => question.kind === "box").map((question) => question.picture ?? 0));
+    const { media, blocks } = makeParts(page, drawable);
+    const root = element("section", { class: "page waiting", tabindex: -1, "aria-label": `Question ${place + 1}`, "data-page-id": page.page_id, "data-place": place, "data-kind": page.kind }, element("div", { class: "parts" }, blocks));
+    const questions = page.questions.map((question) => makeQuestion(question, media[question.picture ?? 0], submit));
+    const next = element("button", { type: "submit", id: "next" }, "Next");
+    const keys = questions.length === 1 ? (questions[0].widget.keys ?? []) : [];
+    const hint = keys.length ? element("p", { class: "note hint" }, `Keys: ${keys.map((key) => key.toUpperCase()).join(", ")} choose; Enter goes on.`) : null;
+    const form = element("form", { novalidate: true, autocomplete: "off" }, questions.map((one) => one.root), element("div", { class: "actions" }, next, hint));
+    root.append(form);
+    return { root, form, questions, media: [...media, ...questions.flatMap((one) => one.widget.media ?? [])] };
+  }
+
+  /** Shows what is missing and goes there; true where nothing is. */
+  function isComplete(questions) {
+    for (const one of questions) one.complaint.textContent = one.widget.complaint();
+    const first = questions.find((one) => one.complaint.textContent);
+    first?.widget.focus();
+    return !first;
+  }
+
+  /** Answers and reasons as they stand; null where there is no answer. */
+  function readAnswers(questions) {
+    const answers = Object.fromEntries(questions.map((one) => [one.question.item_id, one.widget.read() ?? null]));
+    const reasons = Object.fromEntries(questions.filter((one) => one.reason()).map((one) => [one.question.item_id, one.reason()]));
+    return { answers, reasons };
+  }
+
+  /** The question that a key is meant for: the one with the focus, else the first of choices without an answer. */
+  function questionOf(questions, event) {
+    const choices = questions.filter((one) => one.widget.press);
+    const focused = choices.find((one) => one.root.contains(event.target));
+    if (focused || event.key === "ArrowUp" || event.key === "ArrowDown") return focused; // these scroll elsewhere
+    return choices.find((one) => one.widget.read() === undefined) ?? (questions.length === 1 ? choices[0] : undefined);
+  }
+
+  /** Keys that work wherever the focus is; typing into fields, dialogs and messages is left alone. */
+  function onKey(event, questions, next) {
+    const busy = document.querySelector("dialog[open]") || !document.getElementById("message").hidden;
+    if (busy || event.defaultPrevented || event.repeat || event.altKey || event.metaKey) return;
+    if (event.key === "Enter") {
+      if (!event.ctrlKey && event.target.closest("button, textarea, a, input, video")) return; // fields submit the form
+      event.preventDefault();
+      next();
+    } else if (!event.ctrlKey && !event.target.closest("input, textarea, .surface, video")) {
+      if (questionOf(questions, event)?.widget.press(event.key)) event.preventDefault();
+    }
+  }
+
+  /** Resolves when every question is answered and confirmed, or the page's time is up. */
+  function answered(view, page, clock) {
+    return new Promise((resolve) => {
+      const keys = (event) => onKey(event, view.questions, next);
+      const finish = () => {
+        clearInterval(countdown);
+        document.removeEventListener("keydown", keys);
+        view.confirm = () => {};
+        resolve({ ...readAnswers(view.questions), ...clock.read() });
+      };
+      const next = () => isComplete(view.questions) && finish();
+      const tick = () => {
+        const left = page.seconds - clock.read().seconds;
+        Snellen.showTime(left);
+        if (left <= 0) finish();
+      };
+      const countdown = page.seconds ? setInterval(tick, 100) : 0;
+      view.confirm = next;
+      view.form.addEventListener("submit", (event) => {
+        event.preventDefault();
+        view.confirm();
+      });
+      document.addEventListener("keydown", keys);
+    });
+  }
+
+  /** Shows right answers of a practice page; resolves at Continue. */
+  function showFeedback(view, page) {
+    for (const one of view.questions) {
+      const right = page.feedback[one.question.item_id];
+      if (right === undefined || right === null) continue;
+      const [verdict, answer] = one.widget.reveal(right);
+      one.root.dataset.right = String(verdict);
+      one.feedback.textContent = verdict ? "Right." : `${verdict === false ? "Not right. " : ""}The right answer: ${answer}`;
+      one.root.inert = true;
+    }
+    return new Promise((resolve) => {
+      const go = element("button", { type: "button", id: "continue", click: resolve }, "Continue");
+      view.root.querySelector(".actions").replaceChildren(go);
+      view.root.inert = false;
+      go.focus();
+    });
+  }
+
+  /** Puts a page on the screen and starts its clock with the first frame that shows everything. */
+  async function reveal(view, clock) {
+    const slow = setTimeout(() => Snellen.showStatus("Loading …"), 400);
+    await insist(() => Promise.all(view.media.map((medium) => medium.ready())), "Something of this page could not be loaded.");
+    clearTimeout(slow);
+    Snellen.showStatus("");
+    view.root.classList.remove("waiting");
+    for (const enlarge of view.root.querySelectorAll(".enlarge")) {
+      const images = [...enlarge.parentElement.querySelectorAll("img")];
+      enlarge.hidden = images.every((image) => image.clientWidth >= 0.95 * image.naturalWidth);
+    }
+    await Snellen.painted();
+    clock.paint();
+    for (const medium of view.media) medium.begin();
+    view.root.dataset.ready = "";
+    const typing = view.questions.length === 1 && view.questions[0].root.querySelector("input[type=text][data-field=answer], textarea");
+    if (typing && window.matchMedia("(pointer: fine)").matches) typing.focus();
+    else view.root.focus({ preventScroll: true });
+  }
+
+  async function runPage(display, trial) {
+    const clock = Snellen.makeClock();
+    const view = makeView(trial.page, trial.place, () => view.confirm());
+    trial.pause.setClock(clock);
+    display.replaceChildren(view.root);
+    await reveal(view, clock);
+    const outcome = await answered(view, trial.page, clock);
+    trial.pause.setClock(null);
+    Snellen.showTime(null);
+    view.root.inert = true;
+    const record = { type: "answers", page_id: trial.page.page_id, place: trial.place, ...outcome };
+    await trial.keep(record);
+    if (trial.page.feedback) await showFeedback(view, trial.page);
+    return record;
+  }
+
+  /** A page of the plan. Its data are those of the record (`PageAnswers` in plan.py); times are in seconds. */
+  class PagePlugin {
+    static info = {
+      name: "snellen-page",
+      version,
+      parameters: {
+        /** The page, as in plan.json. */
+        page: { type: ParameterType.OBJECT },
+        /** Its number among the pages of the form, from 0. */
+        place: { type: ParameterType.INT },
+        /** `keep(record)` resolves when the record is kept. */
+        keep: { type: ParameterType.FUNCTION },
+        /** Where the clock of the page is handed in, so that pauses are not counted. */
+        pause: { type: ParameterType.OBJECT },
+      },
+      data: {
+        page_id: { type: ParameterType.STRING },
+        place: { type: ParameterType.INT },
+        answers: { type: ParameterType.OBJECT },
+        reasons: { type: ParameterType.OBJECT },
+        seconds: { type: ParameterType.FLOAT },
+        loading: { type: ParameterType.FLOAT },
+        hidden: { type: ParameterType.FLOAT },
+      },
+    };
+
+    constructor(jsPsych) {
+      this.jsPsych = jsPsych;
+    }
+
+    trial(display, trial) {
+      runPage(display, trial).then((record) => this.jsPsych.finishTrial(record));
+    }
+  }
+
+  /** Words to read and one button, `button` its id. */
+  class WordsPlugin {
+    static info = {
+      name: "snellen-words",
+      version,
+      parameters: {
+        title: { type: ParameterType.STRING, default: "" },
+        text: { type: ParameterType.STRING, default: "" },
+        button: { type: ParameterType.STRING },
+        label: { type: ParameterType.STRING },
+        /** Called with the press of the button; the trial ends when it resolves. */
+        keep: { type: ParameterType.FUNCTION, default: null },
+      },
+      data: {},
+    };
+
+    constructor(jsPsych) {
+      this.jsPsych = jsPsych;
+    }
+
+    trial(display, trial) {
+      const button = element("button", { type: "button", id: trial.button }, trial.label);
+      const heading = trial.title ? element("h1", {}, trial.title) : null;
+      const root = element("section", { class: "words", tabindex: -1 }, heading, paragraphs(trial.text), element("div", { class: "actions" }, button));
+      display.replaceChildren(root);
+      button.addEventListener("click", async () => {
+        button.disabled = true;
+        if (trial.keep) await trial.keep();
+        this.jsPsych.finishTrial({});
+      });
+      if (trial.button === "consent") root.focus({ preventScroll: true });
+      else button.focus({ preventScroll: true });
+    }
+  }
+
+  Object.assign(Snellen, { PagePlugin, WordsPlugin });
+})();

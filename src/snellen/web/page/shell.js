@@ -1,0 +1,117 @@
+/** What stands around the pages: progress, pause, messages, saving, and what a participant has recorded so far. */
+"use strict";
+
+(() => {
+  const { element } = Snellen;
+  const byId = (id) => document.getElementById(id);
+
+  /** Names the screen for styles and for automatic participants: loading, consent, start, block, page, end. */
+  function showScreen(name) {
+    document.body.dataset.screen = name;
+    byId("pause").hidden = name !== "page";
+    byId("place").hidden = byId("progress").hidden = name !== "page" && name !== "block";
+    if (name !== "page") byId("time").hidden = true;
+    window.scrollTo(0, 0);
+  }
+
+  /** Shows which page of how many stands on the screen; `answered` are those already kept. */
+  function showProgress(place, total, answered, practice) {
+    byId("place").textContent = `${practice ? "Practice, question" : "Question"} ${place + 1} of ${total}`;
+    byId("progress").value = answered / total;
+  }
+
+  /** Shows the whole seconds that are left; null hides them. */
+  function showTime(seconds) {
+    byId("time").hidden = seconds === null;
+    const text = seconds === null ? "" : `${Math.ceil(Math.max(0, seconds))} s left`;
+    if (byId("time").textContent !== text) byId("time").textContent = text;
+  }
+
+  function showStatus(text) {
+    byId("status").textContent = text;
+  }
+
+  /** Shows what went wrong; resolves when "Try again" is pressed. */
+  function complain(text) {
+    const message = byId("message");
+    byId("message-text").textContent = text;
+    message.hidden = false;
+    byId("again").focus();
+    return new Promise((resolve) => {
+      byId("again").onclick = () => {
+        message.hidden = true;
+        resolve();
+      };
+    });
+  }
+
+  /** Does something until it works: after every failure the person is told why and may try again. */
+  async function insist(action, trouble) {
+    for (;;) {
+      try {
+        return await action();
+      } catch (error) {
+        console.warn(error);
+        showStatus("");
+        await complain(`${trouble} ${error?.message ?? error}`);
+      }
+    }
+  }
+
+  /** Covers the page on Pause, and knows when it is out of sight. `setClock` says whose time that is. */
+  function makePause() {
+    let clock = null;
+    const dialog = byId("paused");
+    byId("pause").addEventListener("click", () => {
+      clock?.cover("pause");
+      dialog.showModal();
+    });
+    byId("resume").addEventListener("click", () => dialog.close());
+    dialog.addEventListener("close", () => clock?.uncover("pause"));
+    document.addEventListener("visibilitychange", () => (document.hidden ? clock?.cover("tab") : clock?.uncover("tab")));
+    return {
+      setClock(next) {
+        clock = next;
+        if (next && document.hidden) next.cover("tab");
+      },
+    };
+  }
+
+  /** A participant's rows: those that came back at `open` and those appended since. */
+  function makeSession(transport, opened) {
+    const rows = [...opened.records].sort((one, other) => one.sequence - other.sequence);
+    let sequence = rows.length ? rows[rows.length - 1].sequence + 1 : 0;
+    const ofType = (type) => rows.filter((row) => row.record.type === type);
+    return {
+      rows,
+      participant: opened.participant,
+      form: opened.form,
+      has: (type) => ofType(type).length > 0,
+      answered: () => new Set(ofType("answers").map((row) => row.record.place)),
+      /** Resolves when the record is kept; nothing else may be shown before. */
+      async append(record) {
+        const row = { sequence, record: { ...record, time: new Date().toISOString() } };
+        const slow = setTimeout(() => showStatus("Saving …"), 400);
+        await insist(() => transport.append(row), "The answer is not saved yet.");
+        clearTimeout(slow);
+        showStatus("");
+        rows.push(row);
+        sequence += 1;
+      },
+    };
+  }
+
+  /** Opens pictures at up to twice their size, as large as the window allows; scrolls where they are larger. */
+  function zoom(images) {
+    const dialog = byId("zoom");
+    const close = element("button", { type: "button", id: "close-zoom", click: () => dialog.close() }, "Close");
+    const copies = images.map((image) => {
+      const scale = Math.min(2, Math.max(1, (window.innerWidth - 32) / image.naturalWidth));
+      return element("img", { src: image.src, alt: image.alt, width: Math.round(image.naturalWidth * scale), click: () => dialog.close() });
+    });
+    dialog.replaceChildren(close, element("div", { class: images.length > 1 ? "stage several" : "stage" }, copies));
+    dialog.showModal();
+  }
+
+  Object.assign(Snellen, { showScreen, showProgress, showTime, showStatus, insist, makePause, makeSession, zoom });
+})();

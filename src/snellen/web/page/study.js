@@ -1,0 +1,121 @@
+/** A study from its plan and a transport: consent, instructions, blocks of pages, the end. */
+"use strict";
+
+(() => {
+  const { element, paragraphs, insist, showScreen } = Snellen;
+  const AHEAD = 3; // pages whose pictures are loaded while a page is answered
+
+  /** What the record `start` holds besides the participant: the address's parameters, the screen in CSS pixels, the browser. */
+  function startRecord(plan, session, parameters) {
+    const { width, height } = window.screen;
+    const sizes = { width, height, ratio: window.devicePixelRatio, window_width: window.innerWidth, window_height: window.innerHeight };
+    return { type: "start", participant: session.participant, form: session.form, plan_hash: plan.plan_hash, parameters, screen: sizes, agent: navigator.userAgent };
+  }
+
+  function words(screen, trial) {
+    return { type: Snellen.WordsPlugin, on_load: () => showScreen(screen), ...trial };
+  }
+
+  /** Consent (once) and instructions, or a welcome back. */
+  function opening(plan, session, total) {
+    const { texts } = plan;
+    const trials = [];
+    if (texts.consent && !session.has("consent")) {
+      trials.push(words("consent", { title: texts.title, text: texts.consent, button: "consent", label: "I agree and take part", keep: () => session.append({ type: "consent" }) }));
+    }
+    const count = session.answered().size;
+    const back = count ? `Welcome back. ${count} of ${total} questions are answered.\n\n` : "";
+    trials.push(words("start", { title: texts.title, text: back + texts.instructions, button: "start", label: count ? "Go on" : "Start" }));
+    return trials;
+  }
+
+  /** Loads pictures in the background; a page waits for its own all the same, and complains where they fail. */
+  function preload(pages) {
+    return { type: jsPsychPreload, images: pages.flatMap(Snellen.picturesOf), show_progress_bar: false, continue_after_error: true, max_load_time: 10000 };
+  }
+
+  /** The trials of the pages of a form that are not answered yet, each block after its title and text. */
+  function blocks(plan, session, pause, jsPsych) {
+    const form = plan.forms[session.form];
+    const total = form.flatMap((block) => block.page_ids).length;
+    const done = session.answered();
+    const trials = [];
+    let place = 0;
+    for (const block of form) {
+      const left = block.page_ids.map((id, index) => ({ page: plan.pages[id], place: place + index })).filter((entry) => !done.has(entry.place));
+      place += block.page_ids.length;
+      if (!left.length) continue;
+      if (block.title || block.text) trials.push(words("block", { title: block.title, text: block.text, button: "continue", label: "Continue" }));
+      trials.push(preload(left.slice(0, AHEAD).map((entry) => entry.page)));
+      left.forEach((entry, index) => {
+        const coming = left.slice(index + 1, index + 1 + AHEAD).flatMap((other) => Snellen.picturesOf(other.page));
+        trials.push({
+          type: Snellen.PagePlugin,
+          ...entry,
+          pause,
+          keep: (record) => session.append(record),
+          on_start: () => {
+            showScreen("page");
+            Snellen.showProgress(entry.place, total, session.answered().size, entry.page.kind === "practice");
+          },
+          on_load: () => jsPsych.pluginAPI.preloadImages(coming),
+        });
+      });
+    }
+    return trials;
+  }
+
+  function copyButton(code) {
+    const copy = async (event) => {
+      await navigator.clipboard.writeText(code);
+      event.target.textContent = "Copied";
+    };
+    return navigator.clipboard ? element("button", { type: "button", class: "plain", click: copy }, "Copy") : null;
+  }
+
+  /** Thanks, the completion code or link, and what the transport offers: the download again, another participant. */
+  function showEnd(plan, transport) {
+    const { thanks, completion_code: code, completion_url: url } = plan.texts;
+    const parts = [element("h1", {}, "The end"), ...paragraphs(thanks)];
+    if (code) parts.push(element("p", {}, "Your completion code: ", element("code", { id: "code" }, code), " ", copyButton(code)));
+    if (/^https?:/.test(url)) parts.push(element("p", {}, element("a", { id: "completion", href: url, class: "button" }, "Finish")));
+    if (transport.download) {
+      parts.push(element("p", {}, "Your answers were saved as a file. Please hand it in."));
+      parts.push(element("p", { class: "line" }, element("button", { type: "button", id: "download", click: transport.download }, "Save the file again"), element("button", { type: "button", id: "another", class: "plain", click: () => another(transport) }, "Next participant")));
+    }
+    document.getElementById("study").replaceChildren(element("section", { class: "words", tabindex: -1 }, parts));
+    showScreen("end");
+    document.querySelector("#study section").focus({ preventScroll: true });
+  }
+
+  function another(transport) {
+    transport.another();
+    const address = new URL(location.href);
+    address.searchParams.delete("participant");
+    location.replace(address);
+  }
+
+  async function run() {
+    const plan = globalThis.snellenPlan;
+    const transport = Snellen.transports[document.documentElement.dataset.transport](plan);
+    const address = Object.fromEntries(new URLSearchParams(location.search));
+    const opened = await insist(() => transport.open(address), "The study could not be opened.");
+    const session = Snellen.makeSession(transport, opened);
+    const back = session.has("end");
+    if (!back) {
+      await session.append(startRecord(plan, session, opened.parameters ?? address));
+      const jsPsych = jsPsychModule.initJsPsych({ display_element: "study", override_safe_mode: true });
+      const total = plan.forms[session.form].flatMap((block) => block.page_ids).length;
+      const pause = Snellen.makePause();
+      await jsPsych.run([...opening(plan, session, total), ...blocks(plan, session, pause, jsPsych)]);
+      await session.append({ type: "end" });
+    }
+    await insist(() => transport.finish(session.rows, back), "The study could not be closed.");
+    showEnd(plan, transport);
+  }
+
+  run().catch((error) => {
+    console.error(error);
+    insist(() => Promise.reject(error), "The study cannot be shown.");
+  });
+})();

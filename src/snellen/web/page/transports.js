@@ -1,0 +1,176 @@
+/** Where answers go: each transport gives `open`, `append` and `finish` (design/people.md). */
+"use strict";
+
+(() => {
+  const RETRIES = [0.5, 1, 2, 4]; // seconds before a request is sent again
+  const PATIENCE = 20; // seconds until a request counts as failed
+
+  /** The form that was asked for in the address, else `otherwise`, as one of the plan's forms. */
+  function chosenForm(plan, wish, otherwise) {
+    const number = /^\d+$/.test(wish ?? "") ? Number(wish) : otherwise;
+    return number % plan.forms.length;
+  }
+
+  /** A random name of a participant: p and eight hexadecimal digits. */
+  function randomName() {
+    const bytes = crypto.getRandomValues(new Uint8Array(4));
+    return "p" + Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+
+  /** `localStorage`, or an error that says what to do. */
+  function storage() {
+    try {
+      localStorage.setItem("snellen/probe", "1");
+      localStorage.removeItem("snellen/probe");
+      return localStorage;
+    } catch {
+      throw new Error("This browser keeps nothing for this page. Allow site data, or leave the private window.");
+    }
+  }
+
+  function download(name, text) {
+    const address = URL.createObjectURL(new Blob([text], { type: "application/x-ndjson" }));
+    const link = Snellen.element("a", { href: address, download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(address), 60000);
+  }
+
+  /** Rows stay in this browser and are downloaded at the end: `PARTICIPANT.jsonl`. */
+  function folder(plan) {
+    const home = `snellen/${plan.plan_hash}`;
+    let key = "";
+    let name = "";
+    const read = () => storage().getItem(key) ?? "";
+    const save = () => download(`${name.replace(/[^\w.-]/g, "_")}.jsonl`, read());
+    return {
+      async open(parameters) {
+        name = parameters.participant || storage().getItem(`${home}/current`) || randomName();
+        storage().setItem(`${home}/current`, name);
+        key = `${home}/rows/${name}`;
+        const records = read().split("\n").filter(Boolean).map((line) => JSON.parse(line));
+        const random = crypto.getRandomValues(new Uint32Array(1))[0];
+        const form = records.length ? records[0].record.form : chosenForm(plan, parameters.form, random);
+        return { participant: name, form, records };
+      },
+      async append(row) {
+        storage().setItem(key, `${read()}${JSON.stringify(row)}\n`);
+      },
+      async finish(rows, back) {
+        if (!back) save();
+      },
+      download: save,
+      another() {
+        storage().removeItem(`${home}/current`);
+      },
+    };
+  }
+
+  /** A refusal of the server: sending the same again would not help. */
+  class Refusal extends Error {
+    constructor(status, text) {
+      super(text);
+      this.status = status;
+    }
+  }
+
+  async function detail(response) {
+    const text = await response.text();
+    try {
+      const reason = JSON.parse(text).detail;
+      return typeof reason === "string" ? reason : `The server refused (${response.status}).`;
+    } catch {
+      return `The server refused (${response.status}).`;
+    }
+  }
+
+  /** One POST of JSON, sent again after network errors and while the server is unable to answer. */
+  async function post(path, body, headers = {}) {
+    const request = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", ...headers } };
+    for (let attempt = 0; ; attempt += 1) {
+      let trouble = "The server does not answer. Is there a connection?";
+      try {
+        const response = await fetch(path, { ...request, signal: AbortSignal.timeout(1000 * PATIENCE) });
+        if (response.ok) return response.status === 204 ? null : await response.json();
+        trouble = await detail(response);
+        if (response.status < 500 && response.status !== 429) throw new Refusal(response.status, trouble);
+      } catch (error) {
+        if (error instanceof Refusal) throw error;
+      }
+      if (attempt === RETRIES.length) throw new Error(trouble);
+      await Snellen.wait(RETRIES[attempt]);
+    }
+  }
+
+  /** The server of `snellen study serve`. The secret that it gives proves, after a reload, who comes back. */
+  function local(plan) {
+    const key = `snellen/${plan.plan_hash}/${location.origin}${location.pathname}${location.search}`;
+    let secret = "";
+    const remembered = () => {
+      try {
+        return JSON.parse(localStorage.getItem(key) ?? "{}");
+      } catch {
+        return {};
+      }
+    };
+    const remember = (entry) => {
+      try {
+        localStorage.setItem(key, JSON.stringify(entry));
+      } catch {
+        // Without site data the study works; only coming back after a reload does not.
+      }
+    };
+    const begin = async (parameters, known) => {
+      const body = { parameters };
+      const participant = known.participant ?? parameters.participant;
+      if (participant) body.participant = participant;
+      if (known.secret) body.secret = known.secret;
+      return post("api/open", body);
+    };
+    return {
+      async open(parameters) {
+        const known = remembered();
+        const answer = await begin(parameters, known).catch((error) => {
+          if (known.secret && error instanceof Refusal) return begin(parameters, {}); // a server that was emptied since
+          throw error;
+        });
+        secret = answer.secret;
+        remember({ participant: answer.participant, secret });
+        return answer;
+      },
+      async append(row) {
+        await post("api/records", row, { "X-Snellen-Secret": secret });
+      },
+      async finish() {},
+    };
+  }
+
+  /** JATOS: rows are appended to the component's result; those of a study run come back in its session. */
+  function jatosTransport(plan) {
+    const loaded = new Promise((resolve) => jatos.onLoad(resolve));
+    let rows = [];
+    return {
+      async open() {
+        await loaded;
+        const parameters = { ...jatos.urlQueryParameters };
+        const kept = jatos.studySessionData?.snellen;
+        rows = kept?.plan_hash === plan.plan_hash ? kept.rows : [];
+        const number = Number(jatos.studyResultId ?? jatos.workerId ?? 0) || 0;
+        const form = rows.length ? rows[0].record.form : chosenForm(plan, parameters.form, number);
+        const participant = rows[0]?.record.participant ?? parameters.participant ?? `jatos-${jatos.studyResultId}`;
+        return { participant, form, records: [...rows], parameters };
+      },
+      async append(row) {
+        // Appended first: a row that is only in the session would never be exported. Sent twice, it counts once.
+        await jatos.appendResultData(`${JSON.stringify(row)}\n`);
+        rows = [...rows, row];
+        jatos.studySessionData = { ...jatos.studySessionData, snellen: { plan_hash: plan.plan_hash, rows } };
+        await jatos.setStudySessionData(jatos.studySessionData);
+      },
+      async finish() {
+        await (jatos.endStudyWithoutRedirect ?? jatos.endStudyAjax).call(jatos);
+      },
+    };
+  }
+
+  Snellen.transports = { folder, local, jatos: jatosTransport };
+})();

@@ -1,0 +1,20 @@
+"""One browser for all tests of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.chromium import chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A running Chromium; tests open contexts of their own in it."""
+    with chromium() as running:
+        yield running

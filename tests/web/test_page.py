@@ -1,0 +1,554 @@
+"""The page of a study in a real browser: what is recorded, what is shown, and that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from snellen.web.page import Transport, index_page
+from snellen.web.plan import Answer, PageAnswers, RecordRow, StudyPlan, Texts
+from tests.helpers.study_bundle import PAGES, plan, practice_of, write_bundle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Route
+    from playwright.sync_api import Page as Tab
+
+SITE = "http://study.test/"
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 3}
+LIMIT = 15000
+"""Milliseconds until a test gives up waiting for something on the page."""
+
+
+@contextmanager
+def tab(browser: Browser, **options: Any) -> Iterator[Tab]:
+    """A tab of its own; the test fails for errors of scripts and whatever the policy of the page forbids."""
+    context = browser.new_context(reduced_motion="reduce", **options)
+    context.set_default_timeout(LIMIT)
+    opened, troubles = context.new_page(), list[str]()
+    opened.on("pageerror", lambda error: troubles.append(str(error)))
+    opened.on("console", lambda message: troubles.append(message.text) if "Policy" in message.text else None)
+    yield opened
+    context.close()
+    assert not troubles
+
+
+def serve(opened: Tab, folder: Path, api: Callable[[Route], None] | None = None) -> None:
+    """Answers requests to `SITE` from a bundle's folder, and those to its `api/` by the function."""
+
+    def answer(route: Route) -> None:
+        path = urlsplit(route.request.url).path.lstrip("/") or "index.html"
+        if path.startswith("api/") and api:
+            api(route)
+        elif (folder / path).is_file():
+            content = mimetypes.guess_type(path)[0] or "text/plain"
+            route.fulfill(body=(folder / path).read_bytes(), content_type=content)
+        else:
+            route.fulfill(status=404)
+
+    opened.route(f"{SITE}**", answer)
+
+
+def begin(opened: Tab, address: str) -> None:
+    """Opens a study and goes on to its first page."""
+    opened.goto(address)
+    opened.click("#start")
+    opened.click("#continue")
+
+
+def wait_for(opened: Tab, page_id: str) -> None:
+    """Until a page is painted and its clock runs."""
+    opened.wait_for_selector(f'[data-page-id="{page_id}"][data-ready]')
+
+
+def wait_for_end(opened: Tab) -> None:
+    opened.wait_for_selector("[data-screen=end]")
+
+
+def stored(opened: Tab) -> list[RecordRow]:
+    """The rows that the folder transport has kept in the browser."""
+    text = opened.evaluate("localStorage.getItem(Object.keys(localStorage).find((key) => key.includes('/rows/')))")
+    return [RecordRow.model_validate_json(line) for line in text.splitlines()]
+
+
+def pages_of(rows: list[RecordRow]) -> list[PageAnswers]:
+    return [row.record for row in rows if isinstance(row.record, PageAnswers)]
+
+
+def answers_of(rows: list[RecordRow]) -> dict[str, Answer]:
+    return {item_id: answer for record in pages_of(rows) for item_id, answer in record.answers.items()}
+
+
+def drag(opened: Tab, corners: tuple[float, float, float, float], *, touch: bool = False) -> None:
+    """Draws a box at corners in pixels of the stored picture, which is 600 wide."""
+    image = opened.locator(".surface img")
+    image.scroll_into_view_if_needed()
+    frame = image.bounding_box()
+    assert frame
+    scale = frame["width"] / 600
+    start, stop = (
+        {"x": frame["x"] + x * scale, "y": frame["y"] + y * scale}
+        for x, y in (corners[:2], corners[2:])
+    )  # fmt: skip
+    if touch:
+        session = opened.context.new_cdp_session(opened)
+        for kind, points in (("touchStart", [start]), ("touchMove", [stop]), ("touchMove", [stop]), ("touchEnd", [])):
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+            opened.wait_for_timeout(60)  # a finger that is lifted in flight makes a fling, which swallows the next tap
+        return
+    opened.mouse.move(start["x"], start["y"])
+    opened.mouse.down()
+    opened.mouse.move(stop["x"], stop["y"], steps=3)
+    opened.mouse.up()
+
+
+def walk(opened: Tab, *, touch: bool) -> None:
+    """Answers a page of every kind by mouse or by finger."""
+    press = opened.tap if touch else opened.click
+
+    def choose(page_id: str, name: str) -> None:
+        wait_for(opened, page_id)
+        press(f'[data-name="{name}"]')
+        press("#next")
+
+    def write(page_id: str, text: str) -> None:
+        wait_for(opened, page_id)
+        opened.fill("[data-field=answer]", text)
+        press("#next")
+
+    choose("choice", "B")
+    choose("tiles", "3")
+    choose("sets", "1")
+    choose("truth", "F")
+    wait_for(opened, "integer")
+    for button in ("plus", "plus", "plus", "minus"):
+        press(f"[data-field={button}]")
+    press("#next")
+    write("number", " 3,50 ")
+    wait_for(opened, "text")
+    opened.fill("[data-field=reason]", "in large letters")
+    write("text", "OPEN")
+    write("description", "A square.\nA disc.")
+    wait_for(opened, "colour")
+    opened.fill("[data-field=red]", "200")
+    opened.fill("[data-field=green-number]", "41")
+    press("#next")
+    wait_for(opened, "box")
+    drag(opened, (340, 100, 520, 280), touch=touch)
+    press("#next")
+    wait_for(opened, "several")
+    opened.fill('[data-item-id="count"] [data-field=answer]', "1")
+    press('[data-item-id="keep"] [data-name="drop"]')
+    press("#next")
+    wait_for_end(opened)
+
+
+KINDS = tuple(page.page_id for page in PAGES if page.kind == "question")
+EXPECTED = {
+    "choice": "B", "tiles": "3", "sets": "1", "true_false": "F", "integer": "2", "number": "3.50", "text": "OPEN",
+    "description": "A square.\nA disc.", "colour": [200, 41, 128], "count": "1", "keep": "drop",
+}  # fmt: skip
+BOX = (340, 100, 520, 280)
+
+
+def check_kinds(rows: list[RecordRow]) -> None:
+    answers = answers_of(rows)
+    assert answers.pop("box") == pytest.approx(BOX, abs=1)
+    assert answers == EXPECTED
+    assert [row.sequence for row in rows] == list(range(len(KINDS) + 2))
+    assert [record.page_id for record in pages_of(rows)] == list(KINDS)
+    assert [record.place for record in pages_of(rows)] == list(range(len(KINDS)))
+    assert next(record for record in pages_of(rows) if record.page_id == "text").reasons == {"text": "in large letters"}
+
+
+def test_every_kind_by_mouse_from_a_file(browser: Browser, tmp_path: Path) -> None:
+    index = write_bundle(tmp_path, plan(*KINDS))
+    with tab(browser) as opened:
+        begin(opened, f"{index.as_uri()}?participant=p07&form=1&source=hall")
+        with opened.expect_download() as download:
+            walk(opened, touch=False)
+        rows = stored(opened)
+        lines = download.value.path().read_text("utf-8").splitlines()
+        assert [RecordRow.model_validate_json(line) for line in lines] == rows
+        assert download.value.suggested_filename == "p07.jsonl"
+    check_kinds(rows)
+    start = rows[0].plain()["record"]
+    assert (start["participant"], start["form"], start["parameters"]["source"]) == ("p07", 1, "hall")
+    assert start["plan_hash"] == plan(*KINDS).plan_hash
+
+
+def test_every_kind_by_touch_on_a_phone(browser: Browser, tmp_path: Path) -> None:
+    write_bundle(tmp_path, plan(*KINDS))
+    with tab(browser, **PHONE) as opened:
+        serve(opened, tmp_path)
+        begin(opened, SITE)
+        wait_for(opened, "choice")
+        assert opened.locator(".stage img").evaluate("image => image.clientWidth") < 390
+        walk(opened, touch=True)
+        assert opened.evaluate("document.documentElement.scrollWidth") <= 390
+        check_kinds(stored(opened))
+
+
+def test_keys_alone_are_enough(browser: Browser, tmp_path: Path) -> None:
+    index = write_bundle(tmp_path, plan("choice", "tiles", "integer", "box", "several"))
+    with tab(browser) as opened:
+        keys = opened.keyboard
+        opened.goto(index.as_uri())
+        opened.wait_for_selector("#start")
+        keys.press("Enter")
+        opened.wait_for_selector("#continue")
+        keys.press("Enter")
+        wait_for(opened, "choice")
+        keys.press("a")
+        keys.press("c")
+        keys.press("c")  # again: confirmed
+        wait_for(opened, "tiles")
+        keys.press("ArrowRight")
+        keys.press("ArrowRight")
+        keys.press("Enter")
+        wait_for(opened, "integer")
+        keys.type("7")
+        keys.press("ArrowUp")
+        keys.press("Enter")
+        wait_for(opened, "box")
+        opened.focus(".surface")
+        keys.press("ArrowDown")  # the middle half of 600 x 400: (150, 100, 450, 300)
+        keys.press("ArrowRight")  # a fiftieth of 600: 12
+        keys.press("Shift+ArrowDown")
+        keys.press("Control+ArrowUp")  # one
+        keys.press("Enter")
+        wait_for(opened, "several")
+        keys.press("k")
+        opened.focus("[data-field=answer]")
+        keys.type("2")
+        keys.press("Enter")
+        wait_for_end(opened)
+        answers = answers_of(stored(opened))
+    assert answers == {
+        "choice": "C", "tiles": "2", "integer": "8", "box": [162, 99, 462, 311], "count": "2", "keep": "keep",
+    }  # fmt: skip
+
+
+def test_a_box_is_adjusted_and_stays_in_the_picture(browser: Browser, tmp_path: Path) -> None:
+    index = write_bundle(tmp_path, plan("box"))
+    with tab(browser) as opened:
+        begin(opened, index.as_uri())
+        wait_for(opened, "box")
+        drag(opened, (400, 300, 100, 100))  # from the lower right
+        drag(opened, (400, 300, 450, 350))  # its handle
+        drag(opened, (200, 200, 150, 180))  # its inside: 50 to the left, 20 up
+        drag(opened, (500, 20, 500, 20))  # a click outside is no box
+        opened.click("#next")
+        wait_for_end(opened)
+        box = answers_of(stored(opened))["box"]
+        opened.click("#another")
+        opened.click("#start")
+        opened.click("#continue")
+        wait_for(opened, "box")
+        drag(opened, (300, 200, 900, 900))
+        opened.click("#next")
+        wait_for_end(opened)
+        key = opened.evaluate("Object.keys(localStorage).filter((key) => key.includes('/rows/')).length")
+        report = opened.evaluate(
+            "Object.values(localStorage).filter((text) => text.includes('[300,200,600,400]')).length"
+        )
+    assert box == pytest.approx([50, 80, 400, 330], abs=1)
+    assert (key, report) == (2, 1)
+
+
+def test_who_comes_back_goes_on_where_the_answers_stopped(browser: Browser, tmp_path: Path) -> None:
+    texts = Texts(title="A study", consent="May we?", completion_code="C1AB", completion_url="https://example.org/")
+    index = write_bundle(tmp_path, plan("choice", "integer", texts=texts))
+    with tab(browser) as opened:
+        opened.goto(index.as_uri())
+        opened.click("#consent")
+        opened.click("#start")
+        opened.click("#continue")
+        wait_for(opened, "choice")
+        opened.click('[data-name="A"]')
+        assert opened.locator("#place").text_content() == "Question 1 of 2"
+        opened.click("#next")
+        wait_for(opened, "integer")
+        opened.fill("[data-field=answer]", "3")  # typed, not sent
+        opened.reload()
+        assert "1 of 2" in (opened.locator("main").text_content() or "")
+        opened.click("#start")
+        opened.click("#continue")
+        wait_for(opened, "integer")
+        assert opened.input_value("[data-field=answer]") == ""
+        opened.fill("[data-field=answer]", "4")
+        opened.click("#next")
+        wait_for_end(opened)
+        rows = stored(opened)
+        opened.reload()
+        wait_for_end(opened)
+        assert opened.locator("#code").text_content() == "C1AB"
+        assert opened.get_attribute("#completion", "href") == "https://example.org/"
+        assert stored(opened) == rows
+    assert [row.record.type for row in rows] == ["start", "consent", "answers", "start", "answers", "end"]
+    assert [row.sequence for row in rows] == list(range(6))
+    assert answers_of(rows) == {"choice": "A", "integer": "4"}
+
+
+def test_nobody_goes_on_without_consent_or_an_answer(browser: Browser, tmp_path: Path) -> None:
+    texts = Texts(title="A study", consent="May we?\n\nReally?")
+    index = write_bundle(tmp_path, plan("integer", texts=texts))
+    with tab(browser) as opened:
+        opened.goto(index.as_uri())
+        opened.wait_for_selector("#consent")
+        assert opened.locator("#start").count() == 0
+        assert opened.locator("main p").all_text_contents() == ["May we?", "Really?"]
+        opened.click("#consent")
+        opened.click("#start")
+        opened.click("#continue")
+        wait_for(opened, "integer")
+        for text in ("", "four", "3.5"):
+            opened.fill("[data-field=answer]", text)
+            opened.click("#next")
+            assert opened.locator(".complaint").text_content()
+        assert [row.record.type for row in stored(opened)] == ["start", "consent"]
+
+
+def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_path: Path) -> None:
+    practice = (
+        practice_of("integer", "4"),
+        practice_of("box", [10, 20, 300, 220]),
+        practice_of("colour", [255, 0, 0]),
+        practice_of("text", "OPEN"),
+    )
+    index = write_bundle(tmp_path, plan("practice", *(page.page_id for page in practice), changes=practice))
+    with tab(browser) as opened:
+        begin(opened, index.as_uri())
+        wait_for(opened, "practice")
+        assert opened.locator(".right").count() == 0
+        opened.click('[data-name="B"]')
+        opened.click("#next")
+        opened.wait_for_selector("#continue")
+        assert opened.locator(".right [data-name]").get_attribute("data-name") == "A"
+        assert "Not right" in opened.locator(".feedback").text_content()  # type: ignore[operator]
+        opened.click("#continue")
+        wait_for(opened, "integer")
+        opened.fill("[data-field=answer]", "4")
+        opened.click("#next")
+        opened.wait_for_selector("[data-right=true]")
+        opened.click("#continue")
+        wait_for(opened, "box")
+        drag(opened, (100, 100, 200, 200))
+        opened.click("#next")
+        right = opened.wait_for_selector(".box.right")
+        assert right
+        assert right.evaluate("box => [box.style.left, box.style.width]") == ["1.66667%", "48.3333%"]
+        opened.click("#continue")
+        wait_for(opened, "colour")
+        opened.locator("[data-field=picker]").fill("#102030")
+        opened.click("#next")
+        opened.wait_for_selector("#continue")
+        shown = opened.locator(".swatch").evaluate_all("all => all.map((one) => one.style.backgroundColor)")
+        assert shown == ["rgb(16, 32, 48)", "rgb(255, 0, 0)"]
+        opened.click("#continue")
+        wait_for(opened, "text")
+        opened.fill("[data-field=answer]", "SHUT")
+        opened.click("#next")
+        opened.wait_for_selector("#continue")
+        assert "OPEN" in opened.locator(".feedback").text_content()  # type: ignore[operator]
+        assert answers_of(stored(opened))["colour"] == [16, 32, 48]
+
+
+def test_when_the_time_is_up_what_stands_there_counts(browser: Browser, tmp_path: Path) -> None:
+    several = next(page for page in PAGES if page.page_id == "several").model_copy(update={"seconds": 30.0})
+    index = write_bundle(tmp_path, plan("several", changes=(several,)))
+    with tab(browser) as opened:
+        opened.clock.install()
+        begin(opened, index.as_uri())
+        wait_for(opened, "several")
+        opened.click('[data-name="keep"]')
+        opened.clock.fast_forward(20_000)
+        assert opened.locator("#time").text_content() in ("10 s left", "9 s left", "8 s left")
+        opened.click("#pause")
+        opened.clock.fast_forward(60_000)
+        opened.click("#resume")
+        opened.clock.fast_forward(11_000)
+        wait_for_end(opened)
+        (record,) = pages_of(stored(opened))
+    assert record.answers == {"count": None, "keep": "keep"}
+    assert record.seconds == pytest.approx(31, abs=4)
+    assert record.hidden == pytest.approx(60, abs=4)
+
+
+def test_a_pause_covers_the_question_and_is_not_counted(browser: Browser, tmp_path: Path) -> None:
+    index = write_bundle(tmp_path, plan("choice"))
+    with tab(browser) as opened:
+        opened.clock.install()
+        begin(opened, index.as_uri())
+        wait_for(opened, "choice")
+        opened.click("#pause")
+        size = opened.locator("#paused").bounding_box()
+        opened.keyboard.press("a")
+        opened.clock.fast_forward(100_000)
+        opened.click("#resume")
+        assert opened.locator("[aria-checked=true]").count() == 0
+        opened.click('[data-name="A"]')
+        opened.click("#next")
+        wait_for_end(opened)
+        (record,) = pages_of(stored(opened))
+        assert size == {"x": 0, "y": 0, **opened.viewport_size}  # type: ignore[dict-item]
+    assert record.hidden == pytest.approx(100, abs=5)
+    assert record.seconds < 20
+
+
+def test_the_clock_starts_when_all_pictures_are_painted(browser: Browser, tmp_path: Path) -> None:
+    write_bundle(tmp_path, plan("choice"))
+    waiting = list[Any]()
+    with tab(browser) as opened:
+        serve(opened, tmp_path)
+        opened.route(f"{SITE}media/**", lambda route: waiting.append(route))
+        opened.clock.install()
+        begin(opened, SITE)
+        opened.clock.fast_forward(11_000)  # loading ahead gives up
+        page = opened.wait_for_selector("[data-page-id=choice]", state="attached")
+        assert page
+        opened.clock.fast_forward(50_000)
+        assert not opened.locator(".part").is_visible()
+        for route in waiting:
+            route.fulfill(path=tmp_path / "media" / "scene.png")
+        opened.route(f"{SITE}media/**", lambda route: route.fulfill(path=tmp_path / "media" / "scene.png"))
+        wait_for(opened, "choice")
+        opened.click('[data-name="A"]')
+        opened.click("#next")
+        wait_for_end(opened)
+        (record,) = pages_of(stored(opened))
+    assert record.loading == pytest.approx(50, abs=10)
+    assert record.seconds < 10
+
+
+def test_a_picture_that_fails_is_tried_again(browser: Browser, tmp_path: Path) -> None:
+    write_bundle(tmp_path, plan("choice"))
+    with tab(browser) as opened:
+        serve(opened, tmp_path)
+        opened.route(f"{SITE}media/**", lambda route: route.abort())
+        begin(opened, SITE)
+        opened.wait_for_selector("#again:visible")
+        assert "media/scene.png" in opened.locator("#message-text").text_content()  # type: ignore[operator]
+        opened.unroute(f"{SITE}media/**")
+        opened.click("#again")
+        wait_for(opened, "choice")
+        assert opened.locator("#message").is_hidden()
+
+
+class Server:
+    """A stand-in for the server of `snellen study serve`: keeps rows, fails as it is bidden."""
+
+    def __init__(self, study: StudyPlan) -> None:
+        self.study = study
+        self.rows = list[dict[str, Any]]()
+        self.calls = list[tuple[str, dict[str, Any], str]]()
+        self.failures = list[str]()
+
+    def __call__(self, route: Route) -> None:
+        """Answers one request."""
+        path = urlsplit(route.request.url).path
+        body = json.loads(route.request.post_data or "{}")
+        self.calls.append((path, body, route.request.headers.get("x-snellen-secret", "")))
+        if path == "/api/open":
+            route.fulfill(json={"participant": "p01", "secret": "s3", "form": 1, "records": self.rows})
+            return
+        failure = self.failures.pop(0) if self.failures else ""
+        if failure != "refuse" and body["sequence"] == len(self.rows):
+            self.rows.append(body)
+        if failure == "lose":  # kept, but the reply is lost
+            route.abort()
+        elif failure:
+            route.fulfill(status=413, json={"detail": "The disc is full."})
+        else:
+            route.fulfill(status=204)
+
+
+def test_answers_reach_a_server_once_although_it_fails(browser: Browser, tmp_path: Path) -> None:
+    study = plan("choice", "integer")
+    write_bundle(tmp_path, study, "local")
+    server = Server(study)
+    with tab(browser) as opened:
+        serve(opened, tmp_path, server)
+        begin(opened, f"{SITE}?PROLIFIC_PID=abc")
+        wait_for(opened, "choice")
+        opened.click('[data-name="A"]')
+        server.failures = ["refuse", "refuse"]
+        opened.click("#next")
+        opened.wait_for_selector("#again:visible")
+        assert "The disc is full." in opened.locator("#message-text").text_content()  # type: ignore[operator]
+        assert opened.locator("[data-page-id=integer]").count() == 0
+        opened.click("#again")
+        opened.click("#again")
+        wait_for(opened, "integer")
+        server.failures = ["lose"]
+        opened.fill("[data-field=answer]", "4")
+        opened.click("#next")
+        wait_for_end(opened)
+        opened.reload()
+        wait_for_end(opened)
+    rows = [RecordRow.model_validate(row) for row in server.rows]
+    assert [row.record.type for row in rows] == ["start", "answers", "answers", "end"]
+    assert answers_of(rows) == {"choice": "A", "integer": "4"}
+    assert [row.sequence for row in rows] == [0, 1, 2, 3]
+    (_, first, _), *_, (path, last, _) = server.calls
+    assert first == {"parameters": {"PROLIFIC_PID": "abc"}}
+    assert (path, last) == ("/api/open", {**first, "participant": "p01", "secret": "s3"})
+    assert {secret for path, _, secret in server.calls if path == "/api/records"} == {"s3"}
+
+
+JATOS = """
+const kept = JSON.parse(sessionStorage.getItem("jatos") ?? '{"rows": "", "session": {}, "ended": 0}');
+const keep = () => sessionStorage.setItem("jatos", JSON.stringify(kept));
+window.jatos = {
+  onLoad: (ready) => setTimeout(ready, 10), studyResultId: 41, urlQueryParameters: { PROLIFIC_PID: "abc" },
+  studySessionData: kept.session,
+  appendResultData: async (text) => { kept.rows += text; keep(); },
+  setStudySessionData: async (session) => { kept.session = session; keep(); },
+  endStudyAjax: async () => { kept.ended += 1; keep(); },
+};
+"""
+"""What we use of jatos.js, as https://www.jatos.org/jatos.js-Reference.html describes it."""
+
+
+def test_jatos_keeps_rows_and_hands_them_back(browser: Browser, tmp_path: Path) -> None:
+    write_bundle(tmp_path, plan("choice", "integer"), "jatos")
+    (tmp_path / "jatos.js").write_text(JATOS, encoding="utf-8")
+    with tab(browser) as opened:
+        serve(opened, tmp_path)
+        begin(opened, SITE)
+        wait_for(opened, "choice")
+        opened.click('[data-name="A"]')
+        opened.click("#next")
+        wait_for(opened, "integer")
+        opened.reload()
+        opened.click("#start")
+        opened.click("#continue")
+        wait_for(opened, "integer")
+        opened.fill("[data-field=answer]", "4")
+        opened.click("#next")
+        wait_for_end(opened)
+        kept = json.loads(opened.evaluate("sessionStorage.getItem('jatos')"))
+    rows = [RecordRow.model_validate_json(line) for line in kept["rows"].splitlines()]
+    assert [row.record.type for row in rows] == ["start", "answers", "start", "answers", "end"]
+    assert answers_of(rows) == {"choice": "A", "integer": "4"}
+    start = rows[0].plain()["record"]
+    assert (start["form"], start["participant"]) == (1, "jatos-41")  # 41 modulo 2 forms
+    assert start["parameters"] == {"PROLIFIC_PID": "abc"}
+    assert kept["ended"] == 1
+
+
+@pytest.mark.parametrize("transport", ["folder", "local", "jatos"])
+def test_the_index_names_its_transport_and_nothing_inline(transport: Transport) -> None:
+    text = index_page("A <study>", transport)
+    assert f'data-transport="{transport}"' in text
+    assert ("jatos.js" in text) == (transport == "jatos")
+    assert "A &lt;study&gt;" in text
+    assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=", text)
+    assert ("unsafe-inline" in text) == (transport == "jatos")
