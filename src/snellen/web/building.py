@@ -1,0 +1,177 @@
+"""`snellen study build`: item sets and a design in, a study folder with its bundle out."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from snellen.core import files
+from snellen.core.condition import near, parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Media
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.suite import Suite, Task
+from snellen.exam import versions
+from snellen.scoring.protocols import by_item
+from snellen.suites import SUITES
+from snellen.web.dealing import BlockPages, attention_page, deal_forms
+from snellen.web.design import BlockDesign, Design
+from snellen.web.pages import PageTrial, as_page, media_path, page_trials
+from snellen.web.plan import MediaPart, Page, StudyPlan
+from snellen.web.study import BUNDLE, PLAN, ItemSetPlace, PageSource, StudyCard, as_script, write_card
+
+
+@dataclass
+class _Pages:
+    """The pages of all blocks as they are collected, what they were made of, and the media they show."""
+
+    pages: dict[str, Page] = field(default_factory=dict)
+    sources: dict[str, PageSource] = field(default_factory=dict)
+    media: dict[Media, MediaFolder] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(
+        self, page: Page, source: PageSource, trial: PageTrial | None = None, folder: MediaFolder | None = None
+    ) -> str:
+        self.pages[page.page_id], self.sources[page.page_id] = page, source
+        if trial is not None and folder is not None:
+            media = (part for part in trial.prompt.parts if isinstance(part, Media))
+            self.media.update(dict.fromkeys(media, folder))
+        return page.page_id
+
+
+def build_study(itemsets: Sequence[ItemSet], design: Design, root: Path, *, name: str = "", seed: int = 0) -> StudyCard:
+    """Write a study folder. An older one there is replaced, unless it holds results.
+
+    Raises SnellenError for a block whose item set, task or condition there is none of, and for too few items.
+    """
+    name = name or root.resolve().name
+    by_suite = {items.card.suite: items for items in itemsets}
+    if len(by_suite) < len(itemsets):
+        raise SnellenError("a study takes one item set a suite; build studies apart, or one larger set")
+    if (root / "results.sqlite").exists():
+        raise SnellenError(f"{root}: holds results of people; give another --out")
+    collected = _Pages()
+    with tempfile.TemporaryDirectory() as folder:
+        blocks = [list(_block(block, by_suite, collected, Path(folder), seed)) for block in design.blocks]
+        forms = deal_forms(design, blocks, seed)
+        dealt = {page_id for form in forms for block in form for page_id in block.page_ids}
+        pages = {page_id: page for page_id, page in collected.pages.items() if page_id in dealt}
+        plan = StudyPlan(study=name, plan_hash="", kind=design.kind, texts=design.texts, pages=pages, forms=forms)
+        plan = plan.model_copy(update={"plan_hash": digest(plan.model_dump(mode="json"), 16)})
+        _write_bundle(root / BUNDLE, plan, collected.media)
+    card = StudyCard(
+        name=name,
+        seed=seed,
+        design=design,
+        itemsets={
+            suite: ItemSetPlace(path=str(items.root.resolve()), content_hash=items.card.content_hash)
+            for suite, items in by_suite.items()
+        },
+        plan_hash=plan.plan_hash,
+        pages={page_id: source for page_id, source in collected.sources.items() if page_id in dealt},
+        versions=versions(),
+        notes=tuple(collected.notes),
+    )
+    write_card(root, card)
+    return card
+
+
+def _block(
+    design: BlockDesign, by_suite: Mapping[str, ItemSet], collected: _Pages, folder: Path, seed: int
+) -> Iterator[BlockPages]:
+    if not (name := design.items or (next(iter(by_suite)) if len(by_suite) == 1 else "")):
+        raise SnellenError(f"block {design.name!r}: say of which suite its items are (items: SUITE)")
+    if name not in by_suite:
+        raise SnellenError(f"block {design.name!r}: no item set of {name!r} was given; {near(name, by_suite)}")
+    items, suite = by_suite[name], SUITES.get(name)
+    media = MediaFolder(folder / name, items.media)
+    conditions = [point for text in design.conditions for point in parse_conditions(suite.axes, text)]
+    for number, condition in enumerate(conditions):
+        by_task: dict[str, list[list[str]]] = {}
+        practice: list[str] = []
+        for task in _tasks(design, items, suite):
+            if not condition.moves() <= set(task.axes):
+                continue
+            trials = page_trials(items, suite, task, condition, media)
+            alone = task.protocols["strict"].units is by_item
+            units: dict[str, list[str]] = {}
+            for trial in trials:
+                unit = trial.item_ids[0] if alone else items.by_id[trial.item_ids[0]].group_id
+                units.setdefault(unit, []).append(_add_page(trial, items, design, collected, media))
+            by_task[task.id] = list(units.values())
+            if design.practice:
+                train_trials = page_trials(items, suite, task, condition, media, practice=True)[: design.practice]
+                practice += [_add_page(trial, items, design, collected, media, practice=True) for trial in train_trials]
+        if design.practice and not practice:
+            collected.notes.append(f"{design.name}: {name} has no items to practise on; nobody practises there")
+        attention = [_add_check(design.name, number, k, collected, seed) for k in range(design.attention)]
+        yield BlockPages(design, str(condition), by_task, practice, attention)
+
+
+def _tasks(design: BlockDesign, items: ItemSet, suite: Suite) -> list[Task]:
+    if unknown := next((task for task in design.tasks if task not in suite.tasks), None):
+        raise SnellenError(f"block {design.name!r}: {suite.name} has no task {unknown!r}; {near(unknown, suite.tasks)}")
+    tasks = [task for task in suite.tasks.values() if not design.tasks or task.id in design.tasks]
+    if not (with_items := [task for task in tasks if items.task(task.id)]):
+        raise SnellenError(
+            f"block {design.name!r}: {items.root} has no items of {', '.join(task.id for task in tasks)}"
+        )
+    return with_items
+
+
+def _add_page(
+    trial: PageTrial,
+    items: ItemSet,
+    design: BlockDesign,
+    collected: _Pages,
+    media: MediaFolder,
+    *,
+    practice: bool = False,
+) -> str:
+    page = as_page(trial, items.by_id, design.seconds, practice=practice, reason=design.reason)
+    page = page.model_copy(update={"page_id": digest([design.name, page.page_id], 12)})
+    source = PageSource(
+        block=design.name,
+        suite=items.card.suite,
+        task=trial.task.id,
+        condition=str(trial.condition),
+        item_ids=trial.item_ids,
+    )
+    return collected.add(page, source, trial, media)
+
+
+def _add_check(block: str, point: int, number: int, collected: _Pages, seed: int) -> str:
+    page, name = attention_page(f"{block}-{point}" if point else block, number, seed)
+    return collected.add(page, PageSource(block=block, answers={page.page_id: name}))
+
+
+def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder]) -> None:
+    from snellen.web.lock import web_parts
+    from snellen.web.page import copy_page, index_page
+
+    parts = web_parts()
+    if root.exists():
+        shutil.rmtree(root)
+    text = plan.model_dump_json()
+    files.write_text(root / PLAN, text)
+    files.write_text(root / "plan.js", as_script(text))
+    files.write_text(root / "index.html", index_page(plan.texts.title, "folder"))
+    copy_page(root / "page")
+    shutil.copytree(parts, root / "vendor")
+    paths = {part.path for page in plan.pages.values() for part in _media_parts(page)}
+    for picture, folder in media.items():
+        if media_path(picture) in paths:
+            files.write_bytes(root / media_path(picture), folder.read(picture))
+
+
+def _media_parts(page: Page) -> Iterator[MediaPart]:
+    yield from (part for part in page.parts if isinstance(part, MediaPart))
+    for question in page.questions:
+        for choice in question.choices:
+            yield from choice.media

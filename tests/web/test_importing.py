@@ -1,0 +1,151 @@
+"""Results come back as ordinary runs: what people entered is what is scored, and who stopped early is partial."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import View
+from snellen.core.runfolder import read_exchanges
+from snellen.web.building import build_study
+from snellen.web.design import BlockDesign, Design
+from snellen.web.importing import PEOPLE, as_participants, import_study
+from snellen.web.plan import Consent, End, PageAnswers, RecordRow, Start, StudyPlan, Texts
+from snellen.web.stand_ins import StandIn, make_stand_in
+from snellen.web.study import BUNDLE, StudyCard, read_plan, read_study
+from tests.helpers.sets import small_set
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+BLOCKS = {
+    "combo": BlockDesign(name="b", tasks=("img2text", "category-building"), questions=3, attention=1),
+    "vlm2-bench": BlockDesign(name="b", questions=2),
+    "vfm-bench": BlockDesign(name="b", conditions=("shots=0", "vanilla"), questions=3),
+    "ava-bench": BlockDesign(name="b", questions=2, practice=1),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_web_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """These tests open no page, and fetch nothing."""
+    (tmp_path / "vendor").mkdir()
+    monkeypatch.setattr("snellen.web.lock.web_parts", lambda: tmp_path / "vendor")
+
+
+def small_study(suite: str, folder: Path, root: Path) -> StudyCard:
+    design = Design(texts=Texts(title="Seeing", consent="You may stop."), blocks=(BLOCKS[suite],), forms=3)
+    return build_study([small_set(suite, folder)], design, root, name="trial")
+
+
+def entered(plan: StudyPlan, stand_in: StandIn, person: int, pages: int | None = None) -> list[RecordRow]:
+    """The rows of somebody who enters what the stand-in says, `pages` of them or all."""
+    form = person % len(plan.forms)
+    ids = [page_id for block in plan.forms[form] for page_id in block.page_ids]
+    start = Start(type="start", participant=f"p{person + 1:02d}", form=form, plan_hash=plan.plan_hash, time=NOON)
+    records: list[Start | Consent | PageAnswers | End] = [start, Consent(type="consent", time=NOON)]
+    for place, page_id in enumerate(ids[:pages]):
+        answers = stand_in.answers(plan.pages[page_id], person)
+        time = NOON + timedelta(seconds=2 * place)
+        records.append(
+            PageAnswers(type="answers", page_id=page_id, place=place, answers=answers, seconds=1.5, time=time)
+        )
+    if pages is None:
+        records.append(End(type="end", time=NOON))
+    return [RecordRow(sequence=number, record=record) for number, record in enumerate(records)]
+
+
+@pytest.mark.parametrize("suite", list(BLOCKS))
+def test_the_exported_table_equals_the_subjects_own_answers(suite: str, sets_folder: Path, tmp_path: Path) -> None:
+    card = small_study(suite, sets_folder, tmp_path / "study")
+    plan = read_plan(tmp_path / "study")
+    stand_in = make_stand_in(card, "fake:chance", 2, tmp_path / "own")
+    results = [(f"p{person + 1:02d}", entered(plan, stand_in, person)) for person in range(2)]
+    (examination,) = import_study(tmp_path / "study", results, tmp_path / "people")
+    own = {(r.condition, r.repeat, r.item_id): r.text for r in stand_in.examinations[suite].responses}
+    answered = {
+        page_id
+        for _, rows in results
+        for row in rows
+        if isinstance(row.record, PageAnswers)
+        for page_id in [row.record.page_id]
+        if plan.pages[page_id].kind == "question"
+    }
+    assert {item for page_id in answered for item in card.pages[page_id].item_ids} == {
+        response.item_id for response in examination.responses
+    }
+    for response in examination.responses:
+        person = int(response.subject.removeprefix("human:trial/p")) - 1
+        assert response.text == own[response.condition, person, response.item_id]
+    assert {reply.seconds for exchange in read_exchanges(examination.root) if (reply := exchange.reply)} == {1.5}
+
+
+def test_unfinished_people_are_partial_not_missing(sets_folder: Path, tmp_path: Path) -> None:
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 2, tmp_path / "own")
+    rows = [("p01", entered(plan, stand_in, 0)), ("p02", entered(plan, stand_in, 1, pages=3))]
+    (examination,) = import_study(tmp_path / "study", rows, tmp_path / "people")
+    answered = pd.Series([response.subject for response in examination.responses]).value_counts().to_dict()
+    questions, questions_before = _questions(plan, 0), _questions(plan, 1, 3)
+    assert questions >= 6
+    assert answered == {"human:trial/p01": questions, "human:trial/p02": questions_before}
+    table = pd.read_csv(tmp_path / "people" / PEOPLE).set_index("participant")
+    assert list(table["questions"]) == [questions, _questions(plan, 1)]
+    assert list(table["answered"]) == [questions, questions_before]
+    assert (table.loc["p01", "checks"], table.loc["p01", "checks_passed"]) == (1, 1)
+    assert table.loc["p01", "ended"] == NOON.isoformat()
+    assert table["ended"].isna().to_dict() == {"p01": False, "p02": True}
+    # Who goes on later is imported again: what was there stays, the rest is added.
+    finished = [rows[0], ("p02", entered(plan, stand_in, 1))]
+    (examination,) = import_study(tmp_path / "study", finished, tmp_path / "people")
+    assert len(examination.responses) == questions + _questions(plan, 1)
+
+
+def _questions(plan: StudyPlan, form: int, pages: int | None = None) -> int:
+    """How many questions stand on the first pages of a form."""
+    ids = [page_id for block in plan.forms[form] for page_id in block.page_ids][:pages]
+    return sum(plan.pages[page_id].kind == "question" for page_id in ids)
+
+
+def test_results_of_another_plan_are_refused(sets_folder: Path, tmp_path: Path) -> None:
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    start = Start(type="start", participant="p01", form=0, plan_hash="0" * 16, time=NOON)
+    with pytest.raises(SnellenError, match="answered another plan"):
+        as_participants([("p01", [RecordRow(sequence=0, record=start)])], card)
+
+
+def test_names_that_are_no_plain_words_get_an_alias(sets_folder: Path, tmp_path: Path) -> None:
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    start = Start(type="start", participant="x", form=0, plan_hash=card.plan_hash, time=NOON)
+    rows = [RecordRow(sequence=0, record=start)]
+    participants = as_participants([("p01", rows), ("../../etc", rows), ("p01", rows)], card)
+    assert [(person.alias, person.name) for person in participants] == [
+        ("p01", "p01"),
+        ("p02", "../../etc"),
+        ("p03", "p01"),
+    ]
+
+
+def test_no_file_of_a_bundle_holds_an_answer_key(sets_folder: Path, tmp_path: Path) -> None:
+    """Only practice pages have feedback, and nothing else in the plan but views is about an item."""
+    card = small_study("ava-bench", sets_folder, tmp_path / "study")
+    plan, items = read_plan(tmp_path / "study"), small_set("ava-bench", sets_folder)
+    with_feedback = [page for page in plan.pages.values() if page.feedback is not None]
+    assert {items.by_id[item_id].split for page in with_feedback for item_id in page.feedback or {}} == {"train"}
+    assert {page.kind for page in with_feedback} == {"practice"}
+    names = {
+        path.relative_to(tmp_path / "study" / BUNDLE).parts[0] for path in (tmp_path / "study" / BUNDLE).rglob("*")
+    }
+    assert names == {"index.html", "plan.json", "plan.js", "page", "vendor", "media"}
+    assert read_study(tmp_path / "study") == card
+
+
+def test_views_alone_make_a_stand_ins_answers(sets_folder: Path, tmp_path: Path) -> None:
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    stand_in = make_stand_in(card, "fake:constant=I cannot tell", 1, tmp_path / "own")
+    page = next(page for page in read_plan(tmp_path / "study").pages.values() if page.kind == "question")
+    assert all(isinstance(view, View) for view in stand_in.views.values())
+    with pytest.raises(SnellenError, match="says nothing that counts"):
+        stand_in.answers(page, 0)
