@@ -162,7 +162,7 @@ def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder
     files.write_text(root / PLAN, text)
     files.write_text(root / "plan.js", as_script(text))
     files.write_text(root / "index.html", index_page(plan.texts.title, "folder"))
-    copy_page(root / "page")
+    copy_page(root)
     shutil.copytree(parts, root / "vendor")
     paths = {part.path for page in plan.pages.values() for part in _media_parts(page)}
     for picture, folder in media.items():
