@@ -1,0 +1,89 @@
+"""Which rows of results are taken: those that a participant's own form can have led to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from snellen.web.plan import Answer, PageAnswers, Question, RecordRow, Start, StudyPlan
+
+MAX_SEQUENCE = 10_000
+"""Rows of one participant."""
+MAX_TEXT = 20_000
+"""Characters of an answer or a reason."""
+MAX_WORD = 1000
+"""Characters of an address parameter or the browser's name."""
+MAX_ENTRIES = 50
+
+
+def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: int) -> str:
+    """Why a row cannot be one of this participant's, as a sentence; empty where it can."""
+    if not 0 <= record_row.sequence < MAX_SEQUENCE:
+        return f"Sequence numbers go from 0 to {MAX_SEQUENCE - 1}."
+    if isinstance(record_row.record, Start):
+        return _start_problem(record_row.record, plan, participant, form)
+    if isinstance(record_row.record, PageAnswers):
+        return next(_page_problems(record_row.record, plan, form), "")
+    return ""
+
+
+def _start_problem(start: Start, plan: StudyPlan, participant: str, form: int) -> str:
+    if (start.participant, start.form, start.plan_hash) != (participant, form, plan.plan_hash):
+        return "The start is that of another participant, form or plan; reload the page."
+    words = (start.agent, *start.parameters, *start.parameters.values(), *start.screen)
+    if len(start.parameters) + len(start.screen) > MAX_ENTRIES or any(len(word) > MAX_WORD for word in words):
+        return "The start holds too much."
+    return "" if all(map(math.isfinite, start.screen.values())) else "A size of the screen is no number."
+
+
+def form_pages(plan: StudyPlan, form: int) -> tuple[str, ...]:
+    """The pages of a form, in order."""
+    return tuple(page_id for block in plan.forms[form] for page_id in block.page_ids)
+
+
+def _page_problems(page_answers: PageAnswers, plan: StudyPlan, form: int) -> Iterator[str]:
+    pages = form_pages(plan, form)
+    if not 0 <= page_answers.place < len(pages) or pages[page_answers.place] != page_answers.page_id:
+        yield f"Page {page_answers.page_id[:80]!r} does not stand in this place of the form."
+        return
+    if not all(
+        math.isfinite(seconds) and seconds >= 0
+        for seconds in (page_answers.seconds, page_answers.loading, page_answers.hidden)
+    ):
+        yield "Seconds are numbers from 0."
+    page = plan.pages[page_answers.page_id]
+    questions = {question.item_id: question for question in page.questions}
+    if not {*page_answers.answers, *page_answers.reasons} <= set(questions):
+        yield f"Page {page_answers.page_id!r} does not ask all of what is answered."
+        return
+    if any(len(reason) > MAX_TEXT for reason in page_answers.reasons.values()):
+        yield f"A reason has at most {MAX_TEXT} characters."
+    for item_id, answer in page_answers.answers.items():
+        if answer is None and page.seconds is None:
+            yield f"The answer to {item_id!r} is missing."
+        elif answer is not None and not answer_fits(answer, questions[item_id]):
+            yield f"The answer to {item_id!r} is not of the kind {questions[item_id].kind}."
+
+
+def answer_fits(answer: Answer, question: Question) -> bool:
+    """Whether an answer is of the question's kind, and one of its choices where it has any."""
+    if question.kind in ("choice", "true_false"):
+        return isinstance(answer, str) and answer in {choice.name for choice in question.choices}
+    if question.kind in ("text", "description"):
+        return isinstance(answer, str) and len(answer) <= MAX_TEXT
+    if question.kind in ("integer", "number"):
+        return _is_number(answer)
+    if not isinstance(answer, list) or not all(map(math.isfinite, answer)):
+        return False
+    if question.kind == "colour":
+        return len(answer) == 3 and all(0 <= level <= 255 for level in answer)
+    return len(answer) == 4
+
+
+def _is_number(answer: Answer) -> bool:
+    if isinstance(answer, str):
+        try:
+            return len(answer) <= MAX_WORD and math.isfinite(float(answer))
+        except ValueError:
+            return False
+    return isinstance(answer, float) and math.isfinite(answer)

@@ -1,0 +1,301 @@
+"""The server of one study: an unguessable link, the bundle's own files, and two requests that open and keep answers.
+
+Nobody logs in. Who has the study's link can take part, who has a participant's secret can go on as them, and so can who
+knows the link and their Prolific name. Nothing else of the study folder is reachable: files are looked up among those
+that the bundle has, and paths of requests never touch the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import uvicorn
+from fastapi import FastAPI, Header, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from snellen.core.errors import SnellenError
+from snellen.web import store
+from snellen.web.admission import row_problem
+from snellen.web.guard import HEADERS, MAX_BODY_BYTES, Guard, sentence
+from snellen.web.page import index_page
+from snellen.web.plan import RecordRow, Start, StudyPlan
+from snellen.web.store import Job, Link, Refusal, Store
+from snellen.web.study import BUNDLE, PLAN, RESULTS, read_plan, read_study
+
+SECRET_HEADER = "X-Snellen-Secret"
+PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+"""Names of the address that are recorded, beside those that the design names."""
+INDEX = "index.html"
+NO_PAGE = "There is no such page."
+MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".mp4": "video/mp4",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".webm": "video/webm",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+}
+FOLDERS = ("media", "page", "vendor")
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The body is no JSON."},
+    403: {"description": "Sent by another site, or a secret that is not of this link."},
+    404: {"description": "No such link."},
+    408: {"description": "The body did not come in time."},
+    409: {"description": "Another row is kept under this number."},
+    413: {"description": f"The body is larger than {MAX_BODY_BYTES} bytes."},
+    415: {"description": "The body is not declared as JSON."},
+    422: {"description": "The body is not what is asked for here."},
+    503: {"description": "The answer could not be kept; send it again."},
+}
+
+Word: TypeAlias = Annotated[str, Field(max_length=200)]
+Secret: TypeAlias = Annotated[Word, Header(alias=SECRET_HEADER)]
+
+
+class Opening(BaseModel):
+    """Somebody begins, or comes back with a secret. Of `parameters`, those of the study are kept."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parameters: dict[Word, Annotated[str, Field(max_length=1000)]] = Field(default_factory=dict, max_length=50)
+    participant: Word | None = None
+    secret: Word | None = None
+
+
+class Opened(BaseModel):
+    """Whom the page is for, the secret that proves them, their form, and what is kept of them."""
+
+    participant: str
+    secret: str
+    form: int
+    records: list[RecordRow]
+
+
+class Receipt(BaseModel):
+    """The row with this number is on the disk."""
+
+    sequence: int
+
+
+@dataclass(frozen=True)
+class StudyService:
+    """A study that is served: its plan, page, database, links, files by path, and the names that are recorded."""
+
+    plan: StudyPlan
+    index: str
+    database: Store
+    links: tuple[Link, ...]
+    files: Mapping[str, Path]
+    parameters: frozenset[str]
+
+    def link(self, token: str, reviews: bool) -> Link:
+        """The link with this token. Raises Refusal (404) where there is none."""
+        for link in self.links:
+            if bool(link.reviewer) == reviews and secrets.compare_digest(link.token.encode(), token.encode()):
+                return link
+        raise Refusal(404, NO_PAGE)
+
+    async def run(self, job: Job) -> Any:
+        """What the job gives, once it is committed."""
+        try:
+            return await asyncio.wrap_future(self.database.submit(job))
+        except sqlite3.Error as error:
+            raise Refusal(503, f"The answer could not be kept ({error}); it is sent again.") from error
+
+    async def open(self, link: Link, opening: Opening) -> Opened:
+        """Begin or come back."""
+        return Opened.model_validate(await self.run(partial(self._open, link, opening)))
+
+    def _open(self, link: Link, opening: Opening, connection: sqlite3.Connection) -> Opened:
+        kept = {name: text for name, text in opening.parameters.items() if name in self.parameters}
+        reviewers = [link.reviewer for link in self.links if link.reviewer]
+        number = reviewers.index(link.reviewer) if link.reviewer else 0
+        slot = store.take_slot(connection, link, opening.secret or "", kept, len(self.plan.forms), number)
+        if opening.secret and opening.participant not in (None, slot.name):
+            raise Refusal(403, "The secret is that of another participant; open the link again.")
+        rows = store.rows_of(connection, slot.number)
+        return Opened(participant=slot.name, secret=slot.secret, form=slot.form, records=rows)
+
+    async def keep(self, link: Link, secret: str, record_row: RecordRow) -> Receipt:
+        """Keep a row of whoever has the secret."""
+        await self.run(partial(self._keep, link, secret, record_row))
+        return Receipt(sequence=record_row.sequence)
+
+    def _keep(self, link: Link, secret: str, record_row: RecordRow, connection: sqlite3.Connection) -> None:
+        slot = store.slot_of(connection, link, secret)
+        if isinstance(record_row.record, Start):
+            kept = {name: text for name, text in record_row.record.parameters.items() if name in self.parameters}
+            record_row = record_row.model_copy(
+                update={"record": record_row.record.model_copy(update={"parameters": kept})}
+            )
+        if problem := row_problem(record_row, self.plan, slot.name, slot.form):
+            raise Refusal(422, problem)
+        store.keep_row(connection, slot, record_row)
+
+
+def bundle_files(bundle: Path) -> dict[str, Path]:
+    """What of a bundle is served, by path, beside `index.html`: the plan, and files of media, page and vendor folders.
+
+    No links, no hidden files, no types that pages do not use.
+    """
+    names = {name: bundle / name for name in (PLAN, "plan.js")}
+    for folder in FOLDERS:
+        for root, folders, file_names in os.walk(bundle / folder, followlinks=False):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            paths = [Path(root) / name for name in file_names if not name.startswith(".")]
+            names |= {path.relative_to(bundle).as_posix(): path for path in paths}
+    return {
+        name: path
+        for name, path in names.items()
+        if path.is_file() and path.suffix in MEDIA_TYPES and path.resolve() == bundle.resolve() / name
+    }
+
+
+def open_service(root: Path) -> StudyService:
+    """Make or open the database of a study, and its links. Raises SnellenError where the folder is no study."""
+    card, plan = read_study(root), read_plan(root)
+    files = bundle_files(root / BUNDLE)
+    database = Store(root / RESULTS, plan.plan_hash)
+    reviewers = card.design.reviewers if plan.kind == "review" else ()
+    kept = database.submit(partial(store.links, reviewers=reviewers, open_to_all=plan.kind == "study")).result()
+    parameters = frozenset((*PARAMETERS, *card.design.parameters))
+    return StudyService(plan, index_page(plan.texts.title, "local"), database, tuple(kept), files, parameters)
+
+
+def make_app(root: Path, openapi: bool = False) -> FastAPI:
+    """The application of a study folder. `openapi`: with its description, for tests only.
+
+    Raises SnellenError where the folder is no study.
+    """
+    return app_of(open_service(root), openapi)
+
+
+def app_of(service: StudyService, openapi: bool = False) -> FastAPI:
+    """The application of an open study; closes its database when it ends."""
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await asyncio.to_thread(service.database.close)
+
+    app = FastAPI(
+        title="A Snellen study",
+        openapi_url="/openapi.json" if openapi else None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=life,
+    )
+    app.add_middleware(Guard)
+    for prefix, reviews in (("s", False), ("r", True)):
+        _add_routes(app, service, prefix, reviews)
+    app.add_exception_handler(Refusal, _on_refusal)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(Exception, _on_failure)
+    return app
+
+
+def _add_routes(app: FastAPI, service: StudyService, prefix: str, reviews: bool) -> None:
+    start = f"/{prefix}/{{token}}"
+
+    @app.post(f"{start}/api/open", responses=REFUSALS)
+    async def open_study(token: str, opening: Opening) -> Opened:
+        return await service.open(service.link(token, reviews), opening)
+
+    @app.post(f"{start}/api/records", responses=REFUSALS)
+    async def keep_record(
+        token: str, record_row: RecordRow, secret: Annotated[Word, Header(alias=SECRET_HEADER)]
+    ) -> Receipt:
+        return await service.keep(service.link(token, reviews), secret, record_row)
+
+    @app.get(start, include_in_schema=False)
+    async def redirect(token: str) -> Response:
+        return RedirectResponse(f"{service.link(token, reviews).token}/", status_code=307)
+
+    @app.get(f"{start}/{{path:path}}", include_in_schema=False)
+    async def file(token: str, path: str) -> Response:
+        service.link(token, reviews)
+        if path in ("", INDEX):
+            return HTMLResponse(service.index)
+        source = service.files.get(path)
+        if source is None or not source.is_file():
+            raise Refusal(404, NO_PAGE)
+        # Media are named by their content.
+        caching = "private, max-age=31536000, immutable" if path.startswith("media/") else "no-cache"
+        return FileResponse(source, media_type=MEDIA_TYPES[source.suffix], headers={"Cache-Control": caching})
+
+
+# Refusals: JSON with one sentence
+
+
+async def _on_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return sentence(error.status, error.sentence)
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    sentences = {400: "The request is no JSON.", 404: NO_PAGE, 405: "This cannot be done here."}
+    response = sentence(error.status_code, sentences.get(error.status_code, "The request was refused."))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    problem = error.errors()[0]
+    field = ".".join(str(name) for name in problem["loc"] if name != "body")[:200]
+    return sentence(422, f"{field or 'The request'}: {problem['msg']}.")
+
+
+async def _on_failure(request: Request, error: Exception) -> Response:
+    # Answered outside the guard, which adds headers elsewhere.
+    return sentence(500, "The server failed and kept nothing of this request.", HEADERS)
+
+
+def serve(
+    root: Path,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    announce: Callable[[str], None] = lambda line: None,
+    public_url: str = "",
+) -> None:
+    """Serve a study until interrupted; `announce` gets each link as a line. Port 0 takes any that is free.
+
+    `public_url` stands in links in place of `http://HOST:PORT`, where another server passes requests on. Requests are
+    not logged, since their addresses hold the links. Raises SnellenError where the folder is no study or the port is
+    taken.
+    """
+    service = open_service(root)
+    config = uvicorn.Config(
+        app_of(service), log_level="warning", access_log=False, server_header=False, proxy_headers=False
+    )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise SnellenError(f"{host}:{port} cannot be served ({error.strerror}); choose another by --port") from error
+    shown_host = f"[{host}]" if ":" in host else host
+    base = public_url.rstrip("/") or f"http://{shown_host}:{listener.getsockname()[1]}"
+    for link in service.links:
+        announce(f"{link.reviewer}: {base}/r/{link.token}/" if link.reviewer else f"{base}/s/{link.token}/")
+    uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,251 @@
+"""Answers of a study in SQLite: one thread writes, and an answer is acknowledged when it lies on the disk.
+
+Write-ahead log and `synchronous=FULL`: a committed answer outlives a killed process and a power cut. What came in while
+the last commit was running is committed together, so that many participants share the wait for the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import secrets
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from snellen.core.errors import SnellenError
+from snellen.web.plan import RecordRow
+from snellen.web.study import RESULTS
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS links (token TEXT PRIMARY KEY, reviewer TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS participants (
+  number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, secret TEXT NOT NULL UNIQUE, form INTEGER NOT NULL,
+  link TEXT NOT NULL, parameters TEXT NOT NULL, prolific TEXT UNIQUE
+);
+CREATE TABLE IF NOT EXISTS rows (
+  participant INTEGER NOT NULL REFERENCES participants, sequence INTEGER NOT NULL, record TEXT NOT NULL,
+  PRIMARY KEY (participant, sequence)
+) WITHOUT ROWID;
+"""
+PROLIFIC = "PROLIFIC_PID"
+MAX_BATCH = 256
+BUSY_SECONDS = 30.0
+
+
+class Refusal(Exception):
+    """A request that is refused: HTTP status and a sentence for whoever sent it."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One participant's place in the study: number from 0, name, form, the secret that proves them, and their link."""
+
+    number: int
+    name: str
+    secret: str
+    form: int
+    link: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """A way into the study: its token, and the reviewer whom it belongs to (empty: anybody who was given it)."""
+
+    token: str
+    reviewer: str = ""
+
+
+Job: TypeAlias = Callable[[sqlite3.Connection], Any]
+"""Reads, checks (raising Refusal) and then writes; nothing may be refused after the first write."""
+
+
+class Store:
+    """The database of a study. `submit` hands a job to the one thread that writes."""
+
+    def __init__(self, path: Path, plan_hash: str) -> None:
+        self._queue: queue.SimpleQueue[tuple[Job, Future[Any]] | None] = queue.SimpleQueue()
+        self._path = path
+        try:
+            with contextlib.closing(_connect(path)) as connection:
+                connection.executescript(TABLES)
+                connection.execute("INSERT OR IGNORE INTO facts VALUES ('plan_hash', ?)", (plan_hash,))
+                (kept_hash,) = connection.execute("SELECT text FROM facts WHERE name = 'plan_hash'").fetchone()
+            path.chmod(0o600)  # secrets of participants
+        except (sqlite3.Error, OSError) as error:
+            raise SnellenError(f"{path}: no usable database ({error}); move it away and serve again") from None
+        if kept_hash != plan_hash:
+            raise SnellenError(f"{path}: answers to another plan ({kept_hash}); move it away, or restore that bundle")
+        self._thread = threading.Thread(target=self._write, name="store", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job) -> Future[Any]:
+        """What the job gives, after the commit. Raises Refusal, or sqlite3.Error where nothing was kept."""
+        future: Future[Any] = Future()
+        self._queue.put((job, future))
+        return future
+
+    def close(self) -> None:
+        """Finish what was handed in."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _write(self) -> None:
+        connection = _connect(self._path)
+        while batch := self._next_batch():
+            outcomes: list[tuple[Future[Any], Any]] = []
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                for job, future in batch:
+                    outcomes.append((future, _attempt(job, connection)))
+                connection.execute("COMMIT")
+            except (sqlite3.Error, OSError) as error:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                outcomes = [(future, error) for _, future in batch]
+            for future, outcome in outcomes:
+                _resolve(future, outcome)
+        connection.close()
+
+    def _next_batch(self) -> list[tuple[Job, Future[Any]]]:
+        """What waits, at least one job; empty when the store is closed."""
+        batch: list[tuple[Job, Future[Any]]] = []
+        while True:
+            try:
+                entry = self._queue.get(block=not batch)
+            except queue.Empty:
+                return batch
+            if entry is None:
+                if batch:
+                    self._queue.put(None)
+                return batch
+            batch.append(entry)
+            if len(batch) == MAX_BATCH:
+                return batch
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    return connection
+
+
+def _attempt(job: Job, connection: sqlite3.Connection) -> Any:
+    try:
+        return job(connection)
+    except Refusal as refusal:
+        return refusal
+
+
+def _resolve(future: Future[Any], outcome: Any) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    if isinstance(outcome, Exception):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)
+
+
+# Jobs
+
+
+def links(connection: sqlite3.Connection, reviewers: Sequence[str], open_to_all: bool) -> list[Link]:
+    """The ways into a study, made at first use and the same ever after: one a reviewer, one for all others."""
+    names = (*([""] if open_to_all else []), *reviewers)
+    for reviewer in names:
+        connection.execute("INSERT OR IGNORE INTO links VALUES (?, ?)", (secrets.token_urlsafe(24), reviewer))
+    kept = {reviewer: Link(token, reviewer) for token, reviewer in connection.execute("SELECT * FROM links")}
+    return [kept[reviewer] for reviewer in names]
+
+
+def _slot(connection: sqlite3.Connection, condition: str, *terms: str) -> Slot | None:
+    query = f"SELECT number, name, secret, form, link FROM participants WHERE {condition}"
+    row = connection.execute(query, terms).fetchone()
+    return Slot(*row) if row else None
+
+
+def slot_of(connection: sqlite3.Connection, link: Link, secret: str) -> Slot:
+    """Whom a secret belongs to. Raises Refusal (403) where there is none, or theirs is another link."""
+    slot = _slot(connection, "secret = ?", secret)
+    if slot is None or slot.link != link.token:
+        raise Refusal(403, "Nobody of this study has this secret; open the link again.")
+    return slot
+
+
+def take_slot(
+    connection: sqlite3.Connection, link: Link, secret: str, parameters: dict[str, str], forms: int, number: int = 0
+) -> Slot:
+    """Whose secret, Prolific name or reviewer link it is; else the next participant: p01, p02 …, forms in turn.
+
+    `number` counts reviewers, whose form it decides.
+    """
+    if secret:
+        return slot_of(connection, link, secret)
+    prolific = parameters.get(PROLIFIC) or None
+    if link.reviewer:
+        slot, prolific = _slot(connection, "link = ?", link.token), None
+    else:
+        slot = _slot(connection, "link = ? AND prolific = ?", link.token, prolific) if prolific else None
+        (number,) = connection.execute("SELECT count(*) FROM participants WHERE link = ?", (link.token,)).fetchone()
+    if slot:
+        return slot
+    name = link.reviewer or f"p{number + 1:02d}"
+    (row_number,) = connection.execute("SELECT count(*) FROM participants").fetchone()
+    slot = Slot(row_number, name, secrets.token_urlsafe(24), number % forms, link.token)
+    fields = (slot.number, slot.name, slot.secret, slot.form, slot.link, json.dumps(parameters), prolific)
+    connection.execute("INSERT INTO participants VALUES (?, ?, ?, ?, ?, ?, ?)", fields)
+    return slot
+
+
+def rows_of(connection: sqlite3.Connection, number: int) -> list[RecordRow]:
+    """The rows of participant `number` in order."""
+    query = "SELECT sequence, record FROM rows WHERE participant = ? ORDER BY sequence"
+    return [_row(*entry) for entry in connection.execute(query, (number,))]
+
+
+def _row(sequence: int, record: str) -> RecordRow:
+    return RecordRow.model_validate({"sequence": sequence, "record": json.loads(record)})
+
+
+def keep_row(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) -> None:
+    """Keep a row; the same row again changes nothing. Raises Refusal (409) where another has its number."""
+    record = json.dumps(record_row.plain()["record"], ensure_ascii=False, sort_keys=True)
+    query = "SELECT record FROM rows WHERE participant = ? AND sequence = ?"
+    kept = connection.execute(query, (slot.number, record_row.sequence)).fetchone()
+    if kept is None:
+        connection.execute("INSERT INTO rows VALUES (?, ?, ?)", (slot.number, record_row.sequence, record))
+    elif kept[0] != record:
+        raise Refusal(409, f"Row {record_row.sequence} is kept with other content; reload the page.")
+
+
+def read_results(root: Path) -> Iterator[tuple[str, list[RecordRow]]]:
+    """All participants with their rows, as of one moment; the server may be running.
+
+    Raises SnellenError where nothing was served yet.
+    """
+    path = root / RESULTS
+    if not path.is_file():
+        raise SnellenError(f"{path}: no results; `snellen study serve` writes them")
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+            connection.execute("PRAGMA query_only=ON")
+            connection.execute("BEGIN")
+            participants = connection.execute("SELECT number, name FROM participants ORDER BY number").fetchall()
+            for number, name in participants:
+                if rows := rows_of(connection, number):
+                    yield name, rows
+    except sqlite3.Error as error:
+        raise SnellenError(f"{path}: cannot be read ({error}); is it a database of `snellen study serve`?") from None

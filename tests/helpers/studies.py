@@ -1,0 +1,118 @@
+"""A small study folder written by hand: one page of every kind of answer, two forms."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from snellen.core.item import AnswerKind
+from snellen.web.design import BlockDesign, Design
+from snellen.web.plan import Answer, Choice, MediaPart, Page, PageBlock, Question, RecordRow, StudyPlan, TextPart, Texts
+from snellen.web.study import BUNDLE, PLAN, PageSource, StudyCard, write_card
+
+PLAN_HASH = "0123456789abcdef"
+PICTURE = b"\x89PNG not a real picture"
+PICTURE_PATH = f"media/{hashlib.sha256(PICTURE).hexdigest()[:2]}/{hashlib.sha256(PICTURE).hexdigest()}.png"
+TIME = "2026-11-22T10:00:00Z"
+ANSWERS: dict[AnswerKind, Answer] = {
+    "choice": "B",
+    "true_false": "T",
+    "integer": "3",
+    "number": "2.5",
+    "box": [1, 2, 30, 40],
+    "colour": [0, 128, 255],
+    "text": "grün",
+    "description": "a red ball\non a table",
+}
+"""A good answer of each kind."""
+CHOICES: dict[AnswerKind, str] = {"choice": "ABC", "true_false": "TF"}
+
+
+def make_page(kind: AnswerKind, seconds: float | None = None) -> Page:
+    picture = MediaPart(path=PICTURE_PATH, kind="picture", width=40, height=50)
+    question = Question(
+        item_id=f"item-{kind}",
+        kind=kind,
+        choices=tuple(Choice(name=name) for name in CHOICES.get(kind, "")),
+        picture=0 if kind == "box" else None,
+        reason=True,
+    )
+    return Page(
+        page_id=f"q-{kind}",
+        kind="question",
+        parts=(picture, TextPart(text=f"A question of {kind}?")),
+        questions=(question,),
+        seconds=seconds,
+    )
+
+
+def make_plan(kind: Any = "study", plan_hash: str = PLAN_HASH) -> StudyPlan:
+    pages = {f"q-{answer_kind}": make_page(answer_kind) for answer_kind in ANSWERS}
+    forward = tuple(pages)
+    blocks = [(PageBlock(name="all", page_ids=page_ids),) for page_ids in (forward, forward[::-1])]
+    return StudyPlan(
+        study="small", plan_hash=plan_hash, kind=kind, texts=Texts(title="Small"), pages=pages, forms=tuple(blocks)
+    )
+
+
+def write_study(root: Path, reviewers: Sequence[str] = ()) -> StudyPlan:
+    plan = make_plan("review" if reviewers else "study")
+    design = Design(
+        kind=plan.kind,
+        texts=plan.texts,
+        blocks=(BlockDesign(name="all"),),
+        reviewers=tuple(reviewers),
+        parameters=("lab",),
+    )
+    bundle = root / BUNDLE
+    text = plan.model_dump_json()
+    files: dict[str, str | bytes] = {
+        "index.html": '<!doctype html><html data-transport="folder"><script src="plan.js"></script></html>',
+        PLAN: text,
+        "plan.js": f"globalThis.SNELLEN_PLAN = {text};",
+        "page/study.js": "'use strict';",
+        "vendor/jspsych/css/jspsych.css": "body{}",
+        PICTURE_PATH: PICTURE,
+    }
+    for path, content in files.items():
+        target = bundle / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content if isinstance(content, bytes) else content.encode())
+    sources = {page_id: PageSource(block="all") for page_id in plan.pages}
+    card = StudyCard(name="small", seed=0, design=design, itemsets={}, plan_hash=plan.plan_hash, pages=sources)
+    write_card(root, card)
+    return plan
+
+
+def rows_of_form(plan: StudyPlan, participant: str, form: int) -> list[RecordRow]:
+    """All rows of somebody who answered every page of a form."""
+    records: list[dict[str, Any]] = [
+        {
+            "type": "start",
+            "participant": participant,
+            "form": form,
+            "plan_hash": plan.plan_hash,
+            "time": TIME,
+            "screen": {"width": 390, "height": 844, "ratio": 2.625},
+            "agent": "Mozilla/5.0 (ünïcode)",
+        },
+        {"type": "consent", "time": TIME},
+    ]
+    for place, page_id in enumerate(page_id for block in plan.forms[form] for page_id in block.page_ids):
+        question = plan.pages[page_id].questions[0]
+        records.append(
+            {
+                "type": "answers",
+                "page_id": page_id,
+                "place": place,
+                "answers": {question.item_id: ANSWERS[question.kind]},
+                "reasons": {question.item_id: "because"},
+                "seconds": 1.25,
+                "loading": 0.1,
+                "time": TIME,
+            }
+        )
+    records.append({"type": "end", "time": TIME})
+    return [RecordRow.model_validate({"sequence": number, "record": record}) for number, record in enumerate(records)]

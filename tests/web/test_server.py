@@ -1,0 +1,528 @@
+"""What the server of a study gives to whom, and what it keeps."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snellen.core.errors import SnellenError
+from snellen.web.guard import MAX_BODY_BYTES
+from snellen.web.plan import RecordRow, StudyPlan
+from snellen.web.server import app_of, make_app, open_service
+from snellen.web.store import read_results
+from tests.helpers.studies import ANSWERS, PICTURE, PICTURE_PATH, TIME, rows_of_form, write_study
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody at one link of a served study."""
+
+    client: TestClient
+    root: Path
+    plan: StudyPlan
+    link: str
+
+    def open(self, **body: Any) -> Any:
+        return self.client.post(f"{self.link}api/open", json={"parameters": {}} | body)
+
+    def send(self, row: RecordRow, secret: str, **headers: str) -> Any:
+        return self.client.post(
+            f"{self.link}api/records", json=row.plain(), headers={"X-Snellen-Secret": secret} | headers
+        )
+
+    def kept(self) -> dict[str, list[RecordRow]]:
+        return dict(read_results(self.root))
+
+
+@contextmanager
+def served(root: Path, *reviewers: str) -> Iterator[list[Visitor]]:
+    plan = write_study(root, reviewers)
+    service = open_service(root)
+    with TestClient(app_of(service)) as client:
+        links = [f"/{'r' if link.reviewer else 's'}/{link.token}/" for link in service.links]
+        yield [Visitor(client, root, plan, link) for link in links]
+
+
+@pytest.fixture
+def visitor(tmp_path: Path) -> Iterator[Visitor]:
+    with served(tmp_path) as visitors:
+        yield visitors[0]
+
+
+def refused(response: Any, status: int) -> None:
+    """A status, and JSON with one plain sentence."""
+    assert response.status_code == status, response.text
+    assert set(response.json()) == {"detail"}
+    assert isinstance(response.json()["detail"], str)
+    assert response.json()["detail"].endswith(".")
+
+
+# Participants
+
+
+def test_participants_are_numbered_and_take_forms_in_turn(visitor: Visitor) -> None:
+    opened = [visitor.open().json() for _ in range(4)]
+    assert [entry["participant"] for entry in opened] == ["p01", "p02", "p03", "p04"]
+    assert [entry["form"] for entry in opened] == [0, 1, 0, 1]
+    assert len({entry["secret"] for entry in opened}) == 4
+    assert all(entry["records"] == [] for entry in opened)
+
+
+def test_a_whole_form_is_kept_and_comes_back(visitor: Visitor) -> None:
+    opened = visitor.open().json()
+    rows = rows_of_form(visitor.plan, "p01", 0)
+    for row in rows:
+        assert visitor.send(row, opened["secret"]).json() == {"sequence": row.sequence}
+    again = visitor.open(secret=opened["secret"]).json()
+    assert [RecordRow.model_validate(row) for row in again["records"]] == rows
+    assert again | {"records": []} == opened
+    assert visitor.kept() == {"p01": rows}
+
+
+def test_a_prolific_name_comes_back_without_a_secret(visitor: Visitor) -> None:
+    first = visitor.open(parameters={"PROLIFIC_PID": "abc"}).json()
+    visitor.send(rows_of_form(visitor.plan, "p01", 0)[0], first["secret"])
+    again = visitor.open(parameters={"PROLIFIC_PID": "abc"}).json()
+    assert (again["participant"], len(again["records"])) == ("p01", 1)
+    assert visitor.open(parameters={"PROLIFIC_PID": "abd"}).json()["participant"] == "p02"
+    assert visitor.open(parameters={"PROLIFIC_PID": ""}).json()["participant"] == "p03"
+    assert visitor.open(parameters={"PROLIFIC_PID": ""}).json()["participant"] == "p04"
+
+
+def test_only_named_parameters_are_recorded(visitor: Visitor) -> None:
+    parameters = {"PROLIFIC_PID": "abc", "STUDY_ID": "s", "SESSION_ID": "t", "lab": "north", "email": "a@b.example"}
+    named = {name: text for name, text in parameters.items() if name != "email"}
+    secret = visitor.open(parameters=parameters).json()["secret"]
+    start = rows_of_form(visitor.plan, "p01", 0)[0].plain()
+    start["record"]["parameters"] = parameters
+    assert visitor.send(RecordRow.model_validate(start), secret).status_code == 200
+    assert visitor.send(RecordRow.model_validate(start), secret).status_code == 200
+    assert visitor.kept()["p01"][0].plain()["record"]["parameters"] == named
+    with closing(sqlite3.connect(visitor.root / "results.sqlite")) as connection:
+        ((kept,),) = connection.execute("SELECT parameters FROM participants").fetchall()
+    assert json.loads(kept) == named
+    for path in visitor.root.glob("results.sqlite*"):
+        assert b"a@b.example" not in path.read_bytes()
+
+
+def test_a_name_without_its_secret_gives_nothing(visitor: Visitor) -> None:
+    first = visitor.open().json()
+    visitor.send(rows_of_form(visitor.plan, "p01", 0)[0], first["secret"])
+    other = visitor.open(participant="p01").json()
+    assert (other["participant"], other["records"]) == ("p02", [])
+    refused(visitor.open(participant="p01", secret="guessed"), 403)
+    refused(visitor.open(participant="p01", secret=other["secret"]), 403)
+
+
+def test_nobody_writes_for_another(visitor: Visitor) -> None:
+    mine, other = visitor.open().json(), visitor.open().json()
+    rows = rows_of_form(visitor.plan, "p01", 0)
+    assert visitor.send(rows[0], mine["secret"]).status_code == 200
+    refused(visitor.send(rows[0], other["secret"]), 422)  # a start of p01
+    refused(visitor.send(rows[1], "guessed"), 403)
+    refused(visitor.send(rows[1], ""), 403)
+    no_secret = visitor.client.post(f"{visitor.link}api/records", json=rows[1].plain())
+    refused(no_secret, 422)
+    assert visitor.kept() == {"p01": rows[:1]}
+
+
+def test_everything_is_there_after_the_server_starts_again(tmp_path: Path) -> None:
+    with served(tmp_path) as (visitor,):
+        opened = visitor.open().json()
+        rows = rows_of_form(visitor.plan, "p01", 0)[:3]
+        for row in rows:
+            visitor.send(row, opened["secret"])
+    with served(tmp_path) as (later,):
+        assert later.link == visitor.link
+        assert len(later.open(secret=opened["secret"]).json()["records"]) == 3
+        assert later.open().json()["participant"] == "p02"
+        assert later.kept() == {"p01": rows}
+
+
+# Rows
+
+
+def test_a_row_counts_once(visitor: Visitor) -> None:
+    secret = visitor.open().json()["secret"]
+    row = rows_of_form(visitor.plan, "p01", 0)[2]
+    assert [visitor.send(row, secret).status_code for _ in range(3)] == [200] * 3
+    other = row.plain()
+    other["record"]["answers"] = {"item-choice": "C"}
+    refused(visitor.send(RecordRow.model_validate(other), secret), 409)
+    assert visitor.kept() == {"p01": [row]}
+
+
+BAD_ANSWERS: list[tuple[str, Any]] = [
+    ("choice", "D"),
+    ("choice", 1),
+    ("choice", None),
+    ("true_false", "A"),
+    ("true_false", ["T"]),
+    ("integer", "three"),
+    ("integer", [3]),
+    ("integer", "nan"),
+    ("number", "inf"),
+    ("number", "1" * 2000),
+    ("box", [1, 2, 3]),
+    ("box", "1,2,3,4"),
+    ("colour", [0, 0, 256]),
+    ("colour", [0, -1, 0]),
+    ("colour", [0, 0, 0, 0]),
+    ("text", 5),
+    ("text", "x" * 20_001),
+    ("description", ["a"]),
+]
+GOOD_ANSWERS: list[tuple[str, Any]] = [("choice", "A"), ("integer", -4), ("number", "1e3"), ("text", "")]
+
+
+def answers_row(plan: StudyPlan, kind: str, **changes: Any) -> dict[str, Any]:
+    place = list(ANSWERS).index(kind)  # type: ignore[arg-type]
+    row = rows_of_form(plan, "p01", 0)[2 + place].plain()
+    row["record"] |= changes
+    return row
+
+
+@pytest.mark.parametrize(("kind", "answer"), BAD_ANSWERS)
+def test_an_answer_of_another_kind_is_refused(visitor: Visitor, kind: str, answer: Any) -> None:
+    secret = visitor.open().json()["secret"]
+    row = answers_row(visitor.plan, kind, answers={f"item-{kind}": answer})
+    response = visitor.client.post(f"{visitor.link}api/records", json=row, headers={"X-Snellen-Secret": secret})
+    refused(response, 422)
+    assert visitor.kept() == {}
+
+
+@pytest.mark.parametrize(("kind", "answer"), GOOD_ANSWERS)
+def test_an_answer_of_its_kind_is_kept(visitor: Visitor, kind: str, answer: Any) -> None:
+    secret = visitor.open().json()["secret"]
+    row = RecordRow.model_validate(answers_row(visitor.plan, kind, answers={f"item-{kind}": answer}))
+    assert visitor.send(row, secret).status_code == 200
+    assert visitor.kept() == {"p01": [row]}
+
+
+BAD_FIELDS: list[dict[str, Any]] = [
+    {"page_id": "q-none"},
+    {"place": 1},
+    {"place": -8},
+    {"place": 10**30},
+    {"answers": {"item-text": "a"}},
+    {"answers": {"item-choice": "A", "item-text": "a"}},
+    {"reasons": {"item-text": "a"}},
+    {"reasons": {"item-choice": "x" * 20_001}},
+    {"seconds": -1},
+    {"seconds": float("nan")},
+    {"loading": float("inf")},
+    {"hidden": "long"},
+    {"time": "soon"},
+    {"extra": 1},
+    {"type": "judgement"},
+    {"answers": {"item-choice": "\ud800"}},
+]
+
+
+@pytest.mark.parametrize("fields", BAD_FIELDS, ids=lambda fields: str(fields)[:40].encode("ascii", "replace").decode())
+def test_a_row_that_the_form_cannot_have_led_to_is_refused(visitor: Visitor, fields: dict[str, Any]) -> None:
+    secret = visitor.open().json()["secret"]
+    row = answers_row(visitor.plan, "choice", **fields)
+    headers = {"X-Snellen-Secret": secret, "Content-Type": "application/json"}
+    response = visitor.client.post(f"{visitor.link}api/records", content=json.dumps(row), headers=headers)
+    refused(response, 422)
+    assert visitor.kept() == {}
+
+
+@pytest.mark.parametrize("sequence", [-1, 10_000, 1.5, "one", None, 10**40])
+def test_sequence_numbers_have_bounds(visitor: Visitor, sequence: Any) -> None:
+    secret = visitor.open().json()["secret"]
+    row = answers_row(visitor.plan, "choice") | {"sequence": sequence}
+    response = visitor.client.post(f"{visitor.link}api/records", json=row, headers={"X-Snellen-Secret": secret})
+    refused(response, 422)
+
+
+@pytest.mark.parametrize("field", ["participant", "form", "plan_hash"])
+def test_a_start_of_something_else_is_refused(visitor: Visitor, field: str) -> None:
+    secret = visitor.open().json()["secret"]
+    start = rows_of_form(visitor.plan, "p01", 0)[0].plain()
+    start["record"][field] = 1 if field == "form" else "other"
+    refused(visitor.send(RecordRow.model_validate(start), secret), 422)
+
+
+def test_time_being_up_is_an_answer_only_where_time_is_limited(tmp_path: Path) -> None:
+    plan = write_study(tmp_path)
+    page = plan.pages["q-choice"].model_copy(update={"seconds": 3.0})
+    limited = plan.model_copy(update={"pages": plan.pages | {"q-choice": page}})
+    (tmp_path / "bundle/plan.json").write_text(limited.model_dump_json())
+    service = open_service(tmp_path)
+    with TestClient(app_of(service)) as client:
+        visitor = Visitor(client, tmp_path, limited, f"/s/{service.links[0].token}/")
+        secret = visitor.open().json()["secret"]
+        row = RecordRow.model_validate(answers_row(limited, "choice", answers={"item-choice": None}))
+        assert visitor.send(row, secret).status_code == 200
+
+
+@settings(max_examples=15)
+@given(order=st.lists(st.integers(0, 10), min_size=1, max_size=40), altered=st.sets(st.integers(0, 39)))
+def test_whatever_is_sent_again_each_row_is_kept_once(
+    order: list[int], altered: set[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Retries, duplicates and rows out of order: the first content of a number stays, and it stays once."""
+    with served(tmp_path_factory.mktemp("study")) as (visitor,):
+        secret = visitor.open().json()["secret"]
+        rows = rows_of_form(visitor.plan, "p01", 0)
+        model: dict[int, RecordRow] = {}
+        for turn, number in enumerate(order):
+            plain = rows[number].plain()
+            if turn in altered:
+                plain["record"]["time"] = f"2026-11-22T11:00:{turn:02d}Z"
+            row = RecordRow.model_validate(plain)
+            expected = 200 if model.setdefault(number, row) == row else 409
+            assert visitor.send(row, secret).status_code == expected
+        assert visitor.kept() == {"p01": [model[number] for number in sorted(model)]}
+
+
+# Files
+
+
+def test_the_bundle_s_files_are_served(visitor: Visitor) -> None:
+    def get(path: str) -> Any:
+        return visitor.client.get(visitor.link + path)
+
+    assert 'data-transport="local"' in get("").text
+    assert get("index.html").text == get("").text
+    assert get("plan.json").json() == json.loads(visitor.plan.model_dump_json())
+    assert get("plan.js").headers["content-type"].startswith("text/javascript")
+    assert get("page/study.js").text == "'use strict';"
+    assert get("vendor/jspsych/css/jspsych.css").headers["content-type"].startswith("text/css")
+    picture = get(PICTURE_PATH)
+    assert picture.content == PICTURE
+    assert picture.headers["content-type"] == "image/png"
+    assert "immutable" in picture.headers["cache-control"]
+    assert get("").headers["cache-control"] == "no-store"
+    without_slash = visitor.client.get(visitor.link.rstrip("/"), follow_redirects=False)
+    assert without_slash.status_code == 307
+    assert visitor.client.get(visitor.link.rstrip("/")).text == get("").text
+
+
+ELSEWHERE = [
+    "study.json",
+    "results.sqlite",
+    "../study.json",
+    "bundle/plan.json",
+    "media/../../study.json",
+    "media/../../results.sqlite",
+    "%2e%2e/study.json",
+    "..%2fstudy.json",
+    "%2e%2e%2fstudy.json",
+    "%252e%252e%252fstudy.json",
+    "media/..%5c..%5cstudy.json",
+    "media/%00/study.json",
+    "%c0%ae%c0%ae/study.json",
+    "/etc/passwd",
+    "//etc/passwd",
+    "%2fetc%2fpasswd",
+    "file:///etc/passwd",
+    "page/",
+    "page",
+    "media/",
+    "page/link.js",
+    "page/.hidden.js",
+    "page/notes.txt",
+    "vendor/out/study.json",
+    "PLAN.JSON",
+    "plan.json/",
+    "plan.json%20",
+    "./plan.json%00.png",
+    "secret.js",
+    "api/open",
+    "api/results",
+    "docs",
+    "openapi.json",
+]
+
+
+@pytest.mark.parametrize("path", ELSEWHERE)
+def test_nothing_else_is_served(tmp_path: Path, path: str) -> None:
+    write_study(tmp_path)
+    bundle = tmp_path / "bundle"
+    (bundle / "page/link.js").symlink_to(tmp_path / "study.json")
+    (bundle / "vendor/out").symlink_to(tmp_path, target_is_directory=True)
+    for name in ("page/.hidden.js", "page/notes.txt", "secret.js"):
+        (bundle / name).write_text("private")
+    with served(tmp_path) as (visitor,):
+        response = visitor.client.get(visitor.link + path)
+        if response.url.path.startswith(visitor.link):
+            assert response.status_code in (404, 405), response.text
+        assert b"private" not in response.content
+        assert b'"design"' not in response.content
+        assert response.headers["content-type"] == "application/json"
+
+
+def test_outside_the_link_there_is_nothing(visitor: Visitor) -> None:
+    token = visitor.link.split("/")[2]
+    for path in ("/", "/s/", "/s/guess/", "/r/", f"/r/{token}/", f"/{token}/", "/docs", "/redoc", "/openapi.json"):
+        refused(visitor.client.get(path), 404)
+    refused(visitor.client.post("/s/guess/api/open", json={"parameters": {}}), 404)
+    assert len(token) >= 32
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])
+def test_nothing_can_be_uploaded(visitor: Visitor, method: str) -> None:
+    refused(visitor.client.request(method, f"{visitor.link}page/study.js", json={}), 405)
+    refused(visitor.client.post(f"{visitor.link}page/study.js", json={}), 405)
+
+
+# Safe by default
+
+
+def test_every_answer_has_the_headers(visitor: Visitor) -> None:
+    responses = [
+        visitor.client.get(visitor.link),
+        visitor.client.get(visitor.link + PICTURE_PATH),
+        visitor.client.get("/nothing"),
+        visitor.open(),
+        visitor.open(extra=1),
+        visitor.client.post(f"{visitor.link}api/open", content="a" * (MAX_BODY_BYTES + 1)),
+    ]
+    for response in responses:
+        policy = response.headers["content-security-policy"].split("; ")
+        assert {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"} <= set(policy)
+        assert "unsafe" not in response.headers["content-security-policy"]
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["referrer-policy"] == "no-referrer"
+        assert response.headers["cache-control"]
+        assert "access-control-allow-origin" not in response.headers
+        assert "set-cookie" not in response.headers
+
+
+def test_a_failure_says_one_sentence_and_no_more(tmp_path: Path) -> None:
+    write_study(tmp_path)
+    service = open_service(tmp_path)
+    app = app_of(service)
+
+    @app.get("/broken")
+    async def broken() -> None:
+        raise RuntimeError("private")
+
+    with TestClient(app, raise_server_exceptions=False) as client:
+        response = client.get("/broken")
+        refused(response, 500)
+        assert "private" not in response.text
+        assert response.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://testserver.evil.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "none"},
+        {"Origin": "http://testserver", "Sec-Fetch-Site": "cross-site"},
+    ],
+)
+def test_other_sites_cannot_post(visitor: Visitor, headers: dict[str, str]) -> None:
+    body: dict[str, Any] = {"parameters": {}}
+    refused(visitor.client.post(f"{visitor.link}api/open", json=body, headers=headers), 403)
+    assert visitor.open().json()["participant"] == "p01"
+
+
+def test_the_study_s_own_page_can_post(visitor: Visitor) -> None:
+    headers = {"Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
+    response = visitor.client.post(f"{visitor.link}api/open", json={"parameters": {}}, headers=headers)
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_a_body_must_be_declared_as_json(visitor: Visitor, kind: str) -> None:
+    response = visitor.client.post(f"{visitor.link}api/open", content="{}", headers={"Content-Type": kind})
+    refused(response, 415)
+
+
+def test_a_body_has_bounds(visitor: Visitor) -> None:
+    headers = {"Content-Type": "application/json"}
+    address = f"{visitor.link}api/open"
+    refused(visitor.client.post(address, content=b" " * (MAX_BODY_BYTES + 1), headers=headers), 413)
+    chunks = (b" " * 1000 for _ in range(100))  # no length is declared
+    refused(visitor.client.post(address, content=chunks, headers=headers), 413)
+    refused(visitor.open(parameters={"lab": "x" * 1001}), 422)
+    refused(visitor.open(parameters={str(number): "" for number in range(51)}), 422)
+    refused(visitor.open(secret="x" * 201), 422)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[" * 20_000, "null", "[]", '{"parameters": 1}', "\xff", "1" * 9000])
+def test_what_is_no_request_is_refused(visitor: Visitor, content: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    response = visitor.client.post(f"{visitor.link}api/open", content=content.encode("latin-1"), headers=headers)
+    refused(response, response.status_code)
+    assert response.status_code in (400, 422)
+    assert visitor.open().json()["participant"] == "p01"
+
+
+# Reviews
+
+
+def test_reviewers_have_links_and_forms_of_their_own(tmp_path: Path) -> None:
+    with served(tmp_path, "anna", "ben") as (anna, ben):
+        assert anna.link.startswith("/r/")
+        assert anna.link != ben.link
+        second = ben.open().json()
+        first = anna.open().json()
+        assert (first["participant"], first["form"]) == ("anna", 0)
+        assert (second["participant"], second["form"]) == ("ben", 1)
+        assert anna.open().json() == first  # any browser
+        row = rows_of_form(anna.plan, "anna", 0)[0]
+        refused(ben.send(row, first["secret"]), 403)
+        refused(ben.open(secret=first["secret"]), 403)
+        assert anna.send(row, first["secret"]).status_code == 200
+        assert ben.open().json()["records"] == []
+        assert anna.open(parameters={"PROLIFIC_PID": "x"}).json()["participant"] == "anna"
+        refused(anna.client.get(anna.link.replace("/r/", "/s/")), 404)
+
+
+# Folders
+
+
+def test_answers_to_another_plan_are_not_mixed(tmp_path: Path) -> None:
+    plan = write_study(tmp_path)
+    open_service(tmp_path).database.close()
+    for name in ("study.json", "bundle/plan.json"):
+        path = tmp_path / name
+        path.write_text(path.read_text().replace(plan.plan_hash, "another"))
+    with pytest.raises(SnellenError, match="answers to another plan"):
+        make_app(tmp_path)
+
+
+def test_a_folder_that_is_no_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match="no study here"):
+        make_app(tmp_path)
+    write_study(tmp_path)
+    (tmp_path / "bundle/plan.json").unlink()
+    with pytest.raises(SnellenError, match="not a readable plan"):
+        make_app(tmp_path)
+    with pytest.raises(SnellenError, match="no results"):
+        next(read_results(tmp_path))
+
+
+def test_the_database_is_private(visitor: Visitor) -> None:
+    assert (visitor.root / "results.sqlite").stat().st_mode & 0o077 == 0
+
+
+def test_a_full_disk_is_told_and_nothing_is_acknowledged(tmp_path: Path) -> None:
+    write_study(tmp_path)
+    service = open_service(tmp_path)
+    with TestClient(app_of(service)) as client:
+        visitor = Visitor(client, tmp_path, service.plan, f"/s/{service.links[0].token}/")
+        secret = visitor.open().json()["secret"]
+        service.database.submit(lambda connection: connection.execute("DROP TABLE rows").fetchall()).result()
+        row = RecordRow.model_validate({"sequence": 1, "record": {"type": "consent", "time": TIME}})
+        refused(visitor.send(row, secret), 503)
