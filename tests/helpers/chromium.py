@@ -1,45 +1,24 @@
-"""A Chromium of the system for tests of pages, driven by Playwright."""
+"""A Chromium of the system for tests of pages; where there is none, they are skipped with a line that says how to."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
+from snellen.web.chromium import MISSING, find_chromium, open_browser
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-MISSING = f"no browser among {', '.join(NAMES)}: install Debian's package `chromium`, or Google Chrome"
-
-
-def executable() -> str | None:
-    """The path of the first browser found, None where there is none."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A running browser without a window; skips the test where there is none."""
-    path = executable()
-    if path is None:
+    if find_chromium() is None:
         pytest.skip(MISSING)
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install 'snellen[web]'")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=list(ARGUMENTS))
-        try:
-            yield browser
-        finally:
-            browser.close()
+    pytest.importorskip("playwright.sync_api", reason="pip install 'snellen[web]'")
+    with open_browser() as browser:
+        yield browser
