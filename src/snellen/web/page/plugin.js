@@ -4,6 +4,7 @@
 (() => {
   const { element, paragraphs, insist } = Snellen;
   const { ParameterType } = jsPsychModule;
+  const TALL = 480; // CSS pixels
   const version = document.documentElement.dataset.version;
 
   function makeWidget(question, label, drawn, submit) {
@@ -45,11 +46,17 @@
     return { media, blocks };
   }
 
+  /** Whether the question should stand beside the media on a wide screen, since it would be out of sight below them. */
+  function isTall(page) {
+    const onChoices = page.questions.some((question) => question.choices.some((choice) => choice.media.length));
+    return !onChoices && page.parts.some((part) => part.height > TALL);
+  }
+
   /** Everything of a page: its element, media and questions. `submit` is called where a choice is confirmed by a key. */
   function makeView(page, place, submit) {
     const drawable = new Set(page.questions.filter((question) => question.kind === "box").map((question) => question.picture ?? 0));
     const { media, blocks } = makeParts(page, drawable);
-    const root = element("section", { class: "page waiting", tabindex: -1, "aria-label": `Question ${place + 1}`, "data-page-id": page.page_id, "data-place": place, "data-kind": page.kind }, element("div", { class: "parts" }, blocks));
+    const root = element("section", { class: isTall(page) ? "page waiting beside" : "page waiting", tabindex: -1, "aria-label": `Question ${place + 1}`, "data-page-id": page.page_id, "data-place": place, "data-kind": page.kind }, element("div", { class: "parts" }, blocks));
     const questions = page.questions.map((question) => makeQuestion(question, media[question.picture ?? 0], submit));
     const next = element("button", { type: "submit", id: "next" }, "Next");
     const keys = questions.length === 1 ? (questions[0].widget.keys ?? []) : [];
@@ -206,7 +213,7 @@
     }
 
     trial(display, trial) {
-      runPage(display, trial).then((record) => this.jsPsych.finishTrial(record));
+      runPage(display, trial).then((record) => this.jsPsych.finishTrial(record), Snellen.fail);
     }
   }
 
@@ -218,6 +225,8 @@
       parameters: {
         title: { type: ParameterType.STRING, default: "" },
         text: { type: ParameterType.STRING, default: "" },
+        /** Small words below the button. */
+        note: { type: ParameterType.STRING, default: "" },
         button: { type: ParameterType.STRING },
         label: { type: ParameterType.STRING },
         /** Called with the press of the button; the trial ends when it resolves. */
@@ -233,7 +242,7 @@
     trial(display, trial) {
       const button = element("button", { type: "button", id: trial.button }, trial.label);
       const heading = trial.title ? element("h1", {}, trial.title) : null;
-      const root = element("section", { class: "words", tabindex: -1 }, heading, paragraphs(trial.text), element("div", { class: "actions" }, button));
+      const root = element("section", { class: "words", tabindex: -1 }, heading, paragraphs(trial.text), element("div", { class: "actions" }, button), element("div", { class: "note" }, paragraphs(trial.note)));
       display.replaceChildren(root);
       button.addEventListener("click", async () => {
         button.disabled = true;

@@ -58,6 +58,12 @@
     }
   }
 
+  /** A defect of the page itself: nothing is lost by loading it again. */
+  function fail(error) {
+    console.error(error);
+    complain(`The page cannot go on: ${error?.message ?? error}. What was answered is saved.`).then(() => location.reload());
+  }
+
   /** Covers the page on Pause, and knows when it is out of sight. `setClock` says whose time that is. */
   function makePause() {
     let clock = null;
@@ -113,5 +119,5 @@
     dialog.showModal();
   }
 
-  Object.assign(Snellen, { showScreen, showProgress, showTime, showStatus, insist, makePause, makeSession, zoom });
+  Object.assign(Snellen, { showScreen, showProgress, showTime, showStatus, insist, fail, makePause, makeSession, zoom });
 })();

@@ -21,7 +21,7 @@
     const { texts } = plan;
     const trials = [];
     if (texts.consent && !session.has("consent")) {
-      trials.push(words("consent", { title: texts.title, text: texts.consent, button: "consent", label: "I agree and take part", keep: () => session.append({ type: "consent" }) }));
+      trials.push(words("consent", { title: texts.title, text: texts.consent, button: "consent", label: "I agree and take part", note: "If you do not agree, close this window.", keep: () => session.append({ type: "consent" }) }));
     }
     const count = session.answered().size;
     const back = count ? `Welcome back. ${count} of ${total} questions are answered.\n\n` : "";
@@ -31,7 +31,7 @@
 
   /** Loads pictures in the background; a page waits for its own all the same, and complains where they fail. */
   function preload(pages) {
-    return { type: jsPsychPreload, images: pages.flatMap(Snellen.picturesOf), show_progress_bar: false, continue_after_error: true, max_load_time: 10000 };
+    return { type: jsPsychPreload, images: pages.flatMap(Snellen.picturesOf), message: '<p class="note later">Loading …</p>', show_progress_bar: false, continue_after_error: true, max_load_time: 10000 };
   }
 
   /** The trials of the pages of a form that are not answered yet, each block after its title and text. */
@@ -114,8 +114,5 @@
     showEnd(plan, transport);
   }
 
-  run().catch((error) => {
-    console.error(error);
-    insist(() => Promise.reject(error), "The study cannot be shown.");
-  });
+  run().catch(Snellen.fail);
 })();

@@ -53,7 +53,9 @@
         return { participant: name, form, records };
       },
       async append(row) {
-        storage().setItem(key, `${read()}${JSON.stringify(row)}\n`);
+        const text = read();
+        if (text.split("\n").length !== row.sequence + 1) throw new Error("The study went on in another window. Load this page again.");
+        storage().setItem(key, `${text}${JSON.stringify(row)}\n`);
       },
       async finish(rows, back) {
         if (!back) save();
