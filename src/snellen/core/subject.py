@@ -20,6 +20,11 @@ def is_simulated(subject: str) -> bool:
     return subject.startswith("fake:")
 
 
+def is_person(subject: str) -> bool:
+    """Whether a subject of this name is somebody who took part in a study or a review."""
+    return subject.startswith("human:")
+
+
 @dataclass(frozen=True)
 class SubjectCard:
     """What a subject is.

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
+from snellen.core.itemset import ItemSet, read_itemset
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 
 REVIEW_COLUMNS = ("item_id", "decision", "author", "reason")
@@ -38,7 +40,7 @@ class Review:
     @property
     def author(self) -> str:
         """Everybody who decided."""
-        return ", ".join(sorted({row.author for row in self.decisions.values()}))
+        return ", ".join(sorted({author for row in self.decisions.values() for author in row.author.split(", ")}))
 
     def table(self, name: str) -> Annotations:
         """The rows as an annotation table."""
@@ -77,6 +79,48 @@ def read_review(path: Path, items: ItemSet) -> Review:
     return Review(path, items, decisions)
 
 
+class DecisionCard(BaseModel):
+    """What stands beside a CSV of decisions, under its name with `.json`: the items, the runs and their agreement.
+
+    Agreement is that of the first reviewers, before a third was asked: percent (0 to 1), Fleiss' kappa, Krippendorff's
+    alpha; None where it is not defined.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    itemset: str
+    content_hash: str
+    runs: list[str]
+    reviewers: list[str]
+    third: list[str] = []
+    items: int
+    decided: int
+    disputed: int
+    percent: float | None = None
+    fleiss_kappa: float | None = None
+    krippendorff_alpha: float | None = None
+
+
+def card_path(path: Path) -> Path:
+    """Where the card of a CSV of decisions lies."""
+    return path.with_suffix(".json")
+
+
+def reviewed_items(path: Path) -> ItemSet:
+    """The items that a CSV of decisions is about. Raises SnellenError where nothing says so, or they changed."""
+    try:
+        card = DecisionCard.model_validate_json(card_path(path).read_text("utf-8"))
+    except (OSError, ValidationError) as error:
+        raise SnellenError(
+            f"{path}: nothing says which items were decided about (no readable {card_path(path).name} beside it); "
+            "write both with `snellen study decide RUN --out FILE`"
+        ) from error
+    items = read_itemset(Path(card.itemset))
+    if items.card.content_hash != card.content_hash:
+        raise SnellenError(f"{card.itemset}: not the item set that {path} decides about (content_hash); restore it")
+    return items
+
+
 @dataclass(frozen=True)
 class Verdicts:
     """Why items are left out, by item id, by whoever reviewed them; `""` for an item that stays."""
@@ -112,5 +156,5 @@ def verdicts_of(review: Review) -> Verdicts:
 def with_construction_subject(item: Item, author: str) -> Item:
     """The item with one more among those who helped to build it."""
     provenance: dict[str, Any] = dict(item.provenance)
-    provenance["construction_subjects"] = sorted({*provenance.get("construction_subjects", ()), author})
+    provenance["construction_subjects"] = sorted({*provenance.get("construction_subjects", ()), *author.split(", ")})
     return replace(item, provenance=provenance)

@@ -15,10 +15,13 @@ from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
+from snellen.curation.queues import write_queue
 from snellen.exam import run
 from snellen.suites.ava_bench.candidates.choices import read_choices
 from snellen.suites.ava_bench.candidates.rules import Caps, Rules
 from snellen.suites.ava_bench.curated.recipe import Curated
+from snellen.web.reviewing import decide_review
+from tests.helpers.reviewers import reviewed_by
 
 FEW = Curated(Rules(texture=Caps(5, 9)))
 
@@ -58,6 +61,48 @@ def test_scene_labels_of_one_name_are_proposed_as_one_class(tmp_path: Path) -> N
     choices = read_choices(path.parent)
     assert choices.scene("AID", "SeaShore") == choices.scene("AID", "Beach") == "Beach"
     assert choices.scene("AID", "Bridge") == "Bridge"
+
+
+def test_people_decide_about_proposals(tmp_path: Path) -> None:
+    folders(tmp_path / "data" / "AID", {"Beach": 1, "SeaShore": 1, "Bridge": 1, "Overpass": 1})
+    work = build("scene-names", tmp_path, "work")
+    names = {"Beach": "beach", "SeaShore": "beach", "Bridge": "bridge", "Overpass": "bridge"}
+    said = {item.item_id: names[item.provenance["label"]] for item in work.items}
+    inputs = {"scene-names": answered(work, said, tmp_path)}
+    proposals = build("scene-merges", tmp_path, "review", inputs=inputs)
+    queue = write_queue("scene-merges", proposals, tmp_path / "queue")
+    entry = {item.item_id: ("keep" if "Beach" in item.question else "drop", "") for item in queue.items}
+    people = reviewed_by(queue, {"ann": entry, "bob": entry}, tmp_path / "people")
+    decide_review([people], tmp_path / "decisions.csv")
+    build("scene-merges", tmp_path, "confirmed", inputs={**inputs, "scene-merges": tmp_path / "decisions.csv"})
+    choices = read_choices(tmp_path / "confirmed" / "choices")
+    assert choices.scene("AID", "SeaShore") == choices.scene("AID", "Beach") == "Beach"
+    assert choices.scene("AID", "Overpass") == "Overpass"
+    half = {**entry, next(iter(entry)): ("mend", "")}
+    others = reviewed_by(queue, {"ann": entry, "bob": half}, tmp_path / "others")
+    decide_review([others], tmp_path / "half.csv")
+    with pytest.raises(SnellenError, match="every row wants keep or drop"):
+        build("scene-merges", tmp_path, "half", inputs={**inputs, "scene-merges": tmp_path / "half.csv"})
+    said[work.items[0].item_id] = "something else"
+    (tmp_path / "other").mkdir()
+    other_names = answered(work, said, tmp_path / "other")
+    with pytest.raises(SnellenError, match=r"decisions about other proposals|proposes nothing"):
+        build(
+            "scene-merges",
+            tmp_path,
+            "other-out",
+            inputs={"scene-names": other_names, "scene-merges": tmp_path / "decisions.csv"},
+        )
+
+
+def test_people_say_which_textures_fill_their_picture(tmp_path: Path) -> None:
+    folders(tmp_path / "data" / "DTD" / "images", {"dotted": 6})
+    queue = write_queue("texture-clutter", build("texture-clutter", tmp_path, "work"), tmp_path / "queue")
+    entry = {item.item_id: ("part" if item is queue.items[0] else "fills", "") for item in queue.items}
+    people = reviewed_by(queue, {"ann": entry, "bob": entry}, tmp_path / "people")
+    build("texture-discards", tmp_path, "review", inputs={"texture-clutter": people})
+    (row,) = yaml.safe_load((tmp_path / "review" / "choices" / "textures.yaml").read_text())["discarded"]
+    assert (row["state"], row["picture"]) == ("confirmed", queue.items[0].provenance["texture_picture"])
 
 
 def test_texture_pictures_that_show_scenes_are_left_out_once_confirmed(tmp_path: Path) -> None:

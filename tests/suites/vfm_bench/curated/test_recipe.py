@@ -24,6 +24,7 @@ from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.curation.draws import Reservoir
 from snellen.curation.ledger import Ledger
+from snellen.curation.queues import write_queue
 from snellen.datasets.declarations.nature import HIDDEN, OPEN
 from snellen.datasets.picture_files import PictureFile
 from snellen.datasets.sample import Annotation, Sample
@@ -33,6 +34,7 @@ from snellen.suites.vfm_bench.curated.episodes import episode_items
 from snellen.suites.vfm_bench.curated.pictures import Concept, ConceptTask, Picture, draw_records
 from snellen.suites.vfm_bench.curated.recipe import Curated
 from snellen.suites.vfm_bench.curated.steps import read_verdict
+from tests.helpers.reviewers import reviewed_by
 
 LEAVES = ("blight", "early blight", "late blight")
 """One name is part of the others: the released code drew demos of all three for the first."""
@@ -226,6 +228,14 @@ def test_a_review_by_people_and_one_by_a_subject(chosen: ItemSet, tmp_path: Path
     assert "11 candidates left out, too easy" in notes
     assert "not reviewed" not in notes
     assert "ann" in by_people.items[0].provenance["construction_subjects"]
+
+    queue = write_queue("vfm-review", work, tmp_path / "queue")
+    assert f"The right answer is {label_of(first)!r}." in queue.by_id[first.item_id].question
+    ann = {first.item_id: ("drop", ""), second.item_id: ("drop", "")} | {item.item_id: ("keep", "") for item in rest}
+    reviewed_by(queue, {"ann": ann, "bob": ann}, tmp_path / "blind")
+    by_two = build(tmp_path / "two", sources={"items": chosen.root}, inputs={"review": tmp_path / "blind"})
+    assert [item.item_id for item in by_two.items] == [item.item_id for item in rest]
+    assert {"human:review/ann", "human:review/bob"} <= set(by_two.items[0].provenance["construction_subjects"])
 
     verdicts = {item.item_id: json.dumps({"clear": True, "answerable": item is not second}) for item in chosen.items}
     verdicts[first.item_id] = "Well, it depends."

@@ -18,10 +18,13 @@ from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
+from snellen.curation.queues import write_queue
 from snellen.exam import run
 from snellen.suites.vlm2_bench.curated.edit_pairs import read_edit_pairs
 from snellen.suites.vlm2_bench.curated.general_cues import STEPS, PairStep, parse_pair, read_screening
 from snellen.suites.vlm2_bench.curated.recipe import Curated
+from snellen.web.reviewing import decide_review
+from tests.helpers.reviewers import reviewed_by
 
 PAIRS: Mapping[str, str] = {
     "good": "Add a red cup to the table",
@@ -213,6 +216,36 @@ def test_a_review_in_place_of_a_run(source: Path, tmp_path: Path) -> None:
     decide(good="maybe")
     with pytest.raises(SnellenError, match="no decision 'maybe'; write keep, keep:KIND, drop"):
         chain.build("gc-captions", out="captions-2")
+
+
+def test_two_people_screen_in_place_of_a_run(source: Path, tmp_path: Path) -> None:
+    chain = Chain(source, tmp_path)
+    screening = chain.build("gc-screening")
+    queue = write_queue("gc-screening", screening, tmp_path / "queue")
+    ids = {item.provenance["pair"]: item.item_id for item in queue.items}
+    shown = queue.by_id[ids["good"]]
+    assert (shown.task, shown.query) == ("decision", screening.by_id[ids["good"]].query)
+    assert PAIRS["good"] in shown.question
+    assert "JSON" not in shown.question
+    ann = dict.fromkeys(ids.values(), ("drop", "")) | {
+        ids["good"]: ("keep:add", ""),
+        ids["vague"]: ("mend", "Whiten the walls"),
+        ids["half"]: ("mend", "swap: Swap the lamp for two vases"),
+    }
+    people = reviewed_by(queue, {"ann": ann, "bob": ann}, tmp_path / "people")
+    chain.inputs = {"screening": people}
+    with pytest.raises(SnellenError, match="--input screening-items=STEP"):
+        chain.build("gc-captions")
+    chain.inputs["screening-items"] = screening.root
+    captions = chain.answer("gc-captions", caption)
+    assert {item.provenance["pair"] for item in captions.items} == {"good", "half"}, "of vague the kind is not said"
+    assert captions.card.provenance["construction_subjects"] == ["human:review/ann", "human:review/bob"]
+    texts = {item.provenance["pair"]: item.options[0].text for item in chain.build("gc-salience").items}
+    assert texts == {"good": PAIRS["good"], "half": "Swap the lamp for two vases"}
+    chain.inputs = {"screening": tmp_path / "decisions.csv", "screening-items": screening.root}
+    decide_review([people], tmp_path / "decisions.csv")
+    by_csv = chain.build("gc-captions", out="by-csv")
+    assert by_csv.card.content_hash == captions.card.content_hash
 
 
 def test_no_pair_left_is_said_with_the_reasons(source: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import yaml
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
+from snellen.core.subject import is_person
 from snellen.curation.results import StepResult
 from snellen.curation.steps import step_item
 from snellen.suites.ava_bench.candidates.choices import Choices
@@ -135,4 +136,7 @@ def _answers(result: StepResult, key: str) -> Iterable[tuple[Item, str]]:
 
 
 def _proposal(result: StepResult, **row: Any) -> dict[str, Any]:
+    """A row for people to confirm; what people said themselves is confirmed."""
+    if all(is_person(author) for author in result.author.split(", ")):
+        return {**row, "reason": f"by {result.author}", "state": "confirmed"}
     return {**row, "reason": f"proposed by {result.author}", "state": "proposed"}

@@ -6,7 +6,8 @@
     snellen build ava-bench --from curated --source data=ROOT --source choices=REVIEW/choices --out SET
 
 What is proposed lies in `REVIEW/choices`, a row each with `state: proposed`: people set it to `confirmed` or delete the
-row, and until then no set is built with it. The item set beside it shows the same rows one by one.
+row, and until then no set is built with it. The item set beside it shows the same rows one by one; given back as
+`--input scene-merges=DECISIONS`, what people decided about them writes the rows that stay, confirmed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_TASK
-from snellen.curation.results import StepResult
+from snellen.curation.results import StepResult, read_step_result
 from snellen.curation.steps import Argument, Stage, Step, step_item
 from snellen.datasets import DATASETS
 from snellen.datasets.sample import Sample
@@ -149,7 +150,7 @@ PROPOSALS: tuple[Proposal, ...] = (
     ),
 )
 TASKS = tuple(name for proposal in PROPOSALS for name in (proposal.step.name, proposal.merges.name))
-INPUTS = tuple(proposal.step.name for proposal in PROPOSALS)
+INPUTS = TASKS
 FINAL = Stage(
     suite=SUITE,
     name="",
@@ -191,6 +192,8 @@ def build_proposal(
     rows = step.read(StepSource({}, options, context), result)
     if not rows:
         raise SnellenError(f"{result.items.root}: {result.author} proposes nothing, so that there is nothing to review")
+    if merges.name in options.inputs:
+        rows = _confirmed(merges.name, rows, options.inputs[merges.name])
     files.write_text(options.out / "choices" / proposal.file, merge_steps.choices_text(proposal.section, rows))
     return _write(options, _row_items(merges.name, rows), {"proposed_by": result.author}, merges.name, context)
 
@@ -207,6 +210,22 @@ def _row_items(name: str, rows: Rows) -> list[Item]:
         )
         for k, row in enumerate(rows)
     ]
+
+
+def _confirmed(name: str, rows: Rows, path: Path) -> Rows:
+    """The rows that people keep, as confirmed by them. Raises SnellenError for decisions about other rows."""
+    result, confirmed = read_step_result(path), []
+    if [item.question for item in result.items.items] != [item.question for item in _row_items(name, rows)]:
+        raise SnellenError(f"{path}: decisions about other proposals; decide about those of this run")
+    for row, item in zip(rows, result.items.items, strict=True):
+        decision = result.answer(item)
+        if decision not in ("keep", "drop"):
+            raise SnellenError(f"{path}: {item.item_id}: decided {decision!r}; every row wants keep or drop")
+        if decision == "keep":
+            confirmed.append({**row, "reason": f"{row['reason']}, confirmed by {result.author}", "state": "confirmed"})
+    if not confirmed:
+        raise SnellenError(f"{path}: keeps none of {len(rows)} rows, so that there is nothing to choose")
+    return confirmed
 
 
 def _write(

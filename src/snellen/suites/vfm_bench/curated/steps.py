@@ -39,21 +39,15 @@ CONDITION = "shots=0"
 
 def review_items(items: ItemSet) -> list[Item]:
     """One screening item for every query, under the id of its item: decisions in a CSV name the same ids."""
-    return [
-        step_item(
-            "screening",
-            item.item_id,
-            REVIEW_REQUEST.format(names=[option.text for option in item.options], label=repr(_label(item))),
-            item.query,
-            "text",
-            provenance=table_provenance(items, [item.item_id], item.query[0].sha256),
-        )
-        for item in items.items
-    ]
+    return [_review_item(item, items) for item in items.items]
 
 
-def _label(item: Item) -> str:
-    return next(option.text for option in item.options if option.key == item.answer)
+def _review_item(item: Item, items: ItemSet) -> Item:
+    label = next(option.text for option in item.options if option.key == item.answer)
+    names = [option.text for option in item.options]
+    provenance = table_provenance(items, [item.item_id], item.query[0].sha256) | {"names": names, "label": label}
+    request = REVIEW_REQUEST.format(names=names, label=repr(label))
+    return step_item("screening", item.item_id, request, item.query, "text", provenance=provenance)
 
 
 def caption_items(items: ItemSet) -> list[Item]:
@@ -126,7 +120,7 @@ def _read_verdicts(items: ItemSet, result: StepResult) -> Verdicts:
 
 
 def read_reviewed(path: Path, items: ItemSet) -> Verdicts:
-    """The verdicts of a CSV (item_id, decision, author, reason) or of the run of one subject.
+    """The verdicts of a CSV (item_id, decision, author, reason), or of the run of one subject or of people who agree.
 
     Raises SnellenError where the review is of other items, or the CSV holds anything but keep and drop.
     """

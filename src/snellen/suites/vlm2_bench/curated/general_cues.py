@@ -21,7 +21,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_SOURCE, Ledger
-from snellen.curation.results import StepResult, construction_subjects, read_step_result
+from snellen.curation.results import DECISION, StepResult, construction_subjects, read_step_result
 from snellen.curation.steps import Argument, Step, copy_media, step_item
 from snellen.scoring.answers import read_json_objects
 from snellen.suites.vlm2_bench import prompts
@@ -139,7 +139,7 @@ def screening_items(pair: Pair) -> tuple[Item, ...]:
     """Whether the instruction says what changed, fits only that, and is clear."""
     handle = pair.source.handle
     question = prompts.SCREEN_EDIT.format(instruction=pair.source.instruction)
-    provenance = {"pair": pair.source.name, "kind": pair.source.kind}
+    provenance = {"pair": pair.source.name, "kind": pair.source.kind, "instruction": pair.source.instruction}
     return (
         step_item(
             "screening", f"screening-{handle}", question, pair.pictures, "text", f"gc-{handle}", provenance=provenance
@@ -169,12 +169,13 @@ def read_screening(text: str) -> tuple[str, str] | str:
 
 
 def _read_screening_result(step: PairStep, options: BuildOptions, task: str) -> StepResult:
-    """The screening of a run, or of a review (a CSV) with the items that were reviewed."""
+    """The screening of a run; or of a review, a CSV or the run of people, with the items that were reviewed."""
     path = step.result_path(options, f"{SUITE}/{task}")
-    if path.suffix != ".csv":
-        return read_step_result(path)
     if REVIEWED not in options.inputs:
-        raise SnellenError(f"{path}: a review needs what was reviewed too: --input {REVIEWED}=STEP ({step.name})")
+        result = None if path.suffix == ".csv" else read_step_result(path)
+        if result is None or any(item.task == DECISION for item in result.items.items):
+            raise SnellenError(f"{path}: a review needs what was reviewed too: --input {REVIEWED}=STEP ({step.name})")
+        return result
     result = read_step_result(path, read_itemset(options.inputs[REVIEWED]))
     for item_id, decision in result.decisions.items():
         if read_screening(decision) == UNREADABLE:

@@ -1,0 +1,124 @@
+"""Reviews: how far people agree, what stands, and a third reviewer's study of what they disagree on.
+
+An imported review is an ordinary run of `human:REVIEW/ALIAS`; nothing here has to run while people answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from snellen.core import files
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.runfolder import read_run_card
+from snellen.curation.panel import Panel
+from snellen.curation.results import read_panel, run_folder
+from snellen.curation.review import REVIEW_COLUMNS, DecisionCard, card_path
+from snellen.curation.steps import copy_media
+from snellen.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement, rating_counts
+from snellen.web.importing import RECORDS
+from snellen.web.plan import PageAnswers, RecordRow
+
+COLUMNS = (*REVIEW_COLUMNS, "time")
+"""Those of every review, and when the last of those who agree answered (UTC, ISO 8601)."""
+
+
+@dataclass(frozen=True)
+class ReviewAgreement:
+    """How far reviewers agree: `percent` of pairs of votes (0 to 1), kappa and alpha; NaN where one is not defined.
+
+    Kappa is over the items on which all voted, the others over all votes there are.
+    """
+
+    percent: float
+    fleiss_kappa: float
+    krippendorff_alpha: float
+
+
+def agreement_of(panel: Panel) -> ReviewAgreement:
+    """Agreement of the reviewers; third ones, who were asked about the disputed items only, do not count."""
+    words = sorted({vote.decision for votes in panel.votes.values() for vote in votes})
+    ratings = np.full((len(panel.items.items), len(panel.reviewers)), math.nan)
+    for row, item in enumerate(panel.items.items):
+        for vote in panel.votes.get(item.item_id, ()):
+            if vote.author in panel.reviewers:
+                ratings[row, panel.reviewers.index(vote.author)] = words.index(vote.decision)
+    whole = ratings[~np.isnan(ratings).any(axis=1)]
+    several = len(panel.reviewers) > 1 and len(whole)
+    kappa = fleiss_kappa(rating_counts(whole)) if several else math.nan
+    return ReviewAgreement(percent_agreement(rating_counts(ratings)), kappa, krippendorff_alpha(ratings))
+
+
+def decide_review(runs: Sequence[Path], out: Path) -> tuple[Panel, DecisionCard]:
+    """Write what stands of a review as a CSV, and its card beside it; items without a decision have no line.
+
+    `runs` are the imported review, then those of third reviewers. Raises SnellenError for a file that is no CSV, and
+    where nobody answered.
+    """
+    if out.suffix != ".csv":
+        raise SnellenError(f"--out {out}: decisions are a CSV; call it {out.with_suffix('.csv').name}")
+    panel = read_panel(runs)
+    agreement, times = agreement_of(panel), _times(runs)
+    text = io.StringIO(newline="")
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for item in panel.items.items:
+        if (decision := panel.decision(item.item_id)) is None:
+            continue
+        votes = panel.supporters(item.item_id)
+        reasons = " / ".join(dict.fromkeys(vote.reason for vote in votes if vote.reason))
+        latest = max((times[key] for vote in votes if (key := (vote.author, item.item_id)) in times), default=None)
+        authors = ", ".join(vote.author for vote in votes)
+        rows.writerow((item.item_id, decision, authors, reasons, latest.isoformat() if latest else ""))
+    card = DecisionCard(
+        itemset=str(panel.items.root.resolve()),
+        content_hash=panel.items.card.content_hash,
+        runs=[str(run) for run in runs],
+        reviewers=list(panel.reviewers),
+        third=list(panel.third),
+        items=panel.items.card.items,
+        decided=panel.items.card.items - len(panel.undecided),
+        disputed=len(panel.disputed),
+        percent=_defined(agreement.percent),
+        fleiss_kappa=_defined(agreement.fleiss_kappa),
+        krippendorff_alpha=_defined(agreement.krippendorff_alpha),
+    )
+    files.write_text(out, text.getvalue())
+    files.write_text(card_path(out), card.model_dump_json(indent=1) + "\n")
+    return panel, card
+
+
+def _defined(number: float) -> float | None:
+    return None if math.isnan(number) else round(number, 6)
+
+
+def _times(runs: Sequence[Path]) -> Mapping[tuple[str, str], datetime]:
+    """When each author answered each item; runs without records of an import (simulated reviewers) have none."""
+    times: dict[tuple[str, str], datetime] = {}
+    for run in runs:
+        folder = run_folder(run)
+        for arm in read_run_card(folder).arms:
+            path = folder.parent / RECORDS / f"{arm.subject.rpartition('/')[2]}.jsonl"
+            for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
+                record = RecordRow.model_validate_json(line).record
+                if isinstance(record, PageAnswers):
+                    for item_id in record.answers:
+                        times.setdefault((arm.subject, item_id), record.time)
+    return times
+
+
+def item_subset(items: ItemSet, item_ids: Sequence[str], out: Path) -> ItemSet:
+    """Some items of a set, with their pictures, as a set of their own."""
+    part = [items.by_id[item_id] for item_id in item_ids]
+    copy_media(part, items.media, MediaFolder(out / "media"))
+    recipe = {"about": items.card.content_hash, "items": list(item_ids)}
+    return write_itemset(out, part, source="third reviewer", recipe=recipe)

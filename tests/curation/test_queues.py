@@ -1,0 +1,67 @@
+"""Queues: what people are asked in place of a model, under the same ids."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import ReplySpec
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.curation.queues import find_queue, queues, write_queue
+from snellen.curation.steps import step_item
+from snellen.scoring.answers import read_answer
+from snellen.suites import SUITES
+from snellen.suites.vlm2_bench.curated.edit_pairs import KINDS
+from snellen.suites.vlm2_bench.curated.general_cues import UNREADABLE, read_screening
+from tests.helpers.journey import colour_set
+from tests.helpers.reviewers import reviewed_by
+
+
+@pytest.mark.parametrize("name", queues())
+def test_the_commands_of_a_queue_are_there(name: str) -> None:
+    queue = queues()[name]
+    for command in (*queue.commands, queue.reader):
+        assert re.match(r"snellen (build|study queue|judge|report) ", command)
+        if built := re.match(r"snellen build ([\w-]+)(?:/[\w-]+)?(?:.* --from (\w+))?", command):
+            assert not built[2] or built[2] in SUITES.get(built[1]).recipes
+    assert bool(queue.words) == any(f"snellen study queue {name} " in command for command in queue.commands)
+
+
+@pytest.mark.parametrize("name", [name for name, queue in queues().items() if queue.words])
+def test_every_word_is_read_as_itself(name: str) -> None:
+    spec = ReplySpec("choice", tuple((word, word) for word in find_queue(name).words))
+    assert [read_answer(word, spec) for word in spec.offered] == list(spec.offered)
+
+
+def test_screening_offers_every_kind_of_edit() -> None:
+    words = find_queue("gc-screening").words
+    assert {f"keep:{kind}" for kind in KINDS} <= set(words)
+    decided = [f"{word}:Add a cup" if word == "mend" else word for word in words]
+    assert UNREADABLE not in [read_screening(text) for text in decided]
+
+
+@pytest.fixture
+def step(tmp_path: Path) -> ItemSet:
+    item = step_item("screening", "t0", "Reply keep or drop.", (), "text", provenance={"about": "x"})
+    return write_itemset(tmp_path / "step", [item], source="tag-check", recipe={})
+
+
+def test_a_queue_keeps_ids_and_provenance(step: ItemSet, tmp_path: Path) -> None:
+    queue = write_queue("tag-check", step, tmp_path / "queue")
+    (item,) = queue.items
+    assert (item.item_id, item.task, item.question) == ("t0", "decision", "Reply keep or drop.")
+    assert item.provenance == {"about": "x"}
+    run = reviewed_by(queue, {"ann": {"t0": ("keep", "")}}, tmp_path / "people")
+    assert run.is_dir()
+
+
+def test_sets_that_are_none_of_the_step_are_refused(step: ItemSet, tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match="have no instruction to ask about; make them with snellen build vlm2-bench"):
+        write_queue("gc-screening", step, tmp_path / "a")
+    with pytest.raises(SnellenError, match="no queue 'gc-screen'; did you mean 'gc-screening'"):
+        write_queue("gc-screen", step, tmp_path / "b")
+    with pytest.raises(SnellenError, match="make that of the queue with snellen build ava-bench/tag-check"):
+        write_queue("tag-check", colour_set(tmp_path / "colours"), tmp_path / "d")

@@ -1,0 +1,56 @@
+"""Reviewers without a browser: subjects called after people, who answer items by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from snellen.core.errors import CallFailed
+from snellen.core.item import Option
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.subject import Base, SubjectCard
+from snellen.curation.steps import step_item
+from snellen.exam import run
+
+Entries = Mapping[str, tuple[str, str]]
+"""Item id -> what is answered, and the reason; an item that is absent was not answered."""
+
+
+@dataclass(frozen=True)
+class Reviewer(Base):
+    """Somebody who answered what is written down."""
+
+    entries: Entries
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        (view,) = prompt.views
+        if view.item_id not in self.entries:
+            raise CallFailed("not answered")
+        text, reason = self.entries[view.item_id]
+        return Reply(text, reasoning=reason)
+
+
+def reviewed_by(items: ItemSet, entries: Mapping[str, Entries], root: Path) -> Path:
+    """An imported review: what each alias answered, as the run that an import leaves behind."""
+    reviewers = [Reviewer(SubjectCard(f"human:review/{alias}"), entry) for alias, entry in entries.items()]
+    return run(items, reviewers, root / items.card.suite, show_progress=False).root
+
+
+def words(**by_item: str) -> Entries:
+    """Answers without reasons; `_` in a name stands for `-` in the id."""
+    return {name.replace("_", "-"): (word, "") for name, word in by_item.items()}
+
+
+def decision_set(root: Path, count: int = 3, provenance: Mapping[str, object] | None = None) -> ItemSet:
+    """A few items that are kept, dropped or mended."""
+    options = (Option("keep", "it is right"), Option("drop", "it is wrong"), Option("mend", "say how"))
+    items = [
+        step_item("decision", f"i{n}", f"Is {n} right?", (), "choice", options=options, provenance=provenance or {})
+        for n in range(count)
+    ]
+    return write_itemset(root, items, source="test", recipe={})

@@ -1,0 +1,97 @@
+"""Reviews: planted disagreement, and every number worked by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet
+from snellen.curation.results import read_panel, read_step_result
+from snellen.curation.review import DecisionCard, card_path, read_review
+from snellen.web.plan import PageAnswers, RecordRow
+from snellen.web.reviewing import agreement_of, decide_review, item_subset
+from tests.helpers.reviewers import decision_set, reviewed_by, words
+
+ANN = {"i0": ("keep", ""), "i1": ("keep", "sharp"), "i2": ("drop", "blurred"), "i3": ("drop", "")}
+BOB = {"i0": ("keep", ""), "i1": ("keep", "bright"), "i2": ("drop", ""), "i3": ("keep", "")}
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> ItemSet:
+    return decision_set(tmp_path / "items", 4)
+
+
+@pytest.fixture
+def run(items: ItemSet, tmp_path: Path) -> Path:
+    return reviewed_by(items, {"ann": ANN, "bob": BOB}, tmp_path / "people")
+
+
+def test_agreement_by_hand(run: Path) -> None:
+    # 3 of 4 agree. keep 5, drop 3 of 8 votes: chance 25/64 + 9/64 = 34/64. Kappa (3/4 - 34/64) / (1 - 34/64) = 14/30.
+    # Alpha: observed disagreement 1/4; expected 2 * 5 * 3 / (8 * 7) = 30/56; 1 - (1/4) / (30/56) = 16/30.
+    agreement = agreement_of(read_panel([run]))
+    assert agreement.percent == 3 / 4
+    assert agreement.fleiss_kappa == pytest.approx(14 / 30)
+    assert agreement.krippendorff_alpha == pytest.approx(16 / 30)
+
+
+def test_a_third_reviewer_does_not_move_the_agreement(items: ItemSet, run: Path, tmp_path: Path) -> None:
+    rest = item_subset(items, read_panel([run]).undecided, tmp_path / "rest")
+    assert [item.item_id for item in rest.items] == ["i3"]
+    third = reviewed_by(rest, {"cem": words(i3="drop")}, tmp_path / "third")
+    assert agreement_of(read_panel([run, third])) == agreement_of(read_panel([run]))
+    panel, card = decide_review([run, third], tmp_path / "d.csv")
+    assert panel.decision("i3") == "drop"
+    assert (card.decided, card.disputed, card.third) == (4, 0, ["human:review/cem"])
+
+
+def test_what_stands_is_a_review_with_authors_reasons_and_times(items: ItemSet, run: Path, tmp_path: Path) -> None:
+    _record(tmp_path / "people" / "records" / "ann.jsonl", "i2", "2026-11-22T10:00:31Z")
+    _record(tmp_path / "people" / "records" / "bob.jsonl", "i2", "2026-11-22T11:00:00Z")
+    out = tmp_path / "out" / "decisions.csv"
+    _, card = decide_review([run], out)
+    lines = {line["item_id"]: line for line in csv.DictReader(out.open(newline=""))}
+    assert list(lines) == ["i0", "i1", "i2"], "nobody decided about i3"
+    both = "human:review/ann, human:review/bob"
+    assert lines["i1"] == {"item_id": "i1", "decision": "keep", "author": both, "reason": "sharp / bright", "time": ""}
+    assert (lines["i2"]["reason"], lines["i2"]["time"]) == ("blurred", "2026-11-22T11:00:00+00:00")
+    assert (card.items, card.decided, card.disputed) == (4, 3, 1)
+    assert (card.percent, card.fleiss_kappa, card.krippendorff_alpha) == (0.75, 0.466667, 0.533333)
+    assert DecisionCard.model_validate_json(card_path(out).read_text()) == card
+    review = read_review(out, items)
+    assert review.author == both
+    assert review.keep_or_drop() == {"i0": "keep", "i1": "keep", "i2": "drop"}
+
+
+def _record(path: Path, item_id: str, time: str) -> None:
+    answers = PageAnswers.model_validate(
+        {"type": "answers", "page_id": "p", "place": 0, "answers": {item_id: "drop"}, "seconds": 1, "time": time}
+    )
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(RecordRow(sequence=0, record=answers).plain()) + "\n")
+
+
+def test_a_csv_knows_its_items_by_the_card_beside_it(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "decisions.csv"
+    decide_review([run], out)
+    result = read_step_result(out)
+    assert result.answers == {"i0": "keep", "i1": "keep", "i2": "drop"}
+    assert len(result.items.items) == 4
+    card_path(out).unlink()
+    with pytest.raises(SnellenError, match=r"nothing says which items were decided about \(no readable decisions.json"):
+        read_step_result(out)
+
+
+def test_one_reviewer_agrees_with_nobody(items: ItemSet, tmp_path: Path) -> None:
+    alone = reviewed_by(items, {"ann": ANN}, tmp_path / "alone")
+    _, card = decide_review([alone], tmp_path / "d.csv")
+    assert (card.decided, card.percent, card.fleiss_kappa, card.krippendorff_alpha) == (4, None, None, None)
+
+
+def test_decisions_are_a_csv(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match=r"call it decisions\.csv"):
+        decide_review([run], tmp_path / "decisions")
