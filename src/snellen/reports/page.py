@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snellen.analysis.results import UNABLE_RULE
 from snellen.reports.export import format_cell
 from snellen.reports.words import brief, foreign, rate
 
+if TYPE_CHECKING:
+    from jinja2 import Template
+
 
 def render(sections: Sequence[dict[str, Any]]) -> str:
     """The whole page as text."""
+    return _template().render(sections=sections, unable_rule=UNABLE_RULE)
+
+
+@cache
+def _template() -> Template:
+    """The page's template, compiled once."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     room = Environment(
@@ -23,4 +33,4 @@ def render(sections: Sequence[dict[str, Any]]) -> str:
         lstrip_blocks=True,
     )
     room.filters.update(foreign=foreign, brief=brief, shown=format_cell, rate=rate)
-    return room.get_template("report.html.j2").render(sections=sections, unable_rule=UNABLE_RULE)
+    return room.get_template("report.html.j2")

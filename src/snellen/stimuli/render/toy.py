@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, develop
 from snellen.stimuli.scenes.model import Camera, Scene, Solid
 from snellen.stimuli.scenes.raster import frame, rasterise, ray_lengths, rays
-from snellen.stimuli.scenes.shapes import Array, place_mesh, unit_mesh
+from snellen.stimuli.scenes.shapes import Array, lengths, place_mesh, unit_mesh
 
 TOY_VERSION = "1"
 _LIGHT = np.array([0.55, -0.40, 0.73]) / np.linalg.norm([0.55, -0.40, 0.73])
@@ -17,29 +17,34 @@ _LIGHT = np.array([0.55, -0.40, 0.73]) / np.linalg.norm([0.55, -0.40, 0.73])
 def toy_picture(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
     """The scene as 8-bit sRGB (height, width, 3). Deterministic; lights and dome are replaced by one fixed light."""
     direction = rays(camera) / ray_lengths(camera)[..., None]
-    picture = _ground(scene, direction, camera)
-    nearest = np.full(picture.shape[:2], np.inf)
+    picture = _ground(scene, direction, camera).reshape(-1, 3)
+    direction = direction.reshape(-1, 3)
+    nearest = np.full(len(picture), np.inf)
     towards = frame(camera).position
     far_to_near = sorted(scene.solids, key=lambda solid: -float(np.linalg.norm(solid.pose.position_m - towards)))
     for solid in sorted(far_to_near, key=lambda solid: solid.material.kind == "glass"):
         mesh = unit_mesh(solid.shape, 1)
         world = place_mesh(mesh, solid.pose)
         hits = rasterise(camera, world)
-        visible = (hits.face >= 0) & (hits.distance_m < nearest)
-        corners, weights = mesh.faces[hits.face[visible]].T, hits.weights[visible].T[..., None]
+        distance = hits.distance_m.ravel()
+        visible = np.flatnonzero(distance < nearest)
+        corners, weights = mesh.faces[hits.face.ravel()[visible]].T, hits.weights.reshape(-1, 3)[visible].T
         normal = _blend(world.normals, corners, weights)
-        normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-        local = _blend(mesh.vertices, corners, weights)
+        normal /= lengths(normal)[:, None]
+        local = _blend(mesh.vertices, corners, weights) if solid.material.kind == "wood" else normal
         picture[visible] = _shaded(solid, normal, local, direction[visible], picture[visible])
         if solid.material.kind != "glass":
-            nearest[visible] = hits.distance_m[visible]
-    return develop(picture)
+            nearest[visible] = distance[visible]
+    return develop(picture.reshape(camera.height_px, camera.width_px, 3))
 
 
 def _blend(vectors: Array, corners: NDArray[np.int64], weights: Array) -> Array:
-    """Vectors (n, 3) between those of three corners each: numbers (3, n) and weights (3, n, 1)."""
-    first, second, third = (vectors[corner] * weight for corner, weight in zip(corners, weights, strict=True))
-    return np.asarray(first + second + third)
+    """Vectors (n, 3) between those of three corners each: numbers (3, n) and weights (3, n)."""
+    blended = np.empty((corners.shape[1], 3))
+    for axis, ends in enumerate(vectors.T):
+        first, second, third = (ends[corner] * weight for corner, weight in zip(corners, weights, strict=True))
+        blended[:, axis] = first + second + third
+    return blended
 
 
 def _ground(scene: Scene, direction: Array, camera: Camera) -> Array:
@@ -56,10 +61,11 @@ def _shaded(solid: Solid, normal: Array, local: Array, view: Array, behind: Arra
     """Linear RGB (n, 3) of surface points from unit normals, own coordinates, view directions and what is behind."""
     kind, colour = solid.material.kind, solid.material.colour
     facing = np.clip(normal @ _LIGHT, 0, 1)[:, None]
-    mirrored = view - 2 * (view * normal).sum(axis=1, keepdims=True) * normal
-    glint = np.clip(mirrored @ _LIGHT, 0, 1)[:, None]
     if kind == "rubber" and colour is not None:
         return np.asarray(np.array(RUBBER_RGB[colour]) * (0.30 + 0.85 * facing))
+    along = (view[:, 0] * normal[:, 0] + view[:, 1] * normal[:, 1] + view[:, 2] * normal[:, 2])[:, None]
+    mirrored = view - 2 * along * normal
+    glint = np.clip(mirrored @ _LIGHT, 0, 1)[:, None]
     if kind == "metal" and colour is not None:
         bands = 0.35 + 0.65 * (np.sin(6 * mirrored[:, 2:]) > 0)
         return np.asarray(np.array(METAL_RGB[colour]) * bands * (0.5 + 0.5 * facing) + 0.9 * glint**24)
@@ -69,5 +75,5 @@ def _shaded(solid: Solid, normal: Array, local: Array, view: Array, behind: Arra
         return np.asarray(
             (np.array([0.50, 0.28, 0.11]) * (1 - grain) + np.array([0.24, 0.11, 0.04]) * grain) * (0.45 + 0.75 * facing)
         )
-    rim = (1 - np.abs((view * normal).sum(axis=1, keepdims=True))) ** 2
+    rim = (1 - np.abs(along)) ** 2
     return np.asarray(behind * (0.80 - 0.55 * rim) * np.array([0.92, 1.0, 0.98]) + 0.10 * rim + 1.2 * glint**40)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snellen.stimuli.scenes.model import Camera
-from snellen.stimuli.scenes.shapes import Array, Mesh
+from snellen.stimuli.scenes.shapes import Array, Mesh, lengths
 
 _NEAR_M = 1e-3
 
@@ -81,41 +82,74 @@ def rays(camera: Camera) -> Array:
 @functools.lru_cache(maxsize=8)
 def ray_lengths(camera: Camera) -> Array:
     """Lengths (height, width) of the `rays`, in metres."""
-    return np.asarray(np.linalg.norm(rays(camera), axis=2))
+    return lengths(rays(camera))
 
 
 def rasterise(camera: Camera, mesh: Mesh) -> Hits:
-    """The nearest triangle of a mesh at each pixel's centre; triangles that reach behind the camera are left out."""
+    """The nearest triangle of a closed mesh at each pixel's centre; what reaches behind the camera is left out."""
     height, width = camera.height_px, camera.width_px
-    pixels, depth = project(camera, mesh.vertices)
-    numbers, which, x, y = _candidates(pixels, depth > _NEAR_M, mesh, width, height)
-    weights = _barycentric(pixels, mesh.faces[numbers], which, x, y)
+    cover = _cover(camera, mesh.vertices, mesh.faces)
+    visible = cover.nearness == cover.buffer[cover.pixel]
+    pixel, nearness = cover.pixel[visible], cover.nearness[visible]
+    face = np.full(height * width, -1)
+    face[pixel] = cover.face[visible]
+    weights = np.zeros((height * width, 3))
+    for corner, part in enumerate(cover.parts):
+        weights[pixel, corner] = part[visible] / nearness
+    distance = _distances(camera, cover)
+    return Hits(distance, face.reshape(height, width), weights.reshape(height, width, 3))
+
+
+def distances(camera: Camera, points: Array, faces: NDArray[np.int64]) -> Array:
+    """`distance_m` of `rasterise`, from corners (n, 3) and triangles (m, 3) alone."""
+    return _distances(camera, _cover(camera, points, faces))
+
+
+class _Cover(NamedTuple):
+    """Pixels (n,) in triangles, the triangle of each, shares of its corners in the nearness; of all pixels the nearest.
+
+    Nearness is 1 / depth along the optical axis, 0 for nothing.
+    """
+
+    pixel: NDArray[np.int64]
+    face: NDArray[np.int64]
+    parts: tuple[Array, Array, Array]
+    nearness: Array
+    buffer: Array
+
+
+def _cover(camera: Camera, points: Array, faces: NDArray[np.int64]) -> _Cover:
+    height, width = camera.height_px, camera.width_px
+    pixels, depth = project(camera, points)
+    numbers, which, x, y = _candidates(pixels, depth > _NEAR_M, faces, width, height)
+    weights = _barycentric(pixels, faces[numbers], which, x, y)
     inside = (weights[0] >= 0) & (weights[1] >= 0) & (weights[2] >= 0)
     which = which[inside]
-    corner_depths = depth[mesh.faces[numbers]].T
+    corner_depths = depth[faces[numbers]].T
     first, second, third = (weight[inside] / near[which] for weight, near in zip(weights, corner_depths, strict=True))
     nearness = first + second + third
     pixel = y[inside] * width + x[inside]
     buffer = np.zeros(height * width)
     np.maximum.at(buffer, pixel, nearness)
-    visible = nearness == buffer[pixel]
-    face = np.full(height * width, -1)
-    face[pixel[visible]] = numbers[which[visible]]
-    corner_weights = np.zeros((height * width, 3))
-    corner_weights[pixel[visible]] = np.stack([first, second, third], axis=1)[visible] / nearness[visible, None]
+    return _Cover(pixel, numbers[which], (first, second, third), nearness, buffer)
+
+
+def _distances(camera: Camera, cover: _Cover) -> Array:
     with np.errstate(divide="ignore"):
-        distance = ray_lengths(camera) / buffer.reshape(height, width)
-    return Hits(distance, face.reshape(height, width), corner_weights.reshape(height, width, 3))
+        return ray_lengths(camera) / cover.buffer.reshape(camera.height_px, camera.width_px)
 
 
 def _candidates(
-    pixels: Array, in_front: NDArray[np.bool_], mesh: Mesh, width: int, height: int
+    pixels: Array, in_front: NDArray[np.bool_], faces: NDArray[np.int64], width: int, height: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Pixels in the boxes round triangles: the triangles' numbers (m,); and for each pixel (n,) which of them, x and y.
 
-    Column by column: numpy is slow where the last axis is short.
+    Of a closed mesh in front of the camera only what faces it is seen, half of the triangles. Column by column: numpy
+    is slow where the last axis is short.
     """
-    a, b, c = mesh.faces.T
+    all_in_front = bool(in_front.all())
+    kept = np.flatnonzero(_turn(pixels, faces) < 0) if all_in_front else np.arange(len(faces))
+    a, b, c = faces[kept].T
     ends = []
     for place, limit in zip(pixels.T, (width, height), strict=True):
         corners = place[a], place[b], place[c]
@@ -123,12 +157,21 @@ def _candidates(
         ends.append(np.ceil(low - 0.5).clip(0, limit).astype(np.int64))
         ends.append(np.floor(high - 0.5).clip(-1, limit - 1).astype(np.int64) + 1)
     x1, x2, y1, y2 = ends
-    numbers = np.flatnonzero((x2 > x1) & (y2 > y1) & in_front[a] & in_front[b] & in_front[c])
-    x1, y1, across = x1[numbers], y1[numbers], (x2 - x1)[numbers]
-    count = across * (y2[numbers] - y1)
+    met = (x2 > x1) & (y2 > y1)
+    if not all_in_front:
+        met &= in_front[a] & in_front[b] & in_front[c]
+    numbers, x1, y1, across, down = kept[met], x1[met], y1[met], (x2 - x1)[met], (y2 - y1)[met]
+    count = across * down
     which = np.repeat(np.arange(len(numbers)), count)
     row, column = np.divmod(np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count), across[which])
     return numbers, which, x1[which] + column, y1[which] + row
+
+
+def _turn(pixels: Array, faces: NDArray[np.int64]) -> Array:
+    """Twice the areas (m,) of triangles in the picture; below 0 where the outside is seen, for y points down."""
+    x, y = pixels.T
+    a, b, c = faces.T
+    return np.asarray((x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a]))
 
 
 def _barycentric(

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
 from snellen.stimuli.scenes.model import Camera, Scene
-from snellen.stimuli.scenes.raster import project, rasterise
-from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
+from snellen.stimuli.scenes.raster import distances, project
+from snellen.stimuli.scenes.shapes import place_points, unit_mesh
 
 Box = tuple[float, float, float, float]
 
@@ -75,11 +75,12 @@ def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
     nearest, owner = np.full(shape, np.inf), np.full(shape, -1)
     boxes: list[Box | None] = []
     for index, solid in enumerate(scene.solids):
-        mesh = place_mesh(unit_mesh(solid.shape, detail), solid.pose)
-        alone[index] = rasterise(camera, mesh).distance_m
+        mesh = unit_mesh(solid.shape, detail)
+        vertices = place_points(mesh.vertices, solid.pose)
+        alone[index] = distances(camera, vertices, mesh.faces)
         in_front = alone[index] < nearest
         nearest[in_front], owner[in_front] = alone[index][in_front], index
-        pixels, depth = project(camera, mesh.vertices)
+        pixels, depth = project(camera, vertices)
         boxes.append((*_corner(pixels.min(axis=0)), *_corner(pixels.max(axis=0))) if depth.min() > 0 else None)
     solids = tuple(_solid_truth(scene, camera, i, alone[i], owner == i, box) for i, box in enumerate(boxes))
     # covered[i, j]: pixels that solid j would fill if it stood alone, and where solid i is seen.

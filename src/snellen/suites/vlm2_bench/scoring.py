@@ -172,7 +172,7 @@ PUBLISHED_JUDGE_SCORE = replace(JUDGE_SCORE, bounds=None)
 def _by_group(scores: pd.DataFrame, score_group: Callable[[pd.DataFrame], tuple[float, float]]) -> pd.DataFrame:
     """One row a group; `score_group` leads from its rows to (value, chance)."""
     rows = {
-        name: (group["cluster_id"].iloc[0], *score_group(group))
+        str(name): (group["cluster_id"].iloc[0], *score_group(group))
         for name, group in scores.groupby("group_id", sort=False)
     }
     units = pd.DataFrame(list(rows.values()), columns=["cluster_id", "value", "chance"], dtype=object)

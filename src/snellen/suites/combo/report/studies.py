@@ -81,14 +81,13 @@ def without_best_and_worst(scores: pd.DataFrame) -> pd.DataFrame:
     Columns `subject` and `value`, one metric. Of participants with equal totals the one that comes first by name goes.
     Raises SnellenError for fewer than three participants.
     """
-    totals = scores.groupby("subject")["value"].sum()
+    totals = {str(name): float(total) for name, total in scores.groupby("subject")["value"].sum().items()}
     if len(totals) < 3:
         raise SnellenError(
             f"{len(totals)} participants: dropping the best and the worst would leave nobody; give 3 or more"
         )
-    names = [str(name) for name in totals.index]
-    best = min(names, key=lambda name: (-float(totals[name]), name))
-    worst = min((name for name in names if name != best), key=lambda name: (float(totals[name]), name))
+    best = min(totals, key=lambda name: (-totals[name], name))
+    worst = min((name for name in totals if name != best), key=lambda name: (totals[name], name))
     return scores[~scores["subject"].isin([best, worst])]
 
 
