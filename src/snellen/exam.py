@@ -151,16 +151,16 @@ class Examination:
         return sum(response.status == "failed" for response in self.responses)
 
     def results(self) -> pd.DataFrame:
-        """One row a subject, task, condition and metric, over all scored protocols."""
+        """One row a subject, task, condition and metric, over all scored protocols; studies of people before them."""
         import pandas as pd
 
+        from snellen.analysis.people import study_results
         from snellen.analysis.results import results
 
-        card, suite = read_run_card(self.root), with_judged_reading(self.suite)
-        return pd.concat(
-            [results(scores, self.items, suite, card.arms) for scores in read_scores(self.root).values()],
-            ignore_index=True,
-        )
+        card, suite, scores = read_run_card(self.root), with_judged_reading(self.suite), read_scores(self.root)
+        tables = [results(rows, self.items, suite, card.arms) for rows in scores.values()]
+        studies = study_results(scores, self.items, suite, card.arms)
+        return pd.concat([studies, *tables] if len(studies) else tables, ignore_index=True)
 
     def report(self, out: str | Path = "report", **how: Any) -> Report:
         """Write the report folder."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,9 @@ NUMBERS = (
     "unable",
 )
 
+IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interval]
+"""From scored units, their metric, and what names their row, to the interval of the row's value."""
+
 UNABLE_RULE = (
     "a subject is marked unable where at least half of its replies hold no readable answer, or where at least ten "
     "questions "
@@ -53,7 +56,26 @@ def result_columns(suite: Suite) -> list[str]:
     return [*KEYS[:4], *(axis.name for axis in suite.axes), *KEYS[4:], *NUMBERS]
 
 
-def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[ArmCard]) -> pd.DataFrame:
+def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...]) -> Interval:
+    """The interval that the metric's range and summary call for; of weighed units with their weights."""
+    if units.empty:
+        return Interval(math.nan, math.nan, "")
+    weights = units["weight"].to_numpy(float) if "weight" in units else np.ones(len(units))
+    values, clusters = units["value"].to_numpy(float) / weights, units["cluster_id"].to_numpy(str)
+    rng = stream("interval", *map(str, key))
+    try:
+        return summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights)
+    except ValueError as error:
+        raise ValueError(f"metric {metric.name}: {error}") from error
+
+
+def results(
+    scores: pd.DataFrame,
+    items: ItemSet,
+    suite: Suite,
+    arms: Sequence[ArmCard],
+    interval_of: IntervalOf = unit_interval,
+) -> pd.DataFrame:
     """Scores put together. What was never asked has no row; a declined arm is one row without value, n = 0.
 
     Whole-task rows have empty `factor` and `level`; rows of a subgroup name them. `value`, `low`, `high`, `value_read`,
@@ -72,7 +94,7 @@ def results(scores: pd.DataFrame, items: ItemSet, suite: Suite, arms: Sequence[A
         for factor, level, part in parts_of(arm_scores, items.by_id, task):
             blind_key = (keys["task"], keys["protocol"], keys["metric"], factor, level)
             unseen = blind.get(blind_key, math.nan)
-            numbers = _numbers(part, protocol, keys["metric"], (*key, factor, level), unseen)
+            numbers = _numbers(part, protocol, keys["metric"], (*key, factor, level), unseen, interval_of)
             facts = {
                 "ceiling": _ceiling(suite, keys, factor, level),
                 "factor": factor,
@@ -129,7 +151,9 @@ def parts_of(
             yield "requires", f"not {required}", arm_scores[~needs]
 
 
-def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any, ...], blind: float) -> dict[str, Any]:
+def _numbers(
+    scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any, ...], blind: float, interval_of: IntervalOf
+) -> dict[str, Any]:
     metric = metric_of(protocol, name)
     count = Counter(scores["outcome"])
     responded = count["answered"] + count["no_answer"]
@@ -138,7 +162,7 @@ def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any
     if count["no_answer"]:
         read_values = scores["value"].mask(scores["outcome"] == "no_answer")
         units_read = units_of(scores.assign(value=read_values), protocol)
-    low, high, kind = _interval(units, metric, key)
+    low, high, kind = interval_of(units, metric, key)
     value = summary(units["value"].to_numpy(float), metric)
     chance = units["chance"].mean() if len(units) else math.nan
     return {
@@ -161,9 +185,12 @@ def _numbers(scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any
 
 
 def units_of(scores: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
-    """The scored units of all repeats, as `Protocol.units` gives them; those without a value are left out."""
+    """The scored units of all repeats, as `Protocol.units` gives them; those without a value are left out.
+
+    Of several repeats, with a column `repeat`.
+    """
     if len(set(scores["repeat"])) > 1:
-        units = pd.concat([protocol.units(once) for _, once in scores.groupby("repeat")])
+        units = pd.concat([protocol.units(once).assign(repeat=n) for n, once in scores.groupby("repeat")])
     else:
         units = protocol.units(scores)
     unscored = np.isnan(units["value"].to_numpy(float))
@@ -179,19 +206,6 @@ def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> fl
     if metric.summary == "root mean square":
         return float(np.sqrt(np.mean(values**2)))
     return float(np.mean(values))
-
-
-def _interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...]) -> Interval:
-    """The interval that the metric's range and summary call for; of weighed units with their weights."""
-    if units.empty:
-        return Interval(math.nan, math.nan, "")
-    weights = units["weight"].to_numpy(float) if "weight" in units else np.ones(len(units))
-    values, clusters = units["value"].to_numpy(float) / weights, units["cluster_id"].to_numpy(str)
-    rng = stream("interval", *map(str, key))
-    try:
-        return summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights)
-    except ValueError as error:
-        raise ValueError(f"metric {metric.name}: {error}") from error
 
 
 def is_unable(scores: pd.DataFrame) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
+from snellen.analysis.people import ceiling_source, is_study, number_of_people
 from snellen.analysis.run_view import arm_name, lines_of
 from snellen.analysis.section import Run
 from snellen.core.score import Metric
@@ -56,7 +57,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A task, or a level of a factor. `chance`, `blind`, `ceiling` stand in the head where all arms have the same."""
+    """A task, or a level of a factor. `chance`, `blind`, `ceiling` stand in the head where all arms have the same.
+
+    `people` says who the ceiling is, where it is no printed one.
+    """
 
     title: str
     metric: str
@@ -65,6 +69,7 @@ class Column:
     blind: str = ""
     ceiling: str = ""
     lower_is_better: bool = False
+    people: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ class Grid:
         for name, values in (
             ("(chance)", [c.chance for c in self.columns]),
             ("(blind)", [c.blind for c in self.columns]),
-            ("(people)", [c.ceiling for c in self.columns]),
+            ("(people)", [f"{c.ceiling} ({c.people})" if c.people else c.ceiling for c in self.columns]),
         ):
             if any(values):
                 rows.append([name, *values])
@@ -157,7 +162,7 @@ def _grid(
     columns, cells = [], list[Mapping[str, Cell]]()
     for name, part in tables:
         metric = metric_in(run.suite, next(lines_of(part)))
-        column = _column(name, part, metric)
+        column = _column(name, part, metric, run)
         columns.append(column)
         draw = _scale(part, metric)
         cells.append({row.arm: _cell(row, run, column, draw, mark(row)) for row in lines_of(part)})
@@ -167,16 +172,19 @@ def _grid(
         card = names.get(arm)
         subject, condition = (card.subject, card.condition) if card else (arm, "vanilla")
         label = "" if condition == "vanilla" else condition
+        if is_study(subject):
+            label = f"{label}{label and ': '}{number_of_people(run, subject, condition)} people"
         lines.append(Line(arm, subject, label, is_simulated(arm), tuple(of_task.get(arm) for of_task in cells)))
     return Grid(title, tuple(columns), tuple(lines), notes.footnotes())
 
 
-def _column(title: str, part: pd.DataFrame, metric: Metric) -> Column:
+def _column(title: str, part: pd.DataFrame, metric: Metric, run: Run) -> Column:
     responded = part[part["n"] > 0]
     sizes = sorted(set(responded["n"]))
     n = "" if not sizes else f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}"
     chance, blind, ceiling = (_common(responded[column], metric) for column in ("chance", "blind", "ceiling"))
-    return Column(title, metric.name, n, chance, blind, ceiling, not metric.higher_is_better)
+    people = next(filter(None, (ceiling_source(run, row) for row in lines_of(responded))), "") if ceiling else ""
+    return Column(title, metric.name, n, chance, blind, ceiling, not metric.higher_is_better, people)
 
 
 def _common(values: pd.Series[float], metric: Metric) -> str:

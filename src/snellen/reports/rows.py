@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
+from snellen.analysis.people import is_study, rows_of, study_subject
 from snellen.analysis.results import baseline, metric_of
 from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run, once_a_run
@@ -28,13 +29,22 @@ def whole_tasks(results: pd.DataFrame) -> pd.DataFrame:
     """One row an arm and task: the main metric of each task under `strict`, with a column `arm`.
 
     The main metric is the first that the protocol names. Where somebody judged, what was not yet judged is left out.
+    People are left out where their study is there.
     """
+    results = _without_people_of_studies(results)
     return _named(_main(results[results["factor"] == ""]))
 
 
 def subgroups(results: pd.DataFrame) -> pd.DataFrame:
     """As `whole_tasks`, one row an arm, task, factor and level."""
     return _named(_main(results[results["factor"] != ""]))
+
+
+def _without_people_of_studies(results: pd.DataFrame) -> pd.DataFrame:
+    studies = {subject for subject in results["subject"].unique() if is_study(subject)}
+    if not studies:
+        return results
+    return rows_of(results, lambda subject: subject in studies or study_subject(subject) not in studies)
 
 
 @once_a_run

@@ -23,8 +23,9 @@ from snellen.reports.examples import Thumbs, examples
 from snellen.reports.export import read_results, write_frame, write_results
 from snellen.reports.findings import checks, published, standings, unread_gaps
 from snellen.reports.grid import factor_grids, main_grid
-from snellen.reports.loading import Exam, SuiteOf, all_results, gather, load_run, registered, with_inputs
+from snellen.reports.loading import Exam, SuiteOf, gather, load_run, registered, with_inputs
 from snellen.reports.page import render
+from snellen.reports.people import people_section, reported_results, with_studies
 from snellen.reports.stamp import is_current, remove_stamp, report_stamp, write_stamp
 from snellen.reports.words import slug
 
@@ -75,9 +76,13 @@ def write_report(
     remove_stamp(out)
     loaded = with_inputs([load_run(root, suite_of) for root in runs], inputs or {})
     exams = gather(loaded)
-    rows = all_results(loaded)
+    studies = [with_studies(exam) for exam in exams]
+    rows = reported_results(loaded, exams, studies)
     write_results(out, rows)
-    sections = [_section(exam, name, out, compare_published, full) for name, exam in _names(exams)]
+    sections = [
+        _section(exam, study_exam, name, out, compare_published, full)
+        for exam, (name, study_exam) in zip(exams, _names(studies), strict=True)
+    ]
     files.write_text(page, render(sections))
     if stamp:
         write_stamp(out, stamp)
@@ -92,8 +97,11 @@ def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
         yield slug(suite) + (f"-{exam.joined.card.recipe_hash[:6]}" if several else ""), exam
 
 
-def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bool) -> dict[str, Any]:
-    run, tables = exam.joined, out / "tables"
+def _section(
+    people_exam: Exam, exam: Exam, name: str, out: Path, compare_published: bool, full: bool
+) -> dict[str, Any]:
+    """What the page says of an exam; `people_exam` is the same with people one by one."""
+    run, tables, pairs = exam.joined, out / "tables", paired(exam.joined)
     if run.results.empty:
         raise SnellenError(f"{run.root}: nobody was asked anything here; run it with a condition that its tasks know")
     grid, factors = main_grid(run), factor_grids(run)
@@ -116,7 +124,8 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
         "checks": checks(run),
         "overview": page_figures[0],
         "factors": [(task, factor, table, _find(page_figures, task, factor)) for task, factor, table in factors],
-        **_comparisons(run, tables, name, own_ranks=any(section.name == RANKS for section in sections)),
+        "people": people_section(people_exam.joined, run, pairs, tables, name),
+        **_comparisons(run, pairs, tables, name, own_ranks=any(section.name == RANKS for section in sections)),
         "left_out": MAX_ARMS if len(grid.lines) > MAX_ARMS else 0,
         "sections": [_section_file(section, name, out, full) for section in sections],
         "published": printed,
@@ -127,9 +136,9 @@ def _section(exam: Exam, name: str, out: Path, compare_published: bool, full: bo
     }
 
 
-def _comparisons(run: Run, tables: Path, name: str, own_ranks: bool) -> dict[str, Any]:
+def _comparisons(run: Run, pairs: pd.DataFrame, tables: Path, name: str, own_ranks: bool) -> dict[str, Any]:
     """Pairs, ranks and groups; no ranks where the suite shows its own."""
-    pairs, groups = paired(run), group_contrasts(run)
+    groups = group_contrasts(run)
     ranks = None if own_ranks else rank_table(run)
     write_frame(tables, f"{name}-contrasts", pairs)
     if ranks is not None and len(ranks):

@@ -1,0 +1,152 @@
+"""What a report makes of people: one subject in the main tables, a section with everybody, ceilings of the others."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from snellen.core.itemset import ItemSet
+from snellen.core.subject import Subject
+from snellen.reports import Report, load_run, print_table, write_report
+from snellen.subjects.fakes.make import make_fake
+from snellen.suites import SUITES
+from tests.goldens.house import page_text
+from tests.helpers.people import ask_people, fakes, person
+from tests.helpers.sets import small_set
+from tests.reports.exam import SUITE, able, suite_of, write_items
+
+SKILLS = (0.9, 0.3, 1.0, 0.7)
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    return write_items(tmp_path_factory.mktemp("report-people") / "items", 12)
+
+
+def people_of(study: str, items: ItemSet, skills: Sequence[float] = SKILLS) -> list[Subject]:
+    abilities = [dict.fromkeys(SUITE.tasks, skill) for skill in skills]
+    return [person(f"human:{study}/p{n:02d}", able("x", items, ability)) for n, ability in enumerate(abilities, 1)]
+
+
+@pytest.fixture(scope="module")
+def report(items: ItemSet) -> Report:
+    """Four people and, in a run of its own about the same items, a model and the oracle."""
+    root = items.root.parent
+    people = ask_people(root / "people", items, SUITE, people_of("eyes", items))
+    others = [able("chat:m", items, dict.fromkeys(SUITE.tasks, 0.5)), make_fake("oracle", {}, items.items)]
+    models = ask_people(root / "models", items, SUITE, [], others=others)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("snellen.reports.figures.save", lambda figure, folder, name: "<svg/>")
+        return write_report([models, people], root / "report", suite_of=suite_of)
+
+
+def table(report: Report, name: str) -> list[dict[str, Any]]:
+    rows = pd.read_csv(report.root / "tables" / f"{name}.csv").to_dict("records")
+    return [{str(head): cell for head, cell in row.items()} for row in rows]
+
+
+def column(rows: Iterable[Mapping[str, Any]], head: str) -> list[Any]:
+    return [row[head] for row in rows]
+
+
+def results(report: Report, **cells: str) -> list[dict[str, Any]]:
+    """The rows of the main protocol in which columns hold these cells; whole tasks unless a factor is named."""
+    rows = report.results
+    for head, cell in {"protocol": "strict", "metric": "accuracy", "factor": "", **cells}.items():
+        rows = rows[rows[head] == cell]
+    return [{str(head): cell for head, cell in row.items()} for row in rows.to_dict("records")]
+
+
+def test_the_main_table_has_one_row_for_all_people(report: Report) -> None:
+    main = table(report, "shapes-main")
+    assert column(main, "subject") == ["human:eyes", "chat:m", "fake:oracle", "(chance)", "(people)"]
+    assert main[-1]["finding"].endswith("(4 people of eyes)")
+    assert "4 people of eyes" in page_text(report.page)
+
+
+def test_the_section_names_everybody_and_compares_people_on_the_same_items(report: Report) -> None:
+    assert column(table(report, "shapes-people-persons"), "person") == ["p01", "p02", "p03", "p04"]
+    assert set(column(table(report, "shapes-people-studies"), "people")) == {4}
+    against = table(report, "shapes-people-against")
+    assert set(column(against, "against")) == {"chat:m", "fake:oracle"}
+    assert set(column(against, "units")) == {12}
+    text = page_text(report.page)
+    assert "People against the others" in text
+    assert "paired permutation test" in text
+
+
+def test_the_results_hold_the_study_and_each_person_and_people_as_ceilings(report: Report) -> None:
+    study, model, oracle, *people = results(report, task="finding")
+    assert (study["subject"], model["subject"], oracle["subject"]) == ("human:eyes", "chat:m", "fake:oracle")
+    assert column(people, "subject") == [f"human:eyes/p{n:02d}" for n in range(1, 5)]
+    assert model["ceiling"] == study["value"]
+    assert study["value"] == pytest.approx(fmean(column(people, "value")))
+    assert math.isnan(study["ceiling"])
+
+
+def test_the_terminal_has_one_row_for_all_people(report: Report) -> None:
+    page = Console(file=io.StringIO(), width=200)
+    page.print(print_table(report.results, suite_of=suite_of))
+    assert isinstance(page.file, io.StringIO)
+    text = page.file.getvalue()
+    assert text.count("human:eyes") == 1
+    assert "p01" not in text
+
+
+def test_people_on_other_items_are_no_ceiling(items: ItemSet, tmp_path: Path, without_figures: None) -> None:
+    other = write_items(tmp_path / "other", 12, seed=1)
+    people = ask_people(tmp_path / "people", other, SUITE, people_of("eyes", other))
+    model = ask_people(tmp_path / "model", items, SUITE, [], others=[able("chat:m", items, {})])
+    report = write_report([model, people], tmp_path / "report", suite_of=suite_of)
+    (row,) = results(report, subject="chat:m", task="finding")
+    assert math.isnan(row["ceiling"])
+
+
+def test_people_asked_under_some_conditions_and_a_person_who_comes_twice(
+    items: ItemSet, tmp_path: Path, without_figures: None
+) -> None:
+    first = ask_people(tmp_path / "first", items, SUITE, people_of("eyes", items), conditions=["vanilla", "samples=1"])
+    second = ask_people(tmp_path / "second", items, SUITE, people_of("eyes", items)[:2])
+    report = write_report([first, second], tmp_path / "report", suite_of=suite_of)
+    subjects = column(table(report, "shapes-main"), "subject")
+    assert subjects[:3] == ["human:eyes", "human:eyes [samples=1]", "human:eyes (run 2)"]
+    assert set(column(table(report, "shapes-people-studies"), "people")) == {4, 2}
+
+
+def test_eight_colour_blind_people_are_at_chance_in_colour_alone(
+    sets_folder: Path, tmp_path: Path, without_figures: None
+) -> None:
+    """A planted deficit, end to end: the interval is that of eight people, and narrower than that of one."""
+    items, suite = small_set("combo", sets_folder), SUITES.get("combo")
+    root = ask_people(tmp_path / "run", items, suite, fakes("X", ["blind-to=colour"] * 8, items))
+    report = write_report([root], tmp_path / "report")
+    here = {"task": "pattern-perception", "factor": "requires"}
+    (colour,) = results(report, subject="human:X", level="colour", **here)
+    assert colour["low"] < colour["chance"] < colour["high"]
+    assert colour["interval"] == "95 % Wilson, adjusted for people and clusters"
+    (alone,) = results(report, subject="human:X/p01", level="colour", **here)
+    assert colour["n"] == 8 * alone["n"]
+    assert colour["high"] - colour["low"] < alone["high"] - alone["low"]
+    (rest,) = results(report, subject="human:X", level="not colour", **here)
+    assert rest["value"] == 1.0
+    (perception,) = [row for row in table(report, "combo-people-studies") if row["task"] == "pattern-perception"]
+    assert perception["people"] == 8
+    assert column(table(report, "combo-pattern-perception-question"), "subject")[0] == "human:X"
+
+
+def test_a_run_of_people_can_be_printed_before_there_is_a_report(sets_folder: Path, tmp_path: Path) -> None:
+    from snellen.exam import Examination
+
+    items, suite = small_set("combo", sets_folder), SUITES.get("combo")
+    root = ask_people(tmp_path / "run", items, suite, fakes("X", ["oracle", "chance"], items))
+    rows = Examination(root, suite, items, load_run(root).responses).results()
+    assert set(rows["subject"]) == {"human:X", "human:X/p01", "human:X/p02"}
+    assert print_table(rows).subjects == ("human:X",)

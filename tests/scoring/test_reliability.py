@@ -1,0 +1,60 @@
+"""Split halves by hand, against Cronbach's formula, and on people who differ or do not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from snellen.scoring.reliability import split_half
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def test_people_who_differ_by_the_same_on_every_item_are_told_apart_fully() -> None:
+    """Whatever the halves, the means on both are 0, .5 and 1: r = 1, and 2 * 1 / (1 + 1) = 1."""
+    table = np.repeat([[0.0], [0.5], [1.0]], 6, axis=1)
+    assert split_half(table, rng()) == pytest.approx(1)
+
+
+def test_spearman_brown_by_hand() -> None:
+    """Items 1 and 2 alike, 3 and 4 alike. Halves with one of each kind have r = 1; the others correlate by r12.
+
+    First kind 0 1 2, second 0 2 1: r12 = 1/2. Of the three ways to halve four items one is 12 against 34: mean
+    correlation (1 + 1 + 1/2) / 3 = 5/6, and 2 (5/6) / (1 + 5/6) = 10/11.
+    """
+    first, second = [0.0, 1.0, 2.0], [0.0, 2.0, 1.0]
+    table = np.array([first, first, second, second]).T
+    assert split_half(table, rng(), 20_000) == pytest.approx(10 / 11, abs=0.004)
+
+
+def test_long_tests_come_near_cronbachs_alpha() -> None:
+    """The mean over all halves is alpha where halves vary alike (Cronbach 1951): k/(k-1) (1 - sum var / var sum)."""
+    draw = rng(2)
+    table = draw.normal(0, 1, (30, 1)) + draw.normal(0, 2, (30, 40))
+    alpha = 40 / 39 * (1 - table.var(axis=0, ddof=1).sum() / table.sum(axis=1).var(ddof=1))
+    assert split_half(table, rng()) == pytest.approx(alpha, abs=0.03)
+
+
+def test_people_without_differences_are_not_told_apart() -> None:
+    noise = rng(4).normal(0, 1, (200, 20))
+    assert split_half(noise, rng()) == pytest.approx(0, abs=0.25)
+    assert math.isnan(split_half(np.ones((5, 10)), rng()))
+
+
+def test_items_that_somebody_was_not_asked_do_not_count_for_them() -> None:
+    """Every person misses another third of the items, and their order shows all the same."""
+    table = np.repeat([[0.0], [0.4], [0.7], [1.0]], 12, axis=1)
+    for person in range(4):
+        table[person, person::3] = np.nan
+    assert split_half(table, rng()) == pytest.approx(1)
+
+
+def test_what_cannot_be_told() -> None:
+    assert math.isnan(split_half(np.eye(2, 8), rng()))
+    assert math.isnan(split_half(np.eye(8, 3), rng()))
+    with pytest.raises(ValueError, match="people x items"):
+        split_half([1.0, 0.0], rng())
