@@ -356,7 +356,7 @@ def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("without_figures")
 def test_of_many_arms_the_first_are_compared(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 4)
-    crowd = [able(f"human:study/p{number:02d}", items, {"naming": 0.5}) for number in range(18)]
+    crowd = [able(f"chat:crowd/m{number:02d}", items, {"naming": 0.5}) for number in range(18)]
     root = write_run(tmp_path / "run", items, crowd, tasks=("naming",), protocols=("strict",))
     made = write_report([root], tmp_path / "report", suite_of=suite_of)
     pairs = pd.read_csv(made.root / "tables" / "shapes-contrasts.csv")

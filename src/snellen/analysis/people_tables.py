@@ -231,8 +231,8 @@ def _decimal(score: float) -> str:
     return DASH if math.isnan(score) else f"{score:.2f}"
 
 
-def _alias(person: str) -> str:
-    return person.partition("/")[2]
+def _alias(subject: str) -> str:
+    return subject.partition("/")[2]
 
 
 def person_table(run: Run) -> pd.DataFrame:
