@@ -1,0 +1,91 @@
+"""A served study in its own process, and participants who answer it all at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import httpx
+
+from snellen.web.plan import RecordRow, StudyPlan
+from tests.helpers.studies import rows_of_form
+
+ROOT = Path(__file__).parents[2]
+CODE = """
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+from snellen.web.server import serve
+serve(Path(sys.argv[1]), port=0, announce=partial(print, flush=True))
+"""
+
+
+Acknowledge: TypeAlias = Callable[[], None]
+"""Called after every row that the server acknowledged."""
+
+
+@dataclass
+class Walk:
+    """One participant: who the server says they are, what it has acknowledged, and seconds of each answer."""
+
+    secret: str = ""
+    participant: str = ""
+    rows: list[RecordRow] = field(default_factory=list)
+    acknowledged: list[RecordRow] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    pause: float = 0.0  # longest seconds between two answers
+
+    async def take_part(
+        self, client: httpx.AsyncClient, link: str, plan: StudyPlan, on_row: Callable[[], None]
+    ) -> None:
+        """Open the study, or come back, and send every row that is not acknowledged; a row in two goes twice."""
+        body: dict[str, Any] = {"parameters": {}} | ({"secret": self.secret} if self.secret else {})
+        opened = (await client.post(f"{link}api/open", json=body)).raise_for_status().json()
+        self.secret, self.participant = opened["secret"], opened["participant"]
+        self.rows = rows_of_form(plan, self.participant, opened["form"])
+        headers = {"X-Snellen-Secret": self.secret}
+        for row in self.rows[len(self.acknowledged) :]:
+            await asyncio.sleep(random.Random(f"{self.participant} {row.sequence}").uniform(0, self.pause))
+            for _ in range(1 + row.sequence % 2):
+                before = time.perf_counter()
+                response = await client.post(f"{link}api/records", json=row.plain(), headers=headers)
+                self.seconds.append(time.perf_counter() - before)
+                response.raise_for_status()
+            self.acknowledged.append(row)
+            on_row()
+
+
+@contextmanager
+def server_process(root: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`serve` in a process of its own, and the study's link; killed at the end."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    command = [sys.executable, "-c", CODE, str(root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+async def walk_all(
+    walks: Sequence[Walk], link: str, plan: StudyPlan, on_row: Callable[[], None] = lambda: None
+) -> None:
+    """All take part at once, until they are through or the server is gone."""
+    limits = httpx.Limits(max_connections=len(walks))
+    async with httpx.AsyncClient(limits=limits, timeout=60, trust_env=False) as client:
+        tasks = [walk.take_part(client, link, plan, on_row) for walk in walks]
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    for outcome in outcomes:
+        if outcome is not None and not isinstance(outcome, httpx.TransportError):
+            raise outcome
