@@ -68,9 +68,8 @@ def main() -> None:
     seconds = np.array([second for walk in walks for second in walk.seconds])
     whole = sum(kept.get(walk.participant) == walk.rows for walk in walks)
     p50, p95, p99 = np.quantile(seconds, [0.5, 0.95, 0.99])
-    print(
-        f"{len(seconds)} answers of {PEOPLE} people at once, {len(seconds) / (after.elapsed - before.elapsed):.0f} a second"
-    )
+    rate = len(seconds) / (after.elapsed - before.elapsed)
+    print(f"{len(seconds)} answers of {PEOPLE} people at once, {rate:.0f} a second")
     print(f"seconds until kept: median {p50:.4f}, p95 {p95:.4f}, p99 {p99:.4f}; {p95 / LIMIT:.2f} of the limit")
     print(f"processor time of the server an answer: {1000 * spent / len(seconds):.1f} ms, its start among it")
     print(f"one bare commit: median {np.median(bare):.4f}; p95 of an answer is {p95 / np.median(bare):.0f} of them")
