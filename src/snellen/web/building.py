@@ -23,7 +23,7 @@ from snellen.web.dealing import BlockPages, attention_page, deal_forms
 from snellen.web.design import BlockDesign, Design
 from snellen.web.pages import PageTrial, as_page, media_path, page_trials
 from snellen.web.plan import MediaPart, Page, StudyPlan
-from snellen.web.study import BUNDLE, PLAN, ItemSetPlace, PageSource, StudyCard, as_script, write_card
+from snellen.web.study import BUNDLE, PLAN, RESULTS, ItemSetPlace, PageSource, StudyCard, as_script, write_card
 
 
 @dataclass
@@ -54,7 +54,7 @@ def build_study(itemsets: Sequence[ItemSet], design: Design, root: Path, *, name
     by_suite = {items.card.suite: items for items in itemsets}
     if len(by_suite) < len(itemsets):
         raise SnellenError("a study takes one item set a suite; build studies apart, or one larger set")
-    if (root / "results.sqlite").exists():
+    if (root / RESULTS).exists():
         raise SnellenError(f"{root}: holds results of people; give another --out")
     collected = _Pages()
     with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +96,8 @@ def _block(
         by_task: dict[str, list[list[str]]] = {}
         practice: list[str] = []
         for task in _tasks(design, items, suite):
-            if not condition.moves() <= set(task.axes):
+            if missing := condition.moves() - set(task.axes):
+                collected.notes.append(f"{design.name}: {task.id} has no axis {min(missing)}, and is left out there")
                 continue
             trials = page_trials(items, suite, task, condition, media)
             alone = task.protocols["strict"].units is by_item

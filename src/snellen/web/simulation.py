@@ -1,0 +1,137 @@
+"""`snellen study simulate`: any subject takes a study through its real pages, and the results are imported.
+
+The subject is asked in ordinary runs first; what it said is then entered on the pages, by mouse, finger and keys, as
+people enter it. So the exported table must equal the subject's own answers.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.core.errors import SnellenError
+from snellen.exam import Examination
+from snellen.web.chromium import open_browser
+from snellen.web.importing import import_study
+from snellen.web.plan import Answer, Page, Question, StudyPlan
+from snellen.web.server import app_of, open_service
+from snellen.web.stand_ins import StandIn, make_stand_in
+from snellen.web.store import read_results
+from snellen.web.study import RESULTS, read_plan, read_study
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator
+    from playwright.sync_api import Page as Tab
+
+DESKTOP = {"viewport": {"width": 1400, "height": 900}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 3}
+PATIENCE_MS = 30_000
+SUBJECT_RUNS = "subject"
+
+
+def simulate(root: Path, subject: str, people: int, out: Path, *, phone: bool = False) -> list[Examination]:
+    """Let a subject take the study `people` times, and import the results. Its own runs lie in `out/subject`.
+
+    Raises SnellenError where the study holds results already, or a reply says nothing that a page could record.
+    """
+    card, plan = read_study(root), read_plan(root)
+    if (root / RESULTS).exists() and any(True for _ in read_results(root)):
+        raise SnellenError(f"{root}: holds results already; simulate on a study of its own (`snellen study build`)")
+    stand_in = make_stand_in(card, subject, people, out / SUBJECT_RUNS)
+    with running(root) as links, open_browser() as browser:
+        if len(links) > 1 and people > len(links):
+            raise SnellenError(f"{root}: a review by {len(links)}; simulate at most as many people")
+        for person in range(people):
+            take_part(browser, links[person % len(links)], plan, stand_in, person, phone=phone)
+    return import_study(root, read_results(root), out)
+
+
+@contextmanager
+def running(root: Path) -> Iterator[list[str]]:
+    """The addresses of a study that is served from this process meanwhile: its link, or those of its reviewers."""
+    import uvicorn
+
+    service = open_service(root)
+    server = uvicorn.Server(uvicorn.Config(app_of(service), log_level="error", access_log=False))
+    listener = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    base = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    try:
+        yield [f"{base}/{'r' if link.reviewer else 's'}/{link.token}/" for link in service.links]
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def take_part(
+    browser: Browser, address: str, plan: StudyPlan, stand_in: StandIn, person: int, *, phone: bool = False
+) -> None:
+    """Go through the pages of a study once, as person number `person`, who takes that form."""
+    context = browser.new_context(reduced_motion="reduce", **(PHONE if phone else DESKTOP))
+    context.set_default_timeout(PATIENCE_MS)
+    tab = context.new_page()
+    tab.goto(address)
+    pages = [plan.pages[page_id] for block in plan.forms[person % len(plan.forms)] for page_id in block.page_ids]
+    for page in pages:
+        to_page(tab, page.page_id)
+        for question in page.questions:
+            field = tab.locator(f'[data-item-id="{question.item_id}"]')
+            enter(tab, field, question, page, stand_in.answers(page, person)[question.item_id], phone=phone)
+        tab.click("#next")
+        if page.feedback is not None:
+            tab.click("#continue")
+    tab.wait_for_selector("[data-screen=end]")
+    context.close()
+
+
+def to_page(tab: Tab, page_id: str) -> None:
+    """Go on to a page: consent, instructions and the texts of blocks stand before it."""
+    ready = f'[data-page-id="{page_id}"][data-ready]'
+    words = "[data-screen=consent] #consent, [data-screen=start] #start, [data-screen=block] #continue"
+    while True:
+        tab.wait_for_selector(f"{ready}, {words}")
+        if tab.query_selector(ready):
+            return
+        tab.click(words)
+
+
+def enter(tab: Tab, field: Locator, question: Question, page: Page, answer: Answer, *, phone: bool) -> None:
+    """Enter one answer, by the widget of its kind."""
+    if question.kind in ("choice", "true_false"):
+        choice = field.locator(f"[data-name={_quoted(str(answer))}]")
+        (choice.tap if phone else choice.click)()
+    elif question.kind == "colour" and isinstance(answer, list):
+        for name, channel in zip(("red", "green", "blue"), answer, strict=True):
+            field.locator(f'[data-field="{name}-number"]').fill(str(round(channel)))
+    elif question.kind == "box" and isinstance(answer, list):
+        _draw(tab, page, answer)
+    else:
+        field.locator('[data-field="answer"]').fill(str(answer))
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _draw(tab: Tab, page: Page, box: list[float]) -> None:
+    """Drag from corner to corner, in pixels of the picture as it is stored."""
+    surface = tab.locator(f'[data-page-id="{page.page_id}"] [data-field="box"]')
+    surface.scroll_into_view_if_needed()
+    image = surface.locator("img")
+    frame = image.bounding_box()
+    assert frame is not None, "the picture is on the page"
+    width, height = image.evaluate("image => [image.naturalWidth, image.naturalHeight]")
+    (x1, y1), (x2, y2) = (
+        (frame["x"] + x / width * frame["width"], frame["y"] + y / height * frame["height"])
+        for x, y in (box[:2], box[2:])
+    )
+    tab.mouse.move(x1, y1)
+    tab.mouse.down()
+    tab.mouse.move(x2, y2, steps=3)
+    tab.mouse.up()

@@ -1,0 +1,95 @@
+"""Subjects take studies through the real pages, served from a database: what is exported is what they answered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from snellen.core.response import Response
+from snellen.exam import Examination
+from snellen.web.building import build_study
+from snellen.web.chromium import MISSING, find_chromium
+from snellen.web.design import BlockDesign, Design
+from snellen.web.importing import PEOPLE
+from snellen.web.lock import web_parts
+from snellen.web.plan import Texts
+from snellen.web.simulation import SUBJECT_RUNS, simulate
+from tests.helpers.sets import small_set
+
+pytestmark = pytest.mark.skipif(find_chromium() is None, reason=MISSING)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def parts() -> Path:
+    """jsPsych as the lock names it."""
+    return web_parts()
+
+
+def study(suite: str, folder: Path, root: Path, *blocks: BlockDesign) -> None:
+    texts = Texts(title="Seeing", consent="You may stop.", instructions="Look.")
+    build_study([small_set(suite, folder)], Design(texts=texts, blocks=blocks, forms=8), root, name="trial")
+
+
+def own_responses(out: Path, examination: Examination) -> dict[tuple[str, int, str], Response]:
+    """What the subject said in its own run."""
+    from snellen.core.runfolder import read_responses
+
+    responses = read_responses(out / SUBJECT_RUNS / examination.suite.name)
+    return {(response.condition, response.repeat, response.item_id): response for response in responses}
+
+
+def assert_equal_to_own(out: Path, examination: Examination) -> None:
+    """Text for text; edges of boxes, which are drawn, to a pixel of a picture of 384."""
+    own = own_responses(out, examination)
+    assert examination.responses
+    for response in examination.responses:
+        person = int(response.subject.removeprefix("human:trial/p")) - 1
+        text = own[response.condition, person, response.item_id].text
+        if response.reply_spec.kind == "box":
+            assert json.loads(response.text or "") == pytest.approx(json.loads(text or ""), abs=1 / 384)
+        else:
+            assert response.text == text
+
+
+def test_a_subject_goes_through_the_pages_and_its_answers_come_back(sets_folder: Path, tmp_path: Path) -> None:
+    study(
+        "combo",
+        sets_folder,
+        tmp_path / "study",
+        BlockDesign(name="b", tasks=("img2text", "text2img"), questions=2, attention=1),
+    )
+    (examination,) = simulate(tmp_path / "study", "fake:chance", 2, tmp_path / "out")
+    assert_equal_to_own(tmp_path / "out", examination)
+    people = pd.read_csv(tmp_path / "out" / PEOPLE)
+    assert list(people["answered"]) == [4, 4]
+    assert list(people["checks_passed"]) == [1, 1]
+    assert people["consent"].all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.parametrize("suite", ["combo", "vlm2-bench", "vfm-bench", "ava-bench"])
+def test_every_kind_of_reply_of_every_suite(suite: str, phone: bool, sets_folder: Path, tmp_path: Path) -> None:
+    practice = 1 if suite == "ava-bench" else 0
+    study(suite, sets_folder, tmp_path / "study", BlockDesign(name="b", practice=practice))
+    (examination,) = simulate(tmp_path / "study", "fake:chance", 1, tmp_path / "out", phone=phone)
+    assert_equal_to_own(tmp_path / "out", examination)
+
+
+@pytest.mark.slow
+def test_eight_colour_blind_people_are_at_chance_with_colours_alone(sets_folder: Path, tmp_path: Path) -> None:
+    """Each answers the seven questions about every object; of those about colour a fifth is guessed right."""
+    block = BlockDesign(name="b", tasks=("pattern-perception",), conditions=("samples=1",))
+    study("combo", sets_folder, tmp_path / "study", block)
+    (examination,) = simulate(tmp_path / "study", "fake:blind-to=colour", 8, tmp_path / "out")
+    assert_equal_to_own(tmp_path / "out", examination)
+    rows = examination.results()
+    rows = rows[(rows["metric"] == "accuracy") & (rows["factor"] == "question") & (rows["protocol"] == "strict")]
+    means = rows.groupby("level")["value"].mean()
+    colours = [level for level in means.index if "colour" in level]
+    assert colours
+    assert means[colours].max() < 0.5
+    assert means.drop(colours).min() == 1
