@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from snellen.web.page import Transport, index_page
-from snellen.web.plan import Answer, PageAnswers, RecordRow, StudyPlan, Texts
-from tests.helpers.study_bundle import PAGES, plan, practice_of, write_bundle
+from snellen.web.plan import Answer, Choice, PageAnswers, RecordRow, StudyPlan, TextPart, Texts
+from tests.helpers.study_bundle import PAGES, TILES, page, plan, practice_of, question, write_bundle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
@@ -150,7 +150,7 @@ def walk(opened: Tab, *, touch: bool) -> None:
     wait_for_end(opened)
 
 
-KINDS = tuple(page.page_id for page in PAGES if page.kind == "question")
+KINDS = tuple(entry.page_id for entry in PAGES if entry.kind == "question")
 EXPECTED = {
     "choice": "B", "tiles": "3", "sets": "1", "true_false": "F", "integer": "2", "number": "3.50", "text": "OPEN",
     "description": "A square.\nA disc.", "colour": [200, 41, 128], "count": "1", "keep": "drop",
@@ -196,8 +196,13 @@ def test_every_kind_by_touch_on_a_phone(browser: Browser, tmp_path: Path) -> Non
         check_kinds(stored(opened))
 
 
+KEYS = "all => all.map((one) => one.getAttribute('aria-keyshortcuts'))"
+
+
 def test_keys_alone_are_enough(browser: Browser, tmp_path: Path) -> None:
-    index = write_bundle(tmp_path, plan("choice", "tiles", "integer", "box", "several"))
+    names = ("(A) one", "2. two", "10. ten", "maple", "birch", "beech")
+    labels = page("labels", question("choice", "labels", choices=[Choice(name=name) for name in names]))
+    index = write_bundle(tmp_path, plan("choice", "tiles", "integer", "box", "labels", "several", changes=(labels,)))
     with tab(browser) as opened:
         keys = opened.keyboard
         opened.goto(index.as_uri())
@@ -210,6 +215,7 @@ def test_keys_alone_are_enough(browser: Browser, tmp_path: Path) -> None:
         keys.press("c")
         keys.press("c")  # again: confirmed
         wait_for(opened, "tiles")
+        assert opened.locator("[data-name]").evaluate_all(KEYS) == ["1", "2", "3", "4"]
         keys.press("ArrowRight")
         keys.press("ArrowRight")
         keys.press("Enter")
@@ -224,6 +230,10 @@ def test_keys_alone_are_enough(browser: Browser, tmp_path: Path) -> None:
         keys.press("Shift+ArrowDown")
         keys.press("Control+ArrowUp")  # one
         keys.press("Enter")
+        wait_for(opened, "labels")
+        assert opened.locator("[data-name]").evaluate_all(KEYS) == ["a", "2", None, "m", None, None]
+        keys.press("m")
+        keys.press("m")
         wait_for(opened, "several")
         keys.press("k")
         opened.focus("[data-field=answer]")
@@ -232,7 +242,8 @@ def test_keys_alone_are_enough(browser: Browser, tmp_path: Path) -> None:
         wait_for_end(opened)
         answers = answers_of(stored(opened))
     assert answers == {
-        "choice": "C", "tiles": "2", "integer": "8", "box": [162, 99, 462, 311], "count": "2", "keep": "keep",
+        "choice": "C", "tiles": "2", "integer": "8", "box": [162, 99, 462, 311], "labels": "maple",
+        "count": "2", "keep": "keep",
     }  # fmt: skip
 
 
@@ -343,7 +354,7 @@ def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_p
         practice_of("colour", [255, 0, 0]),
         practice_of("text", "OPEN"),
     )
-    index = write_bundle(tmp_path, plan("practice", *(page.page_id for page in practice), changes=practice))
+    index = write_bundle(tmp_path, plan("practice", *(entry.page_id for entry in practice), changes=practice))
     with tab(browser) as opened:
         begin(opened, index.as_uri())
         wait_for(opened, "practice")
@@ -382,7 +393,7 @@ def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_p
 
 
 def test_when_the_time_is_up_what_stands_there_counts(browser: Browser, tmp_path: Path) -> None:
-    several = next(page for page in PAGES if page.page_id == "several").model_copy(update={"seconds": 30.0})
+    several = next(entry for entry in PAGES if entry.page_id == "several").model_copy(update={"seconds": 30.0})
     index = write_bundle(tmp_path, plan("several", changes=(several,)))
     with tab(browser) as opened:
         opened.clock.install()
@@ -432,8 +443,7 @@ def test_the_clock_starts_when_all_pictures_are_painted(browser: Browser, tmp_pa
         opened.clock.install()
         begin(opened, SITE)
         opened.clock.fast_forward(11_000)  # loading ahead gives up
-        page = opened.wait_for_selector("[data-page-id=choice]", state="attached")
-        assert page
+        opened.wait_for_selector("[data-page-id=choice]", state="attached")
         opened.clock.fast_forward(50_000)
         assert not opened.locator(".part").is_visible()
         for route in waiting:
@@ -460,6 +470,28 @@ def test_a_picture_that_fails_is_tried_again(browser: Browser, tmp_path: Path) -
         opened.click("#again")
         wait_for(opened, "choice")
         assert opened.locator("#message").is_hidden()
+
+
+def test_labels_stand_with_their_media_in_the_order_of_the_parts(browser: Browser, tmp_path: Path) -> None:
+    pages = tuple(
+        PAGES[1].model_copy(update={"page_id": name, "parts": parts})
+        for name, parts in (
+            ("before", (TextPart(text="A:"), TILES[0], TextPart(text="B:"), TILES[1], TILES[2], TextPart(text="?"))),
+            ("after", (TextPart(text="x" * 60), TILES[0], TextPart(text="cat"), TILES[1], TextPart(text="dog"))),
+        )
+    )
+    index = write_bundle(tmp_path, plan("before", "after", changes=pages))
+    tiles = "all => all.map((tile) => [tile.textContent, tile.querySelectorAll('img').length])"
+    with tab(browser, viewport={"width": 1400, "height": 900}) as opened:
+        begin(opened, index.as_uri())
+        wait_for(opened, "before")
+        assert opened.locator(".tiles > *").evaluate_all(tiles) == [["A:", 1], ["B:", 2], ["?", 0]]
+        opened.keyboard.press("a")
+        opened.keyboard.press("a")
+        wait_for(opened, "after")
+        assert opened.locator(".tiles > *").evaluate_all(tiles) == [["cat", 1], ["dog", 1]]
+        tops = opened.locator(".tiles img").evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
+        assert tops[0] == tops[1]
 
 
 class Server:

@@ -15,16 +15,9 @@ from typing import Literal, TypeAlias
 Transport: TypeAlias = Literal["folder", "local", "jatos"]
 """How answers are kept: in the browser until they are downloaded, by `snellen study serve`, or by JATOS."""
 
-SCRIPTS = (
-    "dom.js",
-    "transports.js",
-    "shell.js",
-    "media.js",
-    "fields.js",
-    "choices.js",
-    "box.js",
-    "plugin.js",
-    "study.js",
+SCRIPTS = tuple(
+    f"{name}.js"
+    for name in ("dom", "transports", "shell", "media", "parts", "fields", "choices", "box", "plugin", "study")
 )
 """In the order in which `index.html` loads them."""
 STYLE = "study.css"

@@ -6,15 +6,15 @@
   const SHORT = 14; // letters; choices with no longer texts stand in one row
   const TRUTHS = [{ name: "True", text: "", media: [] }, { name: "False", text: "", media: [] }];
 
-  /** Keys of choices: a name of one sign is its own key, other names have their first letter where no other begins so. */
+  /**
+   * Keys of choices, key -> place: names whose first word is one sign ("A", "(b) cat", "3. dog") have that sign, others
+   * their first letter where no other name has that key.
+   */
   function shortcuts(names) {
-    const bare = names.map((name) => name.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase());
-    const taken = (key) => bare.filter((name) => name[0] === key).length;
-    const keys = new Map();
-    bare.forEach((name, index) => {
-      if (name.length === 1 || (/^\p{L}/u.test(name) && taken(name[0]) === 1)) keys.set(name[0], index);
-    });
-    return keys;
+    const firsts = names.map((name) => name.toLowerCase().match(/[\p{L}\p{N}]+/u)?.[0] ?? "");
+    const signs = firsts.map((word) => (word.length === 1 || /^\p{L}/u.test(word) ? word[0] : ""));
+    const alone = (sign) => signs.filter((other) => other === sign).length === 1;
+    return new Map(signs.map((sign, index) => [sign, index]).filter(([sign]) => sign && alone(sign)));
   }
 
   /** What stands on a choice. Its pictures can be enlarged together by a button beside it. */

@@ -28,24 +28,6 @@
     return { question, widget, root, complaint, feedback, reason: () => reason?.value.trim() ?? "" };
   }
 
-  /** The parts in their order; media that follow each other stand on one grey stage. */
-  function makeParts(page, drawable) {
-    const media = [];
-    const blocks = [];
-    for (const part of page.parts) {
-      if ("text" in part) {
-        blocks.push(element("p", { class: "part" }, part.text));
-        continue;
-      }
-      const label = part.kind === "video" ? "Video" : `Picture ${media.filter((medium) => medium.image).length + 1}`;
-      const medium = { part, ...Snellen.makeMedium(part, label, drawable.has(media.length)) };
-      media.push(medium);
-      if (!blocks.at(-1)?.classList.contains("stage")) blocks.push(element("div", { class: "stage" }));
-      blocks.at(-1).append(medium.element);
-    }
-    return { media, blocks };
-  }
-
   /** Whether the question should stand beside the media on a wide screen, since it would be out of sight below them. */
   function isTall(page) {
     const onChoices = page.questions.some((question) => question.choices.some((choice) => choice.media.length));
@@ -55,7 +37,7 @@
   /** Everything of a page: its element, media and questions. `submit` is called where a choice is confirmed by a key. */
   function makeView(page, place, submit) {
     const drawable = new Set(page.questions.filter((question) => question.kind === "box").map((question) => question.picture ?? 0));
-    const { media, blocks } = makeParts(page, drawable);
+    const { media, blocks } = Snellen.makeParts(page, drawable);
     const root = element("section", { class: isTall(page) ? "page waiting beside" : "page waiting", tabindex: -1, "aria-label": `Question ${place + 1}`, "data-page-id": page.page_id, "data-place": place, "data-kind": page.kind }, element("div", { class: "parts" }, blocks));
     const questions = page.questions.map((question) => makeQuestion(question, media[question.picture ?? 0], submit));
     const next = element("button", { type: "submit", id: "next" }, "Next");
