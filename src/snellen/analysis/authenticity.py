@@ -1,0 +1,76 @@
+"""Did a person take part in earnest? A verdict from easy items and from times, which stands beside results.
+
+Nobody is left out by it: whoever reads a table decides, and says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import pandas as pd
+
+from snellen.analysis.people_tables import person_answers
+from snellen.analysis.section import Run
+
+Verdict: TypeAlias = Literal["passed", "failed", "too few"]
+COLUMNS = ("subject", "items", "accuracy", "median_seconds", "fast_share", "authentic", "reasons")
+
+
+@dataclass(frozen=True)
+class AuthenticityRule:
+    """What is asked of a person: thresholds, each None where it is not asked.
+
+    `min_accuracy` (0 to 1) on the items, of which at least `min_items` must be answered for any verdict. The median of
+    the seconds of an item lies from `min_median_seconds` to `max_median_seconds`. At most `max_fast_share` (0 to 1) of
+    the pages took less than `possible_seconds`, in which nobody can look and answer.
+    """
+
+    min_accuracy: float | None = None
+    min_items: int = 1
+    min_median_seconds: float | None = None
+    max_median_seconds: float | None = None
+    possible_seconds: float | None = None
+    max_fast_share: float = 0.1
+
+
+def authenticity(
+    run: Run, rule: AuthenticityRule, item_ids: Container[str] | None = None, conditions: Container[str] | None = None
+) -> pd.DataFrame:
+    """One row a person (`COLUMNS`) about these items (all) under these conditions (all) of a run.
+
+    `accuracy` is the mean of the tasks' main metric over what was asked, an unread reply counting as the protocol says;
+    `fast_share` the share of pages below `possible_seconds`. `authentic` is passed, failed or, with too few items
+    answered, too few; `reasons` say what failed. Times that nobody recorded fail nothing.
+    """
+    answers = person_answers(run)
+    if item_ids is not None:
+        answers = answers[[name in item_ids for name in answers["item_id"]]]
+    if conditions is not None:
+        answers = answers[[name in conditions for name in answers["condition"]]]
+    rows = [_row(str(subject), part, rule) for subject, part in answers.groupby("subject", sort=False)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _row(subject: str, answers: pd.DataFrame, rule: AuthenticityRule) -> dict[str, object]:
+    answered = int((answers["outcome"] == "answered").sum())
+    accuracy, median = float(answers["value"].mean()), float(answers["seconds"].median())
+    pages = answers.groupby(["condition", "repeat", "page"])["seconds"].sum(min_count=1).dropna()
+    fast = math.nan if rule.possible_seconds is None or pages.empty else float((pages < rule.possible_seconds).mean())
+    reasons = list(_reasons(accuracy, median, fast, rule))
+    verdict: Verdict = "too few" if answered < rule.min_items else "failed" if reasons else "passed"
+    numbers = subject, answered, accuracy, median, fast, verdict, "; ".join(reasons)
+    return dict(zip(COLUMNS, numbers, strict=True))
+
+
+def _reasons(accuracy: float, median: float, fast: float, rule: AuthenticityRule) -> Iterator[str]:
+    if rule.min_accuracy is not None and not accuracy >= rule.min_accuracy:
+        yield f"accuracy {accuracy:.2f} under {rule.min_accuracy:g}"
+    if rule.min_median_seconds is not None and median < rule.min_median_seconds:
+        yield f"median of {median:.2f} s under {rule.min_median_seconds:g} s"
+    if rule.max_median_seconds is not None and median > rule.max_median_seconds:
+        yield f"median of {median:.2f} s over {rule.max_median_seconds:g} s"
+    if fast > rule.max_fast_share:
+        yield f"{100 * fast:.0f} % of pages in less than {rule.possible_seconds:g} s"

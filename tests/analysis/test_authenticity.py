@@ -1,0 +1,68 @@
+"""Verdicts on people from easy items and times, by hand; nobody is left out."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from snellen.analysis.authenticity import AuthenticityRule, authenticity
+from snellen.analysis.section import Run
+from snellen.core.itemset import ItemSet
+from snellen.reports import load_run
+from tests.helpers.people import ask_people, everything, person
+from tests.reports.exam import SUITE, able, suite_of, write_items
+
+EASY = frozenset(f"finding-{n:04d}" for n in range(4))
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    return write_items(tmp_path_factory.mktemp("authenticity") / "items", 6)
+
+
+@pytest.fixture(scope="module")
+def run(items: ItemSet) -> Run:
+    """p1 right in 3 s, p2 wrong in 3 s, p3 right in half a second, p4 right in a minute, p5 asked one easy item only.
+
+    No reply of one who is never right is drawn right here.
+    """
+    right, guess = dict.fromkeys(SUITE.tasks, 1.0), dict.fromkeys(SUITE.tasks, 0.0)
+    people = [
+        person(f"human:s/p{n}", able("x", items, skill), seconds)
+        for n, (skill, seconds) in enumerate([(right, 3), (guess, 3), (right, 0.5), (right, 60), (right, 3)], 1)
+    ]
+    forms = [everything] * 4 + [lambda item_id: item_id == "finding-0000"]
+    return load_run(ask_people(items.root.parent / "run", items, SUITE, people, forms), suite_of)
+
+
+def verdicts(run: Run, rule: AuthenticityRule) -> dict[str, str]:
+    table = authenticity(run, rule, EASY)
+    return {str(row["subject"])[-2:]: str(row["authentic"]) for row in table.to_dict("records")}
+
+
+def test_accuracy_and_the_number_of_items(run: Run) -> None:
+    table = {str(row["subject"])[-2:]: row for row in authenticity(run, AuthenticityRule(), EASY).to_dict("records")}
+    assert [table[name]["items"] for name in table] == [4, 4, 4, 4, 1]
+    assert table["p1"]["accuracy"] == 1
+    assert table["p2"]["accuracy"] < 0.8
+    expected = {"p1": "passed", "p2": "failed", "p3": "passed", "p4": "passed", "p5": "too few"}
+    assert verdicts(run, AuthenticityRule(min_accuracy=0.8, min_items=4)) == expected
+
+
+def test_times(run: Run) -> None:
+    median = AuthenticityRule(min_median_seconds=1, max_median_seconds=30)
+    assert verdicts(run, median) == {"p1": "passed", "p2": "passed", "p3": "failed", "p4": "failed", "p5": "passed"}
+    fast = AuthenticityRule(possible_seconds=0.6)
+    assert verdicts(run, fast) == {"p1": "passed", "p2": "passed", "p3": "failed", "p4": "passed", "p5": "passed"}
+    row = {str(row["subject"]): row for row in authenticity(run, fast, EASY).to_dict("records")}["human:s/p3"]
+    assert row["fast_share"] == 1
+    assert row["reasons"] == "100 % of pages in less than 0.6 s"
+
+
+def test_without_thresholds_everybody_passes_and_all_items_count(run: Run) -> None:
+    rows = authenticity(run, AuthenticityRule()).to_dict("records")
+    assert {row["authentic"] for row in rows} == {"passed"}
+    assert [row["items"] for row in rows] == [24, 24, 24, 24, 1]
+    assert all(math.isnan(row["fast_share"]) for row in rows)
+    assert authenticity(run, AuthenticityRule(), conditions=["samples=1"]).empty
