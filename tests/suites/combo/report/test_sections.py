@@ -118,12 +118,12 @@ def test_table_3_averages_both_directions(found: dict[str, ReportSection]) -> No
 def test_the_mean_of_two_shares_is_surer_than_either() -> None:
     from types import SimpleNamespace
 
-    from snellen.suites.combo.report.sections import _mean_of_two
+    from snellen.suites.combo.report.trimmed_people import mean_of_two
 
     one = SimpleNamespace(value=0.5, low=0.4, high=0.6, n=100)
     other = SimpleNamespace(value=0.7, low=0.6, high=0.8, n=100)
     # 0.6 +- sqrt(0.01 + 0.01) / 2 = 0.6 +- 0.0707
-    assert _mean_of_two(one, other) == "60.0 [52.9, 67.1]"
+    assert mean_of_two(one, other) == "60.0 [52.9, 67.1]"
 
 
 def test_figure_6_pairs_arms_that_differ_in_the_examples_alone(found: dict[str, ReportSection], toy: ItemSet) -> None:

@@ -23,7 +23,8 @@ from snellen.suites.vlm2_bench.items import (
 from snellen.suites.vlm2_bench.published import CAMERA_READY_AVERAGES, COLUMNS, TABLE_1
 from snellen.suites.vlm2_bench.report.methods_compared import shorten
 from snellen.suites.vlm2_bench.report.response_bias import leaning
-from snellen.suites.vlm2_bench.report.sections import as_printed, difference_of_shares, hardest, mean_of_tasks, sections
+from snellen.suites.vlm2_bench.report.sections import as_printed, difference_of_shares, hardest, sections
+from snellen.suites.vlm2_bench.report.task_means import mean_of_tasks
 from tests.helpers.sections import by_name, row_of
 from tests.suites.vlm2_bench.run_fixture import Says, made_items, made_run, media
 

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, chance_range, percent, percent_interval, points, result_cell, share_cell
+from snellen.analysis.cells import DASH, chance_range, percent, points, result_cell, share_cell
+from snellen.analysis.people import is_study
 from snellen.analysis.run_view import (
     Arm,
     ResponseKey,
@@ -38,6 +39,7 @@ from snellen.suites.combo.published import TABLE_2_QUESTIONS
 from snellen.suites.combo.report import figures
 from snellen.suites.combo.report.confusions import confusions
 from snellen.suites.combo.report.perceived import DescribedPicture, deciding_dimensions, described_pictures
+from snellen.suites.combo.report.trimmed_people import mean_of_two, trimmed_line
 from snellen.suites.combo.scoring import ALL_CORRECT
 
 QUESTION_NAMES = {question: question.replace("-", " ") for question in perception.QUESTIONS}
@@ -101,21 +103,16 @@ def table_3(run: Run) -> Iterator[ReportSection]:
     lines, chances = [], _chances(rows, tasks)
     for arm, by_task in rows_by_arm(rows).items():
         first, second = (by_task.get(task) for task in tasks)
-        mean = _mean_of_two(first, second) if first is not None and second is not None else DASH
+        mean = mean_of_two(first, second) if first is not None and second is not None else DASH
         lines.append([*arm, result_cell(first), result_cell(second), mean])
+        lines += trimmed_line(run, arm)
     lines.append(["(chance)", "", *chances, chances[0] if chances[0] == chances[1] else ""])
     lines += _blind_lines(rows, tasks, 1, [""])
     note = "Percent right of four options, with 95 % interval. The paper's values stand only in a picture."
+    if any(is_study(arm) for arm in rows["subject"]):
+        note += " Its people are those left without the best and the worst total score over both (appendix C.3)."
     frame = pd.DataFrame(lines, columns=["subject", "condition", "Img2Text", "Text2Img", "mean"])
     yield ReportSection("Abstraction Alignment (Table 3)", note, frame, None, "table-3")
-
-
-def _mean_of_two(first: Any, second: Any) -> str:
-    """The mean of two independent shares with an interval made of theirs (Zou and Donner 2008, Statist. Med. 27)."""
-    mean = (first.value + second.value) / 2
-    low = mean - np.hypot(first.value - first.low, second.value - second.low) / 2
-    high = mean + np.hypot(first.high - first.value, second.high - second.value) / 2
-    return percent_interval(mean, low, high, first.n + second.n)
 
 
 # Figure 6: solved examples against none
@@ -211,6 +208,8 @@ def figure_7(run: Run) -> Iterator[ReportSection]:
 
 def _method_of(card: ArmCard | None, subject: str) -> str:
     """The method as Table 4 calls it."""
+    if is_study(subject):
+        return "people"
     if subject.startswith("encoder:"):
         return "clustering & retrieval"
     if is_simulated(subject):

@@ -9,6 +9,7 @@ from functools import partial
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent, value_range
+from snellen.analysis.people import is_study
 from snellen.analysis.run_view import Arm
 from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import delta, delta_above_chance, eta, eta_above_chance
@@ -77,6 +78,11 @@ def table_1(gains: Sequence[ShotGains]) -> ReportSection:
         "numbers of shots has other means. Neither is defined without an answer at 0 shots, efficiency not where "
         "nothing is gained, effectiveness not where 0 shots are perfect."
     )
+    if any(is_study(gain.series.subject) for gain in gains):
+        note += (
+            " People were asked at some numbers of shots only. Their accuracies have intervals over people and items, "
+            "efficiency and effectiveness over items alone."
+        )
     frame = pd.DataFrame(cells, columns=["subject", "items", *map(_column_head, shots), "efficiency", "effectiveness"])
     return ReportSection(
         "Accuracy by shots (Table 1, Figure 3)", note, frame, partial(figures.by_shots, gains, chances), "table-1"

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, chance_range, listing, percent_interval, points, result_cell
+from snellen.analysis.cells import DASH, chance_range, listing, points, result_cell
 from snellen.analysis.run_view import (
-    Arm,
     result_rows,
     row_by_arm,
     rows_by_arm,
@@ -25,8 +24,6 @@ from snellen.analysis.run_view import (
     units_by_task,
 )
 from snellen.analysis.section import ReportSection, Run
-from snellen.core.seeds import stream
-from snellen.scoring.uncertainty import mean_interval, wilson
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT
 from snellen.suites.vlm2_bench.published import (
     CAMERA_READY,
@@ -41,8 +38,16 @@ from snellen.suites.vlm2_bench.published import (
     Row,
     mean_of,
 )
-from snellen.suites.vlm2_bench.report import figures, judge_report, methods_compared, refusals_and_names, response_bias
+from snellen.suites.vlm2_bench.report import (
+    below_people,
+    figures,
+    judge_report,
+    methods_compared,
+    refusals_and_names,
+    response_bias,
+)
 from snellen.suites.vlm2_bench.report.methods_compared import Units
+from snellen.suites.vlm2_bench.report.task_means import mean_of_tasks
 
 IMAGE_TASKS = 8
 """Of `COLUMNS`, those before the column of open questions (VID)."""
@@ -55,6 +60,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     """Whatever the run has the numbers for, in the order of the paper: Table 1, findings, Figure 5, and our own."""
     units = units_by_task(run, TASK_ORDER)
     yield from table_1(run, units)
+    yield from below_people.sections(units)
     yield from methods_compared.sections(run, units)
     yield from cues(run)
     yield from families(run)
@@ -83,28 +89,6 @@ def table_1(run: Run, units: Units) -> Iterator[ReportSection]:
     names = ["subject", "condition", "mean of the eight", "mean of all nine", *tasks]
     frame = pd.DataFrame(lines, columns=names)
     yield ReportSection("Tasks and their averages (Table 1)", _table_note(rows, tasks), frame, None, "table-1")
-
-
-def mean_of_tasks(units: Units, arm: Arm, tasks: Sequence[str]) -> str:
-    """The plain mean of the tasks' means, percent with 95 % interval; a dash where the arm lacks one of them.
-
-    Tasks of a family share pictures, so that whole clusters are drawn again over all tasks at once (bootstrap-t). What
-    is drawn are linearised values, average + N / (tasks n_t) (value - mean_t), whose mean over all N units is the
-    average. Where all units of every task are alike nothing can be drawn: then Wilson's interval over the clusters.
-    """
-    parts = [units[task][arm] for task in tasks if arm in units.get(task, {})]
-    if len(parts) < len(tasks):
-        return DASH
-    total = sum(map(len, parts))
-    average = float(np.mean([part["value"].mean() for part in parts]))
-    spreads = [total / (len(tasks) * len(part)) * (part["value"] - part["value"].mean()) for part in parts]
-    clusters = np.concatenate([part["cluster"].to_numpy(str) for part in parts])
-    values = average + np.concatenate([part.to_numpy(float) for part in spreads])
-    low, high, _ = mean_interval(values, clusters, None, stream("vlm2-bench", "mean of tasks", *arm, *tasks))
-    if np.ptp(values) < 1e-12 and (count := len(set(clusters))) > 1:
-        low, high = wilson(average * count, count)
-    low, high = np.clip((low, high), 0.0, 1.0)
-    return percent_interval(average, low, high, total)
 
 
 def _computed_chance(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> list[str]:
