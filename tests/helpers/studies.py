@@ -74,6 +74,7 @@ def write_study(root: Path, reviewers: Sequence[str] = ()) -> StudyPlan:
         "plan.js": f"globalThis.SNELLEN_PLAN = {text};",
         "page/study.js": "'use strict';",
         "vendor/jspsych/css/jspsych.css": "body{}",
+        "vendor/jspsych/LICENSE": "as you like",
         PICTURE_PATH: PICTURE,
     }
     for path, content in files.items():

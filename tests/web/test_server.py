@@ -301,6 +301,7 @@ def test_the_bundle_s_files_are_served(visitor: Visitor) -> None:
     assert get("plan.js").headers["content-type"].startswith("text/javascript")
     assert get("page/study.js").text == "'use strict';"
     assert get("vendor/jspsych/css/jspsych.css").headers["content-type"].startswith("text/css")
+    assert get("vendor/jspsych/LICENSE").headers["content-type"].startswith("text/plain")
     picture = get(PICTURE_PATH)
     assert picture.content == PICTURE
     assert picture.headers["content-type"] == "image/png"

@@ -8,12 +8,11 @@ that the bundle has, and paths of requests never touch the disk.
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 import socket
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,31 +28,17 @@ from starlette.exceptions import HTTPException
 from snellen.core.errors import SnellenError
 from snellen.web import store
 from snellen.web.admission import row_problem
+from snellen.web.bundle import INDEX, MEDIA_TYPES, bundle_files
 from snellen.web.guard import HEADERS, MAX_BODY_BYTES, Guard, sentence
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan
 from snellen.web.store import Job, Link, Refusal, Store
-from snellen.web.study import BUNDLE, PLAN, RESULTS, read_plan, read_study
+from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
 
 SECRET_HEADER = "X-Snellen-Secret"
 PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 """Names of the address that are recorded, beside those that the design names."""
-INDEX = "index.html"
 NO_PAGE = "There is no such page."
-MEDIA_TYPES = {
-    ".css": "text/css; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-    ".jpg": "image/jpeg",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".mp4": "video/mp4",
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".webm": "video/webm",
-    ".webp": "image/webp",
-    ".woff2": "font/woff2",
-}
-FOLDERS = ("media", "page", "vendor")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"description": "The body is no JSON."},
     403: {"description": "Sent by another site, or a secret that is not of this link."},
@@ -149,24 +134,6 @@ class StudyService:
         if problem := row_problem(record_row, self.plan, slot.name, slot.form):
             raise Refusal(422, problem)
         store.keep_row(connection, slot, record_row)
-
-
-def bundle_files(bundle: Path) -> dict[str, Path]:
-    """What of a bundle is served, by path, beside `index.html`: the plan, and files of media, page and vendor folders.
-
-    No links, no hidden files, no types that pages do not use.
-    """
-    names = {name: bundle / name for name in (PLAN, "plan.js")}
-    for folder in FOLDERS:
-        for root, folders, file_names in os.walk(bundle / folder, followlinks=False):
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            paths = [Path(root) / name for name in file_names if not name.startswith(".")]
-            names |= {path.relative_to(bundle).as_posix(): path for path in paths}
-    return {
-        name: path
-        for name, path in names.items()
-        if path.is_file() and path.suffix in MEDIA_TYPES and path.resolve() == bundle.resolve() / name
-    }
 
 
 def open_service(root: Path) -> StudyService:
@@ -298,4 +265,5 @@ def serve(
     base = public_url.rstrip("/") or f"http://{shown_host}:{listener.getsockname()[1]}"
     for link in service.links:
         announce(f"{link.reviewer}: {base}/r/{link.token}/" if link.reviewer else f"{base}/s/{link.token}/")
-    uvicorn.Server(config).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # how a server is stopped
+        uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,239 @@
+"""Studies go to JATOS and results come back, the same rows as by the other transports.
+
+Layout of archives: https://www.jatos.org/JATOS-Study-Archive-JZIP.html and JATOS-Results-Archive.html (3.9).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from snellen.core.errors import SnellenError
+from snellen.web import jatos
+from snellen.web.jatos import read_archive, read_folder, write_jzip
+from snellen.web.plan import RecordRow, StudyPlan
+from snellen.web.server import app_of, open_service
+from snellen.web.store import read_results
+from tests.helpers.studies import PICTURE, PICTURE_PATH, PLAN_HASH, make_plan, rows_of_form, write_study
+
+
+def as_text(rows: Sequence[RecordRow]) -> str:
+    """Rows as the page appends them to JATOS and to its file."""
+    return "".join(f"{json.dumps(row.plain(), ensure_ascii=False)}\n" for row in rows)
+
+
+def write_results(path: Path, texts: Mapping[tuple[int, int], str], **others: str) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for (study_result, component_result), text in texts.items():
+            archive.writestr(f"study_result_{study_result}/comp_result_{component_result}/data.txt", text)
+        archive.writestr("metadata.json", json.dumps({"apiVersion": "1.0.0", "data": []}))
+        for name, text in others.items():
+            archive.writestr(name, text)
+    return path
+
+
+@pytest.fixture
+def plan() -> StudyPlan:
+    return make_plan()
+
+
+def test_all_transports_give_the_same_rows(tmp_path: Path) -> None:
+    plan = write_study(tmp_path)
+    rows = {name: rows_of_form(plan, name, form) for name, form in (("p01", 0), ("p02", 1))}
+    service = open_service(tmp_path)
+    with TestClient(app_of(service)) as client:
+        link = f"/s/{service.links[0].token}/api/"
+        for name in rows:
+            secret = client.post(f"{link}open", json={"parameters": {}}).json()["secret"]
+            for row in rows[name]:
+                client.post(f"{link}records", json=row.plain(), headers={"X-Snellen-Secret": secret}).raise_for_status()
+    texts = {(7 + number, 70 + number): as_text(rows[name]) for number, name in enumerate(rows)}
+    archive = write_results(tmp_path / "jatos.zip", texts)
+    export = tmp_path / "jatos_results.txt"
+    export.write_text("\n".join(map(as_text, rows.values())), "utf-8")
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    for name in rows:
+        (folder / f"{name}.jsonl").write_text(as_text(rows[name]), "utf-8")
+
+    assert dict(read_results(tmp_path)) == rows
+    assert dict(read_archive(archive, PLAN_HASH)) == rows
+    assert dict(read_archive(export, PLAN_HASH)) == rows
+    assert dict(read_folder([folder], PLAN_HASH)) == rows
+    assert dict(read_folder(sorted(folder.iterdir()))) == rows
+
+
+# Studies
+
+
+def test_a_study_archive_has_the_documented_layout(tmp_path: Path) -> None:
+    plan = write_study(tmp_path / "study")
+    write_jzip(tmp_path / "study", tmp_path / "small.jzip")
+    with zipfile.ZipFile(tmp_path / "small.jzip") as archive:
+        names = archive.namelist()
+        (properties,) = [name for name in names if name.endswith(".jas")]
+        jas = json.loads(archive.read(properties))
+        folder = jas["data"]["dirName"]
+        assert "/" not in properties
+        assert {name.split("/")[0] for name in names if "/" in name} == {folder}
+        assert archive.read(f"{folder}/{PICTURE_PATH}") == PICTURE
+        assert json.loads(archive.read(f"{folder}/plan.json")) == json.loads(plan.model_dump_json())
+        page = archive.read(f"{folder}/index.html").decode()
+        assert f"{folder}/vendor/jspsych/LICENSE" in names
+        assert not any("study.json" in name or "results" in name for name in names)
+    assert 'data-transport="jatos"' in page
+    assert '<script src="jatos.js"></script>' in page
+    assert list(jas) == ["version", "data"]  # JATOS takes the first `version` that it meets
+    assert jas["version"] == "3"
+    assert {"uuid", "title", "dirName", "componentList"} <= set(jas["data"])
+    (component,) = jas["data"]["componentList"]
+    assert (component["htmlFilePath"], component["reloadable"], component["active"]) == ("index.html", True, True)
+    (batch,) = jas["data"]["batchList"]
+    assert {"uuid", "title", "allowedWorkerTypes"} <= set(batch)
+    assert len({jas["data"]["uuid"], component["uuid"], batch["uuid"]}) == 3
+
+
+def test_the_same_study_gives_the_same_bytes(tmp_path: Path) -> None:
+    write_study(tmp_path / "study")
+    for name in ("one.jzip", "two.jzip"):
+        write_jzip(tmp_path / "study", tmp_path / name)
+    assert (tmp_path / "one.jzip").read_bytes() == (tmp_path / "two.jzip").read_bytes()
+    with pytest.raises(SnellenError, match="is there already"):
+        write_jzip(tmp_path / "study", tmp_path / "one.jzip")
+
+
+# Results
+
+
+def test_a_reload_goes_on_in_another_component_result(tmp_path: Path, plan: StudyPlan) -> None:
+    rows = rows_of_form(plan, "jatos-9", 0)
+    again = RecordRow(sequence=5, record=rows[0].record)
+    later = [RecordRow(sequence=row.sequence + 1, record=row.record) for row in rows[5:]]
+    texts = {(9, 11): as_text([again, *later]), (9, 4): as_text(rows[:5])}
+    assert list(read_archive(write_results(tmp_path / "a.zip", texts))) == [("jatos-9", [*rows[:5], again, *later])]
+    export = tmp_path / "a.txt"
+    other = rows_of_form(plan, "jatos-8", 1)
+    export.write_text("\r\n ".join([as_text(rows[:5]), as_text(other), as_text([again, *later])]), "utf-8")
+    assert dict(read_archive(export)) == {"jatos-9": [*rows[:5], again, *later], "jatos-8": other}
+
+
+def test_what_was_sent_twice_counts_once(tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture) -> None:
+    rows = rows_of_form(plan, "p", 0)
+    texts = {(1, 1): as_text([*rows[:3], rows[2], *rows[1:4]]), (1, 2): as_text(rows)}
+    assert dict(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
+    assert not caplog.messages
+
+
+def test_the_first_of_two_rows_with_a_number_stays(
+    tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = rows_of_form(plan, "p", 0)
+    other = RecordRow(sequence=3, record=rows[4].record)
+    texts = {(1, 1): as_text([*rows[:4], other, *rows[4:]])}
+    assert dict(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
+    assert caplog.messages == [
+        f"{tmp_path / 'a.zip'}: study_result_1: p: rows left out: 1 (other content under a number that was there)"
+    ]
+
+
+def test_a_torn_last_line_is_left_out_and_counted(
+    tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows, other = rows_of_form(plan, "p", 0), rows_of_form(plan, "q", 1)
+    torn = as_text(rows)[:-20]
+    path = tmp_path / "p.jsonl"
+    path.write_text(torn, "utf-8")
+    assert list(read_folder([path])) == [("p", rows[:-1])]
+    assert caplog.messages == [f"{path}: p: rows left out: 1 (torn last line)"]
+    path.write_text(torn + "\n" + as_text(other), "utf-8")
+    assert list(read_folder([path])) == [("p", rows[:-1]), ("q", other)]
+    path.write_text(torn + as_text(other), "utf-8")  # half a row and a whole one on one line
+    with pytest.raises(SnellenError, match=r"line 11 is no row of results"):
+        list(read_folder([path]))
+
+
+def test_a_file_ends_anywhere_and_only_the_torn_row_is_lost(tmp_path: Path, plan: StudyPlan) -> None:
+    rows = rows_of_form(plan, "p", 0)
+    text = as_text(rows).encode()
+    path = tmp_path / "p.jsonl"
+    ends = [number for number, byte in enumerate(text) if byte == ord("\n")]
+    for length in range(ends[0] + 1, len(text), 97):
+        whole = text[:length].decode("utf-8", "ignore")
+        path.write_text(whole, "utf-8")
+        ((_, kept),) = read_folder([path])
+        assert kept == rows[: sum(end <= length for end in ends)]
+
+
+def test_results_of_another_plan_are_refused_by_name(tmp_path: Path, plan: StudyPlan) -> None:
+    other = rows_of_form(make_plan(plan_hash="fedcba"), "p02", 0)
+    texts = {(1, 1): as_text(rows_of_form(plan, "p01", 0)), (2, 2): as_text(other)}
+    archive = write_results(tmp_path / "a.zip", texts)
+    with pytest.raises(SnellenError, match=r"study_result_2: p02 answered another plan \(fedcba\)"):
+        list(read_archive(archive, PLAN_HASH))
+    assert len(list(read_archive(archive))) == 2
+
+
+def test_two_people_under_one_name_stay_two(tmp_path: Path, plan: StudyPlan) -> None:
+    first, second = rows_of_form(plan, "p", 0), rows_of_form(plan, "p", 1)
+    export = tmp_path / "a.txt"
+    export.write_text(as_text(first) + as_text(second), "utf-8")
+    assert list(read_archive(export)) == [("p", first), ("p", second)]
+
+
+def test_data_of_other_components_are_left_out_by_name(
+    tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = rows_of_form(plan, "p", 0)
+    texts = {(1, 1): as_text(rows), (2, 2): '{"rt": 512}\n', (3, 3): ""}
+    with caplog.at_level(logging.WARNING):
+        assert dict(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
+    assert caplog.messages == [f"{tmp_path / 'a.zip'}: study_result_2: no rows of a Snellen study; left out"]
+
+
+@pytest.mark.parametrize("name", ["../evil.txt", "study_result_1/../../evil", "a\\b"])
+def test_names_that_leave_the_archive_are_refused(tmp_path: Path, plan: StudyPlan, name: str) -> None:
+    archive = write_results(tmp_path / "a.zip", {(1, 1): as_text(rows_of_form(plan, "p", 0))}, **{name: "x"})
+    with pytest.raises(SnellenError, match="leaves the archive"):
+        list(read_archive(archive))
+
+
+@pytest.mark.parametrize("limit", ["MAX_MEMBERS", "MAX_MEMBER_BYTES", "MAX_TOTAL_BYTES"])
+def test_archives_have_limits(tmp_path: Path, plan: StudyPlan, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = write_results(tmp_path / "a.zip", {(1, 1): as_text(rows_of_form(plan, "p", 0))})
+    monkeypatch.setattr(jatos, limit, 1)
+    with pytest.raises(SnellenError, match=r"more than 1|over 1 bytes"):
+        list(read_archive(archive))
+
+
+def test_what_is_no_archive_is_refused(tmp_path: Path, plan: StudyPlan) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(b"PK\x03\x04 and nothing more \xff")
+    with pytest.raises(SnellenError, match="not readable"):
+        list(read_archive(path))
+    write_results(path, {})
+    with pytest.raises(SnellenError, match="no result data"):
+        list(read_archive(path))
+    write_results(path, {(1, 1): as_text(rows_of_form(plan, "p", 0))})
+    raw = bytearray(path.read_bytes())
+    raw[100] ^= 0xFF
+    path.write_bytes(raw)
+    with pytest.raises(SnellenError, match="not readable"):
+        list(read_archive(path))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SnellenError, match="no results"):
+        list(read_folder([tmp_path / "empty"]))
+
+
+def test_answers_may_hold_any_line_separator(tmp_path: Path, plan: StudyPlan) -> None:
+    rows = rows_of_form(plan, "p", 0)
+    record = rows[2].plain()["record"] | {"reasons": {"item-choice": "one\u2028two\u0085three\x0bfour\r\nfive"}}
+    rows[2] = RecordRow.model_validate({"sequence": 2, "record": record})
+    path = tmp_path / "p.jsonl"
+    path.write_text(as_text(rows), "utf-8", newline="\n")
+    assert list(read_folder([path])) == [("p", rows)]
