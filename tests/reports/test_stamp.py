@@ -16,7 +16,7 @@ from rich.console import Console
 from snellen.analysis.results import with_python_strings
 from snellen.core.errors import SnellenError
 from snellen.reports import Report, print_table, stamp, write_report
-from tests.reports.exam import suite_of
+from tests.reports.exam import subjects, suite_of, write_items, write_run
 
 
 @pytest.fixture
@@ -33,10 +33,18 @@ def writings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return folders
 
 
+@pytest.fixture(scope="module")
+def naming_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scored run over a few items of one task, for it is reported on many times."""
+    root = tmp_path_factory.mktemp("naming")
+    items = write_items(root / "items", 4)
+    return write_run(root / "run", items, subjects(items)[1:2], tasks=("naming",), protocols=("strict",))
+
+
 @pytest.fixture
-def run_copy(small_root: Path, tmp_path: Path) -> Path:
+def run_copy(naming_root: Path, tmp_path: Path) -> Path:
     """A run of its own beside its item set."""
-    shutil.copytree(small_root, tmp_path / "run")
+    shutil.copytree(naming_root, tmp_path / "run")
     return tmp_path / "run"
 
 

@@ -137,25 +137,25 @@ def parts_of(
     `items` are by their id. `requires` splits by what the items need.
     """
     yield "", "", arm_scores
-    if (arm_scores["outcome"] == "not_applicable").all():
+    if (arm_scores["outcome"].to_numpy() == "not_applicable").all():
         return
-    items_of_scores = [items[name] for name in arm_scores["item_id"]]
+    items_of_scores = [items[name] for name in arm_scores["item_id"].tolist()]
     for factor in task.split_by:
         levels = np.array([item.factors.get(factor, "") for item in items_of_scores])
         for level in sorted(set(levels) - {""}):
-            yield factor, level, arm_scores[levels == level]
+            yield factor, level, arm_scores.take(np.flatnonzero(levels == level))
     for required in sorted({name for item in items_of_scores for name in item.requires}):
         needs = np.array([required in item.requires for item in items_of_scores])
-        yield "requires", required, arm_scores[needs]
+        yield "requires", required, arm_scores.take(np.flatnonzero(needs))
         if not needs.all():
-            yield "requires", f"not {required}", arm_scores[~needs]
+            yield "requires", f"not {required}", arm_scores.take(np.flatnonzero(~needs))
 
 
 def _numbers(
     scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any, ...], blind: float, interval_of: IntervalOf
 ) -> dict[str, Any]:
     metric = metric_of(protocol, name)
-    count = Counter(scores["outcome"])
+    count = Counter(scores["outcome"].tolist())
     responded = count["answered"] + count["no_answer"]
     tried = responded + count["failed"]
     units = units_read = units_of(scores, protocol)
@@ -164,15 +164,16 @@ def _numbers(
         units_read = units_of(scores.assign(value=read_values), protocol)
     low, high, kind = interval_of(units, metric, key)
     value = summary(units["value"].to_numpy(float), metric)
+    value_read = value if units_read is units else summary(units_read["value"].to_numpy(float), metric)
     chance = units["chance"].mean() if len(units) else math.nan
     return {
         "value": value,
         "low": low,
         "high": high,
         "interval": kind,
-        "value_read": summary(units_read["value"].to_numpy(float), metric),
+        "value_read": value_read,
         "n": len(units),
-        "clusters": len(set(units["cluster_id"])),
+        "clusters": len(set(units["cluster_id"].tolist())),
         "detectable": detectable(low, high),
         "items_needed": units_needed(value, _better(chance, blind, metric), low, high, len(units)),
         "chance": chance,
@@ -189,7 +190,8 @@ def units_of(scores: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
 
     Of several repeats, with a column `repeat`.
     """
-    if len(set(scores["repeat"])) > 1:
+    repeats = scores["repeat"].to_numpy()
+    if (repeats != repeats[:1]).any():
         units = pd.concat([protocol.units(once).assign(repeat=n) for n, once in scores.groupby("repeat")])
     else:
         units = protocol.units(scores)
@@ -210,13 +212,14 @@ def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> fl
 
 def is_unable(scores: pd.DataFrame) -> bool:
     """The flag beside a score, never in its place; the rule stands in `UNABLE_RULE`."""
-    count = Counter(scores["outcome"])
+    count = Counter(scores["outcome"].tolist())
     if count["no_answer"] and count["no_answer"] >= count["answered"]:
         return True
     if count["answered"] < 10:
         return False
-    answered = scores[scores["outcome"] == "answered"]
-    return len(set(answered["prediction"])) == 1 and len(set(answered["truth"])) > 1
+    answered = np.flatnonzero(scores["outcome"].to_numpy() == "answered")
+    predictions, truths = (scores[name].to_numpy()[answered].tolist() for name in ("prediction", "truth"))
+    return len(set(predictions)) == 1 and len(set(truths)) > 1
 
 
 def _ceiling(suite: Suite, keys: Mapping[str, str], factor: str, level: str) -> float:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ _NESTED = {
     "support": pa.list_(pa.struct({"media": _MEDIA, "answer": _TEXT, "shot": _INT, "caption": _TEXT})),
     "requires": pa.list_(_TEXT),
 }
+_MEDIA_NAMES = tuple(field.name for field in _MEDIA.value_type)
 JSON_FIELDS = ("answer", "factors", "measures", "regions", "latent", "provenance")
 """Fields kept as JSON text, since their shape differs from suite to suite."""
 SCHEMA = pa.schema({f.name: _NESTED.get(f.name, _TEXT) for f in fields(Item)})
@@ -249,18 +250,18 @@ def _check_written(root: Path, items: tuple[Item, ...]) -> None:
 
 
 def _cells(item: Item) -> dict[str, Any]:
-    cells = asdict(item)
+    cells = {name: getattr(item, name) for name in SCHEMA.names}
     for name in JSON_FIELDS:
         cells[name] = json.dumps(cells[name], sort_keys=True)
-    for media in _media_cells(cells):
-        del media["from_stored"], media["origin"]  # a stored picture is its own origin
+    cells["query"] = _media_cells(item.query)
+    for name in ("options", "support"):
+        cells[name] = [{**vars(part), "media": _media_cells(part.media)} for part in cells[name]]
     return cells
 
 
-def _media_cells(cells: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    yield from cells["query"]
-    for pictures_cell in (*cells["options"], *cells["support"]):
-        yield from pictures_cell["media"]
+def _media_cells(pictures: Iterable[Media]) -> list[dict[str, Any]]:
+    """Without where they come from: a stored picture is its own origin."""
+    return [{name: getattr(picture, name) for name in _MEDIA_NAMES} for picture in pictures]
 
 
 def _item(row: Mapping[str, Any], location: str, media_by_hash: dict[str, Media]) -> Item:

@@ -52,12 +52,14 @@ def separation(features: Floats, first: Mask, second: Mask, dimensions: int = PC
     `features` (9504, d); PCA is fitted on both categories together, to at most `dimensions` and at most what they span.
     """
     both = np.concatenate([features[first], features[second]])
-    centre = both.mean(axis=0)
-    sizes, axes = np.linalg.eigh((both - centre).T @ (both - centre))
+    both -= both.mean(axis=0)
+    # A copy, for numpy multiplies a matrix with itself in another order of sums.
+    sizes, axes = np.linalg.eigh(both.T @ both.copy())
     # Axes along which nothing varies are rounding error, and would be given a covariance of their own.
     rank = int((sizes > 1e-12 * sizes[-1]).sum()) or 1
     main_axes = axes[:, ::-1][:, : min(dimensions, rank)]
-    return wasserstein((features[first] - centre) @ main_axes, (features[second] - centre) @ main_axes)
+    of_first = int(first.sum())
+    return wasserstein(both[:of_first] @ main_axes, both[of_first:] @ main_axes)
 
 
 def wasserstein(left: Floats, right: Floats) -> float:
