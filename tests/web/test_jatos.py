@@ -10,6 +10,7 @@ import logging
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -99,6 +100,14 @@ def test_a_study_archive_has_the_documented_layout(tmp_path: Path) -> None:
     assert len({jas["data"]["uuid"], component["uuid"], batch["uuid"]}) == 3
 
 
+def test_titles_are_those_that_jatos_takes() -> None:
+    plan = make_plan()
+    texts = plan.texts.model_copy(update={"title": "Big <b>&</b> small" + 300 * "!"})
+    study: Any = jatos.study_properties(plan.model_copy(update={"texts": texts}), "small")["data"]
+    assert study["title"].startswith("Big b /b small!!!")
+    assert len(study["title"]) <= 255
+
+
 def test_the_same_study_gives_the_same_bytes(tmp_path: Path) -> None:
     write_study(tmp_path / "study")
     for name in ("one.jzip", "two.jzip"):
@@ -121,6 +130,16 @@ def test_a_reload_goes_on_in_another_component_result(tmp_path: Path, plan: Stud
     other = rows_of_form(plan, "jatos-8", 1)
     export.write_text("\r\n ".join([as_text(rows[:5]), as_text(other), as_text([again, *later])]), "utf-8")
     assert dict(read_archive(export)) == {"jatos-9": [*rows[:5], again, *later], "jatos-8": other}
+
+
+@pytest.mark.parametrize(
+    "form", ["study_result_{}/comp-result_{}/data.txt", "/study_result_{}/comp_result_{}/data.txt"]
+)
+def test_names_of_the_documentation_and_of_the_source_are_read(tmp_path: Path, plan: StudyPlan, form: str) -> None:
+    rows = {name: rows_of_form(plan, name, 0) for name in ("jatos-10", "jatos-9")}
+    members = {form.format(name[6:], 1): as_text(rows[name]) for name in rows}
+    path = write_results(tmp_path / "a.zip", {}, **members)
+    assert list(read_archive(path)) == [("jatos-9", rows["jatos-9"]), ("jatos-10", rows["jatos-10"])]
 
 
 def test_what_was_sent_twice_counts_once(tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture) -> None:

@@ -3,8 +3,10 @@
 How far the formats are known: the study archive (`.jzip`: one folder of assets, one `.jas` file of properties, version
 3) and the results archive (`.zip`, before JATOS 3.9.7 `.jrzip`) follow JATOS's documentation for 3.9 (*JATOS Study
 Archive*, *JATOS Results Archive*), and were compared with its source: `ImportExportService` (exactly one folder and
-one `.jas` at the top), `StudyDeserializer` (the version), `ResultStreamer` (a text export is the data of one component
-result after the other, a line break between). None was tried on a running JATOS: unverified.
+one `.jas` at the top), `StudyDeserializer` (the version), `StudyProperties` (titles without HTML), `ResultStreamer` (a
+text export is the data of one component result after the other, a line break between). The source names folders
+`comp-result_N`, the documentation `comp_result_N`: both are read. `metadata.json` is not needed and not read. None of
+it was tried on a running JATOS: unverified.
 """
 
 from __future__ import annotations
@@ -53,9 +55,9 @@ def write_jzip(root: Path, path: Path) -> None:
     card, plan = read_study(root), read_plan(root)
     if path.exists():
         raise SnellenError(f"{path}: is there already; give another --out")
-    name = re.sub(r"[^a-z0-9]+", "_", card.name.lower()).strip("_") or "study"
+    name = re.sub(r"[^a-z0-9]+", "_", card.name.lower()).strip("_")[:80] or "study"
     folder = f"{name}_{plan.plan_hash[:8]}"
-    properties = json.dumps(study_properties(plan, card.name, folder), indent=1, ensure_ascii=False)
+    properties = json.dumps(study_properties(plan, folder), indent=1, ensure_ascii=False)
     sources = bundle_files(root / BUNDLE)
     with (
         files.all_or_nothing(path) as half,
@@ -74,11 +76,13 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     archive.writestr(member, content)
 
 
-def study_properties(plan: StudyPlan, name: str, folder: str) -> dict[str, object]:
+def study_properties(plan: StudyPlan, folder: str) -> dict[str, object]:
     """The `.jas` file of a study: one component, the page, which may be reloaded, and one batch."""
+    # JATOS refuses HTML, and titles over 255 characters.
+    title = " ".join(re.sub("[<>&]", " ", plan.texts.title).split())[:200] or "Study"
     component = {
         "uuid": _uuid(plan, "component"),
-        "title": plan.texts.title,
+        "title": title,
         "htmlFilePath": INDEX,
         "reloadable": True,
         "active": True,
@@ -98,15 +102,15 @@ def study_properties(plan: StudyPlan, name: str, folder: str) -> dict[str, objec
     }
     study = {
         "uuid": _uuid(plan, "study"),
-        "title": plan.texts.title,
-        "description": f"The Snellen study {name}, plan {plan.plan_hash}.",
+        "title": title,
+        "description": f"A Snellen study, plan {plan.plan_hash}.",
         "groupStudy": False,
         "linearStudy": False,
         "allowPreview": False,
         "dirName": folder,
         "comments": "",
         "jsonData": None,
-        "endRedirectUrl": plan.texts.completion_url,
+        "endRedirectUrl": "",  # the page shows the link itself
         "studyEntryMsg": None,
         "componentList": [component],
         "batchList": [batch],
