@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner, Result
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import View
@@ -140,6 +142,53 @@ def test_no_file_of_a_bundle_holds_an_answer_key(sets_folder: Path, tmp_path: Pa
     }
     assert names == {"index.html", "plan.json", "plan.js", "page", "vendor", "media"}
     assert read_study(tmp_path / "study") == card
+
+
+def test_the_verdict_on_who_looked_is_a_column_and_leaves_nobody_out(sets_folder: Path, tmp_path: Path) -> None:
+    """One person knows everything, the other always takes the first answer; the checked block is no part of the run."""
+    rule = {"min_accuracy": 0.9, "min_items": 4, "possible_seconds": 0.6}
+    checked = BlockDesign.model_validate({"name": "looking", "tasks": ["gc-mat"], "authenticity": rule})
+    design = Design(texts=Texts(title="t"), blocks=(BlockDesign(name="b", tasks=("oc-cnt",)), checked), forms=2)
+    card = build_study([small_set("vlm2-bench", sets_folder)], design, tmp_path / "study", name="trial")
+    plan = read_plan(tmp_path / "study")
+    results = []
+    for person, subject in enumerate(("fake:oracle", "fake:chance")):
+        stand_in = make_stand_in(card, subject, 2, tmp_path / subject.removeprefix("fake:"))
+        results.append((f"p0{person + 1}", entered(plan, stand_in, person)))
+    (examination,) = import_study(tmp_path / "study", results, tmp_path / "people")
+    assert {response.task for response in examination.responses} == {"oc-cnt"}
+    assert {response.subject for response in examination.responses} == {"human:trial/p01", "human:trial/p02"}
+    table = pd.read_csv(tmp_path / "people" / PEOPLE)
+    assert list(table["authentic"]) == ["passed", "failed"]
+    assert table["authentic_reasons"][1].endswith("under 0.9")
+
+
+def test_a_study_from_the_command_line_to_a_report(sets_folder: Path, tmp_path: Path) -> None:
+    """Files that participants saved lead to a run and a report; what is wrong is said in one line."""
+    design = tmp_path / "design.yaml"
+    design.write_text("texts: {title: Seeing}\nforms: 2\nblocks: [{name: b, tasks: [img2text], questions: 4}]\n")
+    items, study, people = small_set("combo", sets_folder).root, tmp_path / "study", tmp_path / "people"
+    built = snellen("study", "build", str(items), "--design", str(design), "--out", str(study), "--json")
+    assert json.loads(built.stdout)["pages_a_form"] == 4
+    stand_in = make_stand_in(read_study(study), "fake:oracle", 2, tmp_path / "own")
+    saved = []
+    for person in range(2):
+        rows = entered(read_plan(study), stand_in, person)
+        saved.append(tmp_path / f"p0{person + 1}.jsonl")
+        saved[-1].write_text("".join(f"{row.model_dump_json()}\n" for row in rows))
+    imported = snellen("study", "import", str(study), *map(str, saved), "--out", str(people), "--json")
+    assert json.loads(imported.stdout)["responses"] == 8
+    assert snellen("report", str(people / "combo"), "--out", str(tmp_path / "report")).exit_code == 0
+    assert "People" in (tmp_path / "report" / "index.html").read_text()
+    nobody = snellen("study", "import", str(study), "--out", str(people))
+    assert isinstance(nobody.exception, SnellenError)
+    assert "`snellen study serve` writes them" in str(nobody.exception)
+
+
+def snellen(*words: str) -> Result:
+    from snellen.cli.app import app
+
+    return CliRunner().invoke(app, list(words))
 
 
 def test_views_alone_make_a_stand_ins_answers(sets_folder: Path, tmp_path: Path) -> None:

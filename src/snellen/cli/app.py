@@ -11,6 +11,7 @@ import typer
 
 from snellen.cli.auxiliary import auxiliary, conversations
 from snellen.cli.sourcing import app as sources
+from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
 from snellen.cli.workers import Workers, cores
 
@@ -31,6 +32,7 @@ app.add_typer(sources, name="sources")
 tower.command()(auxiliary)
 tower.command()(conversations)
 app.add_typer(tower, name="tower")
+app.add_typer(study, name="study")
 
 Subjects = Annotated[
     list[str], typer.Option("--subject", "-s", help="Who is examined, e.g. chat:openai/gpt-4o; may be repeated.")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from snellen.analysis.authenticity import AuthenticityRule
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.web.plan import Texts
@@ -21,18 +22,6 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class AuthenticityRule(_Frozen):
-    """When a participant is taken for somebody who looked: shares 0 to 1, seconds a page.
-
-    The block's items are ones that people pass and models fail; the verdict is a column and leaves nobody out.
-    """
-
-    min_accuracy: float = Field(default=0.7, ge=0, le=1)
-    min_answers: int = Field(default=5, ge=1)
-    min_seconds: float = Field(default=0.6, ge=0)
-    max_seconds: float = Field(default=60.0, gt=0)
-
-
 class BlockDesign(_Frozen):
     """A block of pages: which items, under which conditions, and how they are dealt out.
 
@@ -41,7 +30,8 @@ class BlockDesign(_Frozen):
     scored together) a participant, task and condition; None: all there are. `assignment`: each form has a random
     `sample`; forms go through the items so that all are shown equally often (`spread`); or the `same` random ones for
     everybody. `practice` pages with feedback come before, of train items; `attention` pages are spread among the
-    others. `seconds` is the time limit of a page.
+    others. `seconds` is the time limit of a page. `authenticity` makes the block one that tells who looked: of items
+    that people pass and models fail; its verdict is a column and leaves nobody out.
     """
 
     name: str
@@ -82,6 +72,8 @@ class Design(_Frozen):
         names = [block.name for block in self.blocks]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"block {twice!r} is there twice; name each block once")
+        if sum(block.authenticity is not None for block in self.blocks) > 1:
+            raise ValueError("two blocks have an authenticity rule; give one, and put all its tasks there")
         if self.kind == "review" and not self.reviewers:
             raise ValueError("a review names its reviewers; give reviewers: [alias, alias]")
         return self

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from snellen.analysis.authenticity import AuthenticityRule, authenticity
 from snellen.core import files
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
@@ -25,6 +26,7 @@ from snellen.core.sheet import answer_views
 from snellen.core.subject import Base, SubjectCard
 from snellen.core.suite import Schedule, Trial
 from snellen.exam import Examination, rescore, versions
+from snellen.reports.loading import load_run
 from snellen.runs.ask import Arm, Plan, ask
 from snellen.suites import SUITES
 from snellen.web.pages import SEED, written
@@ -118,7 +120,7 @@ class Person(Base):
 def import_study(root: Path, results: Iterable[tuple[str, Sequence[RecordRow]]], out: Path) -> list[Examination]:
     """Write a run a suite under `out`, with `people.csv` and the records themselves; run again, it goes on.
 
-    Blocks with an authenticity rule become runs of their own under `authenticity/`.
+    A block with an authenticity rule becomes runs of its own under `authenticity/`, and columns of `people.csv`.
     """
     card = read_study(root)
     participants = as_participants(results, card)
@@ -140,8 +142,19 @@ def import_study(root: Path, results: Iterable[tuple[str, Sequence[RecordRow]]],
             if arms := list(_arms(card, suite, participants, sources)):
                 examinations.append(_import_run(card, suite, arms, folder))
     table = people_table(root, card, participants)
+    for block in card.design.blocks:
+        if block.authenticity is not None:
+            table = _with_authenticity(table, out / AUTHENTICITY, block.authenticity)
     files.write_text(out / PEOPLE, table.to_csv(index=False))
-    return examinations
+    return [examination for examination in examinations if examination.root.parent == out]
+
+
+def _with_authenticity(table: pd.DataFrame, folder: Path, rule: AuthenticityRule) -> pd.DataFrame:
+    """The table with the verdict on each person, from the runs of the authenticity block; empty for who skipped it."""
+    verdicts = pd.concat([authenticity(load_run(path), rule) for path in sorted(folder.iterdir())], ignore_index=True)
+    columns = {"accuracy": "authentic_accuracy", "reasons": "authentic_reasons"}
+    verdicts = verdicts.rename(columns=columns)[["subject", "authentic", *columns.values()]]
+    return table.merge(verdicts, on="subject", how="left")
 
 
 def _arms(

@@ -1,0 +1,138 @@
+"""`snellen study`: people as subjects and as judges."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from snellen.cli.workers import Workers, cores
+
+app = typer.Typer(help="Examine people, and let people decide: build, serve and import studies.", no_args_is_help=True)
+
+Study = Annotated[Path, typer.Argument(help="A study folder, as `snellen study build` writes it.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+@app.command()
+def build(
+    itemset: Annotated[list[str], typer.Argument(help="Item sets or suites, one a suite.")],
+    out: Annotated[Path, typer.Option(help="The study folder.")],
+    design: Annotated[str, typer.Option(help="A YAML file, or a preset: `snellen study presets`.")],
+    name: Annotated[str, typer.Option(help="What people are called after, human:NAME/p01; the folder's name.")] = "",
+    seed: Annotated[int, typer.Option(help="Seed of all randomness; 0 is a seed.")] = 0,
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Write a study: a folder for yourself, with the bundle that participants are given."""
+    from snellen.exam import find_items
+    from snellen.web.building import build_study
+    from snellen.web.design import read_design
+    from snellen.web.study import BUNDLE, read_plan
+
+    read = read_design(design)
+    items = [find_items(path, workers=cores(workers), show_progress=not as_json) for path in itemset]
+    card = build_study(items, read, out, name=name, seed=seed)
+    plan = read_plan(out)
+    lengths = [sum(len(block.page_ids) for block in form) for form in plan.forms]
+    counts = {"study": card.name, "pages": len(plan.pages), "forms": len(plan.forms), "pages_a_form": max(lengths)}
+    if as_json:
+        print(json.dumps({**counts, "bundle": str(out / BUNDLE), "notes": card.notes}))
+        return
+    print(f"{card.name}: {len(plan.pages)} pages, {len(plan.forms)} forms of up to {max(lengths)} pages")
+    for note in card.notes:
+        print(f"note: {note}")
+    print(f"Try it: snellen study serve {out}, or open {out / BUNDLE / 'index.html'}")
+
+
+@app.command()
+def presets() -> None:
+    """List the packaged designs and what they follow."""
+    from snellen.web.design import preset_names, read_design
+
+    for name in preset_names():
+        print(f"{name:<18} {read_design(name).source}")
+
+
+@app.command()
+def serve(
+    study: Study,
+    host: Annotated[str, typer.Option(help="Where to listen; another than this machine wants a proxy with TLS.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    public_url: Annotated[str, typer.Option(help="What stands in links in place of http://HOST:PORT.")] = "",
+) -> None:
+    """Serve a study from this machine; every answer is kept before the next question is shown."""
+    from snellen.web.server import serve as do
+
+    do(study, host, port, announce=lambda line: print(line, flush=True), public_url=public_url)
+
+
+@app.command()
+def export(
+    study: Study,
+    to: Annotated[str, typer.Option(help="jatos: a .jzip; folder: a copy of the bundle for kiosk or e-mail.")],
+    out: Annotated[Path, typer.Option(help="The file or folder to write.")],
+) -> None:
+    """Write a study for another transport."""
+    from snellen.core.errors import SnellenError
+
+    if to == "jatos":
+        from snellen.web.jatos import write_jzip
+
+        write_jzip(study, out)
+    elif to == "folder":
+        import shutil
+
+        from snellen.web.study import BUNDLE, read_plan
+
+        read_plan(study)
+        if out.exists():
+            raise SnellenError(f"{out}: is there already; give another --out")
+        shutil.copytree(study / BUNDLE, out)
+    else:
+        raise SnellenError(f"--to {to}: no such transport; there are jatos and folder (serve needs no export)")
+    print(out)
+
+
+@app.command("import")
+def import_(
+    study: Study,
+    results: Annotated[
+        Optional[list[Path]],  # noqa: UP045  # read at run time
+        typer.Argument(help="JATOS archives or result files; none: what `serve` recorded."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where runs and people.csv go; the same folder goes on.")] = Path("people"),
+    as_json: Json = False,
+) -> None:
+    """Make runs of what people answered: subjects human:STUDY/ALIAS, scored and ready for `snellen report`."""
+    from snellen.web.importing import PEOPLE, import_study
+    from snellen.web.transports import read_results_of
+
+    examinations = import_study(study, read_results_of(study, results or []), out)
+    runs = [str(examination.root) for examination in examinations]
+    answered = sum(len(examination.responses) for examination in examinations)
+    if as_json:
+        print(json.dumps({"runs": runs, "responses": answered, "people": str(out / PEOPLE)}))
+        return
+    print(f"{answered} answers; who took part: {out / PEOPLE}")
+    for run in runs:
+        print(f"snellen report {run} --out report")
+
+
+@app.command()
+def simulate(
+    study: Study,
+    subject: Annotated[str, typer.Option("--subject", "-s", help="Who takes part, e.g. fake:blind-to=colour.")],
+    people: Annotated[int, typer.Option(min=1, help="How many of them.")] = 1,
+    out: Annotated[Path, typer.Option(help="Where runs and people.csv go, as of `import`.")] = Path("people"),
+    phone: Annotated[bool, typer.Option("--phone", help="On a screen of 390 x 844 px that is touched.")] = False,
+) -> None:
+    """Let any subject take the study through its real pages in Chromium, and import what came of it."""
+    from snellen.web.simulation import simulate as do
+
+    for run in do(study, subject, people, out, phone=phone):
+        print(f"snellen report {run.root} --out report")
