@@ -76,7 +76,7 @@ def test_the_section_names_everybody_and_compares_people_on_the_same_items(repor
     assert column(table(report, "shapes-people-persons"), "person") == ["p01", "p02", "p03", "p04"]
     assert set(column(table(report, "shapes-people-studies"), "people")) == {4}
     against = table(report, "shapes-people-against")
-    assert set(column(against, "against")) == {"chat:m", "fake:oracle"}
+    assert set(column(against, "against")) == {"chat:m"}
     assert set(column(against, "units")) == {12}
     text = page_text(report.page)
     assert "People against the others" in text

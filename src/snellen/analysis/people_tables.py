@@ -197,10 +197,17 @@ def study_table(run: Run, pooled_run: Run) -> pd.DataFrame:
         for task in run.suite.tasks:
             units = person_units(run, task, study, condition)
             if len(units):
-                lines.append([study, condition, task, *_study_cells(run, pooled_run, task, study, condition, units)])
+                lines.append(
+                    [
+                        study,
+                        condition,
+                        *_heads(run, [task]),
+                        *_study_cells(run, pooled_run, task, study, condition, units),
+                    ]
+                )
     heads = [
         "study", "condition", "task", "people", "units", "units a person", "pooled", "without best and worst",
-        "best person", "worst person", "reliability", "agreement", "Fleiss' kappa",
+        "best person", "worst person", "reliability", "agreement", "Fleiss' kappa (items × people)",
     ]  # fmt: skip
     return pd.DataFrame(lines, columns=heads)
 
@@ -214,7 +221,7 @@ def _study_cells(
     yield str(units["unit"].nunique())
     yield "–".join(dict.fromkeys((str(sizes.min()), str(sizes.max()))))
     row = row_of(result_rows(pooled_run, task), Arm(study_subject(order[0]), condition))
-    yield metric_cell(row, metric) + ("" if metric.share else f" {metric.name}")
+    yield metric_cell(row, metric)
     rest = trimmed(run, task, study, condition)
     text = number(rest.value, metric, len(units))
     ends = (number(end, metric, len(units)) for end in (rest.low, rest.high))
@@ -224,7 +231,7 @@ def _study_cells(
     yield _decimal(reliability(run, task, study, condition))
     alike = agreement(run, task, study, condition)
     yield DASH if math.isnan(alike.share) else f"{100 * alike.share:.0f} % ({alike.items} items)"
-    yield DASH if math.isnan(alike.kappa) else f"{alike.kappa:.2f} ({alike.rated} items, {alike.raters} people)"
+    yield DASH if math.isnan(alike.kappa) else f"{alike.kappa:.2f} ({alike.rated} × {alike.raters})"
 
 
 def _decimal(score: float) -> str:

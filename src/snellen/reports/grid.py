@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
-from snellen.analysis.people import ceiling_source, is_study, number_of_people
+from snellen.analysis.people import ceiling_source, is_study, number_of_people, rows_of
 from snellen.analysis.run_view import arm_name, lines_of
 from snellen.analysis.section import Run
 from snellen.core.score import Metric
@@ -180,7 +180,8 @@ def _grid(
 
 def _column(title: str, part: pd.DataFrame, metric: Metric, run: Run) -> Column:
     responded = part[part["n"] > 0]
-    sizes = sorted(set(responded["n"]))
+    others = rows_of(responded, lambda subject: not is_study(subject))  # of people, n counts each one's answers
+    sizes = sorted(set((responded if others.empty else others)["n"]))
     n = "" if not sizes else f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}"
     chance, blind, ceiling = (_common(responded[column], metric) for column in ("chance", "blind", "ceiling"))
     people = next(filter(None, (ceiling_source(run, row) for row in lines_of(responded))), "") if ceiling else ""

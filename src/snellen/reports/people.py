@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from snellen.analysis.people import has_people, is_person, is_study, pooled, rows_of, with_people_as_ceilings
+from snellen.analysis.people import has_people, is_study, pooled, rows_of, with_people_as_ceilings
 from snellen.analysis.people_tables import person_table, study_table
 from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
+from snellen.core.subject import is_simulated
 from snellen.reports.comparisons import signed
 from snellen.reports.export import write_frame
 from snellen.reports.loading import Exam, all_results
@@ -30,24 +31,29 @@ class PeopleSection:
 
 
 def with_studies(exam: Exam) -> Exam:
-    """The exam with people as studies, who are ceilings of the others where all runs are about the very same items."""
+    """The exam with people as studies, who are ceilings of the others (`with_ceilings`)."""
     if not has_people(exam.joined.card.arms):
         return exam
     joined = pooled(exam.joined)
-    if len({run.card.content_hash for run in exam.runs}) == 1:
-        joined = replace(joined, results=with_people_as_ceilings(joined.results, joined))
-    return Exam(tuple(map(pooled, exam.runs)), joined)
+    return Exam(tuple(map(pooled, exam.runs)), replace(joined, results=with_ceilings(joined.results, exam, joined)))
+
+
+def with_ceilings(rows: pd.DataFrame, exam: Exam, joined: Run) -> pd.DataFrame:
+    """Rows with people as ceilings where all runs are about the very same items; `joined` has people as studies."""
+    same_items = len({run.card.content_hash for run in exam.runs}) == 1
+    return with_people_as_ceilings(rows, joined) if same_items else rows
 
 
 def reported_results(runs: Sequence[Run], exams: Sequence[Exam], studies: Sequence[Exam]) -> pd.DataFrame:
-    """`results.csv`: of exams with people the studies, then everybody else, then each person."""
+    """`results.csv`: of exams with people the studies, then everybody by their plain names, each person too."""
     if not any(has_people(run.card.arms) for run in runs):
         return all_results(runs)
     everything = []
     for exam, study_exam in zip(exams, studies, strict=True):
-        people = rows_of(exam.joined.results, is_person)
-        rows = pd.concat([study_exam.joined.results, people], ignore_index=True)
-        everything.append(replace(study_exam.joined, results=rows))
+        joined = study_exam.joined
+        rows = [with_ceilings(run.results, exam, joined) for run in exam.runs]
+        together = pd.concat([rows_of(joined.results, is_study), *rows], ignore_index=True)
+        everything.append(replace(joined, results=together))
     return all_results(everything)
 
 
@@ -62,9 +68,12 @@ def people_section(run: Run, study_run: Run, pairs: pd.DataFrame, tables: Path, 
 
 
 def people_against(run: Run, pairs: pd.DataFrame) -> pd.DataFrame:
-    """The contrasts of a study with another subject, people first."""
+    """The contrasts of a study with another subject, people first; simulated ones only where there are no others."""
     lines = []
+    real = {name for name in (*pairs["first"], *pairs["second"]) if not is_simulated(name) and not is_study(name)}
     for pair in lines_of(pairs):
+        if real and pair.family == "simulated":
+            continue
         sides = [is_study(name) for name in (pair.first, pair.second)]
         if sides.count(True) != 1:
             continue
