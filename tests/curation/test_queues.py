@@ -63,5 +63,7 @@ def test_sets_that_are_none_of_the_step_are_refused(step: ItemSet, tmp_path: Pat
         write_queue("gc-screening", step, tmp_path / "a")
     with pytest.raises(SnellenError, match="no queue 'gc-screen'; did you mean 'gc-screening'"):
         write_queue("gc-screen", step, tmp_path / "b")
+    with pytest.raises(SnellenError, match="its items are decisions already"):
+        write_queue("pair-comparisons", step, tmp_path / "c")
     with pytest.raises(SnellenError, match="make that of the queue with snellen build ava-bench/tag-check"):
         write_queue("tag-check", colour_set(tmp_path / "colours"), tmp_path / "d")

@@ -364,27 +364,31 @@ def score(
 @app.command()
 def judge(
     run: Annotated[Path, typer.Argument(help="A run folder with descriptions to be judged.")],
-    by: Annotated[Optional[str], typer.Option(help="The subject that judges, e.g. chat:openai/gpt-4o.")] = None,  # noqa: UP045
+    by: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Who judges: a subject, e.g. chat:openai/gpt-4o, or what people decided (decisions.csv)."),
+    ] = None,
     unread: Annotated[
         bool,
         typer.Option("--unread", help="Read replies that the parser could not, as protocol judged-reading."),
     ] = False,
     sample: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Write judged texts as a CSV, for people to check."),
+        typer.Option(help="Write judged texts for people: FILE.csv to check verdicts, or a folder for a review."),
     ] = None,
     each: Annotated[int, typer.Option(min=1, help="Texts a judge and subject in the sample.")] = 20,
     agreement: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="A sample that people filled in: how often they agree with the judge."),
+        typer.Option(help="What people decided about a sample: how often they agree with the judge."),
     ] = None,
     seed: Seed = 0,
+    protocol: Annotated[str, typer.Option(help="The protocol whose judge is asked, e.g. manual of ComBo.")] = "strict",
     as_json: Json = False,
 ) -> None:
     """Have descriptions judged by a subject, then score again; or compare a judge with people."""
     from snellen.cli.judging import judge as do
 
-    do(run, by, unread, sample, each, agreement, seed, as_json)
+    do(run, by, unread, sample, each, agreement, seed, protocol, as_json)
 
 
 @app.command()

@@ -13,7 +13,14 @@ from snellen.core.errors import SnellenError
 from snellen.core.runfolder import read_responses
 from snellen.exam import judge as do
 from snellen.exam import open_run_items
-from snellen.runs.judgements import judgement_items, read_agreement, read_verdicts, write_sample
+from snellen.runs.judgements import (
+    judgement_items,
+    people_as_judge,
+    read_agreement,
+    read_verdicts,
+    write_sample,
+    write_sample_items,
+)
 
 
 def judge(
@@ -24,6 +31,7 @@ def judge(
     each: int,
     agreement: Path | None,
     seed: int,
+    protocol: str,
     as_json: bool,
 ) -> None:
     """Do what was asked, and say what came of it. Exit code 1 where calls of the judge failed."""
@@ -33,15 +41,22 @@ def judge(
         raise SnellenError("snellen judge --unread: say who reads with --by SUBJECT, without --sample or --agreement")
     outcome: dict[str, Any] = {}
     if by is not None:
-        verdict_counts = do(run, by, unread=unread, show_progress=not as_json)
+        judge_of = people_as_judge(Path(by)) if Path(by).exists() else by
+        verdict_counts = do(run, judge_of, unread=unread, protocol=protocol, show_progress=not as_json)
         outcome |= asdict(verdict_counts)
     _, items, suite = open_run_items(run)
-    judged_items = judgement_items(read_responses(run), items, suite)
+    judged_items = judgement_items(read_responses(run), items, suite, protocol)
     verdicts = read_verdicts(run, judged_items)
     if sample is not None:
-        outcome |= {"sample": str(sample), "sampled": write_sample(sample, judged_items, verdicts, each, seed)}
+        if sample.suffix == ".csv":
+            count = write_sample(sample, judged_items, verdicts, each, seed)
+        else:
+            count = write_sample_items(sample, judged_items, verdicts, each, seed, items.media)
+        outcome |= {"sample": str(sample), "sampled": count}
     if agreement is not None:
-        outcome["agreement"] = [asdict(rate) for rate in read_agreement(agreement, judged_items, verdicts, suite)]
+        outcome["agreement"] = [
+            asdict(rate) for rate in read_agreement(agreement, judged_items, verdicts, suite, protocol)
+        ]
     if as_json:
         print(json.dumps(outcome))
     else:

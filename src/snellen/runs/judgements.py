@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -16,15 +16,20 @@ import pandas as pd
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.media import MediaFolder
 from snellen.core.response import Response
 from snellen.core.runfolder import is_run
 from snellen.core.seeds import stream
+from snellen.core.subject import Subject
 from snellen.core.suite import Suite
-from snellen.curation.results import read_step_results
+from snellen.curation.results import DECISION, read_step_result, read_step_results
+from snellen.curation.review import card_path
+from snellen.curation.steps import copy_media
 from snellen.runs.score import is_judged, score
 from snellen.runs.unread import says_none
 from snellen.scoring.uncertainty import wilson
+from snellen.subjects.recorded import recorded
 
 FOLDER = "judgements"
 SAMPLE_COLUMNS = ("item_id", "judge", "asked", "verdict", "decision", "author", "reason")
@@ -112,25 +117,59 @@ def write_sample(path: Path, judged_items: Sequence[Item], verdicts: Verdicts, e
 
     VLM2-Bench checked 20 a model, 180 in all. Raises SnellenError where nothing was judged.
     """
-    rows = []
-    for judge, by_response in verdicts.items():
-        by_subject: dict[str, list[Item]] = {}
-        for item in judged_items:
-            if item.item_id in by_response:
-                by_subject.setdefault(item.item_id.split("/")[0], []).append(item)
-        for subject, judged in by_subject.items():
-            order = stream("agreement sample", seed, judge, subject).permutation(len(judged))[:each]
-            rows += [
-                (judged[int(n)].item_id, judge, judged[int(n)].question, by_response[judged[int(n)].item_id].text)
-                for n in order
-            ]
-    if not rows:
+    if not verdicts:
         raise SnellenError(f"{path}: nothing was judged yet; give `snellen judge RUN --by SUBJECT` first")
+    rows = [
+        (item.item_id, judge, item.question, verdicts[judge][item.item_id].text)
+        for judge, item in _sampled(judged_items, verdicts, each, seed)
+    ]
     with path.open("w", encoding="utf-8", newline="") as opened:
         writer = csv.writer(opened)
         writer.writerow(SAMPLE_COLUMNS)
         writer.writerows((*row, "", "", "") for row in rows)
     return len(rows)
+
+
+def write_sample_items(
+    root: Path, judged_items: Sequence[Item], verdicts: Verdicts, each: int, seed: int, media: MediaFolder
+) -> int:
+    """Write the texts of a sample as decisions for people, who see no verdict; how many they are.
+
+    Where nothing was judged yet, `each` are drawn of every examined subject. Raises SnellenError where there are none,
+    or what they are scored by is no choice.
+    """
+    refuse_existing(root)
+    sample = {item.item_id: item for _, item in _sampled(judged_items, verdicts, each, seed)}
+    if odd := next((item for item in sample.values() if not item.options), None):
+        raise SnellenError(f"{root}: {odd.task} offers nothing to choose from; people fill in --sample FILE.csv")
+    decisions = [replace(item, task=DECISION, answer_kind="choice") for item in sample.values()]
+    if not decisions:
+        raise SnellenError(f"{root}: nothing here is left to a judge")
+    copy_media(decisions, media, MediaFolder(root / "media"))
+    write_itemset(root, decisions, source="judgement sample", recipe={"each": each, "seed": seed})
+    return len(decisions)
+
+
+def _sampled(judged_items: Sequence[Item], verdicts: Verdicts, each: int, seed: int) -> Iterator[tuple[str, Item]]:
+    """(judge, item) for `each` items a judge and examined subject; the judge is empty where there is none yet."""
+    for judge, judged in verdicts.items() or {"": {item.item_id for item in judged_items}}.items():
+        by_subject: dict[str, list[Item]] = {}
+        for item in judged_items:
+            if item.item_id in judged:
+                by_subject.setdefault(item.item_id.split("/")[0], []).append(item)
+        for subject, items in by_subject.items():
+            order = stream("agreement sample", seed, judge, subject).permutation(len(items))[:each]
+            yield from ((judge, items[int(n)]) for n in order)
+
+
+def people_as_judge(path: Path) -> Subject:
+    """People whose decisions (a CSV of `snellen study decide`, or a run they agree in) serve as verdicts.
+
+    They are called after their review.
+    """
+    result = read_step_result(path)
+    reviews = dict.fromkeys(author.rpartition("/")[0] or author for author in result.author.split(", "))
+    return recorded(", ".join(reviews), {item_id: str(answer) for item_id, answer in result.answers.items()})
 
 
 @dataclass(frozen=True)
@@ -145,13 +184,41 @@ class Agreement:
     high: float
 
 
-def read_agreement(path: Path, judged_items: Sequence[Item], verdicts: Verdicts, suite: Suite) -> Iterator[Agreement]:
-    """Compare the decisions that people wrote into a sample with the verdicts; lines without a decision are left out.
+def read_agreement(
+    path: Path, judged_items: Sequence[Item], verdicts: Verdicts, suite: Suite, protocol: str = "strict"
+) -> Iterator[Agreement]:
+    """Compare what people decided about a sample with the verdicts; lines without a decision are left out.
 
-    A decision is a score as the judge gives it. Raises SnellenError for a line about something that was never judged.
+    `path` is a sample that was filled in, a CSV of `snellen study decide`, or a review that people agree in; the last
+    two are compared with every judge that judged the same. A decision is a score as the judge gives it. Raises
+    SnellenError for a line about something that was never judged.
     """
     items = {item.item_id: item for item in judged_items}
     counts: dict[str, list[bool]] = {}
+    for location, judge, item_id, decision in _decided(path):
+        judges = [judge] if judge else [name for name, by_item in verdicts.items() if item_id in by_item]
+        if item_id not in items or not judges or any(item_id not in verdicts.get(name, {}) for name in judges):
+            raise SnellenError(
+                f"{location}: {judge or 'nobody'} {'never ' * bool(judge)}judged {item_id!r} in this run"
+            )
+        if not decision:
+            continue
+        how = suite.tasks[str(items[item_id].provenance.get("task", ""))].protocols[protocol]
+        for name in judges:
+            verdict = verdicts[name][item_id]
+            score_read = how.read(verdict.text or "", verdict.reply_spec)
+            counts.setdefault(name, []).append(str(score_read) == decision)
+    for judge, agreed in counts.items():
+        low, high = wilson(sum(agreed), len(agreed))
+        yield Agreement(judge, sum(agreed), len(agreed), sum(agreed) / len(agreed), low, high)
+
+
+def _decided(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    """(location, judge or empty, item id, decision or empty) of every line of a sample or a review."""
+    if path.is_dir() or card_path(path).is_file():
+        for item_id, answer in read_step_result(path).answers.items():
+            yield str(path), "", item_id, str(answer)
+        return
     try:
         with path.open(encoding="utf-8-sig", newline="") as opened:
             lines = list(csv.DictReader(opened))
@@ -160,13 +227,4 @@ def read_agreement(path: Path, judged_items: Sequence[Item], verdicts: Verdicts,
     for number, line in enumerate(lines, 2):
         if missing := [name for name in ("item_id", "judge", "decision") if line.get(name) is None]:
             raise SnellenError(f"{path} line {number}: no {missing[0]}; the columns are {', '.join(SAMPLE_COLUMNS)}")
-        verdict = verdicts.get(line["judge"], {}).get(line["item_id"])
-        if verdict is None or line["item_id"] not in items:
-            raise SnellenError(f"{path} line {number}: {line['judge']} never judged {line['item_id']!r} in this run")
-        if decision := line["decision"].strip():
-            task = str(items[line["item_id"]].provenance.get("task", ""))
-            score_read = suite.tasks[task].protocols["strict"].read(verdict.text or "", verdict.reply_spec)
-            counts.setdefault(line["judge"], []).append(str(score_read) == decision)
-    for judge, agreed in counts.items():
-        low, high = wilson(sum(agreed), len(agreed))
-        yield Agreement(judge, sum(agreed), len(agreed), sum(agreed) / len(agreed), low, high)
+        yield f"{path} line {number}", line["judge"], line["item_id"], line["decision"].strip()

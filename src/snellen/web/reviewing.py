@@ -17,7 +17,7 @@ import numpy as np
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.runfolder import read_run_card
 from snellen.curation.panel import Panel
@@ -25,8 +25,11 @@ from snellen.curation.results import read_panel, run_folder
 from snellen.curation.review import REVIEW_COLUMNS, DecisionCard, card_path
 from snellen.curation.steps import copy_media
 from snellen.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement, rating_counts
+from snellen.web.building import build_study
+from snellen.web.design import Design
 from snellen.web.importing import RECORDS
 from snellen.web.plan import PageAnswers, RecordRow
+from snellen.web.study import StudyCard
 
 COLUMNS = (*REVIEW_COLUMNS, "time")
 """Those of every review, and when the last of those who agree answered (UTC, ISO 8601)."""
@@ -114,6 +117,24 @@ def _times(runs: Sequence[Path]) -> Mapping[tuple[str, str], datetime]:
                     for item_id in record.answers:
                         times.setdefault((arm.subject, item_id), record.time)
     return times
+
+
+def third_study(panel: Panel, runs: Sequence[Path], design: Design, out: Path, reviewer: str = "third") -> StudyCard:
+    """A study of the items without a decision for one more reviewer: the same pages, in a folder of its own.
+
+    Raises SnellenError where everything is decided.
+    """
+    if not panel.undecided:
+        raise SnellenError(f"{runs[0]}: every item has a decision, so that a third reviewer has nothing to do")
+    refuse_existing(out / "items")
+    items = item_subset(panel.items, panel.undecided, out / "items")
+    conditions = tuple(dict.fromkeys(arm.condition for arm in read_run_card(run_folder(runs[0])).arms))
+    blocks = tuple(
+        block.model_copy(update={"items": items.card.suite, "tasks": (), "questions": None, "conditions": conditions})
+        for block in design.blocks[:1]
+    )
+    third = design.model_copy(update={"kind": "review", "reviewers": (reviewer,), "blocks": blocks})
+    return build_study([items], third, out)
 
 
 def item_subset(items: ItemSet, item_ids: Sequence[str], out: Path) -> ItemSet:

@@ -134,3 +134,37 @@ DESCRIPTIONS = (
 """Replies to `CAPTION`, for models that are to learn to describe."""
 PERCEIVED_INTRO = "What was seen in the pictures of each category:"
 PERCEIVED_TEST = "What was seen in the test picture:"
+
+COMPARISON_QUESTION = (
+    "Each option shows two kinds of objects, four examples of either in a picture of its own. In which option are the "
+    "two kinds harder to tell apart?"
+)
+"""Ours, after appendix C.3: the paper says what people were to determine, and prints no wording."""
+NAMING_QUESTION = (
+    "The picture shows an abstract object built of two simple blocks. Its colour and material do not matter. Which of "
+    "these names fits it best?"
+)
+FITTING_QUESTION = (
+    "The picture shows an abstract object built of two simple blocks. Its colour and material do not matter. It is to "
+    "stand for: {name}. Does that fit?"
+)
+"""Both ours: how the paper's experts voted on categories is not said."""
+CHAIN_QUESTION = """\
+Somebody was shown the examples of two categories, A and B, and then a test object: the last picture. They were asked \
+to think step by step and to say to which category it belongs. The right answer is {answer}.
+
+Their reply stands between the lines:
+----------
+{reply}
+----------
+
+Where is the first mistake that matters for the answer?"""
+"""Ours: the paper scored chains of thought by hand and shows examples (Figure 8) without its rules."""
+MISTAKES = {
+    "none": "there is none: every step is right, and so is the answer",
+    "perception": "something in a picture is described as it is not",
+    "rule": "the objects are seen right, but what a category has in common is concluded wrongly",
+    "application": "the rules are right, but the test object is put into the wrong category",
+    "format": "no category is decided for, or the reply breaks off",
+}
+"""What manual scoring decides between, with what each word means; ours."""

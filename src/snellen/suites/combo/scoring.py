@@ -1,12 +1,23 @@
-"""How ComBo is scored. The authors released no scorer; `published` follows the text of the paper."""
+"""How ComBo is scored. The authors released no scorer; `published` follows the text of the paper.
+
+Chains of thought are scored by hand there (Table 1). The protocol `manual` takes decisions of people, or of a model,
+about each reply: `snellen judge RUN --protocol manual`.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
+from snellen.core.item import Item, Option
+from snellen.core.response import Response
 from snellen.core.score import Metric, Protocol, Protocols
+from snellen.curation.results import DECISION
+from snellen.curation.steps import step_item
 from snellen.scoring.answers import read_answer
 from snellen.scoring.protocols import ACCURACY, all_right, by_item, correct, guess, strict
+from snellen.suites.combo import prompts
 
 ALL_CORRECT = Metric("all_correct", correct, chance=guess, binary=True)
 """Share of category pairs of which every question is answered right, 0 to 1; chance of independent guesses."""
@@ -21,4 +32,36 @@ STRICT, STRICT_PAIRS = strict(), strict(ACCURACY, ALL_CORRECT, units=by_metric)
 PUBLISHED = Protocol("published", read_answer, (ACCURACY,), by_item)
 """The paper says 'accuracy' and counts invalid replies as wrong (Table 4: LLaVA at .26 of two options)."""
 PROTOCOLS: Protocols = {"strict": STRICT, "published": PUBLISHED}
-PAIR_PROTOCOLS: Protocols = {"strict": STRICT_PAIRS, "published": PUBLISHED}
+
+# Manual scoring
+
+
+def _sound(item: Item, mistake: Any) -> float:
+    return float(mistake == "none")
+
+
+SOUND = Metric("sound_reasoning", _sound, chance=lambda item: 0.0, binary=True)
+"""Share of replies without a mistake in any step, 0 to 1; a guess reasons nothing, so that chance is 0."""
+MISTAKES = tuple(prompts.MISTAKES)
+
+
+def chain_judgement(item: Item, response: Response) -> Item:
+    """What is decided about a reply: where its first mistake is. Examples, test object and right answer are shown.
+
+    Its id is that of the response, by which the decision is found again.
+    """
+    return step_item(
+        DECISION,
+        response.response_id,
+        prompts.CHAIN_QUESTION.format(answer=item.answer, reply=response.text or ""),
+        item.query,
+        "choice",
+        item.cluster_id,
+        support=item.support,
+        options=tuple(Option(word, meaning) for word, meaning in prompts.MISTAKES.items()),
+        provenance={"suite": item.suite, "task": item.task},
+    )
+
+
+MANUAL = Protocol("manual", read_answer, (SOUND,), by_item, judge=chain_judgement)
+PAIR_PROTOCOLS: Protocols = {"strict": STRICT_PAIRS, "published": PUBLISHED, "manual": MANUAL}

@@ -38,6 +38,7 @@ from snellen.suites.combo.difficulty import LEVELS
 from snellen.suites.combo.published import TABLE_2_QUESTIONS
 from snellen.suites.combo.report import figures
 from snellen.suites.combo.report.confusions import confusions
+from snellen.suites.combo.report.people import people_sections
 from snellen.suites.combo.report.perceived import DescribedPicture, deciding_dimensions, described_pictures
 from snellen.suites.combo.report.trimmed_people import mean_of_two, trimmed_line
 from snellen.suites.combo.scoring import ALL_CORRECT
@@ -54,6 +55,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
         yield perceived_dimensions(described)
     yield from positions(run)
     yield from confusions(run.items, score_rows(run, perception.TASK, "accuracy"))
+    yield from people_sections(run)
 
 
 def _chances(rows: pd.DataFrame, levels: Sequence[str], column: str = "chance") -> list[str]:

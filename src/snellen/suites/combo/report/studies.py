@@ -5,22 +5,22 @@ People take part as subjects of runs; these functions work on the score rows of 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 import yaml
 from pydantic import BaseModel, ConfigDict
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
+from snellen.scoring.crossed import DRAWS, crossed_interval
 from snellen.scoring.uncertainty import wilson
-from snellen.suites.combo.categories import Pair, reference_pairs
-from snellen.suites.combo.difficulty import Features, level_of, packaged_features, separation
+from snellen.suites.combo.difficulty import Floats
 from snellen.suites.combo.items import VERSION
 
 Side = Literal["first", "second"]
@@ -101,71 +101,79 @@ def accuracy_by_type(scores: pd.DataFrame) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Two pairs of categories; people say which pair is harder to tell apart."""
-
-    first: Pair
-    second: Pair
-
-    @property
-    def harder(self) -> Side:
-        """The pair that the distance calls harder: the closer one."""
-        return "first" if self.first.distance < self.second.distance else "second"
-
-
-def comparisons(seed: int, count: int = 40, features: Features | None = None) -> list[Comparison]:
-    """`count` comparisons of two pairs of categories each, drawn as the pairs that set the levels are."""
-    from threadpoolctl import threadpool_limits
-
-    features_used = features if features is not None else packaged_features()
-    rng = stream("combo", VERSION, seed, "difficulty comparisons")
-    pairs = []
-    with threadpool_limits(1):
-        for first, second in reference_pairs(2 * count, rng):
-            distance = separation(features_used.values, first.mask(), second.mask())
-            pairs.append(Pair(first, second, distance, level_of(distance, features_used.thresholds)))
-    order = rng.permutation(len(pairs))
-    return [Comparison(pairs[int(a)], pairs[int(b)]) for a, b in zip(order[::2], order[1::2], strict=True)]
-
-
-@dataclass(frozen=True)
 class Agreement:
-    """How far people and the distance call the same pairs harder, with the 95 % interval of `by_majority`.
+    """How far people and the distance call the same pairs harder, over `comparisons` with `ties` and `votes`.
 
     `by_majority` is the share of comparisons whose majority agrees, a tie counting half; `by_vote` that of all votes.
-    Chance is 0.5 for both.
+    Both have a 95 % interval over comparisons and people (NaN where it cannot be told). Chance is 0.5 for both.
     """
 
     by_majority: float
     low: float
     high: float
     by_vote: float
+    vote_low: float
+    vote_high: float
     comparisons: int
     ties: int
+    votes: int
 
 
-def agreement(comparisons: Sequence[Comparison], votes: Mapping[str, Sequence[Side | None]]) -> Agreement:
-    """Agreement of people's votes with the distance.
+def agreement(harder: Sequence[Side], sides: Mapping[str, Sequence[Side | None]]) -> Agreement:
+    """Agreement of people's votes with the side of each comparison that the distance calls harder.
 
-    `votes` lead from a participant to one vote a comparison, in order, None where there is none. Comparisons that
+    `sides` lead from a participant to one vote a comparison, in order, None where there is none. Comparisons that
     nobody voted on are left out. Raises SnellenError where a participant has another number of votes, or nobody voted.
     """
-    for name, person_votes in votes.items():
-        if len(person_votes) != len(comparisons):
+    for name, person_votes in sides.items():
+        if len(person_votes) != len(harder):
             raise SnellenError(
-                f"participant {name} has {len(person_votes)} votes on {len(comparisons)} comparisons; "
+                f"participant {name} has {len(person_votes)} votes on {len(harder)} comparisons; "
                 "give None for a missing one"
             )
-    agreed, agreeing, ties, voted, right = 0, 0.0, 0, 0, 0
-    for number, comparison in enumerate(comparisons):
-        count = Counter(person_votes[number] for person_votes in votes.values() if person_votes[number] is not None)
-        total, for_harder = sum(count.values()), count[comparison.harder]
-        if not total:
-            continue
-        agreed, voted, right = agreed + 1, voted + total, right + for_harder
-        tied = 2 * for_harder == total
-        ties += tied
-        agreeing += 0.5 if tied else float(2 * for_harder > total)
-    if not agreed:
+    # Comparisons x people: 1 where a vote agrees, -1 where it does not, 0 where there is none.
+    signs = np.array(
+        [[0 if v[n] is None else 1 if v[n] == side else -1 for v in sides.values()] for n, side in enumerate(harder)],
+        dtype=np.float64,
+    ).reshape(len(harder), len(sides))
+    signs = signs[(signs != 0).any(axis=1)]
+    if not len(signs):
         raise SnellenError("nobody voted on any comparison")
-    return Agreement(agreeing / agreed, *wilson(agreeing, agreed), right / voted, agreed, ties)
+    majorities = _majorities(signs)
+    rng = stream("combo", VERSION, "agreement of people with the distance")
+    clusters, people = np.nonzero(signs)
+    agrees = (signs[clusters, people] > 0).astype(np.float64)
+    vote_low, vote_high, _ = crossed_interval(agrees, people, clusters, "mean", (0.0, 1.0), rng)
+    return Agreement(
+        float(majorities.mean()),
+        *_majority_interval(signs, rng),
+        float(agrees.mean()),
+        vote_low,
+        vote_high,
+        comparisons=len(signs),
+        ties=int((majorities == 0.5).sum()),
+        votes=len(agrees),
+    )
+
+
+def _majorities(signs: Floats) -> Floats:
+    """1 where more votes of a comparison agree than not, 0 where fewer, 0.5 for a tie."""
+    return np.asarray((np.sign(signs.sum(axis=-1)) + 1) / 2)
+
+
+def _majority_interval(signs: Floats, rng: np.random.Generator) -> tuple[float, float]:
+    """Wilson's interval over comparisons, or percentiles of both drawn again (Owen 2007), whichever is wider each way.
+
+    Draws of few votes cannot show what another person would have turned, and Wilson's interval takes people as given.
+    """
+    comparisons, people = signs.shape
+    low, high = wilson(float(_majorities(signs).sum()), comparisons)
+    shares = []
+    for _ in range(DRAWS):
+        times = rng.multinomial(people, np.full(people, 1 / people))
+        drawn = signs[rng.integers(comparisons, size=comparisons)] * times
+        voted = drawn[(drawn != 0).any(axis=1)]
+        if len(voted):
+            shares.append(float(_majorities(voted).mean()))
+    ends = np.quantile(shares, (0.025, 0.975))
+    return min(low, float(ends[0])), max(high, float(ends[1]))

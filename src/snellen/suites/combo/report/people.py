@@ -1,0 +1,152 @@
+"""What people said about the suite itself: comparisons of pairs, votes on natural categories, manual scores.
+
+The first two are reviews of `snellen build combo/pair-comparisons` and `combo/natural-votes`, given to a report by
+name; manual scores are those of the protocol `manual`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from snellen.analysis.cells import percent_interval, share_cell
+from snellen.analysis.section import ReportSection, Run
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+from snellen.core.seeds import stream
+from snellen.curation.results import StepResult, check_about, read_step_results
+from snellen.scoring.crossed import crossed_interval
+from snellen.suites.combo import categories
+from snellen.suites.combo.report.studies import Side, agreement
+from snellen.suites.combo.scoring import MANUAL, MISTAKES
+
+PAIR_COMPARISONS, NATURAL_VOTES = "pair-comparisons", "natural-votes"
+REPORT_INPUTS = (PAIR_COMPARISONS, NATURAL_VOTES)
+
+
+def people_sections(run: Run) -> Iterator[ReportSection]:
+    """Whatever people said of this set."""
+    if path := run.inputs.get(PAIR_COMPARISONS):
+        yield compared_pairs(_votes(path, run.items, PAIR_COMPARISONS))
+    if path := run.inputs.get(NATURAL_VOTES):
+        yield from natural_votes(_votes(path, run.items, NATURAL_VOTES))
+    yield from manual_scores(run)
+
+
+def _votes(path: Path, items: ItemSet, name: str) -> tuple[StepResult, ...]:
+    """What everybody answered. Raises SnellenError where it is about another set."""
+    step_results = read_step_results(path)
+    how_to = f"build it with `snellen build combo/{name} --from curated --source items={items.root}`"
+    for result in step_results:
+        check_about(path, result, items, name, how_to)
+    return step_results
+
+
+# Comparisons of pairs
+
+
+def compared_pairs(step_results: Sequence[StepResult]) -> ReportSection:
+    """How far people and the distance call the same pairs of categories harder (appendix C.3)."""
+    items = step_results[0].items.items
+    harder: list[Side] = ["first" if item.measures["first"] < item.measures["second"] else "second" for item in items]
+    by_person = {result.author: [result.answer(item) for item in items] for result in step_results}
+    similarity = agreement(harder, by_person)
+    cells = {
+        "people": len(by_person),
+        "comparisons": similarity.comparisons,
+        "ties": similarity.ties,
+        "by majority": percent_interval(
+            similarity.by_majority, similarity.low, similarity.high, similarity.comparisons
+        ),
+        "by vote": percent_interval(similarity.by_vote, similarity.vote_low, similarity.vote_high, similarity.votes),
+    }
+    note = (
+        "Of two pairs of categories people say which is harder to tell apart; the distance calls the closer pair "
+        "harder. Percent of comparisons in which the majority says so too, a tie counting half, and percent of all "
+        "votes, with 95 % intervals over comparisons and people. Chance is 50. How the paper aggregated is not said."
+    )
+    return ReportSection(
+        "People and the distance (appendix C.3)", note, pd.DataFrame([cells]), None, "pair-comparisons"
+    )
+
+
+# Natural categories
+
+
+def natural_votes(step_results: Sequence[StepResult]) -> Iterator[ReportSection]:
+    """How many people call a picture what it stands for, and find that its name fits, category by category."""
+    items = step_results[0].items.items
+    by_category: dict[str, list[Item]] = {}
+    for item in items:
+        by_category.setdefault(item.provenance["category"], []).append(item)
+    lines = [_category_line(name, of_category, step_results) for name, of_category in by_category.items()]
+    lines.append(_category_line("(all)", items, step_results))
+    note = (
+        "Percent of people who chose the category's own name among all names, and who found that it fits, with 95 % "
+        "intervals over people and pictures where they can be told; the name most often chosen in its place, and how "
+        "often. A category that few people name is one to choose anew (`choices/natural_categories.yaml`)."
+    )
+    names = ["category", "pictures", "people", "named so", "fits", "taken for"]
+    yield ReportSection("Votes on natural categories", note, pd.DataFrame(lines, columns=names), None, "natural-votes")
+
+
+def _category_line(name: str, items: Sequence[Item], step_results: Sequence[StepResult]) -> list[object]:
+    naming = [item for item in items if item.item_id.startswith("name-")]
+    fitting = [item for item in items if item.item_id.startswith("fit-")]
+    others = Counter(
+        answer
+        for item in naming
+        for result in step_results
+        if (answer := result.answer(item)) not in (None, item.provenance["category"])
+    )
+    taken_for = "" if name == "(all)" or not others else "{} ({})".format(*others.most_common(1)[0])
+    named_so = _share([(item, item.provenance["category"]) for item in naming], step_results)
+    fits = _share([(item, item.options[0].key) for item in fitting], step_results)
+    return [name, len({item.stimulus_id for item in items}), len(step_results), named_so, fits, taken_for]
+
+
+def _share(expected: Sequence[tuple[Item, str]], step_results: Sequence[StepResult]) -> str:
+    """Percent of answers that are the expected ones, with an interval over people and pictures."""
+    answers = [
+        (float(answer == word), result.author, item.stimulus_id)
+        for item, word in expected
+        for result in step_results
+        if (answer := result.answer(item)) is not None
+    ]
+    if not answers:
+        return ""
+    values, people, pictures = zip(*answers, strict=True)
+    share = sum(values) / len(values)
+    rng = stream("combo", "natural votes", len(values))
+    low, high, _ = crossed_interval(values, people, pictures, "mean", (0.0, 1.0), rng)
+    return percent_interval(share, low, high, len(values))
+
+
+# Manual scores of chains of thought
+
+
+def manual_scores(run: Run) -> Iterator[ReportSection]:
+    """Where the first mistake of each reply lies, by those who scored it by hand (Table 1, Figure 8)."""
+    scores = run.scores.get(MANUAL.name, pd.DataFrame(columns=["task", "value"]))
+    rows = scores[(scores["task"] == categories.TASK) & scores["value"].notna()]
+    if rows.empty:
+        return
+    lines = []
+    for (subject, condition, judge), part in rows.groupby(["subject", "condition", "judge"], sort=False):
+        # A reply that says nothing is not shown to anybody: it decides for no category.
+        mistakes = [json.loads(prediction) or "format" for prediction in part["prediction"]]
+        clusters = list(part["cluster_id"])
+        cells = [share_cell([float(mistake == word) for mistake in mistakes], clusters) for word in MISTAKES]
+        lines.append([subject, condition, judge, len(part), *cells])
+    note = (
+        "Percent of replies whose first mistake is of each kind, with 95 % interval (pairs of categories drawn again), "
+        "by who scored them: a picture described as it is not, a rule concluded wrongly, a rule applied wrongly, no "
+        "category decided for. Who is scored by hand is right only where no step is wrong."
+    )
+    names = ["subject", "condition", "scored by", "replies", *("no mistake" if w == "none" else w for w in MISTAKES)]
+    frame = pd.DataFrame(lines, columns=names)
+    yield ReportSection("Chains of thought, scored by hand (Table 1, Figure 8)", note, frame, None, "manual-scores")
