@@ -9,14 +9,14 @@ from typing import Any
 
 from snellen.core.item import AnswerKind
 from snellen.web.design import BlockDesign, Design
-from snellen.web.plan import Answer, Choice, MediaPart, Page, PageBlock, Question, RecordRow, StudyPlan, TextPart, Texts
+from snellen.web.plan import Choice, Entry, MediaPart, Page, PageBlock, Question, RecordRow, StudyPlan, TextPart, Texts
 from snellen.web.study import BUNDLE, PLAN, PageSource, StudyCard, write_card
 
 PLAN_HASH = "0123456789abcdef"
 PICTURE = b"\x89PNG not a real picture"
 PICTURE_PATH = f"media/{hashlib.sha256(PICTURE).hexdigest()[:2]}/{hashlib.sha256(PICTURE).hexdigest()}.png"
 TIME = "2026-11-22T10:00:00Z"
-ANSWERS: dict[AnswerKind, Answer] = {
+ANSWERS: dict[AnswerKind, Entry] = {
     "choice": "B",
     "true_false": "T",
     "integer": "3",
@@ -107,7 +107,7 @@ def rows_of_form(plan: StudyPlan, participant: str, form: int) -> list[RecordRow
             {
                 "type": "answers",
                 "page_id": page_id,
-                "place": place,
+                "position": place,
                 "answers": {question.item_id: ANSWERS[question.kind]},
                 "reasons": {question.item_id: "because"},
                 "seconds": 1.25,

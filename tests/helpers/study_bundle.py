@@ -12,7 +12,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind
 from snellen.web.lock import web_parts
 from snellen.web.page import Transport, copy_page, index_page
-from snellen.web.plan import Answer, Choice, MediaPart, Page, PageBlock, Question, StudyPlan, TextPart, Texts
+from snellen.web.plan import Choice, Entry, MediaPart, Page, PageBlock, Question, StudyPlan, TextPart, Texts
 from snellen.web.study import as_script
 
 PICTURE = MediaPart(path="media/scene.png", kind="picture", width=600, height=400)
@@ -83,7 +83,7 @@ def plan(*page_ids: str, texts: Texts | None = None, changes: tuple[Page, ...] =
     )
 
 
-def practice_of(kind: AnswerKind, right: Answer) -> Page:
+def practice_of(kind: AnswerKind, right: Entry) -> Page:
     """A practice page of a kind, named after it, with its right answer."""
     return page(kind, question(kind, picture=0), kind="practice", feedback={kind: right})
 

@@ -52,7 +52,7 @@ def entered(plan: StudyPlan, stand_in: StandIn, person: int, pages: int | None =
         answers = stand_in.answers(plan.pages[page_id], person)
         time = NOON + timedelta(seconds=2 * place)
         records.append(
-            PageAnswers(type="answers", page_id=page_id, place=place, answers=answers, seconds=1.5, time=time)
+            PageAnswers(type="answers", page_id=page_id, position=place, answers=answers, seconds=1.5, time=time)
         )
     if pages is None:
         records.append(End(type="end", time=NOON))

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from snellen.web.page import Transport, index_page
-from snellen.web.plan import Answer, Choice, PageAnswers, RecordRow, StudyPlan, TextPart, Texts
+from snellen.web.plan import Choice, Entry, PageAnswers, RecordRow, StudyPlan, TextPart, Texts
 from tests.helpers.study_bundle import PAGES, TILES, page, plan, practice_of, question, write_bundle
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def pages_of(rows: list[RecordRow]) -> list[PageAnswers]:
     return [row.record for row in rows if isinstance(row.record, PageAnswers)]
 
 
-def answers_of(rows: list[RecordRow]) -> dict[str, Answer]:
+def answers_of(rows: list[RecordRow]) -> dict[str, Entry]:
     return {item_id: answer for record in pages_of(rows) for item_id, answer in record.answers.items()}
 
 
@@ -164,7 +164,7 @@ def check_kinds(rows: list[RecordRow]) -> None:
     assert answers == EXPECTED
     assert [row.sequence for row in rows] == list(range(len(KINDS) + 2))
     assert [record.page_id for record in pages_of(rows)] == list(KINDS)
-    assert [record.place for record in pages_of(rows)] == list(range(len(KINDS)))
+    assert [record.position for record in pages_of(rows)] == list(range(len(KINDS)))
     assert next(record for record in pages_of(rows) if record.page_id == "text").reasons == {"text": "in large letters"}
 
 

@@ -69,7 +69,7 @@ def test_what_stands_is_a_review_with_authors_reasons_and_times(items: ItemSet, 
 
 def _record(path: Path, item_id: str, time: str) -> None:
     answers = PageAnswers.model_validate(
-        {"type": "answers", "page_id": "p", "place": 0, "answers": {item_id: "drop"}, "seconds": 1, "time": time}
+        {"type": "answers", "page_id": "p", "position": 0, "answers": {item_id: "drop"}, "seconds": 1, "time": time}
     )
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(RecordRow(sequence=0, record=answers).plain()) + "\n")

@@ -211,9 +211,9 @@ def test_an_answer_of_its_kind_is_kept(visitor: Visitor, kind: str, answer: Any)
 
 BAD_FIELDS: list[dict[str, Any]] = [
     {"page_id": "q-none"},
-    {"place": 1},
-    {"place": -8},
-    {"place": 10**30},
+    {"position": 1},
+    {"position": -8},
+    {"position": 10**30},
     {"answers": {"item-text": "a"}},
     {"answers": {"item-choice": "A", "item-text": "a"}},
     {"reasons": {"item-text": "a"}},

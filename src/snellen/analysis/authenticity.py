@@ -54,10 +54,10 @@ def authenticity(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(subject: str, answers: pd.DataFrame, rule: AuthenticityRule) -> dict[str, object]:
-    answered = int((answers["outcome"] == "answered").sum())
-    accuracy, median = float(answers["value"].mean()), float(answers["seconds"].median())
-    pages = answers.groupby(["condition", "repeat", "page"])["seconds"].sum(min_count=1).dropna()
+def _row(subject: str, rows: pd.DataFrame, rule: AuthenticityRule) -> dict[str, object]:
+    answered = int((rows["outcome"] == "answered").sum())
+    accuracy, median = float(rows["value"].mean()), float(rows["seconds"].median())
+    pages = rows.groupby(["condition", "repeat", "page"])["seconds"].sum(min_count=1).dropna()
     fast = math.nan if rule.possible_seconds is None or pages.empty else float((pages < rule.possible_seconds).mean())
     reasons = list(_reasons(accuracy, median, fast, rule))
     verdict: Verdict = "too few" if answered < rule.min_items else "failed" if reasons else "passed"

@@ -101,7 +101,7 @@ def export(
 @app.command("import")
 def import_(
     study: Study,
-    results: Annotated[
+    result_files: Annotated[
         Optional[list[Path]],  # noqa: UP045  # read at run time
         typer.Argument(help="JATOS archives or result files; none: what `serve` recorded."),
     ] = None,
@@ -112,7 +112,7 @@ def import_(
     from snellen.web.importing import PEOPLE, import_study
     from snellen.web.transports import read_results_of
 
-    examinations = import_study(study, read_results_of(study, results or []), out)
+    examinations = import_study(study, read_results_of(study, result_files or []), out)
     runs = [str(examination.root) for examination in examinations]
     answered = sum(len(examination.responses) for examination in examinations)
     if as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from snellen.web.plan import Answer, PageAnswers, Question, RecordRow, Start, StudyPlan
+from snellen.web.plan import Entry, PageAnswers, Question, RecordRow, Start, StudyPlan
 
 MAX_SEQUENCE = 10_000
 """Rows of one participant."""
@@ -43,7 +43,7 @@ def form_pages(plan: StudyPlan, form: int) -> tuple[str, ...]:
 
 def _page_problems(page_answers: PageAnswers, plan: StudyPlan, form: int) -> Iterator[str]:
     pages = form_pages(plan, form)
-    if not 0 <= page_answers.place < len(pages) or pages[page_answers.place] != page_answers.page_id:
+    if not 0 <= page_answers.position < len(pages) or pages[page_answers.position] != page_answers.page_id:
         yield f"Page {page_answers.page_id[:80]!r} does not stand in this place of the form."
         return
     if not all(
@@ -65,25 +65,25 @@ def _page_problems(page_answers: PageAnswers, plan: StudyPlan, form: int) -> Ite
             yield f"The answer to {item_id!r} is not of the kind {questions[item_id].kind}."
 
 
-def answer_fits(answer: Answer, question: Question) -> bool:
-    """Whether an answer is of the question's kind, and one of its choices where it has any."""
+def answer_fits(entry: Entry, question: Question) -> bool:
+    """Whether an entry is of the question's kind, and one of its choices where it has any."""
     if question.kind in ("choice", "true_false"):
-        return isinstance(answer, str) and answer in {choice.name for choice in question.choices}
+        return isinstance(entry, str) and entry in {choice.name for choice in question.choices}
     if question.kind in ("text", "description"):
-        return isinstance(answer, str) and len(answer) <= MAX_TEXT
+        return isinstance(entry, str) and len(entry) <= MAX_TEXT
     if question.kind in ("integer", "number"):
-        return _is_number(answer)
-    if not isinstance(answer, list) or not all(map(math.isfinite, answer)):
+        return _is_number(entry)
+    if not isinstance(entry, list) or not all(map(math.isfinite, entry)):
         return False
     if question.kind == "colour":
-        return len(answer) == 3 and all(0 <= level <= 255 for level in answer)
-    return len(answer) == 4
+        return len(entry) == 3 and all(0 <= level <= 255 for level in entry)
+    return len(entry) == 4
 
 
-def _is_number(answer: Answer) -> bool:
-    if isinstance(answer, str):
+def _is_number(entry: Entry) -> bool:
+    if isinstance(entry, str):
         try:
-            return len(answer) <= MAX_WORD and math.isfinite(float(answer))
+            return len(entry) <= MAX_WORD and math.isfinite(float(entry))
         except ValueError:
             return False
-    return isinstance(answer, float) and math.isfinite(answer)
+    return isinstance(entry, float) and math.isfinite(entry)

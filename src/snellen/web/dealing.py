@@ -55,7 +55,7 @@ def _block_order(design: Design, blocks: int, form: int, seed: int) -> list[int]
 
 
 def _deal(block: BlockPages, form: int, seed: int) -> PageBlock:
-    dealt = [page for task, units in block.by_task.items() for page in _sample(block.design, task, units, form, seed)]
+    dealt = [page for task, groups in block.by_task.items() for page in _sample(block.design, task, groups, form, seed)]
     rng = stream("study order", seed, block.name, form)
     if block.design.order == "random":
         dealt = [dealt[place] for place in rng.permutation(len(dealt))]
@@ -65,21 +65,21 @@ def _deal(block: BlockPages, form: int, seed: int) -> PageBlock:
     return PageBlock(name=block.name, title=design.title, text=design.text, page_ids=(*block.practice, *dealt))
 
 
-def _sample(design: BlockDesign, task: str, units: Sequence[Sequence[str]], form: int, seed: int) -> list[str]:
+def _sample(design: BlockDesign, task: str, page_groups: Sequence[Sequence[str]], form: int, seed: int) -> list[str]:
     """The pages of one task. What is drawn does not hang on the condition, so that points show the same items."""
-    count = len(units) if design.questions is None else design.questions
-    if count > len(units):
+    count = len(page_groups) if design.questions is None else design.questions
+    if count > len(page_groups):
         raise SnellenError(
-            f"block {design.name!r}: {count} questions of {task} are wanted and there are {len(units)}; build a larger "
-            "item set, or ask for fewer"
+            f"block {design.name!r}: {count} questions of {task} are wanted and there are {len(page_groups)}; build a "
+            "larger item set, or ask for fewer"
         )
     if design.assignment == "sample":
-        places: np.ndarray = stream("study sample", seed, design.name, task, form).permutation(len(units))[:count]
+        places: np.ndarray = stream("study sample", seed, design.name, task, form).permutation(len(page_groups))[:count]
     else:
-        shuffled = stream("study sample", seed, design.name, task).permutation(len(units))
+        shuffled = stream("study sample", seed, design.name, task).permutation(len(page_groups))
         first = form * count if design.assignment == "spread" else 0
-        places = shuffled[np.arange(first, first + count) % len(units)]
-    return [page for place in sorted(places) for page in units[place]]
+        places = shuffled[np.arange(first, first + count) % len(page_groups)]
+    return [page for place in sorted(places) for page in page_groups[place]]
 
 
 def attention_page(block: str, number: int, seed: int) -> tuple[Page, str]:

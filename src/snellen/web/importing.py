@@ -30,7 +30,7 @@ from snellen.reports.loading import load_run
 from snellen.runs.ask import Arm, Plan, ask
 from snellen.suites import SUITES
 from snellen.web.pages import SEED, written
-from snellen.web.plan import Answer, Consent, End, PageAnswers, RecordRow, Start
+from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start
 from snellen.web.study import PageSource, StudyCard, open_itemset, read_plan, read_study
 
 ALIAS = re.compile(r"[A-Za-z0-9._-]{1,40}")
@@ -73,13 +73,13 @@ class Participant:
         return next((row.record for row in self.rows if isinstance(row.record, End)), None)
 
 
-def as_participants(results: Iterable[tuple[str, Sequence[RecordRow]]], card: StudyCard) -> list[Participant]:
+def as_participants(people_rows: Iterable[tuple[str, Sequence[RecordRow]]], card: StudyCard) -> list[Participant]:
     """Participants of a study. Whose name is no plain word is called p01, p02 … after the others.
 
     Raises SnellenError for rows of another plan.
     """
     participants, names = [], set[str]()
-    for name, rows in results:
+    for name, rows in people_rows:
         alias = name if ALIAS.fullmatch(name) and name not in names else ""
         number = 1
         while not alias or alias in names:
@@ -102,7 +102,7 @@ class Person(Base):
     pages: Sequence[PageAnswers]
 
     @cached_property
-    def _by_item(self) -> Mapping[str, tuple[Answer, PageAnswers]]:
+    def _by_item(self) -> Mapping[str, tuple[Entry, PageAnswers]]:
         return {item_id: (answer, page) for page in self.pages for item_id, answer in page.answers.items()}
 
     def schedule(self, trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
@@ -117,13 +117,13 @@ class Person(Base):
         return Reply(text, reasoning="\n".join(reasons), seconds=sum(page.seconds for page in pages.values()))
 
 
-def import_study(root: Path, results: Iterable[tuple[str, Sequence[RecordRow]]], out: Path) -> list[Examination]:
+def import_study(root: Path, people_rows: Iterable[tuple[str, Sequence[RecordRow]]], out: Path) -> list[Examination]:
     """Write a run a suite under `out`, with `people.csv` and the records themselves; run again, it goes on.
 
     A block with an authenticity rule becomes runs of its own under `authenticity/`, and columns of `people.csv`.
     """
     card = read_study(root)
-    participants = as_participants(results, card)
+    participants = as_participants(people_rows, card)
     if not participants:
         raise SnellenError(f"{root}: nobody has begun yet")
     for participant in participants:

@@ -17,7 +17,7 @@ from snellen.core.prompt import Prompt
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, Task, ViewContext, settle
 from snellen.runs.ask import lay_out_montages, show_items
-from snellen.web.plan import Answer, Choice, MediaPart, Page, Question, TextPart
+from snellen.web.plan import Choice, Entry, MediaPart, Page, Question, TextPart
 
 PERSON = SubjectCard("human:new")
 """Who is shown pages: suites settle `auto` by the kind of subject."""
@@ -96,7 +96,7 @@ def as_page(
 ) -> Page:
     """The page of a call. Right answers stand on practice pages alone, and only of items that are no test items."""
     parts, views = trial.prompt.parts, trial.prompt.views
-    feedback: dict[str, Answer] | None = None
+    feedback: dict[str, Entry] | None = None
     if practice:
         assert all(items[view.item_id].split != "test" for view in views), "no test item is practised on"
         feedback = {view.item_id: as_recorded(view, items[view.item_id].answer) for view in views}
@@ -154,7 +154,7 @@ def _place_of(view: View, parts: Sequence[Part]) -> int:
 # Answers
 
 
-def as_recorded(view: View, answer: Any) -> Answer:
+def as_recorded(view: View, answer: Any) -> Entry:
     """An answer in the item's own terms as a page records it: what `written` leads back."""
     if view.reply.kind in ("choice", "true_false"):
         return view.reply.name(str(answer))
@@ -165,23 +165,23 @@ def as_recorded(view: View, answer: Any) -> Answer:
     return str(answer)
 
 
-def written(view: View, answer: Answer) -> str:
+def written(view: View, entry: Entry) -> str:
     """What a page recorded as the reply that says so, by the view's own `ReplySpec`; empty where the time was up.
 
-    Raises SnellenError for an answer that the page could not have recorded.
+    Raises SnellenError for an entry that the page could not have recorded.
     """
-    if answer is None:
+    if entry is None:
         return ""
     try:
         if view.reply.kind in ("choice", "true_false"):
-            return view.reply.write(dict(view.reply.keys)[str(answer)])
-        if view.reply.kind == "box" and isinstance(answer, list):
-            x1, y1, x2, y2 = answer
+            return view.reply.write(dict(view.reply.keys)[str(entry)])
+        if view.reply.kind == "box" and isinstance(entry, list):
+            x1, y1, x2, y2 = entry
             return view.reply.write(view.query[0].from_stored.inverse().box((x1, y1, x2, y2)))
         if view.reply.kind == "colour":
-            return view.reply.write(answer)
+            return view.reply.write(entry)
     except (KeyError, TypeError, ValueError) as error:
-        raise SnellenError(f"{view.item_id}: {answer!r} is no answer that its page offers") from error
-    if isinstance(answer, list) or view.reply.kind == "box":
-        raise SnellenError(f"{view.item_id}: {answer!r} is no answer that its page offers")
-    return str(answer)
+        raise SnellenError(f"{view.item_id}: {entry!r} is no answer that its page offers") from error
+    if isinstance(entry, list) or view.reply.kind == "box":
+        raise SnellenError(f"{view.item_id}: {entry!r} is no answer that its page offers")
+    return str(entry)

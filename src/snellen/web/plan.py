@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.core.item import AnswerKind, MediaKind
 
-Answer: TypeAlias = str | float | list[float] | None
+Entry: TypeAlias = str | float | list[float] | None
 """What a person answered, as the page records it. Choice and true/false: the shown name. Integer and number: the text
 as typed, with a decimal point.
 
@@ -75,7 +75,7 @@ class Page(_Frozen):
     kind: Literal["question", "practice", "attention"]
     parts: tuple[TextPart | MediaPart, ...]
     questions: tuple[Question, ...]
-    feedback: dict[str, Answer] | None = None
+    feedback: dict[str, Entry] | None = None
     seconds: float | None = None
 
 
@@ -135,7 +135,7 @@ class Consent(_Frozen):
 
 
 class PageAnswers(_Frozen):
-    """All answers of one page. `place` counts the pages of the form from 0.
+    """All answers of one page. `position` counts the pages of the form from 0.
 
     `seconds` run from the first painted frame that showed everything to the button, `loading` before it. `hidden` are
     seconds in which the page was paused or out of sight; they are not among `seconds`.
@@ -143,8 +143,8 @@ class PageAnswers(_Frozen):
 
     type: Literal["answers"]
     page_id: str
-    place: int
-    answers: dict[str, Answer]
+    position: int
+    answers: dict[str, Entry]
     reasons: dict[str, str] = Field(default_factory=dict)
     seconds: float
     loading: float = 0.0
@@ -159,14 +159,14 @@ class End(_Frozen):
     time: datetime
 
 
-Record: TypeAlias = Annotated[Start | Consent | PageAnswers | End, Field(discriminator="type")]
+StudyRecord: TypeAlias = Annotated[Start | Consent | PageAnswers | End, Field(discriminator="type")]
 
 
 class RecordRow(_Frozen):
     """A record with its `sequence` number among a participant's records, from 0: what is sent, stored and read back."""
 
     sequence: int
-    record: Record
+    record: StudyRecord
 
     def plain(self) -> dict[str, Any]:
         """As JSON."""

@@ -17,7 +17,7 @@ from snellen.core.errors import SnellenError
 from snellen.exam import Examination
 from snellen.web.chromium import open_browser
 from snellen.web.importing import import_study
-from snellen.web.plan import Answer, Page, Question, StudyPlan
+from snellen.web.plan import Entry, Page, Question, StudyPlan
 from snellen.web.server import app_of, open_service
 from snellen.web.stand_ins import StandIn, make_stand_in
 from snellen.web.store import read_results
@@ -100,18 +100,18 @@ def to_page(tab: Tab, page_id: str) -> None:
         tab.click(words)
 
 
-def enter(tab: Tab, field: Locator, question: Question, page: Page, answer: Answer, *, phone: bool) -> None:
+def enter(tab: Tab, field: Locator, question: Question, page: Page, entry: Entry, *, phone: bool) -> None:
     """Enter one answer, by the widget of its kind."""
     if question.kind in ("choice", "true_false"):
-        choice = field.locator(f"[data-name={_quoted(str(answer))}]")
+        choice = field.locator(f"[data-name={_quoted(str(entry))}]")
         (choice.tap if phone else choice.click)()
-    elif question.kind == "colour" and isinstance(answer, list):
-        for name, channel in zip(("red", "green", "blue"), answer, strict=True):
+    elif question.kind == "colour" and isinstance(entry, list):
+        for name, channel in zip(("red", "green", "blue"), entry, strict=True):
             field.locator(f'[data-field="{name}-number"]').fill(str(round(channel)))
-    elif question.kind == "box" and isinstance(answer, list):
-        _draw(tab, page, answer)
+    elif question.kind == "box" and isinstance(entry, list):
+        _draw(tab, page, entry)
     else:
-        field.locator('[data-field="answer"]').fill(str(answer))
+        field.locator('[data-field="answer"]').fill(str(entry))
 
 
 def _quoted(text: str) -> str:

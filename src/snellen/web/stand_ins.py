@@ -15,7 +15,7 @@ from snellen.exam import Examination, run
 from snellen.scoring.answers import read_answer
 from snellen.suites import SUITES
 from snellen.web.pages import SEED, as_recorded, page_trials
-from snellen.web.plan import Answer, Page
+from snellen.web.plan import Entry, Page
 from snellen.web.study import StudyCard, open_itemset
 
 ViewPlace = tuple[str, str, str]
@@ -30,7 +30,7 @@ class StandIn:
     examinations: Mapping[str, Examination]
     views: Mapping[ViewPlace, View]
 
-    def answers(self, page: Page, person: int) -> dict[str, Answer]:
+    def answers(self, page: Page, person: int) -> dict[str, Entry]:
         """What person number `person` enters on a page. Practice and attention pages are answered rightly.
 
         Raises SnellenError for a reply that says nothing: a page takes no such answer, and none is guessed.
@@ -42,7 +42,7 @@ class StandIn:
             return dict(source.answers)
         return {item_id: self._answer(source.suite, source.condition, person, item_id) for item_id in source.item_ids}
 
-    def _answer(self, suite: str, condition: str, person: int, item_id: str) -> Answer:
+    def _answer(self, suite: str, condition: str, person: int, item_id: str) -> Entry:
         response = self._responses(suite)[condition, person, item_id]
         answer = read_answer(response.text or "", response.reply_spec)
         if answer is None:

@@ -10,7 +10,7 @@ from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.web.design import Design
-from snellen.web.plan import Answer, StudyPlan
+from snellen.web.plan import Entry, StudyPlan
 
 STUDY, BUNDLE, PLAN, RESULTS = "study.json", "bundle", "plan.json", "results.sqlite"
 
@@ -37,7 +37,7 @@ class PageSource(BaseModel):
     task: str = ""
     condition: str = "vanilla"
     item_ids: tuple[str, ...] = ()
-    answers: dict[str, Answer] = {}
+    answers: dict[str, Entry] = {}
 
 
 class StudyCard(BaseModel):

@@ -158,7 +158,7 @@
     trial.pause.setClock(null);
     Snellen.showTime(null);
     view.root.inert = true;
-    const record = { type: "answers", page_id: trial.page.page_id, place: trial.place, ...outcome };
+    const record = { type: "answers", page_id: trial.page.page_id, position: trial.place, ...outcome };
     await trial.keep(record);
     if (trial.page.feedback) await showFeedback(view, trial.page);
     return record;

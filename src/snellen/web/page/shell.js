@@ -93,7 +93,7 @@
       participant: opened.participant,
       form: opened.form,
       has: (type) => ofType(type).length > 0,
-      answered: () => new Set(ofType("answers").map((row) => row.record.place)),
+      answered: () => new Set(ofType("answers").map((row) => row.record.position)),
       /** Resolves when the record is kept; nothing else may be shown before. */
       async append(record) {
         const row = { sequence, record: { ...record, time: new Date().toISOString() } };
