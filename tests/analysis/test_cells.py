@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from snellen.analysis.cells import DASH, listing, percent, result_cell
+from snellen.scoring.crossed import WILSON
 
 ROW = {
     "value": 0.5, "low": 0.25, "high": 0.75, "interval": "95 % Wilson", "n": 199, "no_answer_rate": 0.0,
@@ -25,6 +26,8 @@ ROW = {
         ({"low": math.nan, "high": math.nan, "interval": "cannot be told: 3 clusters"}, "50, cannot be told"),
         # .05 to .95: (.45 / .25)^2 x 10
         ({"low": 0.05, "high": 0.95, "n": 10}, "50, too few items (needs about 33)"),
+        # More items would not do where people are few.
+        ({"low": 0.05, "high": 0.95, "n": 10, "interval": WILSON}, "50, too few people or items"),
         ({"no_answer_rate": 0.1, "failure_rate": 0.02}, "50 [25, 75], no answer 10 %, failed 2 %"),
         ({"n": 0, "not_applicable": 3}, "declined"),
         ({"n": 0, "not_applicable": 0}, DASH),

@@ -113,6 +113,7 @@ def test_the_pooled_value_is_the_mean_of_all_answers_and_its_interval_that_of_pe
     assert (row.n, row.interval) == (5 * 8, WILSON)
     low, high, _ = crossed_interval(values, people, clusters, "mean", (0, 1), np.random.default_rng())
     assert (row.low, row.high) == (low, high)
+    assert math.isnan(row.items_needed)
 
 
 def test_a_metric_of_another_unit_has_an_interval_too(run: Run) -> None:

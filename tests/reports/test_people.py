@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,7 @@ from rich.console import Console
 from snellen.core.itemset import ItemSet
 from snellen.core.subject import Subject
 from snellen.reports import Report, load_run, print_table, write_report
+from snellen.reports.grid import built_by
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites import SUITES
 from tests.goldens.house import page_text
@@ -99,6 +101,18 @@ def test_the_terminal_has_one_row_for_all_people(report: Report) -> None:
     text = page.file.getvalue()
     assert text.count("human:eyes") == 1
     assert "p01" not in text
+
+
+def test_a_study_one_of_whose_people_built_an_item_says_so() -> None:
+    built = SimpleNamespace(item_id="a", provenance={"construction_subjects": ["human:eyes/p01"]})
+    other = SimpleNamespace(item_id="b", provenance={})
+    responses = [
+        SimpleNamespace(item_id=item_id, subject=subject, condition="vanilla", task="finding")
+        for item_id in ("a", "b")
+        for subject in ("human:eyes", "human:ears", "chat:m")
+    ]
+    run: Any = SimpleNamespace(items=SimpleNamespace(items=[built, other]), responses=responses)
+    assert built_by(run) == {("finding", "human:eyes"): 1}
 
 
 def test_people_on_other_items_are_no_ceiling(items: ItemSet, tmp_path: Path, without_figures: None) -> None:

@@ -152,6 +152,7 @@ def study_results(
     """Rows of results of every study of a run (subject `human:STUDY`), over all protocols.
 
     `n` counts answers, a unit as often as people answered it; the value is the metric's summary over all of them.
+    `items_needed` is empty, for more people may be needed as well as more items.
     """
     numbers = _numbers(arms)
     persons = {(study_subject(name), condition, number): name for (name, condition, _), number in numbers.items()}
@@ -170,7 +171,8 @@ def study_results(
         if len(rows):
             tables.append(results(_of_study(rows, numbers), items, suite, study_arms, interval))
     empty = pd.DataFrame(columns=result_columns(suite))
-    return with_python_strings(pd.concat(tables, ignore_index=True)) if tables else empty
+    together = pd.concat(tables, ignore_index=True).assign(items_needed=math.nan) if tables else empty
+    return with_python_strings(together)
 
 
 def people_interval(units: pd.DataFrame, metric: Metric, *key: Any) -> Interval:

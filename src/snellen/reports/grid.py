@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
-from snellen.analysis.people import ceiling_source, is_study, number_of_people, rows_of
+from snellen.analysis.people import ceiling_source, is_study, number_of_people, rows_of, study_subject
 from snellen.analysis.run_view import arm_name, lines_of
 from snellen.analysis.section import Run
 from snellen.core.score import Metric
@@ -266,7 +266,8 @@ def built_by(run: Run) -> dict[tuple[str, str], int]:
     makers: dict[str, frozenset[str]] = {}
     for item in run.items.items:
         builders = item.provenance.get("construction_subjects") or ()
-        makers[item.item_id] = frozenset([builders] if isinstance(builders, str) else map(str, builders))
+        names = [builders] if isinstance(builders, str) else list(map(str, builders))
+        makers[item.item_id] = frozenset([*names, *map(study_subject, names)])  # of people, all of their study
     if not any(makers.values()):
         return {}
     items_by_pair: dict[tuple[str, str], set[str]] = {}

@@ -24,10 +24,12 @@ DRAWS = 2000
 """How often people and clusters are drawn again."""
 MIN_PEOPLE, MIN_CLUSTERS = 4.0, 8.0
 """Of fewer, of equal size or worth as much, no bootstrap interval is told."""
-WILSON = "95 % Wilson, adjusted for people and clusters"
-ON_RANGE = "95 % Wilson on the range of the metric, adjusted for people and clusters"
-BOOTSTRAP = "95 % bootstrap of people and clusters"
-WOODRUFF = "95 % Woodruff, adjusted for people and clusters"
+PEOPLE_AND_CLUSTERS = "people and clusters"
+"""How the kind of every interval ends that is told here."""
+WILSON = f"95 % Wilson, adjusted for {PEOPLE_AND_CLUSTERS}"
+ON_RANGE = f"95 % Wilson on the range of the metric, adjusted for {PEOPLE_AND_CLUSTERS}"
+BOOTSTRAP = f"95 % bootstrap of {PEOPLE_AND_CLUSTERS}"
+WOODRUFF = f"95 % Woodruff, adjusted for {PEOPLE_AND_CLUSTERS}"
 
 
 @dataclass(frozen=True)
@@ -81,17 +83,17 @@ def _answers(
     return CrossedAnswers(numbers[known], mass[known] / (mass[known].mean() if known.any() else 1.0), *codes)
 
 
-def mean_variance(answers: CrossedAnswers) -> tuple[float, float]:
+def mean_variance(panel: CrossedAnswers) -> tuple[float, float]:
     """(variance of the mean, degrees of freedom by Satterthwaite) with people and clusters crossed.
 
     Both need two or more.
     """
-    rest = answers.weights * (answers.values - answers.mean)
-    people, clusters = int(answers.people.max()) + 1, int(answers.clusters.max()) + 1
-    cells = np.unique(answers.people * clusters + answers.clusters, return_inverse=True)[1]
+    rest = panel.weights * (panel.values - panel.mean)
+    people, clusters = int(panel.people.max()) + 1, int(panel.clusters.max()) + 1
+    cells = np.unique(panel.people * clusters + panel.clusters, return_inverse=True)[1]
     by_person, by_cluster, by_cell = (
-        float((np.bincount(codes, rest) ** 2).sum() / answers.weights.sum() ** 2)
-        for codes in (answers.people, answers.clusters, cells)
+        float((np.bincount(codes, rest) ** 2).sum() / panel.weights.sum() ** 2)
+        for codes in (panel.people, panel.clusters, cells)
     )
     by_person *= people / (people - 1)
     by_cluster *= clusters / (clusters - 1)
@@ -100,17 +102,17 @@ def mean_variance(answers: CrossedAnswers) -> tuple[float, float]:
     return max(by_person + by_cluster - by_cell, by_person, by_cluster), max(1.0, freedom)
 
 
-def redrawn_means(answers: CrossedAnswers, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
+def redrawn_means(panel: CrossedAnswers, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
     """Means (at most `draws`) when people, and apart from them clusters, are drawn again with replacement.
 
     Of a draw, an answer counts as often as its person times its cluster was drawn; a draw without any answer has no
     mean and is left out. Owen 2007, "The pigeonhole bootstrap", Annals of Applied Statistics 1: the variance of such
     means is never too small, but counts what is chance in single answers up to three times.
     """
-    people, clusters = int(answers.people.max()) + 1, int(answers.clusters.max()) + 1
+    people, clusters = int(panel.people.max()) + 1, int(panel.clusters.max()) + 1
     sums, sizes = np.zeros((people, clusters)), np.zeros((people, clusters))
-    np.add.at(sums, (answers.people, answers.clusters), answers.weights * answers.values)
-    np.add.at(sizes, (answers.people, answers.clusters), answers.weights)
+    np.add.at(sums, (panel.people, panel.clusters), panel.weights * panel.values)
+    np.add.at(sizes, (panel.people, panel.clusters), panel.weights)
     means, block = list[Floats](), max(1, MAX_CELLS // max(people, clusters))
     for start in range(0, draws, block):
         count = min(block, draws - start)
@@ -120,7 +122,7 @@ def redrawn_means(answers: CrossedAnswers, rng: np.random.Generator, draws: int 
     return np.concatenate(means)
 
 
-def _wilson_ends(answers: CrossedAnswers) -> tuple[float, float]:
+def _wilson_ends(panel: CrossedAnswers) -> tuple[float, float]:
     """Wilson's ends for a mean of values in 0..1, of as many independent answers as the crossed ones are worth.
 
     Where all values are 0, or all are 1, nothing shows how alike answers are: then those about one cluster, or those of
@@ -128,23 +130,23 @@ def _wilson_ends(answers: CrossedAnswers) -> tuple[float, float]:
     """
     from scipy.special import ndtri, stdtrit
 
-    mean, count = min(max(answers.mean, 0.0), 1.0), float(len(answers.values))
+    mean, count = min(max(panel.mean, 0.0), 1.0), float(len(panel.values))
     single = mean * (1 - mean)
     if single <= ALIKE:
-        effective = max(answers.effective_people, answers.effective_clusters)
+        effective = max(panel.effective_people, panel.effective_clusters)
     else:
-        variance, freedom = mean_variance(answers)
+        variance, freedom = mean_variance(panel)
         wider = float(stdtrit(freedom, 0.975) / ndtri(0.975)) ** 2
         effective = count if variance <= ALIKE else min(count, single / variance / wider)
     low, high = score_ends(np.array([mean]), np.array([max(effective, 1e-6)]), 0.95)
     return float(low[0]), float(high[0])
 
 
-def _bootstrap_ends(answers: CrossedAnswers, rng: np.random.Generator) -> tuple[float, float]:
+def _bootstrap_ends(panel: CrossedAnswers, rng: np.random.Generator) -> tuple[float, float]:
     """Percentiles of redrawn means, drawn in until their variance is that of `mean_variance`; wider for few people."""
-    means, mean = redrawn_means(answers, rng), answers.mean
-    factor = math.sqrt(mean_variance(answers)[0] / float(((means - mean) ** 2).mean()))
-    few = min(answers.effective_people, answers.effective_clusters)
+    means, mean = redrawn_means(panel, rng), panel.mean
+    factor = math.sqrt(mean_variance(panel)[0] / float(((means - mean) ** 2).mean()))
+    few = min(panel.effective_people, panel.effective_clusters)
     low, high = np.quantile(means, tails(few, 0.95))
     return mean + factor * (float(low) - mean), mean + factor * (float(high) - mean)
 
@@ -166,55 +168,55 @@ def crossed_interval(
     means as in `uncertainty.summary_interval`. Cannot be told of one person or one cluster. Raises ValueError for
     values outside the bounds.
     """
-    answers = _answers(values, people, clusters, weights)
-    if not len(answers.values):
+    panel = _answers(values, people, clusters, weights)
+    if not len(panel.values):
         return untold("no units")
-    if not answers.people.any():
+    if not panel.people.any():
         return untold("one person")
-    if not answers.clusters.any():
+    if not panel.clusters.any():
         return untold("all units belong to one cluster")
     if summary == "median":
-        return _median_interval(answers)
+        return _median_interval(panel)
     if summary == "root mean square":
         most = None if bounds is None else (0.0, max(abs(end) for end in bounds) ** 2)
-        low, high, kind = _mean_interval(answers.with_values(answers.values**2), most, rng)
+        low, high, kind = _mean_interval(panel.with_values(panel.values**2), most, rng)
         return Interval(float(np.sqrt(max(low, 0.0))), float(np.sqrt(high)), kind)
-    return _mean_interval(answers, bounds, rng)
+    return _mean_interval(panel, bounds, rng)
 
 
-def _mean_interval(answers: CrossedAnswers, bounds: Bounds | None, rng: np.random.Generator) -> Interval:
+def _mean_interval(panel: CrossedAnswers, bounds: Bounds | None, rng: np.random.Generator) -> Interval:
     if bounds is not None:
-        low, high = float(answers.values.min()), float(answers.values.max())
+        low, high = float(panel.values.min()), float(panel.values.max())
         slack = 1e-9 * (bounds[1] - bounds[0])
         if low < bounds[0] - slack or high > bounds[1] + slack:
             raise ValueError(
                 f"values from {low:g} to {high:g}, outside of {bounds[0]:g} to {bounds[1]:g}: mend the bounds"
             )
         if bounds[0] >= 0 and bounds[1] <= 1:
-            return Interval(*_range_ends(answers, bounds), WILSON)
-    enough = answers.effective_people >= MIN_PEOPLE - 1e-9 and answers.effective_clusters >= MIN_CLUSTERS - 1e-9
-    varied = mean_variance(answers)[0] > ALIKE * max(1.0, answers.mean**2)
+            return Interval(*_range_ends(panel, bounds), WILSON)
+    enough = panel.effective_people >= MIN_PEOPLE - 1e-9 and panel.effective_clusters >= MIN_CLUSTERS - 1e-9
+    varied = mean_variance(panel)[0] > ALIKE * max(1.0, panel.mean**2)
     if enough and varied:
-        low, high = _bootstrap_ends(answers, rng)
+        low, high = _bootstrap_ends(panel, rng)
         cut = bounds or (-math.inf, math.inf)
         return Interval(max(low, cut[0]), min(high, cut[1]), BOOTSTRAP)
     if bounds is not None:
-        return Interval(*_range_ends(answers, bounds), ON_RANGE)
-    few = f"{int(answers.people.max()) + 1} people in {int(answers.clusters.max()) + 1} clusters"
+        return Interval(*_range_ends(panel, bounds), ON_RANGE)
+    few = f"{int(panel.people.max()) + 1} people in {int(panel.clusters.max()) + 1} clusters"
     return untold(few if varied else "all answers are alike")
 
 
-def _range_ends(answers: CrossedAnswers, bounds: Bounds) -> tuple[float, float]:
+def _range_ends(panel: CrossedAnswers, bounds: Bounds) -> tuple[float, float]:
     width = bounds[1] - bounds[0]
-    low, high = _wilson_ends(answers.with_values((answers.values - bounds[0]) / width))
+    low, high = _wilson_ends(panel.with_values((panel.values - bounds[0]) / width))
     return bounds[0] + width * low, bounds[0] + width * high
 
 
-def _median_interval(answers: CrossedAnswers) -> Interval:
+def _median_interval(panel: CrossedAnswers) -> Interval:
     """The answers that have the ends of the interval for one half below them (Woodruff 1952)."""
-    middle, ordered = float(np.median(answers.values)), np.sort(answers.values)
-    below = (answers.values < middle) + 0.5 * (answers.values == middle)
-    low, high = _wilson_ends(answers.with_values(below))
+    middle, ordered = float(np.median(panel.values)), np.sort(panel.values)
+    below = (panel.values < middle) + 0.5 * (panel.values == middle)
+    low, high = _wilson_ends(panel.with_values(below))
     first, last = math.floor(low * len(ordered)) - 1, math.ceil(high * len(ordered))
     if first < 0 or last >= len(ordered):
         return untold(f"a median of {len(ordered)} answers")
