@@ -24,7 +24,7 @@ def points(scene: Scene) -> list[Array]:
 def outside_m(hull_of: Array, these: Array) -> Array:
     """How far each point lies outside the hull (below 0: how deep inside)."""
     planes = ConvexHull(hull_of).equations
-    return np.asarray((these @ planes[:, :3].T + planes[:, 3]).max(axis=1))
+    return np.asarray((planes[:, :3] @ these.T + planes[:, 3:]).max(axis=0))
 
 
 @pytest.mark.parametrize("joint", JOINTS, ids="-".join)

@@ -320,7 +320,7 @@ def test_the_anchors_are_those_of_the_shape(toy: ItemSet) -> None:
 def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
     """Names that are never right are not offered; values of a dimension come about equally often."""
     sets = {
-        balance: RECIPE.build(options(tmp_path / balance, n=48, renderer="blank", balance=balance, tasks=TWO_TASKS))
+        balance: RECIPE.build(options(tmp_path / balance, n=24, renderer="blank", balance=balance, tasks=TWO_TASKS))
         for balance in ("paper", "answers")
     }
     offered = {name: {o.key for i in built.task("img2text") for o in i.options} for name, built in sets.items()}

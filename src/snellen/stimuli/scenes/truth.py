@@ -81,7 +81,7 @@ def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
         in_front = alone[index] < nearest
         nearest[in_front], owner[in_front] = alone[index][in_front], index
         pixels, depth = project(camera, vertices)
-        boxes.append((*_corner(pixels.min(axis=0)), *_corner(pixels.max(axis=0))) if depth.min() > 0 else None)
+        boxes.append(_box_round(*pixels.T) if depth.min() > 0 else None)
     solids = tuple(_solid_truth(scene, camera, i, alone[i], owner == i, box) for i, box in enumerate(boxes))
     # covered[i, j]: pixels that solid j would fill if it stood alone, and where solid i is seen.
     count = len(scene.solids)
@@ -128,10 +128,10 @@ def _box(columns: NDArray[np.int64], rows: NDArray[np.int64]) -> Box:
     return float(columns.min()), float(rows.min()), float(columns.max() + 1), float(rows.max() + 1)
 
 
-def _corner(pixel: NDArray[np.float64]) -> tuple[float, float]:
-    return float(pixel[0]), float(pixel[1])
+def _box_round(x: NDArray[np.float64], y: NDArray[np.float64]) -> Box:
+    return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
 
 def _pixel(camera: Camera, point: tuple[float, float, float]) -> tuple[float, float] | None:
     pixels, depth = project(camera, np.array([point]))
-    return _corner(pixels[0]) if depth[0] > 0 else None
+    return (float(pixels[0, 0]), float(pixels[0, 1])) if depth[0] > 0 else None

@@ -157,8 +157,8 @@ def seen_box(solid: Solid, camera: Camera) -> Rect:
 
 def box_round(pixels: Array) -> Rect:
     """The box round points (n, 2) of the picture."""
-    (x1, y1), (x2, y2) = pixels.min(axis=0), pixels.max(axis=0)
-    return float(x1), float(y1), float(x2), float(y2)
+    x, y = pixels.T  # numpy is slow along short axes
+    return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
 
 def round_all(boxes: Sequence[Rect]) -> Rect:

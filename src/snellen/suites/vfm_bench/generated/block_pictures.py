@@ -36,7 +36,7 @@ from snellen.stimuli.scenes import (
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, SECONDARY_SCALE, tuple_of
 from snellen.stimuli.scenes.model import Colour
 from snellen.stimuli.scenes.raster import project
-from snellen.stimuli.scenes.shapes import UNIT, Ball, bounds, place_mesh, reach, unit_mesh
+from snellen.stimuli.scenes.shapes import UNIT, Ball, bounds, place_points, reach, unit_mesh
 from snellen.suites.vfm_bench.generated.concepts import Region
 from snellen.suites.vfm_bench.items import SUITE, VERSION
 
@@ -162,13 +162,9 @@ def _scene(draft: Draft, towards_deg: float, rng: np.random.Generator) -> Scene:
 
 def _within(scene: Scene, camera: Camera) -> bool:
     """Whether everything lies in the picture."""
-    corners = np.concatenate([place_mesh(unit_mesh(solid.shape, 1), solid.pose).vertices for solid in scene.solids])
-    pixels, _ = project(camera, corners)
-    free = BORDER * camera.width_px
-    return bool(
-        (pixels.min(axis=0) > free).all()
-        and (pixels.max(axis=0) < [camera.width_px - free, camera.height_px - free]).all()
-    )
+    corners = [place_points(unit_mesh(solid.shape, 1).vertices, solid.pose) for solid in scene.solids]
+    (x, y), free = project(camera, np.concatenate(corners))[0].T, BORDER * camera.width_px
+    return bool(min(x.min(), y.min()) > free and x.max() < camera.width_px - free and y.max() < camera.height_px - free)
 
 
 def _clear(scene: Scene, camera: Camera) -> bool:
