@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import Any
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
 
 def sha256(raw: bytes) -> str:
     """SHA-256 of bytes, 64 hexadecimal digits."""
@@ -14,7 +16,7 @@ def sha256(raw: bytes) -> str:
 
 def canonical(value: Any) -> str:
     """One JSON text for one value: sorted keys, no blanks, non-ASCII escaped (lone surrogates included)."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return _ENCODER.encode(value)
 
 
 def digest(value: Any, length: int = 64) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -38,12 +39,12 @@ class ClusteredSamples:
     squares: Floats
     sizes: Floats
 
-    @property
+    @cached_property
     def n(self) -> float:
         """How many units a sample has."""
         return float(self.sizes.sum())
 
-    @property
+    @cached_property
     def means(self) -> Floats:
         """The mean of each sample."""
         return np.asarray(self.totals.sum(axis=1) / self.n, dtype=np.float64)

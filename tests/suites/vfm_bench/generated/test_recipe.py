@@ -36,8 +36,9 @@ def large() -> Design:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    """Nobody here looks at pixels: pictures are blank."""
     out = tmp_path_factory.mktemp("vfm") / "items"
-    return build(SUITE, "generated", BuildOptions(out, n=24, quick=True, renderer="toy", show_progress=False))
+    return build(SUITE, "generated", BuildOptions(out, n=24, quick=True, renderer="blank", show_progress=False))
 
 
 @pytest.mark.parametrize(("n", "most"), [(1, 24), (4, 30), (12, 60), (120, 400)])
