@@ -1,112 +1,33 @@
-"""The page of a study in a real browser: what is recorded, what is shown, and that nothing is lost."""
+"""The page of a study in a real browser: every kind of reply, by mouse, finger and keys, and the clock."""
 
 from __future__ import annotations
 
-import json
-import mimetypes
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import pytest
 
 from snellen.web.page import Transport, index_page
-from snellen.web.plan import Choice, Entry, PageAnswers, RecordRow, StudyPlan, TextPart, Texts
+from snellen.web.plan import Choice, RecordRow, TextPart
 from tests.helpers.study_bundle import PAGES, TILES, page, plan, practice_of, question, write_bundle
+from tests.helpers.study_tab import (
+    PHONE,
+    SITE,
+    answers_of,
+    begin,
+    drag,
+    pages_of,
+    serve,
+    stored,
+    tab,
+    wait_for,
+    wait_for_end,
+)
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Route
+    from playwright.sync_api import Browser
     from playwright.sync_api import Page as Tab
-
-SITE = "http://study.test/"
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 3}
-LIMIT = 15000
-"""Milliseconds until a test gives up waiting for something on the page."""
-
-
-@contextmanager
-def tab(browser: Browser, **options: Any) -> Iterator[Tab]:
-    """A tab of its own; the test fails for errors of scripts and whatever the policy of the page forbids."""
-    context = browser.new_context(reduced_motion="reduce", **options)
-    context.set_default_timeout(LIMIT)
-    opened, troubles = context.new_page(), list[str]()
-    opened.on("pageerror", lambda error: troubles.append(str(error)))
-    opened.on("console", lambda message: troubles.append(message.text) if "Policy" in message.text else None)
-    yield opened
-    context.close()
-    assert not troubles
-
-
-def serve(opened: Tab, folder: Path, api: Callable[[Route], None] | None = None) -> None:
-    """Answers requests to `SITE` from a bundle's folder, and those to its `api/` by the function."""
-
-    def answer(route: Route) -> None:
-        path = urlsplit(route.request.url).path.lstrip("/") or "index.html"
-        if path.startswith("api/") and api:
-            api(route)
-        elif (folder / path).is_file():
-            content = mimetypes.guess_type(path)[0] or "text/plain"
-            route.fulfill(body=(folder / path).read_bytes(), content_type=content)
-        else:
-            route.fulfill(status=404)
-
-    opened.route(f"{SITE}**", answer)
-
-
-def begin(opened: Tab, address: str) -> None:
-    """Opens a study and goes on to its first page."""
-    opened.goto(address)
-    opened.click("#start")
-    opened.click("#continue")
-
-
-def wait_for(opened: Tab, page_id: str) -> None:
-    """Until a page is painted and its clock runs."""
-    opened.wait_for_selector(f'[data-page-id="{page_id}"][data-ready]')
-
-
-def wait_for_end(opened: Tab) -> None:
-    opened.wait_for_selector("[data-screen=end]")
-
-
-def stored(opened: Tab) -> list[RecordRow]:
-    """The rows that the folder transport has kept in the browser."""
-    text = opened.evaluate("localStorage.getItem(Object.keys(localStorage).find((key) => key.includes('/rows/')))")
-    return [RecordRow.model_validate_json(line) for line in text.splitlines()]
-
-
-def pages_of(rows: list[RecordRow]) -> list[PageAnswers]:
-    return [row.record for row in rows if isinstance(row.record, PageAnswers)]
-
-
-def answers_of(rows: list[RecordRow]) -> dict[str, Entry]:
-    return {item_id: answer for record in pages_of(rows) for item_id, answer in record.answers.items()}
-
-
-def drag(opened: Tab, corners: tuple[float, float, float, float], *, touch: bool = False) -> None:
-    """Draws a box at corners in pixels of the stored picture, which is 600 wide."""
-    image = opened.locator(".surface img")
-    image.scroll_into_view_if_needed()
-    frame = image.bounding_box()
-    assert frame
-    scale = frame["width"] / 600
-    start, stop = (
-        {"x": frame["x"] + x * scale, "y": frame["y"] + y * scale}
-        for x, y in (corners[:2], corners[2:])
-    )  # fmt: skip
-    if touch:
-        session = opened.context.new_cdp_session(opened)
-        for kind, points in (("touchStart", [start]), ("touchMove", [stop]), ("touchMove", [stop]), ("touchEnd", [])):
-            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-            opened.wait_for_timeout(60)  # a finger that is lifted in flight makes a fling, which swallows the next tap
-        return
-    opened.mouse.move(start["x"], start["y"])
-    opened.mouse.down()
-    opened.mouse.move(stop["x"], stop["y"], steps=3)
-    opened.mouse.up()
 
 
 def walk(opened: Tab, *, touch: bool) -> None:
@@ -247,6 +168,7 @@ def test_keys_alone_are_enough(browser: Browser, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_box_is_adjusted_and_stays_in_the_picture(browser: Browser, tmp_path: Path) -> None:
     index = write_bundle(tmp_path, plan("box"))
     with tab(browser) as opened:
@@ -274,77 +196,27 @@ def test_a_box_is_adjusted_and_stays_in_the_picture(browser: Browser, tmp_path: 
     assert (key, report) == (2, 1)
 
 
-def test_who_comes_back_goes_on_where_the_answers_stopped(browser: Browser, tmp_path: Path) -> None:
-    texts = Texts(title="A study", consent="May we?", completion_code="C1AB", completion_url="https://example.org/")
-    index = write_bundle(tmp_path, plan("choice", "integer", texts=texts))
-    with tab(browser) as opened:
-        opened.goto(index.as_uri())
-        opened.click("#consent")
-        opened.click("#start")
-        opened.click("#continue")
-        wait_for(opened, "choice")
-        opened.click('[data-name="A"]')
-        assert opened.locator("#place").text_content() == "Question 1 of 2"
-        opened.click("#next")
-        wait_for(opened, "integer")
-        opened.fill("[data-field=answer]", "3")  # typed, not sent
-        opened.reload()
-        assert "1 of 2" in (opened.locator("main").text_content() or "")
-        opened.click("#start")
-        opened.click("#continue")
-        wait_for(opened, "integer")
-        assert opened.input_value("[data-field=answer]") == ""
-        opened.fill("[data-field=answer]", "4")
-        opened.click("#next")
-        wait_for_end(opened)
-        rows = stored(opened)
-        opened.reload()
-        wait_for_end(opened)
-        assert opened.locator("#code").text_content() == "C1AB"
-        assert opened.get_attribute("#completion", "href") == "https://example.org/"
-        assert stored(opened) == rows
-    assert [row.record.type for row in rows] == ["start", "consent", "answers", "start", "answers", "end"]
-    assert [row.sequence for row in rows] == list(range(6))
-    assert answers_of(rows) == {"choice": "A", "integer": "4"}
-
-
-def test_a_second_window_loses_nothing(browser: Browser, tmp_path: Path) -> None:
-    index = write_bundle(tmp_path, plan("choice", "integer"))
-    with tab(browser) as opened:
+@pytest.mark.slow
+def test_labels_stand_with_their_media_in_the_order_of_the_parts(browser: Browser, tmp_path: Path) -> None:
+    pages = tuple(
+        PAGES[1].model_copy(update={"page_id": name, "parts": parts})
+        for name, parts in (
+            ("before", (TextPart(text="A:"), TILES[0], TextPart(text="B:"), TILES[1], TILES[2], TextPart(text="?"))),
+            ("after", (TextPart(text="x" * 60), TILES[0], TextPart(text="cat"), TILES[1], TextPart(text="dog"))),
+        )
+    )
+    index = write_bundle(tmp_path, plan("before", "after", changes=pages))
+    tiles = "all => all.map((tile) => [tile.textContent, tile.querySelectorAll('img').length])"
+    with tab(browser, viewport={"width": 1400, "height": 900}) as opened:
         begin(opened, index.as_uri())
-        wait_for(opened, "choice")
-        other = opened.context.new_page()
-        begin(other, index.as_uri())
-        wait_for(other, "choice")
-        other.click('[data-name="C"]')
-        other.click("#next")
-        wait_for(other, "integer")
-        opened.click('[data-name="A"]')
-        opened.click("#next")
-        opened.wait_for_selector("#again:visible")
-        assert "another window" in opened.locator("#message-text").text_content()  # type: ignore[operator]
-        rows = stored(opened)
-    assert answers_of(rows) == {"choice": "C"}
-    assert [row.sequence for row in rows] == [0, 1, 2]
-
-
-def test_nobody_goes_on_without_consent_or_an_answer(browser: Browser, tmp_path: Path) -> None:
-    texts = Texts(title="A study", consent="May we?\n\nReally?")
-    index = write_bundle(tmp_path, plan("integer", texts=texts))
-    with tab(browser) as opened:
-        opened.goto(index.as_uri())
-        opened.wait_for_selector("#consent")
-        assert opened.locator("#start").count() == 0
-        assert opened.locator("main p").all_text_contents()[:2] == ["May we?", "Really?"]
-        opened.click("#consent")
-        opened.click("#start")
-        opened.click("#continue")
-        wait_for(opened, "integer")
-        for text in ("", "four", "3.5"):
-            opened.fill("[data-field=answer]", text)
-            opened.click("#next")
-            assert opened.locator(".complaint").text_content()
-        assert [row.record.type for row in stored(opened)] == ["start", "consent"]
+        wait_for(opened, "before")
+        assert opened.locator(".tiles > *").evaluate_all(tiles) == [["A:", 1], ["B:", 2], ["?", 0]]
+        opened.keyboard.press("a")
+        opened.keyboard.press("a")
+        wait_for(opened, "after")
+        assert opened.locator(".tiles > *").evaluate_all(tiles) == [["cat", 1], ["dog", 1]]
+        tops = opened.locator(".tiles img").evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
+        assert tops[0] == tops[1]
 
 
 def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_path: Path) -> None:
@@ -456,144 +328,6 @@ def test_the_clock_starts_when_all_pictures_are_painted(browser: Browser, tmp_pa
         (record,) = pages_of(stored(opened))
     assert record.loading == pytest.approx(50, abs=10)
     assert record.seconds < 10
-
-
-def test_a_picture_that_fails_is_tried_again(browser: Browser, tmp_path: Path) -> None:
-    write_bundle(tmp_path, plan("choice"))
-    with tab(browser) as opened:
-        serve(opened, tmp_path)
-        opened.route(f"{SITE}media/**", lambda route: route.abort())
-        begin(opened, SITE)
-        opened.wait_for_selector("#again:visible")
-        assert "media/scene.png" in opened.locator("#message-text").text_content()  # type: ignore[operator]
-        opened.unroute(f"{SITE}media/**")
-        opened.click("#again")
-        wait_for(opened, "choice")
-        assert opened.locator("#message").is_hidden()
-
-
-def test_labels_stand_with_their_media_in_the_order_of_the_parts(browser: Browser, tmp_path: Path) -> None:
-    pages = tuple(
-        PAGES[1].model_copy(update={"page_id": name, "parts": parts})
-        for name, parts in (
-            ("before", (TextPart(text="A:"), TILES[0], TextPart(text="B:"), TILES[1], TILES[2], TextPart(text="?"))),
-            ("after", (TextPart(text="x" * 60), TILES[0], TextPart(text="cat"), TILES[1], TextPart(text="dog"))),
-        )
-    )
-    index = write_bundle(tmp_path, plan("before", "after", changes=pages))
-    tiles = "all => all.map((tile) => [tile.textContent, tile.querySelectorAll('img').length])"
-    with tab(browser, viewport={"width": 1400, "height": 900}) as opened:
-        begin(opened, index.as_uri())
-        wait_for(opened, "before")
-        assert opened.locator(".tiles > *").evaluate_all(tiles) == [["A:", 1], ["B:", 2], ["?", 0]]
-        opened.keyboard.press("a")
-        opened.keyboard.press("a")
-        wait_for(opened, "after")
-        assert opened.locator(".tiles > *").evaluate_all(tiles) == [["cat", 1], ["dog", 1]]
-        tops = opened.locator(".tiles img").evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
-        assert tops[0] == tops[1]
-
-
-class Server:
-    """A stand-in for the server of `snellen study serve`: keeps rows, fails as it is bidden."""
-
-    def __init__(self, study: StudyPlan) -> None:
-        self.study = study
-        self.rows = list[dict[str, Any]]()
-        self.calls = list[tuple[str, dict[str, Any], str]]()
-        self.failures = list[str]()
-
-    def __call__(self, route: Route) -> None:
-        """Answers one request."""
-        path = urlsplit(route.request.url).path
-        body = json.loads(route.request.post_data or "{}")
-        self.calls.append((path, body, route.request.headers.get("x-snellen-secret", "")))
-        if path == "/api/open":
-            route.fulfill(json={"participant": "p01", "secret": "s3", "form": 1, "records": self.rows})
-            return
-        failure = self.failures.pop(0) if self.failures else ""
-        if failure != "refuse" and body["sequence"] == len(self.rows):
-            self.rows.append(body)
-        if failure == "lose":  # kept, but the reply is lost
-            route.abort()
-        elif failure:
-            route.fulfill(status=413, json={"detail": "The disc is full."})
-        else:
-            route.fulfill(status=204)
-
-
-def test_answers_reach_a_server_once_although_it_fails(browser: Browser, tmp_path: Path) -> None:
-    study = plan("choice", "integer")
-    write_bundle(tmp_path, study, "local")
-    server = Server(study)
-    with tab(browser) as opened:
-        serve(opened, tmp_path, server)
-        begin(opened, f"{SITE}?PROLIFIC_PID=abc")
-        wait_for(opened, "choice")
-        opened.click('[data-name="A"]')
-        server.failures = ["refuse", "refuse"]
-        opened.click("#next")
-        opened.wait_for_selector("#again:visible")
-        assert "The disc is full." in opened.locator("#message-text").text_content()  # type: ignore[operator]
-        assert opened.locator("[data-page-id=integer]").count() == 0
-        opened.click("#again")
-        opened.click("#again")
-        wait_for(opened, "integer")
-        server.failures = ["lose"]
-        opened.fill("[data-field=answer]", "4")
-        opened.click("#next")
-        wait_for_end(opened)
-        opened.reload()
-        wait_for_end(opened)
-    rows = [RecordRow.model_validate(row) for row in server.rows]
-    assert [row.record.type for row in rows] == ["start", "answers", "answers", "end"]
-    assert answers_of(rows) == {"choice": "A", "integer": "4"}
-    assert [row.sequence for row in rows] == [0, 1, 2, 3]
-    (_, first, _), *_, (path, last, _) = server.calls
-    assert first == {"parameters": {"PROLIFIC_PID": "abc"}}
-    assert (path, last) == ("/api/open", {**first, "participant": "p01", "secret": "s3"})
-    assert {secret for path, _, secret in server.calls if path == "/api/records"} == {"s3"}
-
-
-JATOS = """
-const kept = JSON.parse(sessionStorage.getItem("jatos") ?? '{"rows": "", "session": {}, "ended": 0}');
-const keep = () => sessionStorage.setItem("jatos", JSON.stringify(kept));
-window.jatos = {
-  onLoad: (ready) => setTimeout(ready, 10), studyResultId: 41, urlQueryParameters: { PROLIFIC_PID: "abc" },
-  studySessionData: kept.session,
-  appendResultData: async (text) => { kept.rows += text; keep(); },
-  setStudySessionData: async (session) => { kept.session = session; keep(); },
-  endStudyAjax: async () => { kept.ended += 1; keep(); },
-};
-"""
-"""What we use of jatos.js, as https://www.jatos.org/jatos.js-Reference.html describes it."""
-
-
-def test_jatos_keeps_rows_and_hands_them_back(browser: Browser, tmp_path: Path) -> None:
-    write_bundle(tmp_path, plan("choice", "integer"), "jatos")
-    (tmp_path / "jatos.js").write_text(JATOS, encoding="utf-8")
-    with tab(browser) as opened:
-        serve(opened, tmp_path)
-        begin(opened, SITE)
-        wait_for(opened, "choice")
-        opened.click('[data-name="A"]')
-        opened.click("#next")
-        wait_for(opened, "integer")
-        opened.reload()
-        opened.click("#start")
-        opened.click("#continue")
-        wait_for(opened, "integer")
-        opened.fill("[data-field=answer]", "4")
-        opened.click("#next")
-        wait_for_end(opened)
-        kept = json.loads(opened.evaluate("sessionStorage.getItem('jatos')"))
-    rows = [RecordRow.model_validate_json(line) for line in kept["rows"].splitlines()]
-    assert [row.record.type for row in rows] == ["start", "answers", "start", "answers", "end"]
-    assert answers_of(rows) == {"choice": "A", "integer": "4"}
-    start = rows[0].plain()["record"]
-    assert (start["form"], start["participant"]) == (1, "jatos-41")  # 41 modulo 2 forms
-    assert start["parameters"] == {"PROLIFIC_PID": "abc"}
-    assert kept["ended"] == 1
 
 
 @pytest.mark.parametrize("transport", ["folder", "local", "jatos"])

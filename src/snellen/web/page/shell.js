@@ -31,10 +31,11 @@
     byId("status").textContent = text;
   }
 
-  /** Shows what went wrong; resolves when "Try again" is pressed. */
-  function complain(text) {
+  /** Shows what went wrong; resolves when the button is pressed. */
+  function complain(text, label = "Try again") {
     const message = byId("message");
     byId("message-text").textContent = text;
+    byId("again").textContent = label;
     message.hidden = false;
     byId("again").focus();
     return new Promise((resolve) => {
@@ -45,7 +46,17 @@
     });
   }
 
-  /** Does something until it works: after every failure the person is told why and may try again. */
+  /** Loads the page anew, which goes on after the last answer that was kept. Never resolves. */
+  async function startOver(text) {
+    await complain(text, "Load the page again");
+    location.reload();
+    return new Promise(() => {});
+  }
+
+  /**
+   * Does something until it works: after every failure the person is told why and may try again. An error with `stale`
+   * says that somebody else went on meanwhile, so that only loading anew helps.
+   */
   async function insist(action, trouble) {
     for (;;) {
       try {
@@ -53,7 +64,8 @@
       } catch (error) {
         console.warn(error);
         showStatus("");
-        await complain(`${trouble} ${error?.message ?? error}`);
+        const text = `${trouble} ${error?.message ?? error}`;
+        await (error?.stale ? startOver(text) : complain(text));
       }
     }
   }
@@ -61,7 +73,7 @@
   /** A defect of the page itself: nothing is lost by loading it again. */
   function fail(error) {
     console.error(error);
-    complain(`The page cannot go on: ${error?.message ?? error}. What was answered is saved.`).then(() => location.reload());
+    startOver(`The page cannot go on: ${error?.message ?? error}. What was answered is saved.`);
   }
 
   /** Covers the page on Pause, and knows when it is out of sight. `setClock` says whose time that is. */

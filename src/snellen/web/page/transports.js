@@ -54,7 +54,7 @@
       },
       async append(row) {
         const text = read();
-        if (text.split("\n").length !== row.sequence + 1) throw new Error("The study went on in another window. Load this page again.");
+        if (text.split("\n").length !== row.sequence + 1) throw new Conflict();
         storage().setItem(key, `${text}${JSON.stringify(row)}\n`);
       },
       async finish(rows, back) {
@@ -67,13 +67,16 @@
     };
   }
 
-  /** A refusal of the server: sending the same again would not help. */
-  class Refusal extends Error {
-    constructor(status, text) {
-      super(text);
-      this.status = status;
+  /** The study went on elsewhere: the row's number is taken by another. */
+  class Conflict extends Error {
+    stale = true;
+    constructor() {
+      super("The study went on in another window.");
     }
   }
+
+  /** A refusal of the server: sending the same again would not help. */
+  class Refusal extends Error {}
 
   async function detail(response) {
     const text = await response.text();
@@ -94,9 +97,10 @@
         const response = await fetch(path, { ...request, signal: AbortSignal.timeout(1000 * PATIENCE) });
         if (response.ok) return response.status === 204 ? null : await response.json();
         trouble = await detail(response);
-        if (response.status < 500 && response.status !== 429) throw new Refusal(response.status, trouble);
+        if (response.status === 409) throw new Conflict();
+        if (response.status < 500 && response.status !== 429) throw new Refusal(trouble);
       } catch (error) {
-        if (error instanceof Refusal) throw error;
+        if (error instanceof Refusal || error instanceof Conflict) throw error;
       }
       if (attempt === RETRIES.length) throw new Error(trouble);
       await Snellen.wait(RETRIES[attempt]);

@@ -1,0 +1,103 @@
+"""Tabs that show a study: opening, waiting for pages, drawing, and what was recorded."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from snellen.web.plan import Entry, PageAnswers, RecordRow
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Route
+    from playwright.sync_api import Page as Tab
+
+SITE = "http://study.test/"
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 3}
+LIMIT = 15000
+"""Milliseconds until a test gives up waiting for something on the page."""
+
+
+@contextmanager
+def tab(browser: Browser, **options: Any) -> Iterator[Tab]:
+    """A tab of its own; the test fails for errors of scripts and whatever the policy of the page forbids."""
+    context = browser.new_context(reduced_motion="reduce", **options)
+    context.set_default_timeout(LIMIT)
+    opened, troubles = context.new_page(), list[str]()
+    opened.on("pageerror", lambda error: troubles.append(str(error)))
+    opened.on("console", lambda message: troubles.append(message.text) if "Policy" in message.text else None)
+    yield opened
+    context.close()
+    assert not troubles
+
+
+def serve(opened: Tab, folder: Path, api: Callable[[Route], None] | None = None) -> None:
+    """Answers requests to `SITE` from a bundle's folder, and those to its `api/` by the function."""
+
+    def answer(route: Route) -> None:
+        path = urlsplit(route.request.url).path.lstrip("/") or "index.html"
+        if path.startswith("api/") and api:
+            api(route)
+        elif (folder / path).is_file():
+            content = mimetypes.guess_type(path)[0] or "text/plain"
+            route.fulfill(body=(folder / path).read_bytes(), content_type=content)
+        else:
+            route.fulfill(status=404)
+
+    opened.route(f"{SITE}**", answer)
+
+
+def begin(opened: Tab, address: str) -> None:
+    """Opens a study and goes on to its first page."""
+    opened.goto(address)
+    opened.click("#start")
+    opened.click("#continue")
+
+
+def wait_for(opened: Tab, page_id: str) -> None:
+    """Until a page is painted and its clock runs."""
+    opened.wait_for_selector(f'[data-page-id="{page_id}"][data-ready]')
+
+
+def wait_for_end(opened: Tab) -> None:
+    opened.wait_for_selector("[data-screen=end]")
+
+
+def stored(opened: Tab) -> list[RecordRow]:
+    """The rows that the folder transport has kept in the browser."""
+    text = opened.evaluate("localStorage.getItem(Object.keys(localStorage).find((key) => key.includes('/rows/')))")
+    return [RecordRow.model_validate_json(line) for line in text.splitlines()]
+
+
+def pages_of(rows: list[RecordRow]) -> list[PageAnswers]:
+    return [row.record for row in rows if isinstance(row.record, PageAnswers)]
+
+
+def answers_of(rows: list[RecordRow]) -> dict[str, Entry]:
+    return {item_id: answer for record in pages_of(rows) for item_id, answer in record.answers.items()}
+
+
+def drag(opened: Tab, corners: tuple[float, float, float, float], *, touch: bool = False) -> None:
+    """Draws a box at corners in pixels of the stored picture, which is 600 wide."""
+    image = opened.locator(".surface img")
+    image.scroll_into_view_if_needed()
+    frame = image.bounding_box()
+    assert frame
+    scale = frame["width"] / 600
+    start, stop = (
+        {"x": frame["x"] + x * scale, "y": frame["y"] + y * scale}
+        for x, y in (corners[:2], corners[2:])
+    )  # fmt: skip
+    if touch:
+        session = opened.context.new_cdp_session(opened)
+        for kind, points in (("touchStart", [start]), ("touchMove", [stop]), ("touchMove", [stop]), ("touchEnd", [])):
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+            opened.wait_for_timeout(60)  # a finger that is lifted in flight makes a fling, which swallows the next tap
+        return
+    opened.mouse.move(start["x"], start["y"])
+    opened.mouse.down()
+    opened.mouse.move(stop["x"], stop["y"], steps=3)
+    opened.mouse.up()

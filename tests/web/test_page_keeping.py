@@ -1,0 +1,210 @@
+"""Nothing that a participant answered is lost: coming back, failures, and the three transports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from snellen.web.plan import RecordRow, Texts
+from tests.helpers.study_bundle import plan, write_bundle
+from tests.helpers.study_tab import SITE, answers_of, begin, serve, stored, tab, wait_for, wait_for_end
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Route
+
+
+def test_who_comes_back_goes_on_where_the_answers_stopped(browser: Browser, tmp_path: Path) -> None:
+    texts = Texts(title="A study", consent="May we?", completion_code="C1AB", completion_url="https://example.org/")
+    index = write_bundle(tmp_path, plan("choice", "integer", texts=texts))
+    with tab(browser) as opened:
+        opened.goto(index.as_uri())
+        opened.click("#consent")
+        opened.click("#start")
+        opened.click("#continue")
+        wait_for(opened, "choice")
+        opened.click('[data-name="A"]')
+        assert opened.locator("#place").text_content() == "Question 1 of 2"
+        opened.click("#next")
+        wait_for(opened, "integer")
+        opened.fill("[data-field=answer]", "3")  # typed, not sent
+        opened.reload()
+        assert "1 of 2" in (opened.locator("main").text_content() or "")
+        opened.click("#start")
+        opened.click("#continue")
+        wait_for(opened, "integer")
+        assert opened.input_value("[data-field=answer]") == ""
+        opened.fill("[data-field=answer]", "4")
+        opened.click("#next")
+        wait_for_end(opened)
+        rows = stored(opened)
+        opened.reload()
+        wait_for_end(opened)
+        assert opened.locator("#code").text_content() == "C1AB"
+        assert opened.get_attribute("#completion", "href") == "https://example.org/"
+        assert stored(opened) == rows
+    assert [row.record.type for row in rows] == ["start", "consent", "answers", "start", "answers", "end"]
+    assert [row.sequence for row in rows] == list(range(6))
+    assert answers_of(rows) == {"choice": "A", "integer": "4"}
+
+
+@pytest.mark.slow
+def test_a_second_window_loses_nothing(browser: Browser, tmp_path: Path) -> None:
+    index = write_bundle(tmp_path, plan("choice", "integer"))
+    with tab(browser) as opened:
+        begin(opened, index.as_uri())
+        wait_for(opened, "choice")
+        other = opened.context.new_page()
+        begin(other, index.as_uri())
+        wait_for(other, "choice")
+        other.click('[data-name="C"]')
+        other.click("#next")
+        wait_for(other, "integer")
+        opened.click('[data-name="A"]')
+        opened.click("#next")
+        opened.wait_for_selector("#again:visible")
+        assert "another window" in opened.locator("#message-text").text_content()  # type: ignore[operator]
+        rows = stored(opened)
+        opened.click("#again")
+        opened.click("#start")
+        opened.click("#continue")
+        wait_for(opened, "integer")
+    assert answers_of(rows) == {"choice": "C"}
+    assert [row.sequence for row in rows] == [0, 1, 2]
+
+
+def test_nobody_goes_on_without_consent_or_an_answer(browser: Browser, tmp_path: Path) -> None:
+    texts = Texts(title="A study", consent="May we?\n\nReally?")
+    index = write_bundle(tmp_path, plan("integer", texts=texts))
+    with tab(browser) as opened:
+        opened.goto(index.as_uri())
+        opened.wait_for_selector("#consent")
+        assert opened.locator("#start").count() == 0
+        assert opened.locator("main p").all_text_contents()[:2] == ["May we?", "Really?"]
+        opened.click("#consent")
+        opened.click("#start")
+        opened.click("#continue")
+        wait_for(opened, "integer")
+        for text in ("", "four", "3.5"):
+            opened.fill("[data-field=answer]", text)
+            opened.click("#next")
+            assert opened.locator(".complaint").text_content()
+        assert [row.record.type for row in stored(opened)] == ["start", "consent"]
+
+
+@pytest.mark.slow
+def test_a_picture_that_fails_is_tried_again(browser: Browser, tmp_path: Path) -> None:
+    write_bundle(tmp_path, plan("choice"))
+    with tab(browser) as opened:
+        serve(opened, tmp_path)
+        opened.route(f"{SITE}media/**", lambda route: route.abort())
+        begin(opened, SITE)
+        opened.wait_for_selector("#again:visible")
+        assert "media/scene.png" in opened.locator("#message-text").text_content()  # type: ignore[operator]
+        opened.unroute(f"{SITE}media/**")
+        opened.click("#again")
+        wait_for(opened, "choice")
+        assert opened.locator("#message").is_hidden()
+
+
+class Server:
+    """A stand-in for the server of `snellen study serve`: keeps rows, fails as it is bidden."""
+
+    def __init__(self) -> None:
+        self.rows = list[dict[str, Any]]()
+        self.calls = list[tuple[str, dict[str, Any], str]]()
+        self.failures = list[str]()
+
+    def __call__(self, route: Route) -> None:
+        """Answers one request."""
+        path = urlsplit(route.request.url).path
+        body = json.loads(route.request.post_data or "{}")
+        self.calls.append((path, body, route.request.headers.get("x-snellen-secret", "")))
+        if path == "/api/open":
+            route.fulfill(json={"participant": "p01", "secret": "s3", "form": 1, "records": self.rows})
+            return
+        failure = self.failures.pop(0) if self.failures else ""
+        if failure != "refuse" and body["sequence"] == len(self.rows):
+            self.rows.append(body)
+        if failure == "lose":  # kept, but the reply is lost
+            route.abort()
+        elif failure:
+            route.fulfill(status=413, json={"detail": "The disc is full."})
+        else:
+            route.fulfill(status=204)
+
+
+def test_answers_reach_a_server_once_although_it_fails(browser: Browser, tmp_path: Path) -> None:
+    write_bundle(tmp_path, plan("choice", "integer"), "local")
+    server = Server()
+    with tab(browser) as opened:
+        serve(opened, tmp_path, server)
+        begin(opened, f"{SITE}?PROLIFIC_PID=abc")
+        wait_for(opened, "choice")
+        opened.click('[data-name="A"]')
+        server.failures = ["refuse", "refuse"]
+        opened.click("#next")
+        opened.wait_for_selector("#again:visible")
+        assert "The disc is full." in opened.locator("#message-text").text_content()  # type: ignore[operator]
+        assert opened.locator("[data-page-id=integer]").count() == 0
+        opened.click("#again")
+        opened.click("#again")
+        wait_for(opened, "integer")
+        server.failures = ["lose"]
+        opened.fill("[data-field=answer]", "4")
+        opened.click("#next")
+        wait_for_end(opened)
+        opened.reload()
+        wait_for_end(opened)
+    rows = [RecordRow.model_validate(row) for row in server.rows]
+    assert [row.record.type for row in rows] == ["start", "answers", "answers", "end"]
+    assert answers_of(rows) == {"choice": "A", "integer": "4"}
+    assert [row.sequence for row in rows] == [0, 1, 2, 3]
+    (_, first, _), *_, (path, last, _) = server.calls
+    assert first == {"parameters": {"PROLIFIC_PID": "abc"}}
+    assert (path, last) == ("/api/open", {**first, "participant": "p01", "secret": "s3"})
+    assert {secret for path, _, secret in server.calls if path == "/api/records"} == {"s3"}
+
+
+JATOS = """
+const kept = JSON.parse(sessionStorage.getItem("jatos") ?? '{"rows": "", "session": {}, "ended": 0}');
+const keep = () => sessionStorage.setItem("jatos", JSON.stringify(kept));
+window.jatos = {
+  onLoad: (ready) => setTimeout(ready, 10), studyResultId: 41, urlQueryParameters: { PROLIFIC_PID: "abc" },
+  studySessionData: kept.session,
+  appendResultData: async (text) => { kept.rows += text; keep(); },
+  setStudySessionData: async (session) => { kept.session = session; keep(); },
+  endStudyAjax: async () => { kept.ended += 1; keep(); },
+};
+"""
+"""What we use of jatos.js, as https://www.jatos.org/jatos.js-Reference.html describes it."""
+
+
+def test_jatos_keeps_rows_and_hands_them_back(browser: Browser, tmp_path: Path) -> None:
+    write_bundle(tmp_path, plan("choice", "integer"), "jatos")
+    (tmp_path / "jatos.js").write_text(JATOS, encoding="utf-8")
+    with tab(browser) as opened:
+        serve(opened, tmp_path)
+        begin(opened, SITE)
+        wait_for(opened, "choice")
+        opened.click('[data-name="A"]')
+        opened.click("#next")
+        wait_for(opened, "integer")
+        opened.reload()
+        opened.click("#start")
+        opened.click("#continue")
+        wait_for(opened, "integer")
+        opened.fill("[data-field=answer]", "4")
+        opened.click("#next")
+        wait_for_end(opened)
+        kept = json.loads(opened.evaluate("sessionStorage.getItem('jatos')"))
+    rows = [RecordRow.model_validate_json(line) for line in kept["rows"].splitlines()]
+    assert [row.record.type for row in rows] == ["start", "answers", "start", "answers", "end"]
+    assert answers_of(rows) == {"choice": "A", "integer": "4"}
+    start = rows[0].plain()["record"]
+    assert (start["form"], start["participant"]) == (1, "jatos-41")  # 41 modulo 2 forms
+    assert start["parameters"] == {"PROLIFIC_PID": "abc"}
+    assert kept["ended"] == 1
