@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from PIL import Image
 
 from snellen.web.page import Transport, index_page
-from snellen.web.plan import Choice, RecordRow, TextPart
+from snellen.web.plan import Choice, MediaPart, RecordRow, TextPart
 from tests.helpers.study_bundle import PAGES, TILES, page, plan, practice_of, question, write_bundle
 from tests.helpers.study_tab import (
     PHONE,
@@ -194,6 +195,33 @@ def test_a_box_is_adjusted_and_stays_in_the_picture(browser: Browser, tmp_path: 
         )
     assert box == pytest.approx([50, 80, 400, 330], abs=1)
     assert (key, report) == (2, 1)
+
+
+@pytest.mark.slow
+def test_a_video_begins_with_the_clock(browser: Browser, tmp_path: Path) -> None:
+    av = pytest.importorskip("av")
+    part = MediaPart(path="media/bar.mp4", kind="video", width=160, height=120, seconds=1)
+    index = write_bundle(tmp_path, plan("choice", changes=(PAGES[1].model_copy(update={"parts": (part, TILES[0])}),)))
+    with av.open(tmp_path / part.path, "w") as file:
+        stream = file.add_stream("libx264", rate=10)
+        stream.width, stream.height, stream.pix_fmt = part.width, part.height, "yuv420p"
+        frames = [av.VideoFrame.from_image(Image.new("RGB", (160, 120), (25 * n, 0, 0))) for n in range(10)]
+        file.mux([packet for frame in (*frames, None) for packet in stream.encode(frame)])
+    with browser.new_context() as context:
+        opened = context.new_page()
+        begin(opened, index.as_uri())
+        wait_for(opened, "choice")
+        opened.wait_for_function("document.querySelector('video').ended")
+        assert (
+            opened.locator("video").evaluate("video => [video.muted, video.controls, video.playsInline]") == [True] * 3
+        )
+        opened.locator("video").evaluate("video => video.play()")
+        opened.wait_for_function("document.querySelector('video').played.length")
+        opened.click('[data-name="A"]')
+        opened.click("#next")
+        wait_for_end(opened)
+        (record,) = pages_of(stored(opened))
+    assert record.seconds >= 1
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@
   function makeView(page, place, submit) {
     const drawable = new Set(page.questions.filter((question) => question.kind === "box").map((question) => question.picture ?? 0));
     const { media, blocks } = Snellen.makeParts(page, drawable);
-    const root = element("section", { class: isTall(page) ? "page waiting beside" : "page waiting", tabindex: -1, "aria-label": `Question ${place + 1}`, "data-page-id": page.page_id, "data-place": place, "data-kind": page.kind }, element("div", { class: "parts" }, blocks));
+    const root = element("section", { class: isTall(page) ? "page waiting beside" : "page waiting", tabindex: -1, "data-page-id": page.page_id, "data-place": place, "data-kind": page.kind }, element("h1", { class: "for-readers" }, `Question ${place + 1}`), element("div", { class: "parts" }, blocks));
     const questions = page.questions.map((question) => makeQuestion(question, media[question.picture ?? 0], submit));
     const next = element("button", { type: "submit", id: "next" }, "Next");
     const keys = questions.length === 1 ? (questions[0].widget.keys ?? []) : [];
