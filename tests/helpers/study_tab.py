@@ -93,9 +93,8 @@ def drag(opened: Tab, corners: tuple[float, float, float, float], *, touch: bool
     )  # fmt: skip
     if touch:
         session = opened.context.new_cdp_session(opened)
-        for kind, points in (("touchStart", [start]), ("touchMove", [stop]), ("touchMove", [stop]), ("touchEnd", [])):
+        for kind, points in (("touchStart", [start]), ("touchMove", [stop]), ("touchEnd", [])):
             session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-            opened.wait_for_timeout(60)  # a finger that is lifted in flight makes a fling, which swallows the next tap
         return
     opened.mouse.move(start["x"], start["y"])
     opened.mouse.down()

@@ -211,12 +211,13 @@ def test_a_video_begins_with_the_clock(browser: Browser, tmp_path: Path) -> None
         opened = context.new_page()
         begin(opened, index.as_uri())
         wait_for(opened, "choice")
-        opened.wait_for_function("document.querySelector('video').ended")
+        ended = "video => video.ended || new Promise((resolve) => video.addEventListener('ended', resolve))"
+        opened.locator("video").evaluate(ended)
         assert (
             opened.locator("video").evaluate("video => [video.muted, video.controls, video.playsInline]") == [True] * 3
         )
         opened.locator("video").evaluate("video => video.play()")
-        opened.wait_for_function("document.querySelector('video').played.length")
+        opened.locator("video").evaluate(ended)
         opened.click('[data-name="A"]')
         opened.click("#next")
         wait_for_end(opened)

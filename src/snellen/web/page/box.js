@@ -67,6 +67,10 @@
     surface.addEventListener("pointermove", (event) => {
       if (drag && event.pointerId === drag.pointer) set(drag.apply(point(event)));
     });
+    // A finger that draws makes no gesture: lifted in flight it would start a fling, which swallows the next tap.
+    const still = (event) => drag && event.touches.length < 2 && event.cancelable && event.preventDefault();
+    surface.addEventListener("touchmove", still, { passive: false });
+    surface.addEventListener("touchend", (event) => event.cancelable && event.preventDefault());
     surface.addEventListener("pointerup", (event) => stop(event, true));
     surface.addEventListener("pointercancel", (event) => stop(event, false));
   }
