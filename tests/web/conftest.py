@@ -1,4 +1,4 @@
-"""One browser for all tests of pages."""
+"""One browser for all tests of a module."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A running Chromium; tests open contexts of their own in it."""
+    """A running Chromium; tests open contexts of their own in it.
+
+    Closed after each module: while its driver runs, nothing else can run an event loop in this process.
+    """
     with chromium() as running:
         yield running
