@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
+from snellen.analysis.people_tables import person_table
 from snellen.core.errors import SnellenError
 from snellen.core.item import View
 from snellen.core.runfolder import read_exchanges
+from snellen.reports import load_run
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, Design
 from snellen.web.importing import PEOPLE, as_participants, import_study
@@ -99,6 +101,8 @@ def test_unfinished_people_are_partial_not_missing(sets_folder: Path, tmp_path: 
     assert (table.loc["p01", "checks"], table.loc["p01", "checks_passed"]) == (1, 1)
     assert table.loc["p01", "ended"] == NOON.isoformat()
     assert table["ended"].isna().to_dict() == {"p01": False, "p02": True}
+    remarks = person_table(load_run(examination.root))["remark"].tolist()
+    assert remarks == ["", f"partial: {questions_before} of {_questions(plan, 1)} items in all"]
     # Who goes on later is imported again: what was there stays, the rest is added.
     finished = [rows[0], ("p02", entered(plan, stand_in, 1))]
     (examination,) = import_study(tmp_path / "study", finished, tmp_path / "people")

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.authenticity import AuthenticityRule, authenticity
+from snellen.analysis.people_tables import QUESTIONS
 from snellen.core import files
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
@@ -30,7 +31,7 @@ from snellen.reports.loading import load_run
 from snellen.runs.ask import Arm, Plan, ask
 from snellen.suites import SUITES
 from snellen.web.pages import SEED, written
-from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start
+from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, StudyPlan
 from snellen.web.study import PageSource, StudyCard, open_itemset, read_plan, read_study
 
 ALIAS = re.compile(r"[A-Za-z0-9._-]{1,40}")
@@ -122,7 +123,7 @@ def import_study(root: Path, people_rows: Iterable[tuple[str, Sequence[RecordRow
 
     A block with an authenticity rule becomes runs of its own under `authenticity/`, and columns of `people.csv`.
     """
-    card = read_study(root)
+    card, plan = read_study(root), read_plan(root)
     participants = as_participants(people_rows, card)
     if not participants:
         raise SnellenError(f"{root}: nobody has begun yet")
@@ -139,7 +140,7 @@ def import_study(root: Path, people_rows: Iterable[tuple[str, Sequence[RecordRow
                 if source.suite == suite and (source.block in checked_blocks) is checked
             }
             folder = out / AUTHENTICITY / suite if checked else out / suite
-            if arms := list(_arms(card, suite, participants, sources)):
+            if arms := list(_arms(card, plan, suite, participants, sources)):
                 examinations.append(_import_run(card, suite, arms, folder))
     table = people_table(root, card, participants)
     for block in card.design.blocks:
@@ -158,8 +159,13 @@ def _with_authenticity(table: pd.DataFrame, folder: Path, rule: AuthenticityRule
 
 
 def _arms(
-    card: StudyCard, suite: str, participants: Sequence[Participant], sources: Mapping[str, PageSource]
+    card: StudyCard,
+    plan: StudyPlan,
+    suite: str,
+    participants: Sequence[Participant],
+    sources: Mapping[str, PageSource],
 ) -> Iterator[Arm]:
+    """A person's arms, one a condition; the card says of how many items their form is."""
     axes = SUITES.get(suite).axes
     practised = _practice_pages(sources, card)
     for participant in participants:
@@ -168,7 +174,14 @@ def _arms(
             if page_id in sources and page_id not in practised:
                 pages_by_condition.setdefault(sources[page_id].condition, []).append(page)
         settings = {"study": card.plan_hash, "participant": participant.alias}
-        subject_card = SubjectCard(f"human:{card.name}/{participant.alias}", settings=settings)
+        size = sum(
+            len(sources[page_id].item_ids)
+            for block in plan.forms[participant.start.form % len(plan.forms)]
+            for page_id in block.page_ids
+            if page_id in sources and page_id not in practised and plan.pages[page_id].kind == "question"
+        )
+        name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size)}
+        subject_card = SubjectCard(name, settings=settings, attributes=attributes)
         for written_condition, pages in pages_by_condition.items():
             (condition,) = parse_conditions(axes, written_condition)
             person = Person(subject_card, pages)
