@@ -30,8 +30,9 @@ SUITE = SUITES.get("vlm2-bench")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    """For who looks at no pixels: pictures are blank."""
     out = tmp_path_factory.mktemp("vlm2") / "items"
-    return build(SUITE, "generated", BuildOptions(out, n=20, quick=True, renderer="toy", show_progress=False))
+    return build(SUITE, "generated", BuildOptions(out, n=20, quick=True, renderer="blank", show_progress=False))
 
 
 @settings(max_examples=60, deadline=None)
@@ -154,24 +155,24 @@ def test_clips_move_and_leave() -> None:
     assert [d for d in look if look[d] != other[d]] == [pair.differs]
 
 
-def test_every_part_of_a_video_is_sampled(built: ItemSet) -> None:
-    for item in built.task("oc-vid"):
+def test_every_part_of_a_video_is_sampled(small: ItemSet) -> None:
+    for item in small.task("oc-vid"):
         (video,) = item.query
         parts = len(item.factors["pattern"])
         part_s = video.seconds / parts
         for times in (uniform_times(video.seconds, 8), uniform_times(video.seconds, 16), rate_times(video.seconds, 1)):
-            seen = Counter(int(t // part_s) for t, _ in frames_at(built.media.read(video), times))
+            seen = Counter(int(t // part_s) for t, _ in frames_at(small.media.read(video), times))
             assert set(seen) == set(range(parts))
             assert min(seen.values()) >= 2
 
 
-def test_three_part_videos_end_as_they_began(built: ItemSet) -> None:
-    item = next(item for item in built.task("oc-vid") if item.factors["pattern"] == "PQP")
+def test_three_part_videos_end_as_they_began(small: ItemSet) -> None:
+    item = next(item for item in small.task("oc-vid") if item.factors["pattern"] == "PQP")
     (video,) = item.query
     assert video.seconds == 3 * clips.FRAMES / clips.FRAMES_A_SECOND
     # Frame 20 of the first and second part; played backwards, frame 20 stands at 48 - 1 - 20 = 27 of the third.
     told = [(frame + 0.5) / clips.FRAMES_A_SECOND for frame in (20, 48 + 20, 96 + 27)]
-    first, second, last = (np.asarray(picture, int) for _, picture in frames_at(built.media.read(video), told))
+    first, second, last = (np.asarray(picture, int) for _, picture in frames_at(small.media.read(video), told))
     assert abs(first - last).mean() < 0.5 * abs(first - second).mean()
 
 
@@ -201,8 +202,8 @@ def test_fakes_prove_that_items_are_solvable_and_leak_nothing(built: ItemSet, tm
     assert pd.isna(unjudged.value).all()
 
 
-def test_encoders_link_by_what_they_were_calibrated_on(built: ItemSet, tmp_path: Path) -> None:
-    rows = run(built, ["encoder:colour-histogram"], tmp_path / "run", show_progress=False).results()
+def test_encoders_link_by_what_they_were_calibrated_on(small: ItemSet, tmp_path: Path) -> None:
+    rows = run(small, ["encoder:colour-histogram"], tmp_path / "run", show_progress=False).results()
     whole = rows[rows.factor == ""].drop_duplicates("task").set_index("task")
     assert (whole.loc[["oc-cpr", "oc-cnt", "oc-grp"], "n"] > 0).all()
     assert (whole.loc[["gc-mat", "gc-trk", "oc-vid"], "n"] == 0).all(), "nothing to calibrate on, no words"
