@@ -6,7 +6,7 @@ A constraint leads from dimensions (`factor/part`, see `stimuli.scenes.DIMENSION
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -39,13 +39,20 @@ def table() -> NDArray[np.int16]:
 
 
 def members(constraint: Mapping[str, Sequence[str]]) -> Mask:
-    """The objects a constraint allows."""
+    """The objects a constraint allows; not to be changed."""
+    return _members(tuple((dimension, tuple(allowed)) for dimension, allowed in constraint.items()))
+
+
+@lru_cache(maxsize=1024)
+def _members(constraint: tuple[tuple[str, tuple[str, ...]], ...]) -> Mask:
+    """Kept, 10 MB of them: the questions about an object ask for the same ones."""
     mask = np.ones(len(table()), bool)
-    for dimension, allowed in constraint.items():
+    for dimension, allowed in constraint:
         if allowed:
             mask &= reduce(np.logical_or, [_having(dimension, value) for value in allowed])
         else:
             mask[:] = False
+    mask.setflags(write=False)
     return mask
 
 
