@@ -1,16 +1,24 @@
-"""`snellen study queue` and `snellen study decide`: what people are asked in place of a model, and what stands."""
+"""`snellen study queue` and `snellen study decide`: what people decide in place of a model, and what stands."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Optional
 
-from snellen.core.errors import SnellenError
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
-def queue(name: str | None, itemset: Path | None, out: Path | None, as_json: bool) -> None:
-    """List the queues; or of a name and an item set, write the items of a step as decisions for people."""
+def queue(
+    name: Annotated[Optional[str], typer.Argument(help="The queue; without it all are listed.")] = None,  # noqa: UP045  # read at run time
+    itemset: Annotated[Optional[Path], typer.Argument(help="The item set of its step.")] = None,  # noqa: UP045
+    out: Annotated[Optional[Path], typer.Option(help="Where the decisions for people go.")] = None,  # noqa: UP045
+    as_json: Json = False,
+) -> None:
+    """List the steps that people may do by hand, or make the items of one into decisions."""
+    from snellen.core.errors import SnellenError
     from snellen.core.itemset import read_itemset
     from snellen.curation.queues import queues, write_queue
 
@@ -27,11 +35,23 @@ def queue(name: str | None, itemset: Path | None, out: Path | None, as_json: boo
     if itemset is None or out is None:
         raise SnellenError(f"snellen study queue {name}: give the item set of the step, and --out FOLDER")
     items = write_queue(name, read_itemset(itemset), out)
-    print(json.dumps({"items": items.card.items}) if as_json else f"{items.card.items} decisions: {out}")
+    print(
+        json.dumps({"decisions": items.card.items, "out": str(out)}) if as_json else f"{items.card.items} items: {out}"
+    )
 
 
-def decide(runs: Sequence[Path], out: Path, third: Path | None, reviewer: str, design: str, as_json: bool) -> None:
-    """Write what stands of a review, say how far people agree, and make a third reviewer's study of the rest."""
+def decide(
+    runs: Annotated[list[Path], typer.Argument(help="The imported review, then those of third reviewers.")],
+    out: Annotated[Path, typer.Option(help="What stands, a CSV; its card lies beside it.")],
+    third: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Write a study of the items without a decision, for a third reviewer."),
+    ] = None,
+    reviewer: Annotated[str, typer.Option(help="The third reviewer's alias.")] = "third",
+    design: Annotated[str, typer.Option(help="The design of the third reviewer's study.")] = "review",
+    as_json: Json = False,
+) -> None:
+    """Say how far reviewers agree, and write what stands for a build to read."""
     from snellen.web.design import read_design
     from snellen.web.reviewing import decide_review, third_study
 
@@ -42,8 +62,8 @@ def decide(runs: Sequence[Path], out: Path, third: Path | None, reviewer: str, d
         print(json.dumps({**card.model_dump(), "out": str(out), "undecided": list(panel.undecided)}))
         return
     numbers = {"percent": card.percent, "Fleiss": card.fleiss_kappa, "Krippendorff": card.krippendorff_alpha}
-    agreement = ", ".join(f"{name} {number:.3f}" for name, number in numbers.items() if number is not None)
-    print(f"{card.decided} of {card.items} decided, {card.disputed} disputed; agreement: {agreement or 'one reviewer'}")
+    agreement = ", ".join(f"{key} {number:.3f}" for key, number in numbers.items() if number is not None)
+    print(f"{card.decided} of {card.items} decided, {card.disputed} disputed; agreement: {agreement or 'not defined'}")
     print(out)
     if third is not None:
-        print(f"The third reviewer: snellen study serve {third}, then import it, and give both runs to `decide`")
+        print(f"for the third reviewer: snellen study serve {third}; import it, then give both runs to `decide`")

@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from snellen.cli.reviewing import decide, queue
 from snellen.cli.workers import Workers, cores
 
 app = typer.Typer(help="Examine people, and let people decide: build, serve and import studies.", no_args_is_help=True)
@@ -136,3 +137,7 @@ def simulate(
 
     for run in do(study, subject, people, out, phone=phone):
         print(f"snellen report {run.root} --out report")
+
+
+app.command()(queue)
+app.command()(decide)

@@ -16,6 +16,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, Task, ViewContext, settle
+from snellen.presentation.presenters import option_lines
 from snellen.runs.ask import lay_out_montages, show_items
 from snellen.web.plan import Choice, Entry, MediaPart, Page, Question, TextPart
 
@@ -101,7 +102,7 @@ def as_page(
         assert all(items[view.item_id].split != "test" for view in views), "no test item is practised on"
         feedback = {view.item_id: as_recorded(view, items[view.item_id].answer) for view in views}
     sets = [option for view in views for option in view.options if len(option.media) > 1]
-    page_parts = without_sets(parts, views[0]) if sets else parts
+    page_parts = without_sets(parts, views[0]) if sets else without_list(parts, views[0])
     questions = tuple(_question(view, parts, bool(sets), len(views) > 1, reason) for view in views)
     return Page(
         page_id=digest([trial.task.id, str(trial.condition), list(trial.item_ids), practice], 12),
@@ -118,6 +119,12 @@ def without_sets(parts: Sequence[Part], view: View) -> list[Part]:
     pictures = {media for option in view.options for media in option.media}
     names = {f"{name}{ending}" for name, _ in view.reply.keys for ending in ("", ":")}
     return [part for part in parts if part not in pictures and not (isinstance(part, str) and part.strip() in names)]
+
+
+def without_list(parts: Sequence[Part], view: View) -> list[Part]:
+    """Parts without a list of the options that stands by itself: choices show their names and texts."""
+    listed = option_lines(view) if view.reply.kind == "choice" and view.options else ""
+    return [part for part in parts if not listed or part != listed]
 
 
 def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool, reason: bool) -> Question:

@@ -160,6 +160,7 @@ Their reply stands between the lines:
 
 Where is the first mistake that matters for the answer?"""
 """Ours: the paper scored chains of thought by hand and shows examples (Figure 8) without its rules."""
+CHAIN_CAPTIONS = {key: f"The four objects above are the examples of category {key}." for key in "AB"}
 MISTAKES = {
     "none": "there is none: every step is right, and so is the answer",
     "perception": "something in a picture is described as it is not",

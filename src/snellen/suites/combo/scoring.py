@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.core.item import Item, Option
+from snellen.core.item import Demo, Item, Option
 from snellen.core.response import Response
 from snellen.core.score import Metric, Protocol, Protocols
 from snellen.curation.results import DECISION
@@ -57,7 +57,10 @@ def chain_judgement(item: Item, response: Response) -> Item:
         item.query,
         "choice",
         item.cluster_id,
-        support=item.support,
+        support=tuple(
+            Demo(tuple(m for demo in item.support if demo.answer == key for m in demo.media), key, 0, caption)
+            for key, caption in prompts.CHAIN_CAPTIONS.items()
+        ),
         options=tuple(Option(word, meaning) for word, meaning in prompts.MISTAKES.items()),
         provenance={"suite": item.suite, "task": item.task},
     )
