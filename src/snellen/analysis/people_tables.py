@@ -206,8 +206,8 @@ def study_table(run: Run, pooled_run: Run) -> pd.DataFrame:
                     ]
                 )
     heads = [
-        "study", "condition", "task", "people", "units", "units a person", "pooled", "without best and worst",
-        "best person", "worst person", "reliability", "agreement", "Fleiss' kappa (items × people)",
+        "study", "condition", "task", "people", "units a person", "pooled", "without best and worst", "best and worst",
+        "reliability", "agreement", "Fleiss' kappa",
     ]  # fmt: skip
     return pd.DataFrame(lines, columns=heads)
 
@@ -218,16 +218,18 @@ def _study_cells(
     metric, scores = main_metric(run, task), score_by_person(units, main_metric(run, task))
     sizes, order = units.groupby("person")["unit"].size(), best_first(scores, metric)
     yield str(len(scores))
-    yield str(units["unit"].nunique())
-    yield "–".join(dict.fromkeys((str(sizes.min()), str(sizes.max()))))
+    usual = "–".join(dict.fromkeys((str(sizes.min()), str(sizes.max()))))
+    yield f"{usual} of {units['unit'].nunique()}"
     row = row_of(result_rows(pooled_run, task), Arm(study_subject(order[0]), condition))
     yield metric_cell(row, metric)
     rest = trimmed(run, task, study, condition)
     text = number(rest.value, metric, len(units))
     ends = (number(end, metric, len(units)) for end in (rest.low, rest.high))
     yield text if math.isnan(rest.low) else with_interval(text, *ends)
-    for person in (order[0], order[-1]):
-        yield f"{_alias(person)}: {number(scores[person], metric, int(sizes[person]))}"
+    ends_of_order = dict.fromkeys((order[0], order[-1]))
+    yield ", ".join(
+        f"{_alias(person)} {number(scores[person], metric, int(sizes[person]))}" for person in ends_of_order
+    )
     yield _decimal(reliability(run, task, study, condition))
     alike = agreement(run, task, study, condition)
     yield DASH if math.isnan(alike.share) else f"{100 * alike.share:.0f} % ({alike.items} items)"
