@@ -90,10 +90,21 @@ def check_kinds(rows: list[RecordRow]) -> None:
     assert next(record for record in pages_of(rows) if record.page_id == "text").reasons == {"text": "in large letters"}
 
 
+STYLES = """image => {
+  const styles = [];
+  for (let one = image; one; one = one.parentElement) styles.push(getComputedStyle(one));
+  return styles.map((style) => `${style.filter} ${style.opacity}`);
+}"""
+"""Filter and opacity of a picture and of all that it lies in."""
+
+
 def test_every_kind_by_mouse_from_a_file(browser: Browser, tmp_path: Path) -> None:
     index = write_bundle(tmp_path, plan(*KINDS))
     with tab(browser) as opened:
         begin(opened, f"{index.as_uri()}?participant=p07&form=1&source=hall")
+        wait_for(opened, "choice")
+        opened.hover(".picture")
+        assert set(opened.locator(".picture img").evaluate(STYLES)) == {"none 1"}
         with opened.expect_download() as download:
             walk(opened, touch=False)
         rows = stored(opened)
