@@ -10,13 +10,22 @@ import pandas as pd
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet
+from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.runfolder import read_exchanges, read_responses
 from snellen.core.suite import BuildOptions
 from snellen.exam import build, judge, open_run_items, rescore, run
-from snellen.runs.judgements import FOLDER, judgement_items, read_agreement, read_verdicts, write_sample
+from snellen.runs.judgements import (
+    FOLDER,
+    judgement_items,
+    people_as_judge,
+    read_agreement,
+    read_verdicts,
+    write_sample,
+    write_sample_items,
+)
 from snellen.runs.score import read_scores
 from snellen.suites import SUITES
+from tests.helpers.reviewers import reviewed_by
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +133,39 @@ def test_people_check_a_sample(run_root: Path, tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("fake:scripted=kind.json", "somebody"))
     with pytest.raises(SnellenError, match="line 2: somebody never judged"):
         list(read_agreement(path, texts, verdicts, suite))
+
+
+def test_people_are_a_judge_and_agree_with_another(run_root: Path, tmp_path: Path) -> None:
+    _, items, suite = open_run_items(run_root)
+    texts = judgement_items(read_responses(run_root), items, suite)
+    assert write_sample_items(tmp_path / "queue", texts, {}, 100, 0, items.media) == 8, "nobody has judged yet"
+    queue = read_itemset(tmp_path / "queue")
+    assert {(item.task, item.answer_kind) for item in queue.items} == {("decision", "choice")}
+    scores = {item.item_id: item.options[-1].key for item in queue.items}  # 1 of two parts, 2 of three
+    full = {name: (score, "") for name, score in scores.items()}
+    first = queue.items[0].item_id
+    people = reviewed_by(queue, {"ann": full, "bob": full}, tmp_path / "people")
+    done = judge(run_root, people_as_judge(people), show_progress=False)
+    assert (done.judge, done.texts, done.failed, done.unreadable) == ("human:review", 8, 0, 0)
+    assert set(values(run_root)["value"]) == {1.0}
+    script_lines = {**{name: f"Score: {score}" for name, score in scores.items()}, first: "Score: 0"}
+    judge(run_root, script(tmp_path / "model.json", script_lines), show_progress=False)
+    verdicts = read_verdicts(run_root, texts)
+    rates = {rate.judge: (rate.agreed, rate.checked) for rate in read_agreement(people, texts, verdicts, suite)}
+    assert rates == {"human:review": (8, 8), "fake:scripted=model.json": (7, 8)}
+    with pytest.raises(SnellenError, match="nobody judged"):
+        list(read_agreement(people, texts, {}, suite))
+
+
+def test_what_people_did_not_decide_is_not_judged(run_root: Path, tmp_path: Path) -> None:
+    _, items, suite = open_run_items(run_root)
+    texts = judgement_items(read_responses(run_root), items, suite)
+    assert write_sample_items(tmp_path / "queue", texts, {}, 1, 0, items.media) == 2, "one of each subject"
+    queue = read_itemset(tmp_path / "queue")
+    people = reviewed_by(queue, {"ann": {item.item_id: ("0", "") for item in queue.items}}, tmp_path / "people")
+    done = judge(run_root, people_as_judge(people), show_progress=False)
+    assert (done.texts, done.failed) == (8, 6)
+    assert values(run_root)["value"].notna().sum() == 2
 
 
 def test_nothing_to_judge_is_said(items: ItemSet, tmp_path: Path) -> None:

@@ -19,10 +19,13 @@ from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
+from snellen.curation.queues import write_queue
 from snellen.exam import run as ask
 from snellen.suites import SUITES
 from snellen.suites.ava_bench.advice.recipe import SHEET, Questions
 from snellen.suites.ava_bench.advice.user_questions import read_rows, with_pictures
+from snellen.web.reviewing import decide_review
+from tests.helpers.reviewers import reviewed_by
 from tests.suites.ava_bench.report.test_sections import found, line, right_on, run
 
 TOLD: Mapping[str, tuple[str, ...] | str] = {
@@ -262,6 +265,18 @@ def test_a_dropped_tag_turns_the_ranking(tags: Path, checks: Path, tmp_path: Pat
         # Wilson's interval of 2 of 3.
         said = f"Spot check by {author}: tags of 3 questions, 66.7 % kept [20.8, 93.9]; 1 without a decision;"
         assert said in held["task-ranking"].note
+
+
+def test_two_people_check_tags(questions: Path, tags: Path, tmp_path: Path) -> None:
+    queue = write_queue(
+        "tag-check", build(tmp_path / "s", "tag-check", questions, inputs={"tags": tags}), tmp_path / "q"
+    )
+    entry = {item.item_id: ("drop" if item.item_id == "q0" else "keep", "") for item in queue.items}
+    people = reviewed_by(queue, {"ann": entry, "bob": entry}, tmp_path / "people")
+    decide_review([people], tmp_path / "decisions.csv")
+    for given in (people, tmp_path / "decisions.csv"):
+        note = told_by(tags=tags, tag_check=given)["task-ranking"].note
+        assert f"Spot check by human:review/ann, human:review/bob: tags of {len(entry)} questions, 75.0 % kept" in note
 
 
 def test_what_a_check_may_not_hold(questions: Path, tags: Path, checks: Path, tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def _csv_decisions(path: Path, work: ItemSet) -> Decisions:
     review = read_review(path, work)
     rows = review.decisions
     decisions = {name: word for name, word in review.keep_or_drop(allow_blank=True).items() if word}
-    authors = sorted({rows[name].author.strip() for name in decisions} - {""})
+    authors = sorted({author.strip() for name in decisions for author in rows[name].author.split(",")} - {""})
     return Decisions(", ".join(authors) or "somebody unnamed", decisions, len(rows) - len(decisions))
 
 
