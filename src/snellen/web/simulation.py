@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
 from snellen.exam import Examination
@@ -27,8 +27,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator
     from playwright.sync_api import Page as Tab
 
-DESKTOP = {"viewport": {"width": 1400, "height": 900}}
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 3}
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}}
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 844},
+    "has_touch": True,
+    "is_mobile": True,
+    "device_scale_factor": 3,
+}
 PATIENCE_MS = 30_000
 SUBJECT_RUNS = "subject"
 
@@ -74,19 +79,24 @@ def take_part(
     """Go through the pages of a study once, as person number `person`, who takes that form."""
     context = browser.new_context(reduced_motion="reduce", **(PHONE if phone else DESKTOP))
     context.set_default_timeout(PATIENCE_MS)
-    tab = context.new_page()
+    walk(context.new_page(), address, plan, stand_in, person, phone=phone)
+    context.close()
+
+
+def walk(tab: Tab, address: str, plan: StudyPlan, stand_in: StandIn, person: int, *, phone: bool = False) -> None:
+    """Open an address in a tab and answer every page of the person's form, to the end."""
     tab.goto(address)
     pages = [plan.pages[page_id] for block in plan.forms[person % len(plan.forms)] for page_id in block.page_ids]
     for page in pages:
         to_page(tab, page.page_id)
+        entries = stand_in.answers(page, person)
         for question in page.questions:
             field = tab.locator(f'[data-item-id="{question.item_id}"]')
-            enter(tab, field, question, page, stand_in.answers(page, person)[question.item_id], phone=phone)
+            enter(tab, field, question, page, entries[question.item_id], phone=phone)
         tab.click("#next")
         if page.feedback is not None:
             tab.click("#continue")
     tab.wait_for_selector("[data-screen=end]")
-    context.close()
 
 
 def to_page(tab: Tab, page_id: str) -> None:

@@ -1,0 +1,155 @@
+"""A whole study with every kind of reply, and a whole review, on all three transports: the same answers come back."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.curation.steps import copy_media, step_item
+from snellen.web.building import build_study
+from snellen.web.chromium import MISSING, find_chromium, open_browser
+from snellen.web.design import BlockDesign, Design
+from snellen.web.importing import import_study
+from snellen.web.jatos import write_jzip
+from snellen.web.plan import PageAnswers, Texts
+from snellen.web.simulation import DESKTOP, PATIENCE_MS, running, walk
+from snellen.web.stand_ins import StandIn, make_stand_in
+from snellen.web.study import BUNDLE, StudyCard, read_plan
+from snellen.web.transports import read_results_of
+from tests.helpers.sets import small_set
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_chromium() is None, reason=MISSING)]
+
+JATOS = """
+window.kept = { rows: "", session: {} };
+window.jatos = {
+  onLoad: (ready) => setTimeout(ready, 10), studyResultId: 0, urlQueryParameters: {}, studySessionData: {},
+  appendResultData: async (text) => { kept.rows += text; },
+  setStudySessionData: async (session) => { kept.session = session; },
+  endStudyAjax: async () => {},
+};
+"""
+"""What the page uses of jatos.js (https://www.jatos.org/jatos.js-Reference.html)."""
+
+
+def study_of_all_kinds(folder: Path, root: Path) -> StudyCard:
+    """Boxes, numbers, choices, colours and texts of one suite; statements and descriptions of another."""
+    blocks = [BlockDesign(name="see", items="ava-bench", questions=1, practice=1, attention=1)]
+    blocks.append(BlockDesign(name="link", items="vlm2-bench", questions=1))
+    design = Design(texts=Texts(title="All kinds", consent="You may stop."), blocks=tuple(blocks), forms=1)
+    return build_study([small_set("ava-bench", folder), small_set("vlm2-bench", folder)], design, root, name="trial")
+
+
+def review_of_captions(folder: Path, root: Path) -> StudyCard:
+    """A queue of four decisions, each with a picture and a reason that may be given."""
+    pictures = [item.query[0] for item in small_set("combo", folder).items if item.task == "img2text"][:4]
+    items = [step_item("screening", f"s{n}", "keep or drop?", [picture], "text") for n, picture in enumerate(pictures)]
+    source = small_set("combo", folder)
+    copy_media(items, source.media, MediaFolder(root / "queue" / "media"))
+    queue: ItemSet = write_itemset(root / "queue", items, source="trial", recipe={"seed": 0})
+    design = Design(
+        kind="review",
+        texts=Texts(title="Review"),
+        blocks=(BlockDesign(name="review", reason=True),),
+        reviewers=("ann",),
+    )
+    return build_study([queue], design, root, name="desk")
+
+
+@contextmanager
+def served_files(folder: Path) -> Iterator[str]:
+    """A folder on a plain server, as JATOS serves a study's assets."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *arguments: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/index.html"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def by_server(root: Path, browser: Browser, stand_in: StandIn, scratch: Path) -> Sequence[Path]:
+    with running(root) as (link, *_):
+        walk(context_of(browser).new_page(), link, read_plan(root), stand_in, 0)
+    return []
+
+
+def by_files(root: Path, browser: Browser, stand_in: StandIn, scratch: Path) -> Sequence[Path]:
+    tab = context_of(browser).new_page()
+    address = f"{(root / BUNDLE / 'index.html').resolve().as_uri()}?participant=p01&form=0"
+    with tab.expect_download() as download:
+        walk(tab, address, read_plan(root), stand_in, 0)
+    download.value.save_as(scratch / download.value.suggested_filename)
+    return [scratch / "p01.jsonl"]
+
+
+def by_jatos(root: Path, browser: Browser, stand_in: StandIn, scratch: Path) -> Sequence[Path]:
+    """The study as JATOS would serve it from the archive, and its answers in an archive of results."""
+    write_jzip(root, scratch / "study.jzip")
+    with zipfile.ZipFile(scratch / "study.jzip") as archive:
+        archive.extractall(scratch / "assets")
+    (page,) = (scratch / "assets").rglob("index.html")
+    (page.parent / "jatos.js").write_text(JATOS)
+    with served_files(page.parent) as address:
+        tab = context_of(browser).new_page()
+        walk(tab, address, read_plan(root), stand_in, 0)
+        rows = tab.evaluate("kept.rows")
+    with zipfile.ZipFile(scratch / "results.zip", "w") as archive:
+        archive.writestr("study_result_1/comp-result_1/data.txt", rows)
+    return [scratch / "results.zip"]
+
+
+def context_of(browser: Browser) -> BrowserContext:
+    context = browser.new_context(reduced_motion="reduce", **DESKTOP)
+    context.set_default_timeout(PATIENCE_MS)
+    return context
+
+
+TRANSPORTS = {"server": by_server, "files": by_files, "jatos": by_jatos}
+
+
+@pytest.mark.parametrize("study", [study_of_all_kinds, review_of_captions])
+@pytest.mark.parametrize("transport", list(TRANSPORTS))
+def test_a_whole_study_and_a_whole_review(transport: str, study: Any, sets_folder: Path, tmp_path: Path) -> None:
+    root = tmp_path / "study"
+    card = study(sets_folder, root)
+    subject = "fake:chance" if card.design.kind == "study" else "fake:constant=drop"
+    stand_in = make_stand_in(card, subject, 1, tmp_path / "own")
+    with open_browser() as browser:
+        paths = TRANSPORTS[transport](root, browser, stand_in, tmp_path)
+    ((name, rows),) = read_results_of(root, paths)
+    plan = read_plan(root)
+    answered = [row.record for row in rows if isinstance(row.record, PageAnswers)]
+    assert [record.page_id for record in answered] == [page for block in plan.forms[0] for page in block.page_ids]
+    examinations = import_study(root, [(name, rows)], tmp_path / "people")
+    kinds = set()
+    for examination in examinations:
+        own = {(r.condition, r.item_id): r.text for r in stand_in.examinations[examination.suite.name].responses}
+        for response in examination.responses:
+            kinds.add(response.reply_spec.kind)
+            text, expected = response.text or "", own[response.condition, response.item_id] or ""
+            if response.reply_spec.kind == "box":
+                assert json.loads(text) == pytest.approx(json.loads(expected), abs=1 / 384)
+            else:
+                assert text == expected
+    all_kinds = {"box", "choice", "colour", "description", "integer", "text", "true_false"}
+    assert kinds == (all_kinds if card.design.kind == "study" else {"text"})
