@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
 
 SITE = "http://study.test/"
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 3}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 LIMIT = 60_000
 """Milliseconds until a test gives up waiting for something on the page."""
 

@@ -135,13 +135,21 @@ KEYS = "all => all.map((one) => one.getAttribute('aria-keyshortcuts'))"
 def test_keys_alone_are_enough(browser: Browser, tmp_path: Path) -> None:
     names = ("(A) one", "2. two", "10. ten", "maple", "birch", "beech")
     labels = page("labels", question("choice", "labels", choices=[Choice(name=name) for name in names]))
-    index = write_bundle(tmp_path, plan("choice", "tiles", "integer", "box", "labels", "several", changes=(labels,)))
+    index = write_bundle(
+        tmp_path, plan("practice", "choice", "tiles", "integer", "box", "labels", "several", changes=(labels,))
+    )
     with tab(browser) as opened:
         keys = opened.keyboard
         opened.goto(index.as_uri())
         opened.wait_for_selector("#start")
         keys.press("Enter")
         opened.wait_for_selector("#continue")
+        keys.press("Enter")
+        wait_for(opened, "practice")
+        keys.press("b")
+        keys.press("Enter")
+        opened.wait_for_selector("#continue")
+        assert opened.locator(".right [data-name]").get_attribute("data-name") == "A"
         keys.press("Enter")
         wait_for(opened, "choice")
         keys.press("a")
@@ -175,7 +183,7 @@ def test_keys_alone_are_enough(browser: Browser, tmp_path: Path) -> None:
         wait_for_end(opened)
         answers = answers_of(stored(opened))
     assert answers == {
-        "choice": "C", "tiles": "2", "integer": "8", "box": [162, 99, 462, 311], "labels": "maple",
+        "practice": "B", "choice": "C", "tiles": "2", "integer": "8", "box": [162, 99, 462, 311], "labels": "maple",
         "count": "2", "keep": "keep",
     }  # fmt: skip
 
@@ -259,6 +267,7 @@ def test_labels_stand_with_their_media_in_the_order_of_the_parts(browser: Browse
         assert tops[0] == tops[1]
 
 
+@pytest.mark.slow
 def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_path: Path) -> None:
     practice = (
         practice_of("integer", "4"),
