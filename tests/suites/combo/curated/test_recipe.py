@@ -21,7 +21,10 @@ from snellen.suites.combo.alignment import IMG2TEXT, natural_categories
 from snellen.suites.combo.curated.natural_votes import NONE_FITS
 from snellen.suites.combo.curated.pair_comparisons import CategoryPair, category_pairs, choose_comparisons
 from snellen.suites.curation_steps import SUITE as STEPS
+from snellen.web.building import build_study
+from snellen.web.design import read_design
 from snellen.web.pages import as_page, page_trials
+from snellen.web.study import read_plan
 
 
 def ask(toy: ItemSet, step: str, out: Path, **more: int) -> ItemSet:
@@ -95,6 +98,10 @@ def test_votes_name_every_picture_before_any_name_is_told(toy: ItemSet, tmp_path
         assert [option.key for option in item.options] == [*names, NONE_FITS]
         assert item.question == naming[0].question, "the wording tells no name"
         assert pictures[item.query[0].sha256] == item.provenance["category"]
+    build_study([asked], read_design("combo-votes"), tmp_path / "study")
+    plan = read_plan(tmp_path / "study")
+    order = [plan.pages[page_id].questions[0].item_id for block in plan.forms[0] for page_id in block.page_ids]
+    assert order == [item.item_id for item in asked.items]
     for item, named in zip(fitting, naming, strict=True):
         assert item.stimulus_id == named.stimulus_id
         assert f"stand for: {item.provenance['category']}." in item.question
