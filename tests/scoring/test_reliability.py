@@ -58,3 +58,13 @@ def test_what_cannot_be_told() -> None:
     assert math.isnan(split_half(np.eye(8, 3), rng()))
     with pytest.raises(ValueError, match="people x items"):
         split_half([1.0, 0.0], rng())
+
+
+def test_a_negative_correlation_stands_as_it_is() -> None:
+    """Whoever is good at one of two kinds of items is bad at the other, so that halves of unequal mixture disagree.
+
+    Spearman-Brown would make 2 (-.48) / (1 - .48) = -1.85 of -.48, which is no reliability.
+    """
+    strong, weak = [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]
+    reliability = split_half([strong, weak, strong, weak], rng())
+    assert -1 <= reliability < 0

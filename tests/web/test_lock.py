@@ -192,7 +192,6 @@ def test_our_lock_names_what_study_pages_need() -> None:
     paths = {path for package in read_lock() for path in package.paths}
     assert {
         "jspsych/dist/index.browser.min.js",
-        "jspsych/css/jspsych.css",
         "jspsych/LICENSE",
         "plugin-preload/dist/index.browser.min.js",
         "plugin-preload/LICENSE",

@@ -16,9 +16,9 @@ def split_half(scores: npt.ArrayLike, rng: np.random.Generator, splits: int = SP
 
     Items are parted at random into halves, over and over; the people's means on both correlate by r (Pearson), averaged
     over the splits, and a test of twice the length has 2 r / (1 + r) (Spearman 1910, Brown 1910). 1 is a test that
-    would order the same people the same way again, 0 one whose differences between people are chance; it may come out
-    negative. People without an answer in a half are left out of that split. NaN for fewer than three people or four
-    items, or where people do not differ.
+    would order the same people the same way again, 0 one whose differences between people are chance. A negative r
+    stands as it is, since a longer test of nothing is no worse. People without an answer in a half are left out of that
+    split. NaN for fewer than three people or four items, or where people do not differ.
     """
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2:
@@ -39,7 +39,7 @@ def split_half(scores: npt.ArrayLike, rng: np.random.Generator, splits: int = SP
     if not known:
         return math.nan
     mean = float(np.mean(known))
-    return 2 * mean / (1 + mean) if mean > -1 else math.nan
+    return 2 * mean / (1 + mean) if mean > 0 else mean
 
 
 def _correlation(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> float:
