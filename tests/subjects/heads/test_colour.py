@@ -1,0 +1,97 @@
+"""A head on a real tower learns an ability of AVA-Bench, colour, better than the best blind answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from snellen.core.itemset import ItemSet
+from snellen.core.suite import BuildOptions
+from snellen.exam import build, run
+from snellen.subjects.heads.stages import STAGES
+from snellen.subjects.loading import import_extra
+from snellen.suites import SUITES
+from snellen.suites.ava_bench.prompts import TABLE_1
+from snellen.sweep import fit_ability
+from tests.helpers.extras import need
+from tests.subjects.heads.drawn_tables import write_questions
+
+need("peft", "heads")
+
+import torch  # noqa: E402
+
+from snellen.subjects.heads.conversations import SYSTEM  # noqa: E402
+from snellen.subjects.heads.features import opener  # noqa: E402
+from snellen.subjects.heads.fitting import HeadPlan, train_head  # noqa: E402
+from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
+
+TOWER = "efficientnet-lite0?side=160&layer=8"
+ITEMS, QUESTIONS, SEED = 150, 2000, 0
+"""Test items, with two training items each; drawn questions of stage 2."""
+TUNE = replace(STAGES["tune"], accumulation=1, rate=3e-3, epochs=12)
+FIT = replace(STAGES["fit"], scope="language-model", rate=1e-3, epochs=16)
+
+
+def write_language_model(folder: Path, seed: int) -> str:
+    """A random Qwen2 of two narrow layers and Qwen2's tokens, digits each a token, of the words that occur."""
+    transformers: Any = import_extra("transformers", "a random language model")
+    texts = [SYSTEM, *(f" USER:\n{question} ASSISTANT: [0, 0, 0]" for question in TABLE_1.values())]
+    tokenizer = transformers.Qwen2Tokenizer().train_new_from_iterator(texts * 50, vocab_size=600)
+    tokenizer.save_pretrained(folder)
+    config = transformers.Qwen2Config(
+        vocab_size=len(tokenizer) + 1,  # an id to spare for pictures
+        hidden_size=64,
+        intermediate_size=256,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        tie_word_embeddings=True,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        transformers.Qwen2ForCausalLM(config).save_pretrained(folder)
+    return str(folder)
+
+
+def train_stages(items: ItemSet, root: Path) -> dict[str, Path]:
+    """A head after stage 2 and 3, and one of the same settings at rate 0: by name, their folders."""
+    drawn = write_questions(QUESTIONS, root / "drawn", SEED)
+    conversations = read_llava(drawn, root / "drawn").conversations
+    language_model = write_language_model(root / "language-model", SEED)
+    tuned = HeadPlan(TOWER, language_model, replace(TUNE, seed=SEED), source="cached", threads=1)
+    train_head(tuned, conversations, root / "tuned", opener(None))
+    fitted = replace(tuned, stage=replace(FIT, seed=SEED), base=root / "tuned")
+    untrained = replace(tuned, stage=replace(FIT, seed=SEED, rate=0.0, epochs=1))
+    for name, plan in (("trained", fitted), ("untrained", untrained)):
+        fit_ability(items, "colour", plan, root / name)
+    return {name: root / name for name in ("trained", "untrained")}
+
+
+def ask(items: ItemSet, heads: dict[str, Path], out: Path) -> pd.DataFrame:
+    """What each head scores with the right pictures and with those of other items: CIEDE2000, by head and pictures."""
+    subjects = [f"head:{folder}?batch=30&max_new_tokens=20" for folder in heads.values()]
+    examination = run(items, subjects, out, conditions=("vanilla", "pictures=shuffled"), show_progress=False)
+    rows = examination.results()
+    rows = rows[(rows.metric == "ciede2000") & (rows.protocol == "strict") & (rows.factor == "")]
+    heads_of = {f"head:{folder}?max_new_tokens=20": name for name, folder in heads.items()}
+    return rows.assign(head=rows.subject.map(heads_of)).set_index(["head", "pictures"])
+
+
+@pytest.mark.slow
+def test_a_head_learns_colours_that_nobody_guesses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lower is better; intervals are over the tables that test items show. Eight minutes of two processors."""
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    options = BuildOptions(
+        tmp_path / "items", n=ITEMS, seed=SEED, tasks=("colour",), renderer="toy", workers=2, show_progress=False
+    )
+    items = build(SUITES.get("ava-bench"), "generated", options)
+    scores = ask(items, train_stages(items, tmp_path), tmp_path / "run")
+    print(scores[["value", "low", "high", "blind", "chance", "n", "clusters", "no_answer_rate"]].to_string())
+    clear = scores.high < scores.blind  # replies that are all alike have no interval, and are not clear either
+    assert clear["trained", "original"]
+    assert not clear["trained", "shuffled"]
+    assert not clear["untrained", "original"]
