@@ -83,7 +83,7 @@ def ask(items: ItemSet, heads: dict[str, Path], out: Path) -> pd.DataFrame:
 
 @pytest.mark.slow
 def test_a_head_learns_colours_that_nobody_guesses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lower is better; intervals are over the tables that test items show. About seven minutes of processor time."""
+    """Lower is better; intervals are over the tables that test items show."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     options = BuildOptions(
         tmp_path / "items", n=ITEMS, seed=SEED, tasks=("colour",), renderer="toy", workers=2, show_progress=False
