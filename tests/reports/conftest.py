@@ -5,22 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 
 from snellen.reports import Report, Run, load_run, write_report
-from tests.reports.exam import SUITE, subjects, suite_of, write_items, write_run
+from tests.reports.exam import SUITE, leave_out_figures, subjects, suite_of, write_items, write_run
 
 
 @pytest.fixture
 def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports with an empty file in the place of each figure, for tests of everything else: drawing takes longest."""
-
-    def save(figure: Figure, folder: Path, name: str) -> str:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.svg").write_text("<svg/>", "utf-8")
-        return "<svg/>"
-
-    monkeypatch.setattr("snellen.reports.figures.save", save)
+    leave_out_figures(monkeypatch)
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +31,21 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     items = write_items(root / "items", 6)
     who = subjects(items)
     return write_run(root / "run", items, [who[1], who[5]])
+
+
+@pytest.fixture(scope="session")
+def naming_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scored run of the same two about one task, for tests of what does not hang on the task."""
+    root = tmp_path_factory.mktemp("naming")
+    items = write_items(root / "items", 6)
+    who = subjects(items)
+    return write_run(root / "run", items, [who[1], who[5]], tasks=("naming",))
+
+
+@pytest.fixture(scope="session")
+def small_report(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The report on the small run, without printed numbers."""
+    return write_report([small_root], tmp_path_factory.mktemp("small-report"), suite_of=suite_of)
 
 
 @pytest.fixture(scope="session")

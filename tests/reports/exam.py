@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pytest
+from matplotlib.figure import Figure
 from PIL import Image, ImageDraw
 
 from snellen.core.condition import Axis, Condition, Value
@@ -303,3 +305,15 @@ def write_run(
     for protocol in protocols:
         write_scores(root, score(responses, items, suite, protocol), protocol)
     return root
+
+
+def leave_out_figures(patch: pytest.MonkeyPatch) -> None:
+    """From now on the figures of reports are not laid out, and their files are stand-ins."""
+
+    def save(figure: Figure, folder: Path, name: str) -> str:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.svg").write_text("<svg/>", "utf-8")
+        return "<svg/>"
+
+    patch.setattr("snellen.reports.figures.save", save)
+    patch.setattr("snellen.reports.figures._panels", lambda *arguments, **options: Figure())

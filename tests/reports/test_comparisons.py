@@ -21,7 +21,7 @@ from snellen.core.subject import Subject
 from snellen.reports import Report, Run, load_run, write_report
 from snellen.reports.comparisons import compared, families, paired, rank_cells
 from snellen.subjects.fakes.make import make_fake
-from tests.reports.exam import SUITE, Able, able, suite_of, write_items, write_run
+from tests.reports.exam import SUITE, Able, able, leave_out_figures, suite_of, write_items, write_run
 
 THINKER, PLAIN, OTHER, WEAK = "chat:o3", "chat:gpt-4o", "chat:gemini", "chat:llava"
 TASKS = ("naming", "finding")
@@ -54,7 +54,9 @@ def run(root: Path) -> Run:
 
 @pytest.fixture(scope="module")
 def report(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Report:
-    return write_report([root], tmp_path_factory.mktemp("report"), suite_of=suite_of)
+    with pytest.MonkeyPatch.context() as patch:
+        leave_out_figures(patch)
+        return write_report([root], tmp_path_factory.mktemp("report"), suite_of=suite_of)
 
 
 def values(run: Run, task: str) -> Mapping[str, pd.Series]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from rich.console import Console
 
 from snellen.core.itemset import ItemSet
 from snellen.core.subject import Subject
+from snellen.core.suite import Suite
 from snellen.reports import Report, load_run, print_table, write_report
 from snellen.reports.grid import built_by
 from snellen.reports.loading import gather
@@ -25,7 +27,7 @@ from snellen.suites import SUITES
 from tests.goldens.house import page_text
 from tests.helpers.people import ask_people, fakes, person
 from tests.helpers.sets import small_set
-from tests.reports.exam import SUITE, able, suite_of, write_items
+from tests.reports.exam import SUITE, able, leave_out_figures, suite_of, write_items
 
 SKILLS = (0.9, 0.3, 1.0, 0.7)
 
@@ -48,8 +50,13 @@ def report(items: ItemSet) -> Report:
     others = [able("chat:m", items, dict.fromkeys(SUITE.tasks, 0.5)), make_fake("oracle", {}, items.items)]
     models = ask_people(root / "models", items, SUITE, [], others=others)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("snellen.reports.figures.save", lambda figure, folder, name: "<svg/>")
+        leave_out_figures(patch)
         return write_report([models, people], root / "report", suite_of=suite_of)
+
+
+def with_task(suite: Suite, task: str) -> Suite:
+    """The suite with one task, for runs about that task."""
+    return replace(suite, tasks={task: suite.tasks[task]})
 
 
 def table(report: Report, name: str) -> list[dict[str, Any]]:
@@ -119,8 +126,9 @@ def test_a_study_one_of_whose_people_built_an_item_says_so() -> None:
 
 def test_people_on_other_items_are_no_ceiling(items: ItemSet, tmp_path: Path) -> None:
     other = write_items(tmp_path / "other", 12, seed=1)
-    people = ask_people(tmp_path / "people", other, SUITE, people_of("eyes", other))
-    model = ask_people(tmp_path / "model", items, SUITE, [], others=[able("chat:m", items, {})])
+    finding = with_task(SUITE, "finding")
+    people = ask_people(tmp_path / "people", other, finding, people_of("eyes", other))
+    model = ask_people(tmp_path / "model", items, finding, [], others=[able("chat:m", items, {})])
     exams = [with_studies(exam) for exam in gather([load_run(root, suite_of) for root in (model, people)])]
     rows = pd.concat([exam.joined.results for exam in exams])
     rows = rows[(rows["subject"] == "chat:m") & (rows["task"] == "finding")]
@@ -131,8 +139,9 @@ def test_people_on_other_items_are_no_ceiling(items: ItemSet, tmp_path: Path) ->
 def test_people_asked_under_some_conditions_and_a_person_who_comes_twice(
     items: ItemSet, tmp_path: Path, without_figures: None
 ) -> None:
-    first = ask_people(tmp_path / "first", items, SUITE, people_of("eyes", items), conditions=["vanilla", "samples=1"])
-    second = ask_people(tmp_path / "second", items, SUITE, people_of("eyes", items)[:2])
+    naming, conditions = with_task(SUITE, "naming"), ["vanilla", "samples=1"]
+    first = ask_people(tmp_path / "first", items, naming, people_of("eyes", items), conditions=conditions)
+    second = ask_people(tmp_path / "second", items, naming, people_of("eyes", items)[:2])
     report = write_report([first, second], tmp_path / "report", suite_of=suite_of)
     subjects = column(table(report, "shapes-main"), "subject")
     assert subjects[:3] == ["human:eyes", "human:eyes [samples=1]", "human:eyes (run 2)"]
@@ -143,7 +152,7 @@ def test_eight_colour_blind_people_are_at_chance_in_colour_alone(
     sets_folder: Path, tmp_path: Path, without_figures: None
 ) -> None:
     """A planted deficit, end to end: the interval is that of eight people, and narrower than that of one."""
-    items, suite = small_set("combo", sets_folder), SUITES.get("combo")
+    items, suite = small_set("combo", sets_folder), with_task(SUITES.get("combo"), "pattern-perception")
     root = ask_people(tmp_path / "run", items, suite, fakes("X", ["blind-to=colour"] * 8, items))
     report = write_report([root], tmp_path / "report")
     here = {"task": "pattern-perception", "factor": "requires"}
@@ -163,7 +172,7 @@ def test_eight_colour_blind_people_are_at_chance_in_colour_alone(
 def test_a_run_of_people_can_be_printed_before_there_is_a_report(sets_folder: Path, tmp_path: Path) -> None:
     from snellen.exam import Examination
 
-    items, suite = small_set("combo", sets_folder), SUITES.get("combo")
+    items, suite = small_set("combo", sets_folder), with_task(SUITES.get("combo"), "pattern-perception")
     root = ask_people(tmp_path / "run", items, suite, fakes("X", ["oracle", "chance"], items))
     rows = Examination(root, suite, items, load_run(root).responses).results()
     assert set(rows["subject"]) == {"human:X", "human:X/p01", "human:X/p02"}

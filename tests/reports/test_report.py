@@ -139,15 +139,13 @@ def test_who_helped_to_build_the_set_is_flagged(report: Report) -> None:
     assert "encoder:sharp helped to build 4 of the naming items it is examined on" in page(report).text
 
 
-@pytest.mark.usefixtures("without_figures")
-def test_printed_numbers_are_labelled_and_apart(report: Report, small_root: Path, tmp_path: Path) -> None:
+def test_printed_numbers_are_labelled_and_apart(report: Report, small_report: Report) -> None:
     table = pd.read_csv(report.root / "tables" / "shapes-published-1.csv")
     assert list(table.columns) == ["subject", "whole task", "shape", "colour", "origin"]
     assert list(table.loc[table["subject"] == "GPT-4V", "origin"]) == ["printed: Table 2, row 1"]
     assert set(table.loc[table["subject"] != "GPT-4V", "origin"]) == {"measured here"}
     assert "GPT-4V" not in (report.root / "results.csv").read_text()
-    plain = write_report([small_root], tmp_path / "plain", suite_of=suite_of)
-    assert "GPT-4V" not in plain.page.read_text("utf-8")
+    assert "GPT-4V" not in small_report.page.read_text("utf-8")
 
 
 def test_oracle_and_guesser_are_told_as_checks(report: Report) -> None:
@@ -167,12 +165,12 @@ def test_only_what_withstands_correction_is_called_clear(report: Report) -> None
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_two_runs_of_one_set_share_a_table(small_root: Path, tmp_path: Path) -> None:
-    items = load_run(small_root, suite_of).items
+def test_two_runs_of_one_set_share_a_table(naming_root: Path, tmp_path: Path) -> None:
+    items = load_run(naming_root, suite_of).items
     again = [able("encoder:sharp", items, {"naming": 0.6}), able("encoder:new", items, {"naming": 0.9})]
-    other = write_run(tmp_path / "other", items, again)
-    both = write_report([small_root, other], tmp_path / "report", suite_of=suite_of)
-    assert len(both.results) == len(load_run(small_root, suite_of).results) + len(load_run(other, suite_of).results)
+    other = write_run(tmp_path / "other", items, again, tasks=("naming",))
+    both = write_report([naming_root, other], tmp_path / "report", suite_of=suite_of)
+    assert len(both.results) == len(load_run(naming_root, suite_of).results) + len(load_run(other, suite_of).results)
     assert "(run 2)" not in "".join(both.results["subject"])
     main = pd.read_csv(both.root / "tables" / "shapes-main.csv")["subject"].tolist()
     assert {"encoder:sharp", "encoder:sharp (run 2)", "encoder:new"} <= set(main)
@@ -180,23 +178,23 @@ def test_two_runs_of_one_set_share_a_table(small_root: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_two_sets_of_one_suite_stay_apart(small_root: Path, tmp_path: Path) -> None:
+def test_two_sets_of_one_suite_stay_apart(naming_root: Path, tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 6, seed=1)
-    other = write_run(tmp_path / "other", items, subjects(items)[:2])
-    both = write_report([small_root, other], tmp_path / "report", suite_of=suite_of)
+    other = write_run(tmp_path / "other", items, subjects(items)[:2], tasks=("naming",))
+    both = write_report([naming_root, other], tmp_path / "report", suite_of=suite_of)
     names = sorted(path.name for path in (both.root / "tables").glob("*-main.csv"))
-    hashes = sorted(read_run_card(root).recipe_hash[:6] for root in (small_root, other))
+    hashes = sorted(read_run_card(root).recipe_hash[:6] for root in (naming_root, other))
     assert names == [f"shapes-{told}-main.csv" for told in hashes]
     assert "has tables of its own" in page(both).text
     assert len(print_table(both.results, suite_of=suite_of).subjects) == 4
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_two_suites_have_a_section_each(small_root: Path, tmp_path: Path) -> None:
+def test_two_suites_have_a_section_each(naming_root: Path, tmp_path: Path) -> None:
     flat = make_suite(card={"name": "flat", "title": "Flat"}, axes=("pictures", "samples"))
     items = write_items(tmp_path / "items", 6, suite="flat")
-    other = write_run(tmp_path / "other", items, subjects(items)[:2], suite=flat)
-    both = write_report([small_root, other], tmp_path / "report", suite_of={"shapes": SUITE, "flat": flat}.__getitem__)
+    other = write_run(tmp_path / "other", items, subjects(items)[:2], suite=flat, tasks=("naming",))
+    both = write_report([naming_root, other], tmp_path / "report", suite_of={"shapes": SUITE, "flat": flat}.__getitem__)
     assert list(both.results.columns) == result_columns(SUITE)
     assert both.results.loc[both.results["suite"] == "flat", "sheet"].isna().all()
     assert {attrs.get("id") for tag, attrs in page(both).seen if tag == "section"} >= {"shapes", "flat"}
@@ -211,7 +209,6 @@ def test_two_versions_are_refused(small_root: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "report").exists()
 
 
-@pytest.mark.usefixtures("without_figures")
 def test_conditions_have_rows_of_their_own(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 6)
     blind = parse_conditions(SUITE.axes, "pictures=none,sheet=4")
@@ -261,30 +258,30 @@ def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_inputs_go_to_the_suites_that_take_them(small_root: Path, tmp_path: Path) -> None:
+def test_inputs_go_to_the_suites_that_take_them(naming_root: Path, tmp_path: Path) -> None:
     def sections(run: Any) -> Iterable[ReportSection]:
         yield ReportSection("Given", f"To {run.suite.name}: {sorted(run.inputs)}.", None, None, "given")
 
     flat = replace(make_suite(card={"name": "flat", "title": "Flat"}), sections=sections)
     suites = {"shapes": replace(SUITE, sections=sections, report_inputs=("tags", "checks")), "flat": flat}
     items = write_items(tmp_path / "items", 6, suite="flat")
-    other = write_run(tmp_path / "other", items, subjects(items)[:1], suite=flat)
+    other = write_run(tmp_path / "other", items, subjects(items)[:1], suite=flat, tasks=("naming",))
     inputs = {"tags": tmp_path / "here"}
-    made = write_report([small_root, other], tmp_path / "report", inputs=inputs, suite_of=suites.__getitem__)
+    made = write_report([naming_root, other], tmp_path / "report", inputs=inputs, suite_of=suites.__getitem__)
     assert "To shapes: ['tags']." in page(made).text
     assert "To flat: []." in page(made).text
     with pytest.raises(SnellenError, match=r"--input tag: a report on shapes has no use .* did you mean 'tags'"):
-        write_report([small_root], tmp_path / "none", inputs={"tag": tmp_path}, suite_of=suites.__getitem__)
+        write_report([naming_root], tmp_path / "none", inputs={"tag": tmp_path}, suite_of=suites.__getitem__)
     with pytest.raises(SnellenError, match="a report on shapes has no use for it; leave it out"):
-        write_report([small_root], tmp_path / "none", inputs=inputs, suite_of=suite_of)
+        write_report([naming_root], tmp_path / "none", inputs=inputs, suite_of=suite_of)
     assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_full_shows_more(run_root: Path, report: Report, tmp_path: Path) -> None:
-    full = write_report([run_root], tmp_path / "full", full=True, suite_of=suite_of)
+def test_full_shows_more(small_root: Path, small_report: Report, tmp_path: Path) -> None:
+    full = write_report([small_root], tmp_path / "full", full=True, suite_of=suite_of)
     assert (full.root / "figures" / "shapes-naming-requires.svg").is_file()
-    cards = [sum(attrs.get("class") == "card" for _, attrs in page(one).seen) for one in (report, full)]
+    cards = [sum(attrs.get("class") == "card" for _, attrs in page(one).seen) for one in (small_report, full)]
     assert cards[0] < cards[1]
 
 
@@ -311,8 +308,8 @@ def test_unscored_unfinished_and_moved_runs_are_told_so(small_root: Path, tmp_pa
         write_report([], tmp_path / "none")
 
 
-def test_the_same_run_gives_the_same_report(small_root: Path, tmp_path: Path) -> None:
-    first, again = (write_report([small_root], tmp_path / name, suite_of=suite_of) for name in ("first", "again"))
+def test_the_same_run_gives_the_same_report(small_root: Path, small_report: Report, tmp_path: Path) -> None:
+    first, again = small_report, write_report([small_root], tmp_path / "again", suite_of=suite_of)
     names = sorted(path.relative_to(first.root) for path in first.root.rglob("*.*") if path.is_file())
     assert len(names) > 20
     for name in names:
@@ -391,7 +388,6 @@ def test_rates_of_unread_replies_are_compared(tmp_path: Path) -> None:
     assert "read" not in table["chat:own/clear"]
 
 
-@pytest.mark.usefixtures("without_figures")
 def test_nobody_who_answers_is_no_reason_to_break(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 4)
     who = [able("encoder:mute", items, {}, refuses=task) for task in ("naming",)]

@@ -122,6 +122,7 @@ def test_a_report_cut_off_is_not_taken_for_whole(
     assert len(writings) == 3
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_a_suite_of_one_s_own_is_always_written(run_copy: Path, tmp_path: Path) -> None:
     """Its code is not in this package: nobody would see it change."""
     write_report([run_copy], tmp_path / "report", suite_of=suite_of)
