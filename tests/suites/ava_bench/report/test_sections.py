@@ -103,8 +103,9 @@ def run(
     return Run(card, SUITE, items, (), {"strict": scores}, results(scores, items, SUITE, arms))
 
 
-def found(made: Run) -> dict[str, ReportSection]:
-    return by_name(report_sections(made))
+def found(made: Run, *, with_figures: bool = False) -> dict[str, ReportSection]:
+    """Figures are drawn in one run of each kind, for drawing takes longest."""
+    return by_name(report_sections(made), with_figures=with_figures)
 
 
 def line(section: ReportSection, name: str, column: str = "subject") -> dict[str, str]:
@@ -119,9 +120,8 @@ def start(cell: str) -> float:
 
 @pytest.fixture(scope="module")
 def three() -> dict[str, ReportSection]:
-    return found(
-        run({("best", ""): ALL, ("fake:oracle", ""): ALL, ("half", ""): right_on(0, 1), ("none", ""): right_on()})
-    )
+    subjects = {("best", ""): ALL, ("fake:oracle", ""): ALL, ("half", ""): right_on(0, 1), ("none", ""): right_on()}
+    return found(run(subjects), with_figures=True)
 
 
 def test_scores_with_chance(three: dict[str, ReportSection]) -> None:
@@ -154,7 +154,7 @@ def test_who_was_not_asked_everything_has_no_rank() -> None:
     def mute(item: Item) -> str | None:
         return None if item.task == "ocr" else ALL(item)
 
-    told = found(run({("mute", ""): mute, ("half", ""): right_on(0, 1), ("none", ""): right_on()}))
+    told = found(run({("mute", ""): mute, ("half", ""): right_on(0, 1), ("none", ""): right_on()}), with_figures=True)
     assert list(told["ranks"].table["subject"]) == ["half", "none"]
     assert line(told["abilities"], "mute")["ocr anls ↑"] == "–"
     assert line(told["fingerprints"], "mute")["ocr"] == "–"
@@ -182,6 +182,7 @@ def test_references_of_the_two_halves() -> None:
     made = run({(name, ""): right_on(0) for name in towers})
     assert [tower_of(arm) for arm in main_arms(made)] == ["SigLIP-2", "CLIP", "DINOv2", "SAM", ""]
     figure = found(made)["fingerprints"].figure()
+    figure.draw_without_rendering()
     told = [[text.get_text() for text in axes.get_legend().get_texts()] for axes in figure.axes]
     assert [[" ".join(name.split()) for name in panel] for panel in told] == [
         ["head:google/siglip2-so400m", "head:openai/clip-vit", "head:dinov2-large (reference)"],
@@ -217,7 +218,7 @@ def composite_run() -> Run:
 
 
 def test_spatial_without_boxes() -> None:
-    told = found(composite_run())
+    told = found(composite_run(), with_figures=True)
     table = told["without-boxes"].table
     assert list(table["subject"]) == ["a", "b", "c", "d"]
     assert [start(cell) for cell in table["boxes drawn"]] == [100] * 4
@@ -234,7 +235,7 @@ def test_two_evaluators() -> None:
     said = {(f"head:{size}-{tower}", ""): right_on(*held) for size in ("0.5B", "7B") for tower, held in towers.items()}
     said["head:7B-A", ""] = right_on()  # the larger one has A and D alike, behind the others
     attributes = {f"head:{size}-{t}": {"tower": t, "evaluator": size} for size in ("0.5B", "7B") for t in towers}
-    sections = found(run(said, attributes))
+    sections = found(run(said, attributes), with_figures=True)
     section, gaps = sections["evaluators"], sections["gaps"]
     told = line(section, "spatial", "ability")
     assert (told["evaluator"], told["other evaluator"], told["encoders"]) == ("0.5B", "7B", "4")

@@ -105,8 +105,9 @@ def _run(items: ItemSet, said: Mapping[tuple[str, str], Any], attributes: Mappin
     return Run(card, SUITE, items, (), {"strict": scores}, results(scores, items, SUITE, arms))
 
 
-def _found(run: Run) -> dict[str, ReportSection]:
-    return by_name(sections(run))
+def _found(run: Run, *, with_figures: bool = False) -> dict[str, ReportSection]:
+    """Figures are drawn in one run of each kind, for drawing takes longest."""
+    return by_name(sections(run), with_figures=with_figures)
 
 
 def _start(cell: str) -> str:
@@ -134,7 +135,7 @@ def test_table_1_and_chance_in_the_place_of_zero_shots(items: ItemSet) -> None:
             ("encoder:e", "vanilla"): _right_on(0, 1, 2),
         },
     )
-    found = _found(run)
+    found = _found(run, with_figures=True)
     table = found["table-1"]
     assert list(table.table.columns)[2:5] == ["0 shots", "1 shot", "5 shots"]
     learner = row_of(table, subject="own:learner")
@@ -181,7 +182,7 @@ def test_changes_are_told_on_the_items_that_both_arms_have(items: ItemSet) -> No
             ("own:m", "shots=1,labels=fabricated"): _right_on(0, 3),
         },
     )
-    found = _found(run)
+    found = _found(run, with_figures=True)
     causes = row_of(found["table-4-causes"], subject="own:m")
     assert _start(causes["base (0 shots)"]) == "25"
     assert _start(causes["one shot (φ vdpi)"]) == "+200"
@@ -218,7 +219,7 @@ def test_a_change_is_compared_with_what_was_shown_alike(items: ItemSet) -> None:
 def test_industries_with_their_spread_and_chance(items: ItemSet) -> None:
     """Medicine both right, farming both wrong: standard deviation of 1 and 0 is .707, and no noise to take off."""
     run = _run(items, {("own:m", "shots=1"): _right_on(0, 2), ("own:m", "shots=0"): _right_on(1, 3)})
-    found = _found(run)
+    found = _found(run, with_figures=True)
     line = row_of(found["by-industry"], subject="own:m")
     assert list(found["by-industry"].table.columns)[2:4] == ["Agriculture", "Medical"]
     assert (line["shots"], _start(line["Agriculture"]), _start(line["Medical"])) == ("1", "0", "100")
@@ -280,6 +281,8 @@ def test_pairs_of_who_reasons_and_who_does_not(items: ItemSet) -> None:
     run = _run(items, said, told)
     assert counterparts(run.card.arms) == [("own:thinker", "own:plain"), ("chat:m-high", "chat:m")]
     section = _found(run)["reasoning"]
+    if section.figure is not None:
+        section.figure().draw_without_rendering()
     line = row_of(section, reasons="own:thinker")
     assert (line["efficiency"], line["its"], line["effectiveness"], line["its "]) == ("75.0", "75.0", "75.0", "37.5")
     assert _start(line["difference "]) == "+37.5"
@@ -294,7 +297,7 @@ def test_confusions_with_their_pictures(items: ItemSet) -> None:
     """
     run = _run(items, {("own:m", "vanilla"): _right_on(1, 3), ("own:m", "shots=0"): _right_on()})
     twice = replace(items, items=(*items.items, replace(items.items[2], item_id="fast-mapping-6")))
-    found = _found(run)["confused"]
+    found = _found(run, with_figures=True)["confused"]
     assert found.table.values.tolist() == [
         ["own:m", "S/cells", "kind 0", "kind 1", 1, 1, "100"],
         ["own:m", "S/cells", "kind 2", "kind 3", 1, 1, "100"],
