@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import json
 import types
 import typing
+from collections.abc import Callable
 from typing import Any, Literal
 
 from snellen.core.errors import SnellenError
@@ -179,7 +179,8 @@ class RenderSpec:
 
 def to_json(definition: Scene | Camera | RenderSpec) -> str:
     """Canonical JSON of a scene, camera or spec: equal values give equal text."""
-    return canonical({"type": type(definition).__name__, **_plain(type(definition), definition)})
+    kind: Any = type(definition)
+    return canonical({"type": kind.__name__, **_plain(kind)(definition)})
 
 
 def from_json(text: str) -> Any:
@@ -195,16 +196,21 @@ def from_json(text: str) -> Any:
         raise SnellenError(f"scene JSON: {error}; was it written by another version?") from error
 
 
-def _plain(kind: Any, value: Any) -> Any:
-    """A value of that annotated type as plain JSON; a float stays one: 25 and 25.0 are equal, but not as text."""
+@functools.cache
+def _plain(kind: Any) -> Callable[[Any], Any]:
+    """How a value of that annotated type becomes plain JSON; a float stays one: 25 and 25.0 are equal, not as text."""
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         hints = _hints(kind)
-        return {field.name: _plain(hints[field.name], getattr(value, field.name)) for field in dataclasses.fields(kind)}
+        fields = [(field.name, _plain(hints[field.name])) for field in dataclasses.fields(kind)]
+        return lambda value: {name: plain(getattr(value, name)) for name, plain in fields}
     if typing.get_origin(kind) is tuple:
-        inner = typing.get_args(kind)
-        kinds = itertools.repeat(inner[0], len(value)) if inner[-1] is Ellipsis else inner
-        return [_plain(part, item) for part, item in zip(kinds, value, strict=True)]
-    return float(value) if kind is float else value
+        kinds = typing.get_args(kind)
+        if kinds[-1] is Ellipsis:
+            alike = _plain(kinds[0])
+            return lambda value: [alike(part) for part in value]
+        parts = [_plain(part) for part in kinds]
+        return lambda value: [plain(part) for plain, part in zip(parts, value, strict=True)]
+    return float if kind is float else lambda value: value
 
 
 def _load(kind: Any, value: Any) -> Any:
