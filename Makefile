@@ -1,6 +1,7 @@
 # Everything happens inside this folder: the environment in .venv/, builds and renders in .snellen/, the report in checkup/.
 PYTHON ?= python3
-JOBS ?= 2
+# One more than the cores of CI: a worker that waits for a browser, a server or a child process leaves its core to another.
+JOBS ?= 3
 
 VENV := .venv
 BIN := $(VENV)/bin

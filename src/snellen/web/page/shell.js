@@ -84,8 +84,11 @@
       clock?.cover("pause");
       dialog.showModal();
     });
-    byId("resume").addEventListener("click", () => dialog.close());
-    dialog.addEventListener("close", () => clock?.uncover("pause"));
+    byId("resume").addEventListener("click", () => {
+      clock?.uncover("pause"); // at the click: the event of closing comes some time later, or on a busy machine much later
+      dialog.close();
+    });
+    dialog.addEventListener("close", () => clock?.uncover("pause")); // by Escape
     document.addEventListener("visibilitychange", () => (document.hidden ? clock?.cover("tab") : clock?.uncover("tab")));
     return {
       setClock(next) {
