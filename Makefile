@@ -1,7 +1,6 @@
 # Everything happens inside this folder: the environment in .venv/, builds and renders in .snellen/, the report in checkup/.
 PYTHON ?= python3
-# One more than the cores of CI: a worker that waits for a browser, a server or a child process leaves its core to another.
-JOBS ?= 3
+JOBS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -36,7 +35,9 @@ checkup: env  ## examine the packaged subjects; more by ARGS='--subject chat:ope
 test: env  ## run the tests, the slow ones left out
 	$(BIN)/python -m pytest -m 'not slow' -n $(JOBS) --dist loadfile $(ARGS)
 
-check: test lint  ## run the tests and all static checks, as CI does
+# Side by side: a test worker that waits for a browser or a child process leaves its core to the static checks.
+check: env  ## run the tests and all static checks, as CI does
+	@$(MAKE) --no-print-directory --jobs=2 test lint
 
 lint: env  ## ruff, mypy and the import rules
 	$(BIN)/ruff check .
