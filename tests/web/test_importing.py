@@ -165,6 +165,10 @@ def test_the_verdict_on_who_looked_is_a_column_and_leaves_nobody_out(sets_folder
     table = pd.read_csv(tmp_path / "people" / PEOPLE)
     assert list(table["authentic"]) == ["passed", "failed"]
     assert table["authentic_reasons"][1].endswith("under 0.9")
+    # Before anybody came to that block there is no verdict, and everything else is imported all the same.
+    begun = [(name, rows[:3]) for name, rows in results]
+    import_study(tmp_path / "study", begun, tmp_path / "early")
+    assert "authentic" not in pd.read_csv(tmp_path / "early" / PEOPLE)
 
 
 def test_a_study_from_the_command_line_to_a_report(sets_folder: Path, tmp_path: Path) -> None:

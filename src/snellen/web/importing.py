@@ -130,29 +130,29 @@ def import_study(root: Path, people_rows: Iterable[tuple[str, Sequence[RecordRow
     for participant in participants:
         lines = "".join(f"{row.model_dump_json()}\n" for row in participant.rows)
         files.write_text(out / RECORDS / f"{participant.alias}.jsonl", lines)
-    checked_blocks = {block.name for block in card.design.blocks if block.authenticity}
-    examinations = []
+    rules = {block.name: block.authenticity for block in card.design.blocks if block.authenticity}
+    questions = {page_id: source for page_id, source in card.pages.items() if plan.pages[page_id].kind == "question"}
+    examinations, checked_examinations = list[Examination](), list[Examination]()
     for suite in card.itemsets:
         for checked in (False, True):
             sources = {
                 page_id: source
-                for page_id, source in card.pages.items()
-                if source.suite == suite and (source.block in checked_blocks) is checked
+                for page_id, source in questions.items()
+                if source.suite == suite and (source.block in rules) is checked
             }
             folder = out / AUTHENTICITY / suite if checked else out / suite
             if arms := list(_arms(card, plan, suite, participants, sources)):
-                examinations.append(_import_run(card, suite, arms, folder))
-    table = people_table(root, card, participants)
-    for block in card.design.blocks:
-        if block.authenticity is not None:
-            table = _with_authenticity(table, out / AUTHENTICITY, block.authenticity)
+                (checked_examinations if checked else examinations).append(_import_run(card, suite, arms, folder))
+    table = people_table(plan, card, participants)
+    for rule in rules.values() if checked_examinations else ():
+        table = _with_authenticity(table, [examination.root for examination in checked_examinations], rule)
     files.write_text(out / PEOPLE, table.to_csv(index=False))
-    return [examination for examination in examinations if examination.root.parent == out]
+    return examinations
 
 
-def _with_authenticity(table: pd.DataFrame, folder: Path, rule: AuthenticityRule) -> pd.DataFrame:
+def _with_authenticity(table: pd.DataFrame, runs: Sequence[Path], rule: AuthenticityRule) -> pd.DataFrame:
     """The table with the verdict on each person, from the runs of the authenticity block; empty for who skipped it."""
-    verdicts = pd.concat([authenticity(load_run(path), rule) for path in sorted(folder.iterdir())], ignore_index=True)
+    verdicts = pd.concat([authenticity(load_run(path), rule) for path in runs], ignore_index=True)
     columns = {"accuracy": "authentic_accuracy", "reasons": "authentic_reasons"}
     verdicts = verdicts.rename(columns=columns)[["subject", "authentic", *columns.values()]]
     return table.merge(verdicts, on="subject", how="left")
@@ -165,21 +165,15 @@ def _arms(
     participants: Sequence[Participant],
     sources: Mapping[str, PageSource],
 ) -> Iterator[Arm]:
-    """A person's arms, one a condition; the card says of how many items their form is."""
+    """A person's arms, one a condition; the card says of how many items their form is. `sources` are of questions."""
     axes = SUITES.get(suite).axes
-    practised = _practice_pages(sources, card)
     for participant in participants:
         pages_by_condition: dict[str, list[PageAnswers]] = {}
         for page_id, page in participant.pages.items():
-            if page_id in sources and page_id not in practised:
+            if page_id in sources:
                 pages_by_condition.setdefault(sources[page_id].condition, []).append(page)
         settings = {"study": card.plan_hash, "participant": participant.alias}
-        size = sum(
-            len(sources[page_id].item_ids)
-            for block in plan.forms[participant.start.form % len(plan.forms)]
-            for page_id in block.page_ids
-            if page_id in sources and page_id not in practised and plan.pages[page_id].kind == "question"
-        )
+        size = sum(len(sources[page_id].item_ids) for page_id in _form(plan, participant) if page_id in sources)
         name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size)}
         subject_card = SubjectCard(name, settings=settings, attributes=attributes)
         for written_condition, pages in pages_by_condition.items():
@@ -189,14 +183,10 @@ def _arms(
             yield Arm(person, condition, schedule=schedule)
 
 
-def _practice_pages(sources: Mapping[str, PageSource], card: StudyCard) -> set[str]:
-    """Pages about items that are no test items."""
-    splits = {suite: open_itemset(card, suite).by_id for suite in {source.suite for source in sources.values()}}
-    return {
-        page_id
-        for page_id, source in sources.items()
-        if any(splits[source.suite][item_id].split != "test" for item_id in source.item_ids)
-    }
+def _form(plan: StudyPlan, participant: Participant) -> list[str]:
+    """The pages of a participant's form, in order."""
+    form = plan.forms[participant.start.form % len(plan.forms)]
+    return [page_id for block in form for page_id in block.page_ids]
 
 
 def _import_run(card: StudyCard, suite_name: str, arms: Sequence[Arm], folder: Path) -> Examination:
@@ -209,15 +199,14 @@ def _import_run(card: StudyCard, suite_name: str, arms: Sequence[Arm], folder: P
 # Who took part
 
 
-def people_table(root: Path, card: StudyCard, participants: Sequence[Participant]) -> pd.DataFrame:
+def people_table(plan: StudyPlan, card: StudyCard, participants: Sequence[Participant]) -> pd.DataFrame:
     """One row a person: when, how far, how fast, and what attention checks say. Nobody is left out by it."""
-    plan, rows = read_plan(root), []
+    rows = []
     for participant in participants:
-        form = plan.forms[participant.start.form % len(plan.forms)]
-        page_ids = [page_id for block in form for page_id in block.page_ids]
-        kinds = {page_id: plan.pages[page_id].kind for page_id in page_ids}
-        questions = [page_id for page_id in page_ids if kinds[page_id] == "question"]
-        checks = [page_id for page_id in page_ids if kinds[page_id] == "attention"]
+        kinds = {page_id: plan.pages[page_id].kind for page_id in _form(plan, participant)}
+        questions, checks = (
+            [page_id for page_id, kind in kinds.items() if kind == wanted] for wanted in ("question", "attention")
+        )
         answered = [participant.pages[page_id] for page_id in questions if page_id in participant.pages]
         seconds = [page.seconds for page in answered]
         rows.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from snellen.core.condition import parse_conditions
@@ -43,7 +44,7 @@ class StandIn:
         return {item_id: self._answer(source.suite, source.condition, person, item_id) for item_id in source.item_ids}
 
     def _answer(self, suite: str, condition: str, person: int, item_id: str) -> Entry:
-        response = self._responses(suite)[condition, person, item_id]
+        response = self._responses[suite, condition, person, item_id]
         answer = read_answer(response.text or "", response.reply_spec)
         if answer is None:
             raise SnellenError(
@@ -52,9 +53,13 @@ class StandIn:
             )
         return as_recorded(self.views[suite, condition, item_id], answer)
 
-    def _responses(self, suite: str) -> Mapping[tuple[str, int, str], Response]:
-        responses = self.examinations[suite].responses
-        return {(response.condition, response.repeat, response.item_id): response for response in responses}
+    @cached_property
+    def _responses(self) -> Mapping[tuple[str, str, int, str], Response]:
+        return {
+            (suite, response.condition, response.repeat, response.item_id): response
+            for suite, examination in self.examinations.items()
+            for response in examination.responses
+        }
 
 
 def make_stand_in(card: StudyCard, subject: str, people: int, out: Path) -> StandIn:
