@@ -24,6 +24,7 @@ from snellen.core.itemset import (
     ItemSet,
     is_itemset,
     read_itemset,
+    read_same_itemset,
     write_blind,
     write_itemset,
 )
@@ -269,9 +270,7 @@ def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
     Raises SnellenError where the set is not the one asked.
     """
     card = read_run_card(root)
-    items = read_itemset(Path(card.itemset))
-    if items.card.content_hash != card.content_hash:
-        raise SnellenError(f"{card.itemset}: not the item set that {root} was run on (content_hash); restore it")
+    items = read_same_itemset(Path(card.itemset), card.content_hash, f"{root} was run on")
     return card, items, with_judged_reading(SUITES.get(card.suite))
 
 

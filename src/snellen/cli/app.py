@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import typer
 
 from snellen.cli.auxiliary import auxiliary, conversations
+from snellen.cli.options import Json, Workers, cores
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
-from snellen.cli.workers import Workers, cores
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +41,6 @@ VANILLA = ["vanilla"]
 Inputs = Annotated[
     list[str], typer.Option("--input", help="NAME=RUN or FILE: a table that a condition shows from, e.g. boxes=RUN.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness; 0 is a seed.")]
 Renderer = Annotated[str, typer.Option(help="mitsuba, or toy (flat shading, for trying things out).")]
 Quality = Annotated[str, typer.Option(help="How clean mitsuba's pictures are: fast, good or reference.")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from snellen.cli.workers import Workers, cores
+from snellen.cli.options import Workers, cores
 
 if TYPE_CHECKING:
     from snellen.subjects.encoders.classifier_card import ClassifierCard

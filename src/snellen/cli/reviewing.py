@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+from snellen.cli.options import Json
 
 
 def queue(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from snellen.cli.options import Json
+
 if TYPE_CHECKING:
     from snellen.datasets.dataset import DatasetCard
     from snellen.datasets.inventory import Inventory
@@ -18,8 +20,6 @@ MAX_LABELS = 20
 """So many classes of an object are printed."""
 
 app = typer.Typer(help="Real datasets: what is known of them, and what lies on this machine.", no_args_is_help=True)
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 @app.command("list")

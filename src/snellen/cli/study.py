@@ -8,13 +8,12 @@ from typing import Annotated, Optional
 
 import typer
 
+from snellen.cli.options import Json, Workers, cores
 from snellen.cli.reviewing import decide, queue
-from snellen.cli.workers import Workers, cores
 
 app = typer.Typer(help="Examine people, and let people decide: build, serve and import studies.", no_args_is_help=True)
 
 Study = Annotated[Path, typer.Argument(help="A study folder, as `snellen study build` writes it.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 @app.command()

@@ -219,6 +219,17 @@ def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> I
     return ItemSet(root, card, items, media, read_blind(root))
 
 
+def read_same_itemset(path: Path, content_hash: str, purpose: str) -> ItemSet:
+    """The item set in a folder, which must have this hash. Raises SnellenError where it is gone or another one.
+
+    `purpose` says what it was needed for: "not the item set that …".
+    """
+    items = read_itemset(path)
+    if items.card.content_hash != content_hash:
+        raise SnellenError(f"{path}: not the item set that {purpose} (content_hash); restore it")
+    return items
+
+
 def read_card(root: Path) -> ItemSetCard:
     """Read `itemset.json`. Raises SnellenError where it is missing or malformed."""
     path = root / "itemset.json"

@@ -12,7 +12,7 @@ from snellen.core.annotations import Annotations, read_annotations
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, read_itemset
+from snellen.core.itemset import ItemSet, read_same_itemset
 from snellen.core.response import Response
 from snellen.core.runfolder import is_run, read_exchanges, read_responses, read_run_card
 from snellen.core.subject import is_person
@@ -68,9 +68,7 @@ def read_step_results(run: Path, itemset: Path | None = None) -> tuple[StepResul
     """
     run = run_folder(run)
     card = read_run_card(run)
-    items = read_itemset(itemset or Path(card.itemset))
-    if items.card.content_hash != card.content_hash:
-        raise SnellenError(f"{items.root}: not the item set that {run} was run on (content_hash); restore it")
+    items = read_same_itemset(itemset or Path(card.itemset), card.content_hash, f"{run} was run on")
     by_author: dict[str, dict[str, Response]] = {}
     for response in read_responses(run):
         by_author.setdefault(response.subject, {})[response.item_id] = response

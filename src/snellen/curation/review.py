@@ -14,7 +14,7 @@ from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, read_itemset
+from snellen.core.itemset import ItemSet, read_same_itemset
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 
 REVIEW_COLUMNS = ("item_id", "decision", "author", "reason")
@@ -115,10 +115,7 @@ def reviewed_items(path: Path) -> ItemSet:
             f"{path}: nothing says which items were decided about (no readable {card_path(path).name} beside it); "
             "write both with `snellen study decide RUN --out FILE`"
         ) from error
-    items = read_itemset(Path(card.itemset))
-    if items.card.content_hash != card.content_hash:
-        raise SnellenError(f"{card.itemset}: not the item set that {path} decides about (content_hash); restore it")
-    return items
+    return read_same_itemset(Path(card.itemset), card.content_hash, f"{path} decides about")
 
 
 @dataclass(frozen=True)

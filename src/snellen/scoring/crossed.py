@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.scoring.clustered_means import ALIKE, MAX_CELLS, Floats, Ints, draw_counts, score_ends, tails
-from snellen.scoring.uncertainty import Bounds, Interval, Summary, untold
+from snellen.scoring.uncertainty import Bounds, Interval, Summary, check_bounds, untold
 
 DRAWS = 2000
 """How often people and clusters are drawn again."""
@@ -186,12 +186,7 @@ def crossed_interval(
 
 def _mean_interval(panel: CrossedAnswers, bounds: Bounds | None, rng: np.random.Generator) -> Interval:
     if bounds is not None:
-        low, high = float(panel.values.min()), float(panel.values.max())
-        slack = 1e-9 * (bounds[1] - bounds[0])
-        if low < bounds[0] - slack or high > bounds[1] + slack:
-            raise ValueError(
-                f"values from {low:g} to {high:g}, outside of {bounds[0]:g} to {bounds[1]:g}: mend the bounds"
-            )
+        check_bounds(panel.values, bounds)
         if bounds[0] >= 0 and bounds[1] <= 1:
             return Interval(*_range_ends(panel, bounds), WILSON)
     enough = panel.effective_people >= MIN_PEOPLE - 1e-9 and panel.effective_clusters >= MIN_CLUSTERS - 1e-9

@@ -93,12 +93,17 @@ def _sample(
     return formulas.grouped(numbers[None, :], codes, mass)
 
 
-def _within(sample: ClusteredSamples, values: npt.ArrayLike, bounds: Bounds) -> ClusteredSamples:
+def check_bounds(values: npt.ArrayLike, bounds: Bounds) -> None:
+    """Raise ValueError for values (NaN apart) outside of what a metric can give."""
     numbers = np.asarray(values, dtype=np.float64)
     low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
     slack = 1e-9 * (bounds[1] - bounds[0])
     if low < bounds[0] - slack or high > bounds[1] + slack:
         raise ValueError(f"values from {low:g} to {high:g}, outside of {bounds[0]:g} to {bounds[1]:g}: mend the bounds")
+
+
+def _within(sample: ClusteredSamples, values: npt.ArrayLike, bounds: Bounds) -> ClusteredSamples:
+    check_bounds(values, bounds)
     return sample.mapped(*bounds)
 
 

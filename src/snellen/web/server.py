@@ -239,6 +239,13 @@ async def _on_failure(request: Request, error: Exception) -> Response:
     return sentence(500, "The server failed and kept nothing of this request.", HEADERS)
 
 
+def http_server(service: StudyService) -> uvicorn.Server:
+    """The server of an open study; it logs no requests, since their addresses hold the links."""
+    return uvicorn.Server(
+        uvicorn.Config(app_of(service), log_level="warning", access_log=False, server_header=False, proxy_headers=False)
+    )
+
+
 def serve(
     root: Path,
     host: str = "127.0.0.1",
@@ -253,9 +260,6 @@ def serve(
     taken.
     """
     service = open_service(root)
-    config = uvicorn.Config(
-        app_of(service), log_level="warning", access_log=False, server_header=False, proxy_headers=False
-    )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family)
@@ -264,6 +268,6 @@ def serve(
     shown_host = f"[{host}]" if ":" in host else host
     base = public_url.rstrip("/") or f"http://{shown_host}:{listener.getsockname()[1]}"
     for link in service.links:
-        announce(f"{link.reviewer}: {base}/r/{link.token}/" if link.reviewer else f"{base}/s/{link.token}/")
+        announce(f"{link.reviewer}: {link.address(base)}" if link.reviewer else link.address(base))
     with suppress(KeyboardInterrupt):  # how a server is stopped
-        uvicorn.Server(config).run(sockets=[listener])
+        http_server(service).run(sockets=[listener])

@@ -18,7 +18,7 @@ from snellen.exam import Examination
 from snellen.web.chromium import open_browser
 from snellen.web.importing import import_study
 from snellen.web.plan import Entry, Page, Question, StudyPlan
-from snellen.web.server import app_of, open_service
+from snellen.web.server import http_server, open_service
 from snellen.web.stand_ins import StandIn, make_stand_in
 from snellen.web.store import read_results
 from snellen.web.study import RESULTS, read_plan, read_study
@@ -58,16 +58,14 @@ def simulate(root: Path, subject: str, people: int, out: Path, *, phone: bool = 
 @contextmanager
 def running(root: Path) -> Iterator[list[str]]:
     """The addresses of a study that is served from this process meanwhile: its link, or those of its reviewers."""
-    import uvicorn
-
     service = open_service(root)
-    server = uvicorn.Server(uvicorn.Config(app_of(service), log_level="error", access_log=False))
+    server = http_server(service)
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     base = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
-        yield [f"{base}/{'r' if link.reviewer else 's'}/{link.token}/" for link in service.links]
+        yield [link.address(base) for link in service.links]
     finally:
         server.should_exit = True
         thread.join()

@@ -66,6 +66,10 @@ class Link:
     token: str
     reviewer: str = ""
 
+    def address(self, base: str) -> str:
+        """Where it leads, of a server at `base`: studies under `/s/`, reviews under `/r/`."""
+        return f"{base}/{'r' if self.reviewer else 's'}/{self.token}/"
+
 
 Job: TypeAlias = Callable[[sqlite3.Connection], Any]
 """Reads, checks (raising Refusal) and then writes; nothing may be refused after the first write."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet, read_itemset
+from snellen.core.itemset import ItemSet, read_same_itemset
 from snellen.web.design import Design
 from snellen.web.plan import Entry, StudyPlan
 
@@ -83,10 +83,7 @@ def read_plan(root: Path) -> StudyPlan:
 def open_itemset(card: StudyCard, suite: str) -> ItemSet:
     """The item set of a study, by suite. Raises SnellenError where it is gone or was altered."""
     place = card.itemsets[suite]
-    items = read_itemset(Path(place.path))
-    if items.card.content_hash != place.content_hash:
-        raise SnellenError(f"{place.path}: not the item set that the study {card.name} shows; restore it")
-    return items
+    return read_same_itemset(Path(place.path), place.content_hash, f"the study {card.name} shows")
 
 
 def write_card(root: Path, card: StudyCard) -> None:

@@ -1,4 +1,4 @@
-"""How many processes a command may start."""
+"""Options that several commands have."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Workers = Annotated[Optional[int], typer.Option(help="Processes; default: one a core.")]  # noqa: UP045  # read at run time
 
 
