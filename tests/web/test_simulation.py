@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from snellen.core.response import Response
+from snellen.core.runfolder import read_responses
 from snellen.exam import Examination
 from snellen.web.building import build_study
 from snellen.web.chromium import MISSING, find_chromium
@@ -17,6 +16,7 @@ from snellen.web.importing import PEOPLE
 from snellen.web.lock import web_parts
 from snellen.web.plan import Texts
 from snellen.web.simulation import SUBJECT_RUNS, simulate
+from tests.helpers.replies import assert_same_replies
 from tests.helpers.sets import small_set
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason=MISSING)
@@ -33,25 +33,9 @@ def study(suite: str, folder: Path, root: Path, *blocks: BlockDesign) -> None:
     build_study([small_set(suite, folder)], Design(texts=texts, blocks=blocks, forms=8), root, name="trial")
 
 
-def own_responses(out: Path, examination: Examination) -> dict[tuple[str, int, str], Response]:
-    """What the subject said in its own run."""
-    from snellen.core.runfolder import read_responses
-
-    responses = read_responses(out / SUBJECT_RUNS / examination.suite.name)
-    return {(response.condition, response.repeat, response.item_id): response for response in responses}
-
-
 def assert_equal_to_own(out: Path, examination: Examination) -> None:
-    """Text for text; edges of boxes, which are drawn, to a pixel of a picture of 384."""
-    own = own_responses(out, examination)
-    assert examination.responses
-    for response in examination.responses:
-        person = int(response.subject.removeprefix("human:trial/p")) - 1
-        text = own[response.condition, person, response.item_id].text
-        if response.reply_spec.kind == "box":
-            assert json.loads(response.text or "") == pytest.approx(json.loads(text or ""), abs=1 / 384)
-        else:
-            assert response.text == text
+    """What was imported is what the subject said in its own run."""
+    assert_same_replies(examination.responses, read_responses(out / SUBJECT_RUNS / examination.suite.name))
 
 
 def test_a_subject_goes_through_the_pages_and_its_answers_come_back(sets_folder: Path, tmp_path: Path) -> None:

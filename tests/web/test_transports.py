@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from snellen.web.simulation import DESKTOP, PATIENCE_MS, running, walk
 from snellen.web.stand_ins import StandIn, make_stand_in
 from snellen.web.study import BUNDLE, StudyCard, read_plan
 from snellen.web.transports import read_results_of
+from tests.helpers.replies import assert_same_replies
 from tests.helpers.sets import small_set
 
 if TYPE_CHECKING:
@@ -143,13 +143,7 @@ def test_a_whole_study_and_a_whole_review(transport: str, study: Any, sets_folde
     examinations = import_study(root, [(name, rows)], tmp_path / "people")
     kinds = set()
     for examination in examinations:
-        own = {(r.condition, r.item_id): r.text for r in stand_in.examinations[examination.suite.name].responses}
-        for response in examination.responses:
-            kinds.add(response.reply_spec.kind)
-            text, expected = response.text or "", own[response.condition, response.item_id] or ""
-            if response.reply_spec.kind == "box":
-                assert json.loads(text) == pytest.approx(json.loads(expected), abs=1 / 384)
-            else:
-                assert text == expected
+        assert_same_replies(examination.responses, stand_in.examinations[examination.suite.name].responses)
+        kinds |= {response.reply_spec.kind for response in examination.responses}
     all_kinds = {"box", "choice", "colour", "description", "integer", "text", "true_false"}
     assert kinds == (all_kinds if card.design.kind == "study" else {"text"})
