@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
+from snellen.subjects.chat.bodies import bound_bodies
 from snellen.subjects.chat.retry import Trouble, trouble
 from snellen.subjects.chat.settings import ChatSettings
 
@@ -61,6 +62,7 @@ def _plain(message: object) -> str:
 async def generate_once(model: Model, messages: list[ChatMessage]) -> ModelOutput | Trouble:
     """One attempt: an output with a choice in the model's own words, or what stood in its way."""
     _no_client_retries(model)
+    bound_bodies(model.api)
     call = _call_class()()
     with _recording(call):
         try:

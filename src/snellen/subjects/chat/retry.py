@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from snellen.subjects.chat.bodies import refusal
+
 LONGEST_WAIT = 120.0
 """Seconds; a service that asks for more is tried again after this."""
 _AGAIN = {408, 409, 425, 429}
@@ -33,6 +35,8 @@ class Trouble:
 
 def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
     """Judge what an attempt raised. `provider_says`: the model layer's provider holds it worth another try."""
+    if refused := refusal(error):
+        return Trouble(str(refused), again=False)
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         again = status in _AGAIN or status >= 500

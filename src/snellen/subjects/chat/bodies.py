@@ -1,0 +1,105 @@
+"""How large the body of a reply may be: read piece by piece, so that a lying server costs no more memory than this.
+
+Providers that speak through httpx (or httpx2, its next version) are held to it: OpenAI and all that are compatible,
+Anthropic, Groq, Mistral, Together. Others, such as Bedrock's, read as their own libraries do.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+MAX_BODY_BYTES = 32 * 2**20
+"""Of one body, after decompression; the longest replies of today's models have less than 1 MB."""
+_ACCEPTED = "gzip, deflate"
+"""Compressions that are asked for; of no others is it known here how to unpack a little at a time."""
+_BOUNDED = "snellen_bounded"
+
+
+class BodyRefused(Exception):
+    """The body of a reply is larger than may be, or packed as nobody asked for."""
+
+
+def bound_bodies(api: Any) -> None:
+    """Hold every httpx client of a provider (`model.api`) to MAX_BODY_BYTES; one that is held already is left.
+
+    Providers make clients late and anew, so this is called before every call. Reading more raises BodyRefused, which
+    clients may wrap: `refusal` finds it.
+    """
+    for client in _clients(api):
+        if not getattr(client, _BOUNDED, False):
+            setattr(client, _BOUNDED, True)
+            client.headers["accept-encoding"] = _ACCEPTED
+            client.event_hooks["response"].append(_bound)
+
+
+def refusal(error: BaseException) -> BodyRefused | None:
+    """The BodyRefused that an error is, or that led to it."""
+    cause: BaseException | None = error
+    for _ in range(10):
+        if cause is None or isinstance(cause, BodyRefused):
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+def _clients(api: Any) -> Iterator[Any]:
+    """What looks like an asynchronous client of httpx, in the places where providers keep theirs."""
+    kept = [getattr(api, "http_client", None), client := getattr(api, "client", None)]
+    kept += [getattr(client, "_client", None)]
+    for candidate in kept:
+        if hasattr(candidate, "aclose") and isinstance(getattr(candidate, "event_hooks", None), dict):
+            yield candidate
+
+
+async def _bound(response: Any) -> None:
+    """Put a counting stream in the place of the body's; it unpacks as well, a little at a time."""
+    length = response.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > MAX_BODY_BYTES:
+        raise BodyRefused(f"the reply has {length} bytes, more than {MAX_BODY_BYTES}")
+    packing = response.headers.pop("content-encoding", "").strip().lower()
+    if packing not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise BodyRefused(f"the reply is packed as {packing[:40]!r}, which was not asked for")
+    response.stream = _stream_class(type(response).__module__.partition(".")[0])(
+        response.stream, packing not in ("", "identity")
+    )
+
+
+@cache
+def _stream_class(package: str) -> type[Any]:
+    base: type[Any] = import_module(package).AsyncByteStream
+
+    class BoundedStream(base):  # type: ignore[misc]  # httpx or httpx2, whichever the client is of
+        """A body's bytes, unpacked, up to a limit."""
+
+        def __init__(self, stream: Any, is_packed: bool) -> None:
+            self.stream = stream
+            self.unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32) if is_packed else None
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            count = 0
+            async for chunk in self.stream:
+                for part in self._unpacked(chunk):
+                    count += len(part)
+                    if count > MAX_BODY_BYTES:
+                        raise BodyRefused(f"the reply has more than {MAX_BODY_BYTES} bytes")
+                    yield part
+
+        def _unpacked(self, chunk: bytes) -> Iterator[bytes]:
+            if self.unpacker is None:
+                yield chunk
+                return
+            try:
+                while chunk:
+                    yield self.unpacker.decompress(chunk, 2**20)
+                    chunk = self.unpacker.unconsumed_tail
+            except zlib.error as error:
+                raise BodyRefused(f"the reply cannot be unpacked ({error})") from error
+
+        async def aclose(self) -> None:
+            await self.stream.aclose()
+
+    return BoundedStream
