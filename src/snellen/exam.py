@@ -43,7 +43,7 @@ from snellen.runs.judgements import (
     score_judged,
     unreadable_verdicts,
 )
-from snellen.runs.score import read_scores, write_scores
+from snellen.runs.score import damaged_scores, read_scores, write_scores
 from snellen.runs.unread import JUDGED_READING, with_judged_reading
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
@@ -201,7 +201,8 @@ def run(
         check_plan(plan)
     with Progress("asking", unit="calls", visible=show_progress) as progress:
         responses = ask(root, replace(plan, tick=progress.advance))
-    rescore(root, items, suite, "strict")
+    for protocol in dict.fromkeys(["strict", *damaged_scores(root)]):
+        rescore(root, items, suite, protocol)
     return Examination(root, suite, items, responses)
 
 

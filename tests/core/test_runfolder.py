@@ -8,22 +8,25 @@ import json
 import os
 import resource
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pytest
 
 from snellen.core import files
-from snellen.core.errors import SnellenError
+from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Affine, ReplySpec
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
-from snellen.core.prompt import Reply
+from snellen.core.prompt import MAX_TEXT, Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.runfolder import RunFolder, read_exchanges, read_responses, read_run_card
+from snellen.core.subject import Base, SubjectCard
 from snellen.runs.ask import Plan, ask
-from tests.helpers.journey import arm, colour_set, looker, suite_of, watched
+from tests.helpers.journey import arm, colour_set, looker, says, suite_of, watched
 
 
 @pytest.fixture
@@ -34,6 +37,20 @@ def built(tmp_path: Path) -> ItemSet:
 def run(root: Path, built: ItemSet, record: Callable[[Any], object] = lambda prompt: None) -> list[Response]:
     suite = suite_of()
     return ask(root, Plan(built, suite, watched([arm(looker(built), suite)], record)))
+
+
+@dataclass(frozen=True)
+class Replies(Base):
+    """Always replies this."""
+
+    reply: Reply
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        return self.reply
+
+
+def replies(name: str, reply: Reply) -> Replies:
+    return Replies(card=SubjectCard(name), reply=reply)
 
 
 def only_part(root: Path) -> Path:
@@ -152,6 +169,9 @@ class Full:
         if self.room < 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    def fileno(self) -> int:
+        return self.opened.fileno()
+
     def close(self) -> None:
         self.opened.close()
         if self.room < 0:
@@ -237,3 +257,132 @@ def test_half_a_file_never_stands_under_its_final_name(tmp_path: Path, monkeypat
         files.write_text(path, "second")
     assert path.read_text() == "first"
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_parts_are_numbered_by_the_highest(tmp_path: Path, built: ItemSet) -> None:
+    root = tmp_path / "run"
+    for count in (2, 4):
+        with pytest.raises(SnellenError) if count < 4 else nullcontext():
+            run(root, built, stops_after(count))
+    (root / "parts" / "0000.jsonl").unlink()
+    asked: list[Any] = []
+    assert len(run(root, built, asked.append)) == 4
+    assert len(asked) == 2
+    assert sorted(path.name for path in (root / "parts").iterdir()) == ["0001.jsonl", "0002.jsonl"]
+
+
+def stops_after(count: int) -> Callable[[Any], object]:
+    asked: list[Any] = []
+
+    def stop(prompt: Any) -> None:
+        asked.append(prompt)
+        if len(asked) > count:
+            raise SnellenError("stop")
+
+    return stop
+
+
+@pytest.mark.parametrize("name", ["exchanges", "responses", "sent"])
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"no table"])
+def test_torn_tables_are_made_again_from_the_parts(tmp_path: Path, built: ItemSet, name: str, damage: bytes) -> None:
+    whole = run(tmp_path / "run", built)
+    table = tmp_path / "run" / f"{name}.parquet"
+    before, asked = table.read_bytes(), list[Any]()
+    table.write_bytes(damage or before[: len(before) // 2])
+    if name == "responses":
+        with pytest.raises(SnellenError, match="give the same `snellen run` command again"):
+            read_responses(tmp_path / "run")
+    assert run(tmp_path / "run", built, asked.append) == whole == read_responses(tmp_path / "run")
+    assert asked == []
+    assert table.read_bytes() == before
+
+
+def test_a_torn_table_is_not_made_again_without_its_other_arms(tmp_path: Path, built: ItemSet) -> None:
+    root, suite = tmp_path / "run", suite_of()
+    red, blue = (arm(says(f"own:{name}", name), suite) for name in ("red", "blue"))
+    ask(root, Plan(built, suite, [red]))
+    ask(root, Plan(built, suite, [blue]))
+    assert {response.text for response in read_responses(root)} == {"red", "blue"}
+    (root / "responses.parquet").write_bytes(b"torn")
+    with pytest.raises(SnellenError, match="leaves out arms of that run: own:blue under vanilla") as caught:
+        ask(root, Plan(built, suite, [red]))
+    assert "\n" not in str(caught.value)
+    ask(root, Plan(built, suite, [blue, red]))
+    assert {response.text for response in read_responses(root)} == {"red", "blue"}
+
+
+NONSENSE: dict[str, Any] = {
+    "tokens": Reply("red", tokens_in=10**30),
+    "fewer than no tokens": Reply("red", tokens_out=-1),
+    "tokens in words": Reply("red", tokens_out="many"),  # type: ignore[arg-type]
+    "no text": Reply(None),  # type: ignore[arg-type]
+    "much text": Reply("x" * (MAX_TEXT + 1)),
+    "much reasoning": Reply("red", "x" * (MAX_TEXT + 1)),
+    "a long stop": Reply("red", stop="x" * 201),
+    "no seconds": Reply("red", seconds=float("nan")),
+    "words for numbers": Reply("red", numbers=("a",)),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_a_reply_that_cannot_be_kept_is_a_failure_and_poisons_nothing(
+    tmp_path: Path, built: ItemSet, name: str
+) -> None:
+    root, suite, reply = tmp_path / "run", suite_of(), NONSENSE[name]
+    failed = ask(root, Plan(built, suite, [arm(replies("own:red", reply), suite)]))
+    assert {(r.status, r.text) for r in failed} == {("failed", None)}
+    assert all(r.reason.startswith("the reply's ") and len(r.reason) < 200 for r in failed)
+    good = ask(root, Plan(built, suite, [arm(replies("own:red", Reply("red")), suite)]))
+    assert {r.text for r in good} == {"red"}
+    assert read_responses(root) == good
+
+
+def test_a_nonsense_reply_that_was_kept_before_is_asked_again(tmp_path: Path, built: ItemSet) -> None:
+    """Runs of earlier versions were lost to a usage of 10^30 tokens in their parts."""
+    root, asked = tmp_path / "run", list[Any]()
+    run(root, built)
+    part = only_part(root)
+    first, *rest = part.read_text().splitlines()
+    cells = json.loads(first)
+    cells["reply"]["tokens_in"] = 10**30
+    part.write_text("\n".join([json.dumps(cells), *rest, ""]))
+    assert len(run(root, built, asked.append)) == 4
+    assert len(asked) == 1
+
+
+def test_error_texts_are_kept_in_one_line_without_keys(
+    tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_STUB_API_KEY", "CANARY-OF-MINE")
+
+    def fail(prompt: Any) -> None:
+        raise CallFailed("401 refused\n\x1b[2J CANARY-OF-MINE " + "x" * 10**5)
+
+    responses = run(tmp_path / "run", built, fail)
+    assert {r.status for r in responses} == {"failed"}
+    assert {r.reason[:38] for r in responses} == {r"401 refused \x1b[2J [redacted] xxxxxxxxx"[:38]}
+    every = b"".join(path.read_bytes() for path in sorted((tmp_path / "run").rglob("*")) if path.is_file())
+    assert b"CANARY" not in every
+    assert b"\x1b" not in only_part(tmp_path / "run").read_bytes()
+
+
+def test_what_replaces_a_file_is_on_the_disk_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes are synced under another name, then the name moves, then the folder is synced."""
+    steps: list[str] = []
+    real_sync, real_replace = os.fsync, Path.replace
+
+    def sync(descriptor: int) -> None:
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        steps.append("folder" if path.is_dir() else path.suffix)
+        real_sync(descriptor)
+
+    def replace_file(path: Path, target: Path) -> Path:
+        steps.append("replace")
+        return real_replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Path, "replace", replace_file)
+    files.write_text(tmp_path / "run.json", "{}")
+    assert steps == [".half", "replace", "folder"]
+    files.write_bytes(tmp_path / "picture.png", b"x", durable=False)
+    assert steps == [".half", "replace", "folder", "replace"]

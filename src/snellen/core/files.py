@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from snellen.core.errors import SnellenError
+from snellen.core.plain_text import printable
 
 
 def cannot_write(path: Path, error: OSError) -> SnellenError:
@@ -20,16 +22,24 @@ def cannot_write(path: Path, error: OSError) -> SnellenError:
 
 
 @contextlib.contextmanager
-def all_or_nothing(path: Path, refuse: Callable[[Path, OSError], SnellenError] = cannot_write) -> Iterator[Path]:
+def all_or_nothing(
+    path: Path, refuse: Callable[[Path, OSError], SnellenError] = cannot_write, *, durable: bool = True
+) -> Iterator[Path]:
     """The file to write to in place of `path`, in the same folder; it takes that name once all is written.
 
-    Where anything is raised meanwhile it is removed, and an OSError becomes the SnellenError that `refuse` makes.
+    A `durable` one is on the disk before it does, so that a power cut leaves the old file or the new one; others, of
+    which there are many and which can be made again, survive a kill. Where anything is raised meanwhile it is removed,
+    and an OSError becomes the SnellenError that `refuse` makes.
     """
     half = path.with_name(f"{path.name}.{os.getpid()}.half")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield half
+        if durable:
+            _sync(half)
         half.replace(path)
+        if durable:
+            _sync(path.parent)
     except BaseException as error:
         with contextlib.suppress(OSError):  # the folder may be what cannot be written
             half.unlink()
@@ -38,12 +48,24 @@ def all_or_nothing(path: Path, refuse: Callable[[Path, OSError], SnellenError] =
         raise
 
 
-def write_bytes(path: Path, raw: bytes) -> None:
+def _sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EROFS, errno.ENOTSUP):  # file systems that know no such thing
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def write_bytes(path: Path, raw: bytes, *, durable: bool = True) -> None:
     """Write all of it or nothing.
 
     Raises SnellenError naming the file where the disk is full or the folder is closed.
     """
-    with all_or_nothing(path) as half:
+    with all_or_nothing(path, durable=durable) as half:
         half.write_bytes(raw)
 
 
@@ -59,16 +81,20 @@ def write_table(path: Path, table: pa.Table) -> None:
     write_bytes(path, buffer.getvalue().to_pybytes())
 
 
-def read_table(path: Path) -> pa.Table:
-    """Read a Parquet file. Raises SnellenError where it is missing, cut short or not Parquet."""
+def read_table(path: Path, *, mend: str = "build or copy it again") -> pa.Table:
+    """Read a Parquet file. Raises SnellenError, which ends with `mend`, where it is missing, cut short or not Parquet.
+
+    Its text is UTF-8 and its lists are whole: a file may claim otherwise.
+    """
     if not path.is_file():
-        raise SnellenError(f"{path}: missing; build or copy it again")
+        raise SnellenError(f"{path}: missing; {mend}")
     try:
-        return pq.read_table(path)
+        table = pq.read_table(path)
+        table.validate(full=True)
     except (pa.ArrowException, OSError) as error:
-        raise SnellenError(
-            f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]}); build or copy it again"
-        ) from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise SnellenError(f"{path}: cannot be read as Parquet ({printable(reason)}); {mend}") from error
+    return table
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -56,6 +57,10 @@ class Prompt:
         return earlier + [_plain(part) for part in self.parts]
 
 
+MAX_TEXT, MAX_TOKENS, MAX_NUMBERS, MAX_NAME = 4_000_000, 10**9, 1_000_000, 200
+"""Characters of a text, tokens, numbers and characters of a name (`stop`, `model`) that a reply may have."""
+
+
 @dataclass(frozen=True)
 class Reply:
     """What came back from one call.
@@ -72,6 +77,32 @@ class Reply:
     tokens_in: int = 0
     tokens_out: int = 0
     seconds: float = 0.0
+
+    def fault(self) -> str | None:
+        """Why this reply cannot be kept, or None: a field of another type, or larger than any real one."""
+        for name in ("text", "reasoning", "stop", "model"):
+            text, limit = getattr(self, name), MAX_NAME if name in ("stop", "model") else MAX_TEXT
+            if not isinstance(text, str):
+                return f"the reply's {name} is no text but {type(text).__name__}"
+            if len(text) > limit:
+                return f"the reply's {name} has {len(text)} characters, more than {limit}"
+        for name in ("tokens_in", "tokens_out"):
+            count = getattr(self, name)
+            if not isinstance(count, int) or not 0 <= count <= MAX_TOKENS:
+                return f"the reply's {name} is {_brief(count)}, no count from 0 to {MAX_TOKENS}"
+        seconds: Any = self.seconds  # Any, for a subject of a user's may hand over what its types do not say
+        if not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+            return f"the reply's seconds are {_brief(seconds)}"
+        numbers: Any = self.numbers
+        if len(numbers) > MAX_NUMBERS or not all(isinstance(number, int | float) for number in numbers):
+            return f"the reply's numbers are none, or more than {MAX_NUMBERS}"
+        return None
+
+
+def _brief(number: object) -> str:
+    if isinstance(number, int) and abs(number) >= 10**18:
+        return "a number of many digits"
+    return f"{number!r:.60}"
 
 
 def _plain(part: Part) -> Any:

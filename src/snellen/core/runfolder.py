@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +22,7 @@ from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, ReplySpec
 from snellen.core.media import MediaFolder
+from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
 
@@ -35,6 +37,7 @@ RESPONSES = pa.schema(
 )
 SENT = pa.schema({"digest": pa.string(), "parts": pa.string()})
 _DEFAULTS = asdict(Reply(""))
+_MEND = "give the same `snellen run` command again, which makes its tables anew from the parts"
 
 
 class ArmCard(BaseModel):
@@ -105,18 +108,23 @@ class RunFolder:
         if digest not in self._sent:
             self._sent[digest] = json.dumps(parts)
 
-    def record(self, exchange: Exchange) -> None:
-        """Keep an exchange before anybody acts on it. Raises SnellenError where it cannot be written."""
-        path = self.root / "parts"
+    def record(self, exchange: Exchange) -> Reply | None:
+        """Keep an exchange before anybody acts on it, and return its reply: None for one that cannot be kept.
+
+        Raises SnellenError where it cannot be written.
+        """
+        path, exchange = self.root / "parts", _bounded(exchange)
         try:
             if self._part is None:  # a new part each life; none for a life that asks nothing
-                path /= f"{len(list(path.glob('*.jsonl'))):04d}.jsonl"
+                numbers = [int(part.stem) for part in path.glob("*.jsonl") if part.stem.isdecimal()]
+                path /= f"{max(numbers, default=-1) + 1:04d}.jsonl"
                 self._part = path.open("x", encoding="ascii")
             self._part.write(_line(exchange))
             self._part.flush()
         except OSError as error:
             raise files.cannot_write(path, error) from error
         self._keep(exchange)
+        return exchange.reply
 
     def spent(self, prices: Mapping[str, tuple[float, float]]) -> float:
         """Money of all recorded calls; `prices` lead from fingerprint to (in, out) a million tokens."""
@@ -133,7 +141,7 @@ class RunFolder:
         response_rows = [_response_cells(response) for response in (*keep, *responses)]
         files.write_table(self.root / "responses.parquet", pa.Table.from_pylist(response_rows, RESPONSES))
         path = self.root / "sent.parquet"
-        before = {row["digest"]: row["parts"] for row in files.read_table(path).to_pylist()} if path.is_file() else {}
+        before = _read_sent(path)
         sent = [{"digest": key, "parts": _clean(parts)} for key, parts in (before | self._sent).items()]
         files.write_table(path, pa.Table.from_pylist(sent, SENT))
 
@@ -141,6 +149,7 @@ class RunFolder:
         """Close the record."""
         try:
             if self._part is not None:
+                os.fsync(self._part.fileno())
                 self._part.close()
         except OSError as error:  # what a full disk refused is still held back, and refused again
             raise files.cannot_write(self.root / "parts", error) from error
@@ -201,8 +210,31 @@ def read_responses(root: Path) -> list[Response]:
         raise SnellenError(
             f"{root}: the run was cut off before its end; give the same `snellen run` command again to finish it"
         )
-    rows = files.read_table(path).to_pylist()
-    return [Response(**{**row, "reply_spec": _spec(row["reply_spec"]), "calls": tuple(row["calls"])}) for row in rows]
+    rows = files.read_table(path, mend=_MEND).to_pylist()
+    try:
+        return [
+            Response(**{**row, "reply_spec": _spec(row["reply_spec"]), "calls": tuple(row["calls"])}) for row in rows
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise SnellenError(f"{path}: no table of responses ({error}); {_MEND}") from error
+
+
+def other_responses(root: Path, arms: Collection[tuple[str, str, int]]) -> list[Response]:
+    """The responses of a run to all but these arms (subject, condition, repeat), whose tables are made anew.
+
+    None where there is no table yet. Raises SnellenError where it is torn and the run has other arms.
+    """
+    if not (root / "responses.parquet").is_file():
+        return []
+    try:
+        responses = read_responses(root)
+    except SnellenError as error:
+        others = [card for card in read_run_card(root).arms if (card.subject, card.condition, card.repeat) not in arms]
+        if others:
+            names = ", ".join(sorted({f"{card.subject} under {card.condition}" for card in others}))
+            raise SnellenError(f"{error}; this command leaves out arms of that run: {names}") from error
+        return []
+    return [r for r in responses if (r.subject, r.condition, r.repeat) not in arms]
 
 
 def read_exchanges(root: Path) -> Iterator[Exchange]:
@@ -226,8 +258,8 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
                     if reply_cells is None
                     else Reply(**{**reply_cells, "numbers": tuple(reply_cells.get("numbers", ()))})
                 )
-                exchange = Exchange(cells["key"], cells["digest"], reply, cells.get("error", ""))
-            except (ValueError, KeyError, TypeError) as error:
+                exchange = _bounded(Exchange(cells["key"], cells["digest"], reply, cells.get("error", "")))
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise SnellenError(
                     f"{part} line {number}: broken ({error}); restore the file or run again with another --out"
                 ) from error
@@ -257,6 +289,21 @@ def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
             "annotations": {**earlier.annotations, **current.annotations},
         }
     )
+
+
+def _bounded(exchange: Exchange) -> Exchange:
+    """The exchange as it can be kept: a reply with a nonsense field is a failure, an error is a short line."""
+    if exchange.reply and (fault := exchange.reply.fault()):
+        return Exchange(exchange.key, exchange.digest, None, fault)
+    return replace(exchange, error=short_reason(exchange.error)) if exchange.error else exchange
+
+
+def _read_sent(path: Path) -> dict[str, str]:
+    """What earlier lives sent, by digest; nothing where the table is missing or torn."""
+    try:
+        return {row["digest"]: row["parts"] for row in files.read_table(path).to_pylist()}
+    except (SnellenError, KeyError):
+        return {}
 
 
 def _line(exchange: Exchange) -> str:

@@ -19,7 +19,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Exchange, Response, Status
-from snellen.core.runfolder import ArmCard, RunCard, RunFolder, is_run, open_run, read_responses
+from snellen.core.runfolder import ArmCard, RunCard, RunFolder, open_run, other_responses
 from snellen.core.seeds import stream
 from snellen.core.subject import Prepares, Subject, TrainingExample
 from snellen.core.suite import Method, Schedule, Suite, Task, Transform, Trial, ViewContext, all_trials, settle
@@ -71,16 +71,10 @@ def ask(root: Path, plan: Plan) -> list[Response]:
     Returns the responses of these arms, in the order of arms, tasks and items whatever the order of arrival.
     """
     with open_run(root, run_card(plan), plan.items.media) as run:
-        before = read_responses(root) if is_finished(root) else []
+        others = other_responses(root, {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms})
         responses = asyncio.run(_ask_all(run, plan))
-        arms_now = {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms}
-        run.write_tables(responses, [r for r in before if (r.subject, r.condition, r.repeat) not in arms_now])
+        run.write_tables(responses, others)
     return responses
-
-
-def is_finished(root: Path) -> bool:
-    """Whether a run lies here whose tables were written."""
-    return is_run(root) and (root / "responses.parquet").is_file()
 
 
 def run_card(plan: Plan) -> RunCard:
@@ -238,7 +232,7 @@ class _ArmRunner:
                     reply, error = await subject.answer(sent, self.run.media, stream("call", self.plan.seed, key)), ""
                 except CallFailed as failure:
                     error = str(failure) or type(failure).__name__
-            self.run.record(Exchange(key, digest, reply, error))
+            reply = self.run.record(Exchange(key, digest, reply, error))
         else:
             sent = self.as_sent(prompt)
         self.run.sent(digest, sent.record())

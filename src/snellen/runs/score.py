@@ -154,4 +154,17 @@ def read_scores(root: Path) -> dict[str, pd.DataFrame]:
     paths = sorted(root.glob("scores.*.parquet"))
     if not paths:
         raise SnellenError(f"{root}: nothing is scored here; give `snellen score {root}`")
-    return {path.name.split(".")[1]: files.read_table(path).to_pandas() for path in paths}
+    mend = f"give `snellen score {root} --protocol"
+    protocols = {path.name.split(".")[1]: path for path in paths}
+    return {name: files.read_table(path, mend=f"{mend} {name}`").to_pandas() for name, path in protocols.items()}
+
+
+def damaged_scores(root: Path) -> list[str]:
+    """Protocols whose table of scores cannot be read."""
+    damaged = []
+    for path in sorted(root.glob("scores.*.parquet")):
+        try:
+            files.read_table(path)
+        except SnellenError:
+            damaged.append(path.name.split(".")[1])
+    return damaged

@@ -57,7 +57,7 @@ def render_pictures(
         scenes[spec.scene] = scene_text
         path = folder / _name(spec, scene_text, settings, engine)
         paths.append(path)
-        if not path.exists():
+        if not path.exists() or not path.stat().st_size:  # a power cut may leave a name without its bytes
             missing.setdefault(scene_text, {})[path] = spec
     threads = threads_per_worker(min(workers, max(len(missing), 1)))
     shards = []
@@ -115,5 +115,5 @@ def _blank_picture(camera: Camera, name: str) -> NDArray[np.uint8]:
 
 def store(pixels: NDArray[np.uint8], path: Path) -> None:
     """Write a picture (height, width, 3) as PNG, all of it or nothing."""
-    with files.all_or_nothing(path, _cannot_write) as half, half.open("wb") as file:
+    with files.all_or_nothing(path, _cannot_write, durable=False) as half, half.open("wb") as file:
         Image.fromarray(pixels).save(file, "PNG", compress_level=_PNG_LEVEL)

@@ -1,0 +1,60 @@
+"""Text from elsewhere (replies, error messages, names in files) as it may be kept and shown to people."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+_ALLOWED = "\n\t"
+_CONTROLS = {
+    code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in _ALLOWED
+}  # C0, DEL, C1: what terminals act on
+_CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CONTROLS)))}]")
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
+_MIN_SECRET = 8
+"""Characters; shorter values of the environment are words that stand anywhere."""
+_REDACTED = "[redacted]"
+_SECRETS = re.compile(
+    r"""
+    \b(?:sk|pk|rk)-[\w-]{8,}                                  # OpenAI, Anthropic, Stripe
+    | \bhf_\w{8,} | \bgh[opsu]_\w{8,} | \bxox[abprs]-[\w-]{8,} | \bgsk_\w{8,} | \bAIza[\w-]{20,} | \bAKIA[0-9A-Z]{12,}
+    | \beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*                         # JSON web tokens
+    | (?<=://)[^/\s:@]+:[^/\s@]+(?=@)                            # user:password@host
+    """,
+    re.VERBOSE,
+)
+_NAMED_SECRET = re.compile(
+    r"""(\bbearer\s+|\b(?:api[-_ ]?key|key|token|password|secret)["']?\s*[=:]\s*["']?)[^\s"'&,;]{6,}""", re.IGNORECASE
+)
+
+
+def printable(text: str) -> str:
+    r"""The text with control characters written out (ESC as `\x1b`), so that no terminal acts on them."""
+    return text.translate(_CONTROLS) if _CONTROL.search(text) else text
+
+
+def control_character(text: str) -> str | None:
+    """The first control character other than line feed and tab, written out; None where there is none."""
+    match = _CONTROL.search(text)
+    return _CONTROLS[ord(match.group())] if match else None
+
+
+def redacted(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """The text without keys and tokens: values of variables of such a name, and what has the form of known ones."""
+    variables = os.environ if environment is None else environment
+    secrets = {
+        value
+        for name, value in variables.items()
+        if _SECRET_NAME.search(name.upper()) and len(value) >= _MIN_SECRET and not Path(value).is_absolute()
+    }
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, _REDACTED)
+    return _NAMED_SECRET.sub(rf"\g<1>{_REDACTED}", _SECRETS.sub(_REDACTED, text))
+
+
+def short_reason(text: str, max_characters: int = 400) -> str:
+    """An error text as it is kept: one line, printable, without keys, at most so long."""
+    line = printable(" ".join(redacted(text[: 4 * max_characters]).split()))
+    return line if len(line) <= max_characters else line[: max_characters - 1] + "…"

@@ -1,0 +1,49 @@
+"""Text from elsewhere: no control characters for terminals, no keys in error texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from snellen.core.plain_text import control_character, printable, redacted, short_reason
+
+
+def test_control_characters_are_written_out_and_nothing_else() -> None:
+    every = "".join(map(chr, range(0x100)))
+    shown = printable(every)
+    assert not [c for c in shown if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160]
+    assert printable("\x1b[2J\x9b\x7f\r") == r"\x1b[2J\x9b\x7f\x0d"
+    assert printable("ünï \U0001f441\n\tשלום") == "ünï \U0001f441\n\tשלום"
+    assert (control_character("a\x1bb"), control_character("a\n\tb")) == (r"\x1b", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided: sk-proj-abcDEF123456_7890.",
+        "https://host/v1?key=AIzaSyA1234567890abcdefghijklm failed",
+        "401 for Bearer abcdef0123456789",
+        "token=abcdef0123456789&x=1",
+        "api_key: abcdef0123456789",
+        "hf_abcdefGHIJKL is not allowed",
+        "https://me:secretpassword@proxy:8080",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+        "the value CANARY-VALUE-1 was refused",
+    ],
+)
+def test_keys_are_left_out(text: str) -> None:
+    secrets = ["sk-proj", "AIza", "abcdef0123456789", "hf_abc", "secretpassword", "eyJ", "CANARY-VALUE-1"]
+    cleaned = redacted(text, {"MY_API_KEY": "CANARY-VALUE-1", "PATH_KEY": "/tmp", "X_TOKEN": "short"})
+    assert "[redacted]" in cleaned
+    assert not [secret for secret in secrets if secret in cleaned]
+
+
+def test_plain_words_stay() -> None:
+    text = "429 RateLimitError: too many tokens for model gpt-4o at https://host:8080/v1?x=1 (see ask-about-skills)"
+    assert redacted(text, {"MY_TOKEN": "tokens", "HOME": "too many"}) == text
+
+
+def test_a_reason_is_one_short_line() -> None:
+    reason = short_reason("a\x1b[31m\n b\r\n" + "x" * 10**6)
+    assert reason.startswith(r"a\x1b[31m b xxx")
+    assert len(reason) == 400
+    assert short_reason("é" * 400) == "é" * 400
