@@ -5,8 +5,12 @@ The commands stand on this.
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import inspect
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -148,6 +152,11 @@ class Examination:
     items: ItemSet
     responses: Sequence[Response]
 
+    def __repr__(self) -> str:
+        subjects = ", ".join(dict.fromkeys(response.subject for response in self.responses))
+        failed = f", {self.failed} failed" if self.failed else ""
+        return f"<Examination of {subjects} by {self.suite.name}: {len(self.responses)} responses{failed}; {self.root}>"
+
     @property
     def failed(self) -> int:
         """Items whose calls failed; the same command asks them again."""
@@ -185,11 +194,12 @@ def run(
     inputs: Mapping[str, Path] | None = None,
     show_progress: bool = True,
     check_plan: Callable[[Plan], None] | None = None,
+    after_call: Callable[[], None] = lambda: None,
 ) -> Examination:
     """Ask subjects under conditions, resume what `root` holds, score `strict`.
 
     `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `check_plan` is told
-    the plan and may stop it.
+    the plan and may stop it by an error, as `after_call` may after each call.
     """
     suite = SUITES.get(items.card.suite)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
@@ -200,7 +210,12 @@ def run(
     if check_plan is not None:
         check_plan(plan)
     with Progress("asking", unit="calls", visible=show_progress) as progress:
-        responses = ask(root, replace(plan, tick=progress.advance))
+
+        def tick() -> None:
+            progress.advance()
+            after_call()
+
+        responses = ask(root, replace(plan, tick=tick))
     for protocol in dict.fromkeys(["strict", *damaged_scores(root)]):
         rescore(root, items, suite, protocol)
     return Examination(root, suite, items, responses)
@@ -283,10 +298,12 @@ def examine(
     out: str | Path | None = None,
     limit: int | None = None,
     show_progress: bool = True,
+    after_call: Callable[[], None] = lambda: None,
 ) -> Examination:
     """Examine one subject: a spec such as `chat:openai/gpt-4o`, a callable from parts to text, or a subject.
 
-    `itemset` is a suite or a folder with an item set. A callable runs afresh each time; a named subject resumes.
+    `itemset` is a suite or a folder with an item set. A callable runs afresh each time; a named subject resumes. Works
+    in a notebook too. `after_call` may end the run by an error.
 
     >>> examine(lambda parts: "A", "combo").report()  # doctest: +SKIP
     """
@@ -298,7 +315,44 @@ def examine(
     root = Path(out) if out is not None else run_folder(items, [examined], [condition])
     if is_callable and out is None and root.exists():
         shutil.rmtree(root)  # the code behind a name may have changed since
-    return run(items, [examined], root, conditions=[condition], limit=limit, show_progress=show_progress)
+    return run(
+        items, [examined], root, conditions=[condition], limit=limit, show_progress=show_progress, after_call=after_call
+    )
+
+
+async def aexamine(subject: str | AnswerFunction | Subject, itemset: str | Path = "combo", **how: Any) -> Examination:
+    """`examine`, awaited: the loop that awaits it goes on with other work.
+
+    A coroutine function is called in that loop, with whatever clients it holds. Where this is cancelled no more calls
+    are made, those under way are recorded, and the same call of a named subject goes on from there.
+    """
+    loop, cancelled = asyncio.get_running_loop(), threading.Event()
+
+    def stop_if_cancelled() -> None:
+        if cancelled.is_set():
+            raise SnellenError("cancelled; the same call goes on from here")
+
+    if inspect.iscoroutinefunction(subject):
+        subject = _called_in(loop, subject)
+    work = asyncio.ensure_future(
+        asyncio.to_thread(examine, subject, itemset, **{"after_call": stop_if_cancelled, **how})
+    )
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        cancelled.set()
+        await asyncio.wait([work])
+        raise
+
+
+def _called_in(loop: asyncio.AbstractEventLoop, function: AnswerFunction) -> AnswerFunction:
+    """A coroutine function whose coroutines run in this loop, whichever loop awaits them."""
+
+    @functools.wraps(function)
+    async def answer(parts: list[Any]) -> Any:
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(function(parts), loop))
+
+    return answer
 
 
 def run_folder(items: ItemSet, subjects: Sequence[str | Subject], conditions: Sequence[str]) -> Path:

@@ -55,6 +55,9 @@ class Run:
     inputs: Mapping[str, Path] = field(default_factory=dict)
     _memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        return f"<Run {self.suite.name}: {len(self.responses)} responses of {len(self.card.arms)} arms; {self.root}>"
+
     @property
     def root(self) -> Path:
         """Its folder; of joined runs the first one's."""

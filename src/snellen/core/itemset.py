@@ -110,6 +110,9 @@ class ItemSet:
         """Items by their id."""
         return {item.item_id: item for item in self.items}
 
+    def __repr__(self) -> str:
+        return f"<ItemSet {self.card.suite} version {self.card.version}: {len(self.items)} items; {self.root}>"
+
     def task(self, task: str) -> list[Item]:
         """The items of one task, in order."""
         return [item for item in self.items if item.task == task]

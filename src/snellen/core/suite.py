@@ -260,6 +260,9 @@ class Suite:
     report_inputs: tuple[str, ...] = ()
     blind_renderer: str = "blank"
 
+    def __repr__(self) -> str:
+        return f"<Suite {self.name} version {self.card.version}: {len(self.tasks)} tasks>"
+
     @property
     def name(self) -> str:
         """The name written on the command line."""

@@ -41,6 +41,9 @@ class Report:
     page: Path
     results: pd.DataFrame
 
+    def __repr__(self) -> str:
+        return f"<Report {self.page}: {len(self.results)} rows of results>"
+
 
 @dataclass(frozen=True)
 class PageFigure:

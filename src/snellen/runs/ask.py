@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from snellen.compute.event_loop import run_to_end
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.errors import CallFailed, SnellenError
@@ -72,7 +73,7 @@ def ask(root: Path, plan: Plan) -> list[Response]:
     """
     with open_run(root, run_card(plan), plan.items.media) as run:
         others = other_responses(root, {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms})
-        responses = asyncio.run(_ask_all(run, plan))
+        responses = run_to_end(_ask_all(run, plan))
         run.write_tables(responses, others)
     return responses
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import importlib
 import inspect
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,8 +45,10 @@ class PythonSubject(Base):
                 text = await self.function(opened_parts)
             else:
                 text = await asyncio.to_thread(self.function, opened_parts)
+                if inspect.isawaitable(text):
+                    text = await text
         except Exception as error:  # somebody else's code may raise anything; all of it is a failed call
-            raise CallFailed(f"{type(error).__name__}: {error}") from error
+            raise CallFailed(f"{type(error).__name__}: {error}{_location(error)}") from error
         if not isinstance(text, str):
             raise CallFailed(f"returned {type(text).__name__} in place of a text")
         return Reply(text)
@@ -58,6 +62,24 @@ class PythonSubject(Base):
 
         media.read(part)  # held against its name
         return Image.open(media.find(part))
+
+
+def _location(error: Exception) -> str:
+    """The line of the user's file that an error came through last, where it came through any.
+
+    Libraries may have raised it further down. The user's file is where the first frame outside this package and
+    asyncio lies.
+    """
+    between = [
+        Path(__file__).parents[1],
+        *(Path(inspect.getfile(module)).parent for module in (asyncio, concurrent.futures)),
+    ]
+    frames = traceback.extract_tb(error.__traceback__)
+    foreign = [frame for frame in frames if not any(Path(frame.filename).is_relative_to(path) for path in between)]
+    if not foreign:
+        return ""
+    last = [frame for frame in foreign if frame.filename == foreign[0].filename][-1]
+    return f" ({Path(last.filename).name}, line {last.lineno}: {last.line})"
 
 
 def wrap(function: AnswerFunction, name: str | None = None) -> Subject:
