@@ -22,6 +22,7 @@ from snellen.scoring.metrics import (
     expected_acc_num,
     giou,
     iou,
+    levenshtein,
     mae_over_gt,
 )
 
@@ -108,6 +109,18 @@ def test_mae_over_gt() -> None:
     assert mae_over_gt(4.5, -4.5) == 2
     with pytest.raises(ValueError, match="positive"):
         mae_over_gt(0, 1)
+
+
+@given(colours, colours)
+def test_ciede2000_is_that_of_scikit_image(rgb: tuple[int, int, int], other_rgb: tuple[int, int, int]) -> None:
+    from skimage.color import deltaE_ciede2000, rgb2lab
+
+    lab = [rgb2lab(np.array([each]) / 255)[0] for each in (rgb, other_rgb)]
+    expected = float(deltaE_ciede2000(*lab))  # type: ignore[no-untyped-call]
+    # Where hues lie opposite the formula jumps, and the last digit of a double decides.
+    apart = abs(np.degrees(np.subtract(*(np.arctan2(each[2], each[1]) for each in lab))))
+    assume(abs(apart - 180) > 1e-6)
+    assert ciede2000(rgb, other_rgb) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.slow  # the library takes seconds to import
@@ -225,8 +238,8 @@ def test_anls_by_hand(answer: str, prediction: str, plain: float, halved: float)
     assert anls_05(answer, prediction) == pytest.approx(halved)
 
 
-def levenshtein(text: str, other_text: str) -> int:
-    """As the textbook has it."""
+def textbook_distance(text: str, other_text: str) -> int:
+    """Levenshtein's distance by the table of all prefixes."""
     above = list(range(len(other_text) + 1))
     for row, char in enumerate(text, 1):
         here = [row]
@@ -240,8 +253,23 @@ def levenshtein(text: str, other_text: str) -> int:
 def test_anls_is_the_formula(text: str, other_text: str) -> None:
     first, second = (" ".join(string.split()) for string in (text, other_text))
     longest = max(len(first), len(second))
-    assert anls(text, other_text) == pytest.approx(1 - levenshtein(first, second) / longest if longest else 1)
+    assert anls(text, other_text) == pytest.approx(1 - textbook_distance(first, second) / longest if longest else 1)
     assert anls_05(text, other_text) in (0, anls(text, other_text))
+
+
+@given(st.text("ab\u0301\U0001f441", max_size=90), st.text("ab\u0301\U0001f441", max_size=90))
+def test_levenshtein_is_that_of_the_textbook(text: str, other_text: str) -> None:
+    # Longer than the 64 bits of a machine word; outside of the first plane a character still counts once.
+    assert levenshtein(text, other_text) == textbook_distance(text, other_text)
+
+
+@pytest.mark.parametrize(
+    ("text", "other_text", "distance"),
+    # "sitting": k becomes s, e becomes i, g is put in. A text of n equal characters against none of them: n.
+    [("kitten", "sitting", 3), ("", "abc", 3), ("a" * 200, "b" * 130, 200), ("ab" * 100, "ba" * 100, 2)],
+)
+def test_levenshtein_by_hand(text: str, other_text: str, distance: int) -> None:
+    assert levenshtein(text, other_text) == levenshtein(other_text, text) == distance
 
 
 @pytest.mark.parametrize(

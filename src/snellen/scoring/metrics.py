@@ -7,9 +7,11 @@ The chance of a free answer has no formula: it is the mean score of one item's t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from snellen.core.colour import srgb_to_lab
 from snellen.core.item import Box
 
 
@@ -82,14 +84,50 @@ def ciede2000(answer: Sequence[float], prediction: Sequence[float]) -> float:
     """CIEDE2000 difference of two sRGB colours (three numbers 0..255 each): 0 to about 119.3, lower is better.
 
     sRGB is linearised, led to CIE L*a*b* under D65 (2 degree observer) and compared with kL = kC = kH = 1. A difference
-    of 1 is about the smallest that people see. The worst score, given to a reply that holds no colour, is that of the
-    pair of sRGB colours that lie farthest apart.
+    of 1 is about the smallest that people see (Sharma, Wu and Dalal 2005, equations 2 to 22). The worst score, given to
+    a reply that holds no colour, is that of the pair of sRGB colours that lie farthest apart.
     """
-    import numpy as np
-    from skimage.color import deltaE_ciede2000, rgb2lab
+    (lightness, *_), (other_lightness, *_) = lab = srgb_to_lab([answer, prediction]).tolist()
+    chroma, other_chroma, hue, other_hue = _chromas_and_hues(lab)
+    mean_lightness, mean_chroma = (lightness + other_lightness) / 2, (chroma + other_chroma) / 2
+    turn, mean_hue = other_hue - hue, (hue + other_hue) / 2
+    if chroma * other_chroma == 0:  # grey has no hue: that of the other colour counts
+        turn, mean_hue = 0.0, hue + other_hue
+    elif abs(turn) > 180:  # the short way round
+        turn -= math.copysign(360, turn)
+        mean_hue += 180 if mean_hue < 180 else -180
+    from_middle = (mean_lightness - 50) ** 2
+    hue_weight = (
+        1
+        - 0.17 * _cos(mean_hue - 30)
+        + 0.24 * _cos(2 * mean_hue)
+        + 0.32 * _cos(3 * mean_hue + 6)
+        - 0.20 * _cos(4 * mean_hue - 63)
+    )
+    light_part = (other_lightness - lightness) / (1 + 0.015 * from_middle / math.sqrt(20 + from_middle))
+    chroma_part = (other_chroma - chroma) / (1 + 0.045 * mean_chroma)
+    hue_part = 2 * math.sqrt(chroma * other_chroma) * math.sin(math.radians(turn / 2))
+    hue_part /= 1 + 0.015 * mean_chroma * hue_weight
+    rotation = -2 * _saturation(mean_chroma) * math.sin(math.radians(60 * math.exp(-(((mean_hue - 275) / 25) ** 2))))
+    squared = light_part**2 + chroma_part**2 + hue_part**2 + rotation * chroma_part * hue_part
+    return math.sqrt(max(squared, 0.0))
 
-    lab = rgb2lab(np.array([answer, prediction], dtype=float)[:, None, :] / 255.0)
-    return float(deltaE_ciede2000(lab[0, 0], lab[1, 0]))  # type: ignore[no-untyped-call]
+
+def _chromas_and_hues(lab: list[list[float]]) -> tuple[float, float, float, float]:
+    """C' and C', h' and h' (degrees, 0 to 360) of two colours, a* stretched where both are pale."""
+    chroma = sum(math.hypot(a, b) for _, a, b in lab) / 2
+    stretch = 1.5 - 0.5 * _saturation(chroma)
+    (a, b), (other_a, other_b) = ((stretch * a, b) for _, a, b in lab)
+    hue, other_hue = (math.degrees(math.atan2(*point)) % 360 for point in ((b, a), (other_b, other_a)))
+    return math.hypot(a, b), math.hypot(other_a, other_b), hue, other_hue
+
+
+def _saturation(chroma: float) -> float:
+    return math.sqrt(chroma**7 / (chroma**7 + 25**7))
+
+
+def _cos(degrees: float) -> float:
+    return math.cos(math.radians(degrees))
 
 
 def anls(answer: str, prediction: str) -> float:
@@ -98,10 +136,33 @@ def anls(answer: str, prediction: str) -> float:
     Case does not count, nor how much white space stands between words. Two empty texts are alike (1.0), where the
     formula would divide zero by zero.
     """
-    from rapidfuzz.distance import Levenshtein
-
     same, other = (" ".join(text.lower().split()) for text in (answer, prediction))
-    return float(Levenshtein.normalized_similarity(same, other))
+    longest = max(len(same), len(other))
+    return 1.0 - levenshtein(same, other) / longest if longest else 1.0
+
+
+def levenshtein(text: str, other: str) -> int:
+    """How many characters must be inserted, deleted or replaced to make one text the other: 0 to the longer length.
+
+    A column of the table of distances is a pair of bit rows, where it rises by one and where it falls: every character
+    of the shorter text costs some operations on integers (Myers 1999, as Hyyrö 2003 writes it, figure 3).
+    """
+    text, other = sorted((text, other), key=len)
+    if not text:
+        return len(other)
+    places: dict[str, int] = {}
+    for place, char in enumerate(other):
+        places[char] = places.get(char, 0) | 1 << place
+    every, last = (1 << len(other)) - 1, 1 << len(other) - 1
+    rises, falls, distance = every, 0, len(other)
+    for char in text:
+        same = places.get(char, 0)
+        level = (((same & rises) + rises) ^ rises) | same | falls
+        rises_across, falls_across = falls | ~(level | rises), level & rises
+        distance += bool(rises_across & last) - bool(falls_across & last)
+        rises_across, falls_across = rises_across << 1 | 1, falls_across << 1
+        rises, falls = (falls_across | ~(level | rises_across)) & every, rises_across & level & every
+    return distance
 
 
 def anls_05(answer: str, prediction: str) -> float:

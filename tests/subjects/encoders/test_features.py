@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
+from snellen.core.seeds import stream
 from snellen.subjects.encoders import encode, load_encoder
 from snellen.subjects.encoders.encoder import Encoder, Floats, features_folder, fingerprint
 from snellen.subjects.encoders.plain import ColourHistogram, Hog
@@ -60,6 +61,21 @@ def test_hog_sees_shape_and_no_hue() -> None:
     assert min(same) > 0.95
     assert max(other) < 0.85
     assert Hog().features(shapes[:2]).shape == (2, 1764)
+
+
+@pytest.mark.parametrize("cell", [16, 8])
+def test_hog_is_that_of_scikit_image(cell: int) -> None:
+    from skimage.feature import hog
+
+    pixels = stream("test.hog").integers(0, 256, (128, 128), np.uint8)
+    pixels[:48] = 90  # blocks without any edge
+    pixels[60:100, 30:80] = np.arange(50)
+    theirs = hog(pixels, 9, (cell, cell), (2, 2), "L2-Hys", feature_vector=False)
+    ours = {16: Hog().features, 8: Hog().patches}[cell]([Image.fromarray(pixels)])
+    # It sums in single precision.
+    assert np.allclose(ours.reshape(theirs.shape), theirs, rtol=0, atol=1e-6)
+    assert theirs.max() > 0.2
+    assert not theirs[0].any()
 
 
 @pytest.mark.parametrize("name", ["colour-histogram", "hog"])

@@ -111,17 +111,12 @@ def _blaze(detection: Any, size: tuple[int, int]) -> Detection:
 
 
 def _cascade_file() -> Path:
-    from skimage import data
-
-    named: Any = data.lbp_frontal_face_cascade_filename
-    return Path(named())
+    return Path(import_extra("skimage.data", "detector:face", "curation").lbp_frontal_face_cascade_filename())
 
 
 @once
 def _cascade() -> Any:
-    from skimage.feature import Cascade
-
-    return Cascade(str(_cascade_file()))
+    return import_extra("skimage.feature", "detector:face", "curation").Cascade(str(_cascade_file()))
 
 
 def _mediapipe() -> Any:

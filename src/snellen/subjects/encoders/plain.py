@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from snellen.core.colour import srgb_to_lab
 from snellen.subjects.encoders.encoder import Floats, TextSide
 
 if TYPE_CHECKING:
@@ -23,9 +24,10 @@ PATCH_CELL = 16
 
 @dataclass(frozen=True)
 class _HandMade:
-    """What encoders made by hand share. A change of the code that changes features raises `version`."""
+    """What encoders made by hand share. A change of the code that changes features raises `VERSION`."""
 
     NAME: ClassVar[str]
+    VERSION: ClassVar[int] = 1
 
     @property
     def name(self) -> str:
@@ -36,7 +38,7 @@ class _HandMade:
     def settings(self) -> Mapping[str, Any]:
         """Everything that changes features: all fields but how many pictures go at a time."""
         fields = {key: value for key, value in vars(self).items() if key != "batch"}
-        return fields | {"encoder": self.NAME, "version": 1}
+        return fields | {"encoder": self.NAME, "version": self.VERSION}
 
     @property
     def attributes(self) -> Mapping[str, str]:
@@ -90,7 +92,7 @@ class ColourHistogram(_HandMade):
 
         square = picture.convert("RGB").resize((self.side, self.side), Image.Resampling.BOX)
         count = self.side // PATCH_CELL
-        rows = [np.split(row, count, axis=1) for row in np.split(_lab(square), count)]
+        rows = [np.split(row, count, axis=1) for row in np.split(srgb_to_lab(np.asarray(square)), count)]
         return np.stack([[self._of_pixels(cell) for cell in row] for row in rows])
 
     def _histogram(self, picture: Image.Image) -> NDArray[np.float64]:
@@ -98,7 +100,7 @@ class ColourHistogram(_HandMade):
 
         small = picture.convert("RGB")
         small.thumbnail((self.side, self.side), Image.Resampling.BOX)
-        return self._of_pixels(_lab(small))
+        return self._of_pixels(srgb_to_lab(np.asarray(small)))
 
     def _of_pixels(self, lab: NDArray[np.float64]) -> NDArray[np.float64]:
         lightness, a, b = lab.reshape(-1, 3).T
@@ -121,14 +123,15 @@ class ColourHistogram(_HandMade):
 
 @dataclass(frozen=True)
 class Hog(_HandMade):
-    """Histograms of oriented gradients (Dalal and Triggs 2005, scikit-image): outlines on a grid, without colour.
+    """Histograms of oriented gradients (Dalal and Triggs 2005): outlines on a grid, without colour.
 
     The picture is made grey (ITU-R 601 luma) and squeezed to a square of `side` pixels; directions have no sign and
-    blocks are normalised, so that neither hue nor contrast matters.
+    blocks are normalised (L2-Hys, clipped at 0.2), so that neither hue nor contrast matters. No smoothing in cells.
     d = 7 * 7 blocks of 2 * 2 cells of 9 directions = 1764.
     """
 
     NAME: ClassVar[str] = "hog"
+    VERSION: ClassVar[int] = 2  # 1 was scikit-image's, whose sums are single-precision
 
     batch: int = 32
     side: int = 128
@@ -152,25 +155,29 @@ class Hog(_HandMade):
     def _blocks(self, picture: Image.Image, cell: int) -> NDArray[np.float64]:
         """(rows, columns, 2, 2, directions), each block of length at most one."""
         from PIL import Image
-        from skimage.feature import hog
 
         grey = picture.convert("RGB").convert("L").resize((self.side, self.side), Image.Resampling.BICUBIC)
-        blocks = hog(
-            np.asarray(grey),
-            orientations=self.directions,
-            pixels_per_cell=(cell, cell),
-            cells_per_block=(2, 2),
-            block_norm="L2-Hys",
-            feature_vector=False,
-        )
-        return np.asarray(blocks, dtype=np.float64)
+        cells = _directions_of_cells(np.asarray(grey, np.float64), cell, self.directions)
+        blocks = np.lib.stride_tricks.sliding_window_view(cells, (2, 2), axis=(0, 1)).transpose(0, 1, 3, 4, 2)
+        return _block_unit(np.minimum(_block_unit(blocks), 0.2))
 
 
-def _lab(picture: Image.Image) -> NDArray[np.float64]:
-    """CIELAB, (height, width, 3)."""
-    from skimage.color import rgb2lab
+def _directions_of_cells(grey: NDArray[np.float64], cell: int, directions: int) -> NDArray[np.float64]:
+    """(rows, columns, directions): mean strength of gradients in each direction, over cells of `cell` pixels a side."""
+    down, across = np.zeros_like(grey), np.zeros_like(grey)
+    down[1:-1], across[:, 1:-1] = grey[2:] - grey[:-2], grey[:, 2:] - grey[:, :-2]
+    direction = (np.degrees(np.arctan2(down, across)) % 180 // (180 / directions)).astype(np.intp) % directions
+    row, column = np.indices(grey.shape) // cell
+    count = len(grey) // cell
+    bins = (row * count + column) * directions + direction
+    sums = np.bincount(bins.ravel(), np.hypot(down, across).ravel(), minlength=count * count * directions)
+    return sums.reshape(count, count, directions) / cell**2
 
-    return np.asarray(rgb2lab(np.asarray(picture)), dtype=np.float64)
+
+def _block_unit(histograms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each block (..., 2, 2, directions) divided by its length, flat ones left near 0."""
+    length = np.sqrt(np.square(histograms).sum(axis=(-3, -2, -1), keepdims=True) + 1e-10)
+    return np.asarray(histograms / length)
 
 
 def _shares(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import fields, replace
 from typing import Any
 
@@ -249,6 +250,12 @@ def test_the_largest_rectangle_of_a_mask(rows: int, columns: int, bits: int) -> 
 def test_what_is_no_picture_is_refused(pixels: Any) -> None:
     with pytest.raises(SnellenError, match="is no picture; give"):
         best_region(pixels)
+
+
+def test_without_scikit_image_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "skimage.segmentation", None)
+    with pytest.raises(SnellenError, match=r"pip install 'snellen\[curation\]'"):
+        best_region(motley())
 
 
 def test_every_threshold_says_what_it_bounds_and_where_it_is_from() -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from snellen.core.colour import srgb_to_lab
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
@@ -77,9 +78,7 @@ def complete(candidate: Candidate, pixels: Callable[[], Pixels], context: Curati
 
 def colour_bin(rgb: Sequence[int]) -> str:
     """`dark`, `grey`, `light`, or one of six hues."""
-    from skimage.color import rgb2lab
-
-    lightness, a, b = (float(value) for value in rgb2lab(np.array([[rgb]], np.uint8))[0, 0])
+    lightness, a, b = srgb_to_lab(rgb).tolist()
     if math.hypot(a, b) < MIN_CHROMA:
         return next(name for max_lightness, name in GREYS if lightness <= max_lightness + 1e-6)
     return HUES[int(math.degrees(math.atan2(b, a)) % 360 // 60)]

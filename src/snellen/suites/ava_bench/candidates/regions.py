@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from snellen.core.colour import srgb_to_lab
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box
+from snellen.subjects.loading import import_extra
 from snellen.suites.ava_bench.candidates.rules import OURS
 
 Pixels = NDArray[np.uint8]
@@ -138,23 +140,16 @@ class _WorkingCopy:
         whole_blocks = np.ascontiguousarray(pixels[: height - height % block, : width - width % block])
         small = np.asarray(Image.fromarray(whole_blocks).reduce(block))
         sharp = whole_blocks[block // 2 :: block, block // 2 :: block]
-        return cls(pixels, block, small, _lab(small), _lab(sharp))
+        return cls(pixels, block, small, srgb_to_lab(small), srgb_to_lab(sharp))
 
     def superpixels(self, settings: RegionSettings) -> Labels:
-        from skimage.segmentation import slic
-
+        segmentation = import_extra("skimage.segmentation", "regions of one colour", "curation")
         rows, columns = self.small.shape[:2]
         count = max(1, min(settings.superpixels, rows * columns // 16))
-        labels = slic(
+        labels = segmentation.slic(
             self.small, count, settings.compactness, max_num_iter=settings.rounds, start_label=0, channel_axis=-1
         )
         return np.asarray(labels, np.int64)
-
-
-def _lab(pixels: Pixels) -> Floats:
-    from skimage.color import rgb2lab
-
-    return np.asarray(rgb2lab(pixels), np.float64)
 
 
 def merged(labels: Labels, lab: Floats, distance: float) -> Labels:
@@ -247,7 +242,7 @@ def _make_region(copy: _WorkingCopy, region: Mask, variance: float, settings: Re
     if spread > settings.max_spread or within.mean() < settings.min_filled:
         return VARIED
     rgb, frequent = _most_frequent(copy, within, (x1, y1, x2, y2), mean)
-    if np.linalg.norm(_lab(np.array([[rgb]], np.uint8))[0, 0] - mean) > settings.max_answer_distance:
+    if np.linalg.norm(srgb_to_lab(rgb) - mean) > settings.max_answer_distance:
         return OFF
     box = tuple(float(side * copy.block) for side in (x1, y1, x2, y2))
     area_px = int(region.sum()) * copy.block**2
@@ -307,6 +302,6 @@ def _most_frequent(
     codes, counts = np.unique(red << 16 | green << 8 | blue, return_counts=True)
     frequent = codes[counts == counts.max()]
     tied = np.stack([frequent >> 16, frequent >> 8 & 255, frequent & 255], axis=1).astype(np.uint8)
-    distances = np.linalg.norm(_lab(tied[None])[0] - mean, axis=1).round(6)
+    distances = np.linalg.norm(srgb_to_lab(tied) - mean, axis=1).round(6)
     r, g, b = (int(value) for value in tied[distances.argmin()])
     return (r, g, b), float(counts.max() / counts.sum())
