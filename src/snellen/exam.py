@@ -11,15 +11,17 @@ import inspect
 import shutil
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from snellen.analysis.coverage import gaps
 from snellen.compute import Progress
 from snellen.core.condition import Condition, parse_conditions
-from snellen.core.errors import SnellenError
+from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.home import home
 from snellen.core.itemset import (
     BLIND_KEY,
@@ -33,13 +35,14 @@ from snellen.core.itemset import (
     write_itemset,
 )
 from snellen.core.media import MediaFolder
-from snellen.core.response import Response
-from snellen.core.runfolder import RunCard, read_responses, read_run_card
+from snellen.core.response import Response, Status
+from snellen.core.runfolder import RunCard, has_tables, read_responses, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.curation.results import read_tables
 from snellen.curation.steps import copy_media
 from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.failures import summarize_failures
 from snellen.runs.judgements import (
     judgement_folder,
     judgement_items,
@@ -48,6 +51,7 @@ from snellen.runs.judgements import (
     unreadable_verdicts,
 )
 from snellen.runs.score import damaged_scores, read_scores, write_scores
+from snellen.runs.stopping import BudgetSpent
 from snellen.runs.unread import JUDGED_READING, with_judged_reading
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
@@ -162,6 +166,21 @@ class Examination:
         """Items whose calls failed; the same command asks them again."""
         return sum(response.status == "failed" for response in self.responses)
 
+    def reasons(self, status: Status) -> dict[str, list[str]]:
+        """By subject why items failed or were declined: each kind of reason with its count."""
+        reasons: dict[str, list[str]] = {}
+        for response in self.responses:
+            if response.status == status:
+                reasons.setdefault(response.subject, []).append(response.reason)
+        return {subject: summarize_failures(texts) for subject, texts in reasons.items()}
+
+    def unasked(self) -> dict[str, int]:
+        """By subject how many items were not asked, since the run was stopped or the subject failed too often."""
+        counts: Counter[str] = Counter()
+        for gap in gaps(read_run_card(self.root).arms, self.responses):
+            counts[gap.subject] += gap.missing
+        return dict(counts)
+
     def results(self) -> pd.DataFrame:
         """One row a subject, task, condition and metric, over all scored protocols; studies of people before them."""
         import pandas as pd
@@ -191,6 +210,7 @@ def run(
     seed: int = 0,
     limit: int | None = None,
     budget: float | None = None,
+    keep_going: bool = False,
     inputs: Mapping[str, Path] | None = None,
     show_progress: bool = True,
     check_plan: Callable[[Plan], None] | None = None,
@@ -199,26 +219,39 @@ def run(
     """Ask subjects under conditions, resume what `root` holds, score `strict`.
 
     `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `check_plan` is told
-    the plan and may stop it by an error, as `after_call` may after each call.
+    the plan and may stop it by an error, as `after_call` may after each call. `keep_going` asks on where most calls of
+    an arm fail. Raises BudgetSpent and Interrupted when what was asked so far is scored.
     """
     suite = SUITES.get(items.card.suite)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
     examined = [make_subject(subject, items.items) if isinstance(subject, str) else subject for subject in subjects]
     arms = _arms(examined, points, repeats)
     tables = read_tables(inputs or {}, items)
-    plan = Plan(items, suite, arms, seed, limit, budget, annotations=tables, versions=versions())
+    plan = Plan(items, suite, arms, seed, limit, budget, tables, keep_going, versions=versions())
     if check_plan is not None:
         check_plan(plan)
+    stop: BudgetSpent | Interrupted | None = None
+    responses: list[Response] = []
     with Progress("asking", unit="calls", visible=show_progress) as progress:
 
         def tick() -> None:
             progress.advance()
             after_call()
 
-        responses = ask(root, replace(plan, tick=tick))
-    for protocol in dict.fromkeys(["strict", *damaged_scores(root)]):
-        rescore(root, items, suite, protocol)
+        try:
+            responses = ask(root, replace(plan, tick=tick, notify=_print_line))
+        except (BudgetSpent, Interrupted) as cause:
+            stop = cause
+    if stop is None or has_tables(root):  # no table where a second signal came
+        for protocol in dict.fromkeys(["strict", *damaged_scores(root)]):
+            rescore(root, items, suite, protocol)
+    if stop is not None:
+        raise stop
     return Examination(root, suite, items, responses)
+
+
+def _print_line(line: str) -> None:
+    sys.stderr.write(f"snellen: {line}\n")
 
 
 def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats: int) -> list[Arm]:
@@ -288,6 +321,12 @@ def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
     card = read_run_card(root)
     items = read_same_itemset(Path(card.itemset), card.content_hash, f"{root} was run on")
     return card, items, with_judged_reading(SUITES.get(card.suite))
+
+
+def open_examination(root: Path) -> Examination:
+    """What a run folder holds, finished or stopped. Raises SnellenError where no table was written."""
+    _, items, suite = open_run_items(root)
+    return Examination(root, suite, items, read_responses(root))
 
 
 def examine(

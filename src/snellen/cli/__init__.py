@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+from types import FrameType
 
 
 def main() -> None:
     """Run a command.
 
-    Exit codes: 0 done, 1 some items failed, 2 bad input (one clear line), 3 a fault of the program (one line, and a
-    file to send), 130 stopped by the user.
+    Exit codes: 0 done, 1 some items failed or were not asked, 2 bad input (one clear line), 3 a fault of the program
+    (one line, and a file to send), 130 and 143 stopped by SIGINT (Ctrl-C) and SIGTERM.
     """
     from snellen.cli.faults import one_line_errors
-    from snellen.core.errors import SnellenError
+    from snellen.core.errors import Interrupted, SnellenError
     from snellen.core.plain_text import printable, redacted
 
+    def interrupt(signal_number: int, stack_frame: FrameType | None) -> None:
+        raise Interrupted(signal_number)
+
+    is_main = threading.current_thread() is threading.main_thread()  # which alone handles signals
+    signals = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    former = {number: signal.signal(number, interrupt) for number in signals}
     try:
         with one_line_errors():
             from snellen.cli.app import app
@@ -23,6 +33,22 @@ def main() -> None:
     except SnellenError as error:
         print(f"snellen: {printable(redacted(str(error)))}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("snellen: stopped; the same command goes on from here", file=sys.stderr)
-        sys.exit(130)
+    except Interrupted as stop:
+        print(f"snellen: {stop}", file=sys.stderr)
+        _exit(stop.exit_code)
+    except SystemExit as end:
+        if end.code in (130, 143):
+            _exit(end.code)
+        raise
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _exit(code: int) -> None:
+    """End without waiting for threads whose calls do not come back."""
+    if all(thread.daemon or thread is threading.main_thread() for thread in threading.enumerate()):
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

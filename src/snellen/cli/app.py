@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal, Optional
 
 import typer
 
 from snellen.cli.auxiliary import auxiliary, conversations
 from snellen.cli.options import Json, Workers, cores
+from snellen.cli.output import console, print_json
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from snellen.exam import Examination
-    from snellen.runs.ask import Plan
 
 app = typer.Typer(
     help="An eye exam for vision-language models, vision encoders and people.",
@@ -46,17 +40,6 @@ Renderer = Annotated[str, typer.Option(help="mitsuba, or toy (flat shading, for 
 Quality = Annotated[str, typer.Option(help="How clean mitsuba's pictures are: fast, good or reference.")]
 
 
-def _console() -> Console:
-    """As wide as the terminal; a pipe or a file has no width, and gets enough for the names."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 120)
-
-
-def _print_json(content: Any) -> None:
-    print(json.dumps(content, default=int))
-
-
 @app.command()
 def checkup(
     subject: Subjects = [],  # noqa: B006  # typer copies it
@@ -69,6 +52,7 @@ def checkup(
 ) -> None:
     """The main job: render a battery, examine packaged encoders and your subjects, write a report card."""
     from snellen.checkup import checkup as do
+    from snellen.cli.asking import announce, explain, finish
     from snellen.reports import print_table
 
     result = do(
@@ -79,14 +63,16 @@ def checkup(
         workers=cores(workers),
         renderer=renderer,
         quality=quality,
-        check_plan=_announce,
+        check_plan=announce,
     )
-    console = _console()
+    screen = console()
     for _, rows in result.report.results.groupby("suite", sort=False):  # which the report has worked out already
-        console.print(print_table(rows))
-    console.print(f"Report: {result.report.page.resolve()}", soft_wrap=True)
-    console.print(f"{result.seconds:.0f} seconds")
-    _finish(list(result.examinations))
+        screen.print(print_table(rows))
+    screen.print(f"Report: {result.report.page.resolve()}", soft_wrap=True)
+    screen.print(f"{result.seconds:.0f} seconds")
+    for examination in result.examinations:
+        explain(examination)
+    finish(result.examinations)
 
 
 @app.command("list")
@@ -120,7 +106,7 @@ def list_(
     if what not in names_by_kind:
         raise SnellenError(f"nothing called {what!r} to list; {near(what, names_by_kind)}")
     if as_json:
-        _print_json(names_by_kind[what])
+        print_json(names_by_kind[what])
         return
     width = max(map(len, names_by_kind[what]))
     for name, about in names_by_kind[what].items():
@@ -215,7 +201,7 @@ def _pairs(option: str, written: list[str]) -> dict[str, Path]:
 
 def _print_fields(fields: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        _print_json(fields)
+        print_json(fields)
         return
     for name, value in fields.items():
         for line in value if isinstance(value, list) else [value]:
@@ -270,80 +256,20 @@ def run(
     budget: Annotated[
         float | None, typer.Option(help="Stop before more money is spent (prices: ?price_in=…&price_out=…).")
     ] = None,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Ask on where more than half of a subject's calls fail.")
+    ] = False,
     seed: Seed = 0,
     out: Annotated[Optional[Path], typer.Option(help="Run folder; the same one resumes.")] = None,  # noqa: UP045
     as_json: Json = False,
 ) -> None:
     """Ask subjects, record every exchange, score `strict`. The same command resumes; a finished run asks nothing."""
-    from snellen.exam import find_items, run_folder
-    from snellen.exam import run as do
+    from snellen.cli.asking import run as do
 
-    examinations = []
-    for name in itemset:
-        items = find_items(name, workers=cores(None), show_progress=not as_json)
-        root = (out if len(itemset) == 1 else out / items.card.suite) if out else run_folder(items, subject, condition)
-        examinations.append(
-            do(
-                items, subject, root, conditions=condition, repeats=repeats, seed=seed, limit=limit, budget=budget,
-                inputs=_pairs("--input", inputs), show_progress=not as_json, check_plan=None if as_json else _announce,
-            )
-        )  # fmt: skip
-    if as_json:
-        _print_json(
-            {
-                "runs": [
-                    {
-                        "run": str(examination.root),
-                        "responses": len(examination.responses),
-                        "failed": examination.failed,
-                    }
-                    for examination in examinations
-                ]
-            }
-        )
-    else:
-        _print_results(examinations)
-    _finish(examinations)
-
-
-def _announce(plan: Plan) -> None:
-    """Say what paid calls would come to, before the first goes out."""
-    import tempfile
-
-    from snellen.core.media import MediaFolder
-    from snellen.runs.preview import estimates
-
-    if not any(arm.subject.card.name.startswith("chat:") for arm in plan.arms):
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        for estimate in estimates(plan, MediaFolder(Path(folder), plan.items.media)):
-            money = (
-                "no price told (?price_in=…&price_out=…)"
-                if estimate.money is None
-                else f"about {estimate.money:.2f} for what is sent"
-            )
-            print(
-                f"{estimate.subject}: {estimate.calls} calls, about {estimate.tokens_in} tokens sent, {money}; "
-                f"recorded calls are not repeated",
-                file=sys.stderr,
-            )
-
-
-def _print_results(examinations: list[Examination]) -> None:
-    from snellen.reports import print_table
-
-    console = _console()
-    for examination in examinations:
-        console.print(print_table(examination.results()))
-        console.print(f"Run: {examination.root}", soft_wrap=True)
-
-
-def _finish(examinations: list[Examination]) -> None:
-    """Exit 1 where items failed; they are asked again next time."""
-    failed = sum(examination.failed for examination in examinations)
-    if failed:
-        print(f"snellen: {failed} items failed and are not scored; the same command asks them again", file=sys.stderr)
-        raise typer.Exit(1)
+    do(
+        itemset, subject, condition, limit=limit, repeats=repeats, inputs=_pairs("--input", inputs), budget=budget,
+        keep_going=keep_going, seed=seed, out=out, as_json=as_json,
+    )  # fmt: skip
 
 
 @app.command()

@@ -43,7 +43,8 @@ _MEND = "give the same `snellen run` command again, which makes its tables anew 
 class ArmCard(BaseModel):
     """One subject under one condition: what `run.json` keeps of it.
 
-    `columns` are the axes as resolved for the subject.
+    `columns` are the axes as resolved for the subject. `test_items` is how many items of each task it is to be asked;
+    empty where that is not known beforehand.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -55,6 +56,7 @@ class ArmCard(BaseModel):
     condition: str
     columns: dict[str, int | str]
     repeat: int
+    test_items: dict[str, int] = {}
 
 
 class RunCard(BaseModel):
@@ -186,6 +188,11 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
 def is_run(root: Path) -> bool:
     """Whether a run lies here."""
     return (root / "run.json").is_file()
+
+
+def has_tables(root: Path) -> bool:
+    """Whether a run lies here that came to its end, or was stopped in good order: its tables were written."""
+    return is_run(root) and (root / "responses.parquet").is_file()
 
 
 def read_run_card(root: Path) -> RunCard:

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from snellen.analysis.run_view import arm_name
 from snellen.compute.event_loop import run_to_end
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
-from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.errors import CallFailed, Interrupted, SnellenError
 from snellen.core.item import Item, Montage, Part, View
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
@@ -24,7 +25,9 @@ from snellen.core.runfolder import ArmCard, RunCard, RunFolder, open_run, other_
 from snellen.core.seeds import stream
 from snellen.core.subject import Prepares, Subject, TrainingExample
 from snellen.core.suite import Method, Schedule, Suite, Task, Transform, Trial, ViewContext, all_trials, settle
+from snellen.runs.failures import FailureRate, LastingFailures
 from snellen.runs.score import primary_score
+from snellen.runs.stopping import BudgetSpent, RunStop, Unasked
 from snellen.stimuli.transforms.montage import lay_out
 
 T = TypeVar("T")
@@ -48,7 +51,8 @@ class Plan:
     """Everything a run needs: the items, the suite, the arms, and how far to go.
 
     `limit` is the number of test items a task. `tick` is told of each call that ended. `budget` is money, checked
-    before each call against what recorded calls cost by the prices on the subjects' cards.
+    before each call against what recorded calls cost by the prices on the subjects' cards. `keep_going`: an arm is
+    asked on however many of its calls fail. `notify` is given a line for each subject or arm that is asked no more.
     """
 
     items: ItemSet
@@ -58,23 +62,31 @@ class Plan:
     limit: int | None = None
     budget: float | None = None
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
+    keep_going: bool = False
     tick: Callable[[], None] = lambda: None
+    notify: Callable[[str], None] = lambda line: None
     versions: Mapping[str, str] = field(default_factory=dict)
-
-
-class BudgetSpent(SnellenError):
-    """The money is spent; what was asked is recorded."""
 
 
 def ask(root: Path, plan: Plan) -> list[Response]:
     """Ask every arm what it has not answered yet, in `root`. The same call after a kill goes on where the record ends.
 
-    Returns the responses of these arms, in the order of arms, tasks and items whatever the order of arrival.
+    Returns the responses of these arms, in the order of arms, tasks and items whatever the order of arrival. What was
+    not asked, since its subject or arm ended by its failures, has none. Raises BudgetSpent and Interrupted when the
+    tables of what was asked so far are written.
     """
+    stop, responses = RunStop(), list[Response]()
     with open_run(root, run_card(plan), plan.items.media) as run:
         others = other_responses(root, {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms})
-        responses = run_to_end(_ask_all(run, plan))
+        try:
+            with stop.on_signals(root):
+                run_to_end(_ask_all(run, plan, stop, responses))
+        except Interrupted:
+            if stop.loop is not None:  # else all is there but threads that do not end
+                raise
         run.write_tables(responses, others)
+    if stop.cause is not None:
+        raise stop.cause
     return responses
 
 
@@ -101,6 +113,7 @@ def run_card(plan: Plan) -> RunCard:
                 condition=str(arm.condition),
                 columns=columns,
                 repeat=arm.repeat,
+                test_items=_test_items(plan, arm),
             )
         )
     return RunCard(
@@ -116,6 +129,19 @@ def run_card(plan: Plan) -> RunCard:
         annotations={name: f"{table.author} {table.hash[:16]}" for name, table in plan.annotations.items()},
         versions=dict(plan.versions),
     )
+
+
+def _test_items(plan: Plan, arm: Arm) -> dict[str, int]:
+    """How many items of each task an arm is asked; nothing where its schedule decides as it goes."""
+    if arm.schedule is not all_trials:
+        return {}
+    condition = settle(arm.condition, plan.suite, arm.subject.card)
+    counts = {
+        task.id: sum(item.split == "test" and task.asks(item, condition) for item in plan.items.task(task.id))
+        for task in plan.suite.tasks.values()
+        if is_asked(arm, task)
+    }
+    return {task: count if plan.limit is None else min(count, plan.limit) for task, count in counts.items() if count}
 
 
 def _transforms_used(plan: Plan) -> set[str]:
@@ -135,12 +161,13 @@ class _SubjectQueue:
     """Where the calls of one subject are made: at most `max_concurrency` of them under way, of all its arms and tasks.
 
     `room` bounds the trials begun, so that views and coroutines of those to come cost no memory. `turn` is held by who
-    is about to begin trials: tasks begin in the order of the plan.
+    is about to begin trials: tasks begin in the order of the plan. `lasting` failures end all of it.
     """
 
     gate: asyncio.Semaphore
     room: asyncio.Semaphore
     turn: asyncio.Lock
+    lasting: LastingFailures = field(default_factory=LastingFailures)
 
 
 @dataclass(frozen=True)
@@ -157,12 +184,13 @@ class _Shared:
     """What all arms of a run share.
 
     `takers` counts the arms that will want a task's items under a settled condition; `views` are kept until the last
-    of them has taken them.
+    of them has taken them. `stopped` are errors nobody expected; `stop` is the end in good order.
     """
 
     run: RunFolder
     plan: Plan
     prices: Mapping[str, tuple[float, float]]
+    stop: RunStop
     takers: Counter[tuple[str, str]] = field(default_factory=Counter)
     stopped: list[BaseException] = field(default_factory=list)
     views: dict[tuple[str, str], _Views] = field(default_factory=dict)
@@ -189,15 +217,19 @@ class _Shared:
         """What it returns; its error stops the run: no new call is made."""
         try:
             return await awaitable
+        except Unasked:
+            raise
         except BaseException as error:
             self.stopped.append(error)
             raise
 
     async def all_of(self, awaitables: Iterable[Awaitable[T]]) -> list[T]:
-        """What they return. An error is raised when the calls under way have been recorded."""
+        """What they return. An error, or Unasked, is raised when the calls under way have been recorded."""
         results = await asyncio.gather(*map(self.watch, awaitables), return_exceptions=True)
         if self.stopped:
             raise self.stopped[0]
+        if any(isinstance(result, Unasked) for result in results):
+            raise Unasked
         return [result for result in results if not isinstance(result, BaseException)]
 
 
@@ -209,6 +241,7 @@ class _ArmRunner:
     arm: Arm
     condition: Condition
     queue: _SubjectQueue
+    rate: FailureRate
 
     @property
     def run(self) -> RunFolder:
@@ -225,20 +258,44 @@ class _ArmRunner:
         digest = prompt.digest()
         if (reply := self.run.recall(key, digest)) is None:
             async with self.queue.gate:
-                if self.shared.stopped:
-                    raise self.shared.stopped[0]
-                self._check_budget()
+                self._check()
                 sent = self.as_sent(prompt)
+                rng, error, is_lasting = stream("call", self.plan.seed, key), "", False
                 try:
-                    reply, error = await subject.answer(sent, self.run.media, stream("call", self.plan.seed, key)), ""
+                    reply = await self.shared.stop.bounded(lambda: subject.answer(sent, self.run.media, rng))
                 except CallFailed as failure:
-                    error = str(failure) or type(failure).__name__
+                    error, is_lasting = str(failure) or type(failure).__name__, failure.is_lasting
             reply = self.run.record(Exchange(key, digest, reply, error))
+            self._observe(CallFailed(self.run.error(key), is_lasting=is_lasting) if reply is None else None)
         else:
             sent = self.as_sent(prompt)
         self.run.sent(digest, sent.record())
         self.plan.tick()
         return reply
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether this arm makes no more calls."""
+        ends = self.shared.stopped, self.shared.stop.cause, self.queue.lasting.end, self.rate.end
+        return any(map(bool, ends))
+
+    def _check(self) -> None:
+        """Raise where no call is to be made any more: the error that stopped the run, or Unasked."""
+        if self.shared.stopped:
+            raise self.shared.stopped[0]
+        self._check_budget()
+        if self.is_ended:
+            raise Unasked
+
+    def _observe(self, failure: CallFailed | None) -> None:
+        """Note how a call ended; a subject or an arm that fails too often is asked no more."""
+        name = self.arm.subject.card.name
+        places = (name, self.queue.lasting), (arm_name(name, str(self.arm.condition)), self.rate)
+        for asked_name, failures in places:
+            before = failures.end
+            failures.observe(failure)
+            if failures.end != before:
+                self.plan.notify(f"{asked_name} is asked no more: {failures.end}")
 
     def as_sent(self, prompt: Prompt) -> Prompt:
         """Who reads parts is sent pictures, made once and then looked up; who reads views needs none."""
@@ -249,10 +306,8 @@ class _ArmRunner:
             return
         spent = self.run.spent(self.shared.prices)
         if spent >= self.plan.budget:
-            raise BudgetSpent(
-                f"{self.run.root}: {spent:.4f} is spent of a budget of {self.plan.budget:.4f}; the same command with "
-                f"more goes on"
-            )
+            message = f"{self.run.root}: {spent:.4f} is spent of a budget of {self.plan.budget:.4f}; the same command "
+            self.shared.stop.begin(BudgetSpent(f"{message}with more goes on"))
 
 
 def lay_out_montages(prompt: Prompt, media: MediaFolder) -> Prompt:
@@ -265,21 +320,27 @@ def lay_out_montages(prompt: Prompt, media: MediaFolder) -> Prompt:
     return Prompt(lay_out_parts(prompt.parts), prompt.views, history)
 
 
-async def _ask_all(run: RunFolder, plan: Plan) -> list[Response]:
-    """Arms and tasks together, a subject's own in the order of the plan: a slow call holds up nobody else's."""
+async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Response]) -> None:
+    """Arms and tasks together, a subject's own in the order of the plan: a slow call holds up nobody else's.
+
+    In the end all responses are put into `responses`.
+    """
+    stop.loop = asyncio.get_running_loop()
     prices = {arm.subject.card.fingerprint(): _price(arm.subject) for arm in plan.arms}
-    shared, queues, local_turn = _Shared(run, plan, prices), dict[str, _SubjectQueue](), asyncio.Lock()
+    shared, queues, local_turn = _Shared(run, plan, prices, stop), dict[str, _SubjectQueue](), asyncio.Lock()
     jobs = []
     for arm in plan.arms:
         card = arm.subject.card
         gate, room = (asyncio.Semaphore(card.max_concurrency) for _ in range(2))
         queue = _SubjectQueue(gate, room, local_turn if card.is_local else asyncio.Lock())
         condition = settle(arm.condition, plan.suite, card)
-        runner = _ArmRunner(shared, arm, condition, queues.setdefault(card.fingerprint(), queue))
+        queue = queues.setdefault(card.fingerprint(), queue)
+        runner = _ArmRunner(shared, arm, condition, queue, FailureRate(not plan.keep_going))
         tasks = [task for task in plan.suite.tasks.values() if plan.items.task(task.id) and is_asked(arm, task)]
         shared.takers.update((task.id, str(condition)) for task in tasks)
         jobs += [_ask_task(runner, task) for task in tasks]
-    return [response for responses in await shared.all_of(jobs) for response in responses]
+    responses += [response for rows in await shared.all_of(jobs) for response in rows]
+    stop.loop = None
 
 
 def _price(subject: Subject) -> tuple[float, float]:
@@ -321,7 +382,10 @@ def is_asked(arm: Arm, task: Task) -> bool:
 
 async def _ask_task(runner: _ArmRunner, task: Task) -> list[Response]:
     async with runner.queue.turn:
-        batches = await _begin_task(runner, task)
+        try:
+            batches = await _begin_task(runner, task)
+        except Unasked:
+            return []
         if runner.arm.subject.card.is_local:
             return await batches.finish()
     return await batches.finish()
@@ -338,9 +402,10 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
         training_example(views.by_item[item.item_id], item.answer, method, runner.as_sent) for item in views.train_items
     ]
     if isinstance(arm.subject, Prepares):
+        prepare = arm.subject.prepare
         pictures = [picture for view in views.by_item.values() for picture in view.media()]
-        await asyncio.to_thread(arm.subject.prepare, pictures, media)
-    subject = await arm.subject.fit(examples, media)
+        await runner.shared.stop.bounded(lambda: asyncio.to_thread(prepare, pictures, media))
+    subject = await runner.shared.stop.bounded(lambda: arm.subject.fit(examples, media))
     trials = [Trial(group) for group in method.group([views.by_item[item.item_id] for item in views.tested])]
     schedule = arm.schedule(trials)
     batches = _TrialBatches(runner, task, subject, method, schedule)
@@ -360,7 +425,10 @@ class _TrialBatches:
     under_way: list[asyncio.Task[list[Response]]] | None = None
 
     async def begin(self, batch: Sequence[Trial] | None) -> None:
-        """Begin the trials of a batch, each as soon as there is room for it; none once the run is stopped."""
+        """Begin the trials of a batch, each as soon as there is room for it; none once the run or arm has ended.
+
+        What is recorded is replayed all the same.
+        """
         if batch is None:
             self.under_way = None
             return
@@ -375,6 +443,8 @@ class _TrialBatches:
     async def _ask(self, trial: Trial) -> list[Response]:
         try:
             return await _ask_trial(self.runner, self.subject, self.method, trial)
+        except Unasked:
+            return []
         finally:
             self.runner.queue.room.release()
 
@@ -385,6 +455,8 @@ class _TrialBatches:
         while self.under_way is not None:
             new = [r for rows in await self.runner.shared.all_of(self.under_way) for r in rows]
             responses += new
+            if self.runner.is_ended:
+                break  # a schedule that hangs on scores would miss some
             try:
                 batch = self.schedule.send({r.item_id: primary_score(items[r.item_id], r, strict) for r in new})
             except StopIteration:

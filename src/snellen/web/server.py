@@ -25,7 +25,7 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from snellen.core.errors import SnellenError
+from snellen.core.errors import Interrupted, SnellenError
 from snellen.web import store
 from snellen.web.admission import row_problem
 from snellen.web.bundle import INDEX, MEDIA_TYPES, bundle_files
@@ -269,5 +269,5 @@ def serve(
     base = public_url.rstrip("/") or f"http://{shown_host}:{listener.getsockname()[1]}"
     for link in service.links:
         announce(f"{link.reviewer}: {link.address(base)}" if link.reviewer else link.address(base))
-    with suppress(KeyboardInterrupt):  # how a server is stopped
+    with suppress(KeyboardInterrupt, Interrupted):  # how a server is stopped
         http_server(service).run(sockets=[listener])

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from json import JSONDecodeError
+from socket import gaierror
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ LONGEST_WAIT = 120.0
 """Seconds; a service that asks for more is tried again after this."""
 _AGAIN = {408, 409, 425, 429}
 """Statuses below 500 that may pass by themselves."""
+_LASTING = {401, 402, 403, 404}
+"""Statuses that the next call will get too: no key, no money, no right, no such model."""
+_UNREACHED = ("ConnectError", "ClientConnectorError")
+"""What httpx and aiohttp raise where no connection comes about."""
 _PASSING = (TimeoutError, ConnectionError, JSONDecodeError, ValidationError, TypeError, AttributeError, LookupError)
 """Broken connections, and what reading a malformed reply ends in."""
 _TIMEOUTS = ("AttemptTimeoutError", "APITimeoutError")
@@ -26,11 +31,15 @@ _TIMEOUTS = ("AttemptTimeoutError", "APITimeoutError")
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why an attempt brought no reply; `again`: another may; `after`: seconds the service asked to wait."""
+    """Why an attempt brought no reply; `again`: another may; `after`: seconds the service asked to wait.
+
+    `is_lasting`: other calls will fare alike, since the key is refused, the model unknown or nobody listens.
+    """
 
     reason: str
     again: bool
     after: float | None = None
+    is_lasting: bool = False
 
 
 def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
@@ -43,7 +52,21 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
     else:
         again = provider_says or isinstance(error, _PASSING) or type(error).__name__ in _TIMEOUTS
     response = getattr(error, "response", None)
-    return Trouble(_reason(error, status), again, retry_after(getattr(response, "headers", None) or {}))
+    return Trouble(
+        _reason(error, status),
+        again,
+        retry_after(getattr(response, "headers", None) or {}),
+        is_lasting=status in _LASTING or (not isinstance(status, int) and _is_refused_connection(error)),
+    )
+
+
+def _is_refused_connection(error: BaseException | None) -> bool:
+    """Whether nobody listens there: clients wrap what the system said into errors of their own."""
+    while error is not None:
+        if isinstance(error, ConnectionRefusedError | gaierror) or type(error).__name__ in _UNREACHED:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def retry_after(headers: Mapping[str, Any], now: float | None = None) -> float | None:

@@ -46,7 +46,7 @@ class ChatSubject(Base):
         while isinstance(outcome := await generate_once(self.model, messages), Trouble):
             failed += 1
             if not outcome.again or failed == self.settings.attempts:
-                raise CallFailed(f"{outcome.reason} (attempt {failed})")
+                raise CallFailed(f"{outcome.reason} (attempt {failed})", is_lasting=outcome.is_lasting)
             await asyncio.sleep(wait_seconds(failed, outcome.after, self.first_wait, rng))
         return to_reply(outcome)
 

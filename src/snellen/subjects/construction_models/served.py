@@ -68,7 +68,7 @@ class ServedLogProb(Base):
         while isinstance(outcome := await asyncio.to_thread(self._once, text), Trouble):
             failed += 1
             if not outcome.again or failed == self.attempts:
-                raise CallFailed(f"{outcome.reason} (attempt {failed})")
+                raise CallFailed(f"{outcome.reason} (attempt {failed})", is_lasting=outcome.is_lasting)
             await asyncio.sleep(wait_seconds(failed, outcome.after, self.first_wait, rng))
         return outcome
 

@@ -1,0 +1,32 @@
+"""How much of a run was asked: a run that was stopped can be reported, and says what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from snellen.core.response import Response
+from snellen.core.runfolder import ArmCard
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A task that was not asked whole of a subject under a condition: of `items` (repeats counted), `missing`."""
+
+    subject: str
+    condition: str
+    task: str
+    missing: int
+    items: int
+
+
+def gaps(arms: Sequence[ArmCard], responses: Iterable[Response]) -> list[Gap]:
+    """Tasks that were not asked whole, in the order of arms and tasks; none where the card does not say how many."""
+    counts = Counter((r.subject, r.condition, r.repeat, r.task) for r in responses)
+    items, missing = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+    for arm in arms:
+        for task, count in arm.test_items.items():
+            items[arm.subject, arm.condition, task] += count
+            missing[arm.subject, arm.condition, task] += count - counts[arm.subject, arm.condition, arm.repeat, task]
+    return [Gap(*place, missing[place], count) for place, count in items.items() if missing[place] > 0]

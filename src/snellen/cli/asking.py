@@ -1,0 +1,137 @@
+"""`snellen run`: ask, say what came of it and why, also where the run was stopped."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from snellen.cli.options import cores
+from snellen.cli.output import console, print_json
+
+if TYPE_CHECKING:
+    from snellen.exam import Examination
+    from snellen.runs.ask import Plan
+
+
+def run(
+    itemsets: Sequence[str],
+    subjects: Sequence[str],
+    conditions: Sequence[str],
+    *,
+    limit: int | None,
+    repeats: int,
+    inputs: Mapping[str, Path],
+    budget: float | None,
+    keep_going: bool,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Ask about one item set after the other; print what there is, and exit as it ended."""
+    from snellen.core.errors import Interrupted
+    from snellen.core.runfolder import has_tables
+    from snellen.exam import find_items, open_examination, run_folder
+    from snellen.exam import run as do
+    from snellen.runs.stopping import BudgetSpent
+
+    examinations, stop = list["Examination"](), None
+    for name in itemsets:
+        items = find_items(name, workers=cores(None), show_progress=not as_json)
+        folder = out / items.card.suite if out and len(itemsets) > 1 else out
+        root = folder or run_folder(items, subjects, conditions)
+        try:
+            examination = do(
+                items, subjects, root, conditions=conditions, repeats=repeats, seed=seed, limit=limit, budget=budget,
+                keep_going=keep_going, inputs=inputs, show_progress=not as_json,
+                check_plan=None if as_json else announce,
+            )  # fmt: skip
+        except (BudgetSpent, Interrupted) as cause:
+            stop = cause
+            if not has_tables(root):
+                break
+            examination = open_examination(root)
+        examinations.append(examination)
+        if stop is not None:
+            break
+    if as_json:
+        print_json({"runs": list(map(_summary, examinations)), **({"stopped": str(stop)} if stop else {})})
+    else:
+        _print_results(examinations)
+    if stop is not None:
+        print(f"snellen: {stop}", file=sys.stderr)
+        raise typer.Exit(stop.exit_code if isinstance(stop, Interrupted) else 1)
+    finish(examinations)
+
+
+def _summary(examination: Examination) -> dict[str, Any]:
+    """What `--json` says of a run: reasons are kinds with their counts, by subject."""
+    return {
+        "run": str(examination.root),
+        "responses": len(examination.responses),
+        "failed": examination.failed,
+        "unasked": sum(examination.unasked().values()),
+        "failures": examination.reasons("failed"),
+        "declines": examination.reasons("declined"),
+    }
+
+
+def announce(plan: Plan) -> None:
+    """Say what paid calls would come to, before the first goes out."""
+    import tempfile
+
+    from snellen.core.media import MediaFolder
+    from snellen.runs.preview import estimates
+
+    if not any(arm.subject.card.name.startswith("chat:") for arm in plan.arms):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for estimate in estimates(plan, MediaFolder(Path(folder), plan.items.media)):
+            money = (
+                "no price told (?price_in=…&price_out=…)"
+                if estimate.money is None
+                else f"about {estimate.money:.2f} for what is sent"
+            )
+            print(
+                f"{estimate.subject}: {estimate.calls} calls, about {estimate.tokens_in} tokens sent, {money}; "
+                f"recorded calls are not repeated",
+                file=sys.stderr,
+            )
+
+
+def _print_results(examinations: Sequence[Examination]) -> None:
+    from snellen.reports import print_table
+
+    for examination in examinations:
+        if not examination.responses:
+            print(f"{examination.root}: nothing was asked", file=sys.stderr)
+            continue
+        console().print(print_table(examination.results()))
+        explain(examination)
+        console().print(f"Run: {examination.root}", soft_wrap=True, markup=False)
+
+
+def explain(examination: Examination) -> None:
+    """A line for each subject that declined, failed or was not asked whole: how often, and why."""
+    for subject, reasons in examination.reasons("declined").items():
+        console().print(f"{subject} declined: {'; '.join(reasons)}", soft_wrap=True, markup=False)
+    for subject, reasons in examination.reasons("failed").items():
+        print(f"{subject} failed: {'; '.join(reasons)}", file=sys.stderr)
+    for subject, missing in examination.unasked().items():
+        print(f"{subject}: partial, {missing} items were not asked", file=sys.stderr)
+
+
+def finish(examinations: Sequence[Examination]) -> None:
+    """Exit 1 where items failed or were not asked; they are asked again next time."""
+    failed = sum(examination.failed for examination in examinations)
+    unasked = sum(sum(examination.unasked().values()) for examination in examinations)
+    if failed or unasked:
+        rest = f", {unasked} were not asked" if unasked else ""
+        print(
+            f"snellen: {failed} items failed and are not scored{rest}; the same command asks them again",
+            file=sys.stderr,
+        )
+        raise typer.Exit(1)

@@ -1,0 +1,22 @@
+"""How commands print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def console() -> Console:
+    """As wide as the terminal; a pipe or a file has no width, and gets enough for the names."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 120)
+
+
+def print_json(content: Any) -> None:
+    """One JSON object on one line."""
+    print(json.dumps(content, default=int))
