@@ -14,7 +14,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from snellen.analysis.coverage import gaps
 from snellen.compute import Progress
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import Interrupted, SnellenError
-from snellen.core.home import home
+from snellen.core.home import generated_itemset
 from snellen.core.itemset import (
     BLIND_KEY,
     BlindCard,
@@ -36,9 +35,10 @@ from snellen.core.itemset import (
 )
 from snellen.core.media import MediaFolder
 from snellen.core.response import Response, Status
-from snellen.core.runfolder import RunCard, has_tables, read_responses, read_run_card
+from snellen.core.runfolder import RunCard, default_folder, has_tables, read_responses, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import BuildOptions, Recipe, Suite
+from snellen.core.versions import versions
 from snellen.curation.results import read_tables
 from snellen.curation.steps import copy_media
 from snellen.runs.ask import Arm, Plan, ask
@@ -51,6 +51,7 @@ from snellen.runs.judgements import (
     unreadable_verdicts,
 )
 from snellen.runs.score import damaged_scores, read_scores, write_scores
+from snellen.runs.stamp import read_stamp, run_key, write_stamp
 from snellen.runs.stopping import BudgetSpent
 from snellen.runs.unread import JUDGED_READING, with_judged_reading
 from snellen.subjects.registry import make_subject
@@ -61,31 +62,6 @@ if TYPE_CHECKING:
 
     from snellen.reports import Report
     from snellen.subjects.from_callable import AnswerFunction
-
-RECORDED = (
-    "snellen",
-    "numpy",
-    "pandas",
-    "pyarrow",
-    "pillow",
-    "scikit-learn",
-    "torch",
-    "transformers",
-    "inspect_ai",
-    "openai",
-    "mitsuba",
-)
-
-
-def versions() -> dict[str, str]:
-    """Versions of what may change answers or numbers."""
-    found_versions = {"python": sys.version.split()[0]}
-    for name in RECORDED:
-        try:
-            found_versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found_versions
 
 
 def find_recipe(suite: Suite, how: str) -> Recipe:
@@ -141,7 +117,7 @@ def find_items(itemset: str | Path, *, workers: int = 2, show_progress: bool = T
             raise SnellenError(f"{path}: no item set (no itemset.json), and no suite; suites are: {', '.join(SUITES)}")
         raise SnellenError(f"{itemset!r} is neither a folder nor a suite; suites are: {', '.join(SUITES)}")
     suite = SUITES.get(str(itemset))
-    root = home() / "itemsets" / f"{suite.name}-{suite.card.version}-seed0"
+    root = generated_itemset(suite.name, suite.card.version)
     if not is_itemset(root):
         build(suite, "generated", BuildOptions(root, workers=workers, show_progress=show_progress))
     return read_itemset(root)
@@ -216,7 +192,7 @@ def run(
     check_plan: Callable[[Plan], None] | None = None,
     after_call: Callable[[], None] = lambda: None,
 ) -> Examination:
-    """Ask subjects under conditions, resume what `root` holds, score `strict`.
+    """Ask subjects under conditions, resume what `root` holds, score `strict`. What is finished is only read.
 
     `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `check_plan` is told
     the plan and may stop it by an error, as `after_call` may after each call. `keep_going` asks on where most calls of
@@ -226,6 +202,10 @@ def run(
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
     examined = [make_subject(subject, items.items) if isinstance(subject, str) else subject for subject in subjects]
     arms = _arms(examined, points, repeats)
+    options = {"conditions": list(conditions), "repeats": repeats, "seed": seed, "limit": limit}
+    key = run_key(items.root, examined, inputs or {}, **options) if SUITES.is_packaged(suite.name) else ""
+    if read_stamp(root, key) and not damaged_scores(root):
+        return Examination(root, suite, items, _responses_of(root, arms))
     tables = read_tables(inputs or {}, items)
     plan = Plan(items, suite, arms, seed, limit, budget, tables, keep_going, versions=versions())
     if check_plan is not None:
@@ -247,7 +227,19 @@ def run(
             rescore(root, items, suite, protocol)
     if stop is not None:
         raise stop
-    return Examination(root, suite, items, responses)
+    examination = Examination(root, suite, items, responses)
+    if not examination.failed and not examination.unasked():
+        write_stamp(root, key, len(responses), examination.reasons("declined"))
+    return examination
+
+
+def _responses_of(root: Path, arms: Sequence[Arm]) -> list[Response]:
+    """The responses of these arms, in the order of the arms."""
+    responses: dict[tuple[str, str, int], list[Response]] = {}
+    for response in read_responses(root):
+        responses.setdefault((response.subject, response.condition, response.repeat), []).append(response)
+    keys = [(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in arms]
+    return [response for key in keys for response in responses.get(key, ())]
 
 
 def _print_line(line: str) -> None:
@@ -396,7 +388,5 @@ def _called_in(loop: asyncio.AbstractEventLoop, function: AnswerFunction) -> Ans
 
 def run_folder(items: ItemSet, subjects: Sequence[str | Subject], conditions: Sequence[str]) -> Path:
     """`runs/SUITE-<8 hex>`, the same for the same item set, subjects and conditions."""
-    from snellen.core.hashing import digest
-
     names = [subject if isinstance(subject, str) else subject.card.name for subject in subjects]
-    return Path("runs") / f"{items.card.suite}-{digest([items.card.content_hash, names, list(conditions)], 8)}"
+    return default_folder(items.card, names, conditions)

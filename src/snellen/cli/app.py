@@ -53,6 +53,7 @@ def checkup(
     """The main job: render a battery, examine packaged encoders and your subjects, write a report card."""
     from snellen.checkup import checkup as do
     from snellen.cli.asking import announce, explain, finish
+    from snellen.cli.finished import summary
     from snellen.reports import print_table
 
     result = do(
@@ -70,9 +71,10 @@ def checkup(
         screen.print(print_table(rows))
     screen.print(f"Report: {result.report.page.resolve()}", soft_wrap=True)
     screen.print(f"{result.seconds:.0f} seconds")
-    for examination in result.examinations:
-        explain(examination)
-    finish(result.examinations)
+    summaries = [summary(examination, with_table=False) for examination in result.examinations]
+    for run_summary in summaries:
+        explain(run_summary)
+    finish(summaries)
 
 
 @app.command("list")

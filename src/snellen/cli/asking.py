@@ -13,7 +13,7 @@ from snellen.cli.options import cores
 from snellen.cli.output import console, print_json
 
 if TYPE_CHECKING:
-    from snellen.exam import Examination
+    from snellen.cli.finished import RunSummary
     from snellen.runs.ask import Plan
 
 
@@ -32,14 +32,23 @@ def run(
     as_json: bool,
 ) -> None:
     """Ask about one item set after the other; print what there is, and exit as it ended."""
+    from snellen.cli.finished import finished_summary, summary
     from snellen.core.errors import Interrupted
     from snellen.core.runfolder import has_tables
-    from snellen.exam import find_items, open_examination, run_folder
-    from snellen.exam import run as do
-    from snellen.runs.stopping import BudgetSpent
 
-    examinations, stop = list["Examination"](), None
+    summaries, stop = list["RunSummary"](), None
     for name in itemsets:
+        finished = finished_summary(
+            name, subjects, out, several=len(itemsets) > 1, with_table=not as_json, conditions=conditions,
+            inputs=inputs, repeats=repeats, seed=seed, limit=limit,
+        )  # fmt: skip
+        if finished is not None:
+            summaries.append(finished)
+            continue
+        from snellen.exam import find_items, open_examination, run_folder
+        from snellen.exam import run as do
+        from snellen.runs.stopping import BudgetSpent
+
         items = find_items(name, workers=cores(None), show_progress=not as_json)
         folder = out / items.card.suite if out and len(itemsets) > 1 else out
         root = folder or run_folder(items, subjects, conditions)
@@ -54,28 +63,28 @@ def run(
             if not has_tables(root):
                 break
             examination = open_examination(root)
-        examinations.append(examination)
+        summaries.append(summary(examination, with_table=not as_json))
         if stop is not None:
             break
     if as_json:
-        print_json({"runs": list(map(_summary, examinations)), **({"stopped": str(stop)} if stop else {})})
+        print_json({"runs": list(map(_as_json, summaries)), **({"stopped": str(stop)} if stop else {})})
     else:
-        _print_results(examinations)
+        _print_results(summaries)
     if stop is not None:
         print(f"snellen: {stop}", file=sys.stderr)
         raise typer.Exit(stop.exit_code if isinstance(stop, Interrupted) else 1)
-    finish(examinations)
+    finish(summaries)
 
 
-def _summary(examination: Examination) -> dict[str, Any]:
+def _as_json(summary: RunSummary) -> dict[str, Any]:
     """What `--json` says of a run: reasons are kinds with their counts, by subject."""
     return {
-        "run": str(examination.root),
-        "responses": len(examination.responses),
-        "failed": examination.failed,
-        "unasked": sum(examination.unasked().values()),
-        "failures": examination.reasons("failed"),
-        "declines": examination.reasons("declined"),
+        "run": str(summary.root),
+        "responses": summary.responses,
+        "failed": summary.failed,
+        "unasked": sum(summary.unasked.values()),
+        "failures": summary.failures,
+        "declines": summary.declines,
     }
 
 
@@ -102,32 +111,30 @@ def announce(plan: Plan) -> None:
             )
 
 
-def _print_results(examinations: Sequence[Examination]) -> None:
-    from snellen.reports import print_table
-
-    for examination in examinations:
-        if not examination.responses:
-            print(f"{examination.root}: nothing was asked", file=sys.stderr)
+def _print_results(summaries: Sequence[RunSummary]) -> None:
+    for summary in summaries:
+        if not summary.responses:
+            print(f"{summary.root}: nothing was asked", file=sys.stderr)
             continue
-        console().print(print_table(examination.results()))
-        explain(examination)
-        console().print(f"Run: {examination.root}", soft_wrap=True, markup=False)
+        console().print(summary.table)
+        explain(summary)
+        console().print(f"Run: {summary.root}", soft_wrap=True, markup=False)
 
 
-def explain(examination: Examination) -> None:
+def explain(summary: RunSummary) -> None:
     """A line for each subject that declined, failed or was not asked whole: how often, and why."""
-    for subject, reasons in examination.reasons("declined").items():
+    for subject, reasons in summary.declines.items():
         console().print(f"{subject} declined: {'; '.join(reasons)}", soft_wrap=True, markup=False)
-    for subject, reasons in examination.reasons("failed").items():
+    for subject, reasons in summary.failures.items():
         print(f"{subject} failed: {'; '.join(reasons)}", file=sys.stderr)
-    for subject, missing in examination.unasked().items():
+    for subject, missing in summary.unasked.items():
         print(f"{subject}: partial, {missing} items were not asked", file=sys.stderr)
 
 
-def finish(examinations: Sequence[Examination]) -> None:
+def finish(summaries: Sequence[RunSummary]) -> None:
     """Exit 1 where items failed or were not asked; they are asked again next time."""
-    failed = sum(examination.failed for examination in examinations)
-    unasked = sum(sum(examination.unasked().values()) for examination in examinations)
+    failed = sum(summary.failed for summary in summaries)
+    unasked = sum(sum(summary.unasked.values()) for summary in summaries)
     if failed or unasked:
         rest = f", {unasked} were not asked" if unasked else ""
         print(

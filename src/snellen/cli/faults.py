@@ -49,7 +49,7 @@ def _write(error: Exception) -> Path | None:
     from snellen.core.files import write_text
     from snellen.core.home import home
     from snellen.core.plain_text import printable, redacted
-    from snellen.exam import versions
+    from snellen.core.versions import versions
 
     lines = ["snellen " + " ".join(sys.argv[1:]), *(f"{name} {version}" for name, version in versions().items())]
     text = printable(redacted("\n".join([*lines, "", *traceback.format_exception(error, limit=-50)])))

@@ -27,6 +27,10 @@ class Registry(Generic[T]):
             raise SnellenError(f"{self.kind} {name!r} exists already; choose another name")
         self._targets[name], self._loaded[name] = "", target
 
+    def is_packaged(self, name: str) -> bool:
+        """Whether the thing of that name came with this package, not by `add`."""
+        return bool(self._targets.get(name))
+
     def get(self, name: str) -> T:
         """The thing. Raises SnellenError with the nearest names where there is none."""
         if name not in self._targets:

@@ -20,7 +20,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
 from snellen.core.item import Affine, ReplySpec
+from snellen.core.itemset import ItemSetCard
 from snellen.core.media import MediaFolder
 from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
@@ -183,6 +185,12 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
             yield run
         finally:
             run.close()
+
+
+def default_folder(card: ItemSetCard, subjects: Sequence[str], conditions: Sequence[str]) -> Path:
+    """`runs/SUITE-<8 hex>`, the same for the same item set, subjects and conditions."""
+    key = digest([card.content_hash, list(subjects), list(conditions)], 8)
+    return Path("runs") / f"{card.suite}-{key}"
 
 
 def is_run(root: Path) -> bool:

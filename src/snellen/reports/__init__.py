@@ -1,8 +1,28 @@
-"""Reports: a run's numbers as a page, tables and figures."""
+"""Reports: a run's numbers as a page, tables and figures. What is heavy is imported when it is first asked for."""
 
-from snellen.analysis.section import Run
-from snellen.reports.loading import Exam, load_run
-from snellen.reports.terminal import print_table
-from snellen.reports.writing import Report, write_report
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Exam", "Report", "Run", "load_run", "print_table", "write_report"]
+if TYPE_CHECKING:
+    from snellen.analysis.section import Run as Run
+    from snellen.reports.loading import Exam as Exam
+    from snellen.reports.loading import load_run as load_run
+    from snellen.reports.terminal import print_table as print_table
+    from snellen.reports.writing import Report as Report
+    from snellen.reports.writing import write_report as write_report
+
+_MODULES = {
+    "Exam": "snellen.reports.loading",
+    "Report": "snellen.reports.writing",
+    "Run": "snellen.analysis.section",
+    "load_run": "snellen.reports.loading",
+    "print_table": "snellen.reports.terminal",
+    "write_report": "snellen.reports.writing",
+}
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    raise AttributeError(f"module 'snellen.reports' has no attribute {name!r}")

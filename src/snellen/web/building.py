@@ -16,7 +16,7 @@ from snellen.core.item import Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.suite import Suite, Task
-from snellen.exam import versions
+from snellen.core.versions import versions
 from snellen.scoring.protocols import by_item
 from snellen.suites import SUITES
 from snellen.web.dealing import BlockPages, attention_page, deal_forms

@@ -26,7 +26,8 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base, SubjectCard
 from snellen.core.suite import Schedule, Trial
-from snellen.exam import Examination, rescore, versions
+from snellen.core.versions import versions
+from snellen.exam import Examination, rescore
 from snellen.reports.loading import load_run
 from snellen.runs.ask import Arm, Plan, ask
 from snellen.suites import SUITES

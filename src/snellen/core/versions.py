@@ -1,0 +1,37 @@
+"""Versions of what may change answers or numbers."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+RECORDED = (
+    "snellen",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "pillow",
+    "scikit-learn",
+    "torch",
+    "transformers",
+    "inspect_ai",
+    "openai",
+    "mitsuba",
+)
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages in `RECORDED` that are installed, by their names."""
+    return dict(_versions())
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    installed = {"python": sys.version.split()[0]}
+    for name in RECORDED:
+        try:
+            installed[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return installed

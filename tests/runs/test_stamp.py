@@ -1,0 +1,157 @@
+"""A finished run is believed as long as everything it was made of, and everything it holds, is what it was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import snellen.exam
+from snellen.core import files
+from snellen.core.itemset import ItemSet, read_itemset, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.response import Response
+from snellen.core.runfolder import read_responses
+from snellen.core.subject import Base, SubjectCard
+from snellen.curation.steps import copy_media
+from snellen.exam import Examination, rescore
+from snellen.runs import stamp
+from snellen.runs.ask import ask
+from tests.helpers.sets import small_set
+
+SUBJECTS = ("fake:oracle", "fake:chance")
+
+
+@pytest.fixture(scope="module")
+def finished(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four items with a finished run beside them, to be copied."""
+    folder, whole = tmp_path_factory.mktemp("finished"), small_set("combo", sets_folder)
+    items = whole.task("img2text")[:4]
+    copy_media(items, whole.media, MediaFolder(folder / "items" / "media"))
+    write_itemset(folder / "items", items, source="generated", recipe={})
+    snellen.exam.run(read_itemset(folder / "items"), SUBJECTS, folder / "run", show_progress=False)
+    return folder
+
+
+@pytest.fixture
+def work(finished: Path, tmp_path: Path) -> Path:
+    """A copy under another name, run there once more so that its stamp speaks of it."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    again(tmp_path)
+    return tmp_path
+
+
+def again(work: Path, *subjects: Any, **options: Any) -> Examination:
+    items: ItemSet = read_itemset(work / "items")
+    return snellen.exam.run(items, subjects or SUBJECTS, work / "run", show_progress=False, **options)
+
+
+@pytest.fixture
+def askings(work: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The runs that were asked since the first."""
+    roots: list[Path] = []
+
+    def note(root: Path, plan: Any) -> list[Response]:
+        roots.append(root)
+        return ask(root, plan)
+
+    monkeypatch.setattr(snellen.exam, "ask", note)
+    return roots
+
+
+def test_nothing_is_asked_or_written_again(work: Path, askings: list[Path]) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (work / "run").rglob("*")}
+    assert again(work).responses == read_responses(work / "run")
+    assert {path: path.stat().st_mtime_ns for path in (work / "run").rglob("*")} == before
+    assert askings == []
+
+
+def append(path: Path, text: str = "\n") -> None:
+    path.write_bytes(path.read_bytes() + text.encode())
+
+
+def alter_table(path: Path) -> None:
+    pd.read_parquet(path).iloc[::-1].to_parquet(path)
+
+
+def touch_picture(work: Path) -> None:
+    picture = next((work / "items" / "media").rglob("*.png"))
+    picture.write_bytes(picture.read_bytes())
+
+
+ALTERATIONS: dict[str, Callable[[Path], Any]] = {
+    "record": lambda work: append(work / "run" / "parts" / "0000.jsonl", '{"key": "torn'),
+    "a new part": lambda work: (work / "run" / "parts" / "0001.jsonl").write_text(""),
+    "card": lambda work: append(work / "run" / "run.json"),
+    "responses": lambda work: alter_table(work / "run" / "responses.parquet"),
+    "exchanges": lambda work: alter_table(work / "run" / "exchanges.parquet"),
+    "scores": lambda work: alter_table(work / "run" / "scores.strict.parquet"),
+    "no scores": lambda work: (work / "run" / "scores.strict.parquet").unlink(),
+    "judgements": lambda work: files.write_text(work / "run" / "judgements" / "x", ""),
+    "blind scores": lambda work: (work / "items" / "blind.json").write_text('{"method": "none"}'),
+    "a picture": touch_picture,
+    "stamp": lambda work: (work / "run" / "stamp.json").write_text("{"),
+}
+
+
+@pytest.mark.parametrize("alteration", ALTERATIONS)
+def test_what_was_altered_is_not_believed(work: Path, askings: list[Path], alteration: str) -> None:
+    responses = again(work).responses
+    ALTERATIONS[alteration](work)
+    assert again(work).responses == responses
+    assert len(askings) == 1
+    again(work)
+    assert len(askings) == 1, "what was asked again is stamped again"
+
+
+@pytest.mark.parametrize("options", [{"conditions": ["vanilla", "pictures=none"]}, {"repeats": 2}], ids=str)
+def test_what_is_wanted_counts(work: Path, askings: list[Path], options: dict[str, Any]) -> None:
+    again(work, **options)
+    assert len(askings) == 1
+
+
+def test_code_and_versions_count(work: Path, askings: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(stamp, "code_digest", lambda: "of tomorrow")
+        again(work)
+    monkeypatch.setattr(stamp, "versions", lambda: {"numpy": "9"})
+    again(work)
+    assert len(askings) == 2
+
+
+def test_a_table_is_believed_of_its_scores_alone(work: Path) -> None:
+    root = work / "run"
+    key = json.loads((root / "stamp.json").read_text())["key"]
+
+    def known() -> bool:
+        run_stamp = stamp.read_stamp(root, key)
+        assert run_stamp is not None
+        return stamp.has_table(root, run_stamp)
+
+    assert not known(), "nobody has looked at a table yet"
+    stamp.add_table(root, ["fake:oracle"], [("img2text", ["100 %"])])
+    assert known()
+    _, items, suite = snellen.exam.open_run_items(root)
+    rescore(root, items, suite, "published")
+    assert not known(), "a protocol more is a row more"
+
+
+def test_who_failed_is_asked_again(work: Path, askings: list[Path]) -> None:
+    (work / "script.json").write_text("{}")
+    spec = f"fake:scripted={work / 'script.json'}"
+    assert again(work, spec).failed
+    again(work, spec)
+    assert len(askings) == 2
+
+
+class Foreign(Base):
+    """A subject whose code is not in this package."""
+
+
+def test_code_of_others_is_not_trusted(work: Path) -> None:
+    assert stamp.run_key(work / "items", [Foreign(SubjectCard("own:x"))], {}) == ""  # type: ignore[list-item]
