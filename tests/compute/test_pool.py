@@ -128,20 +128,16 @@ def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
 def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
     script = tmp_path / "long.py"
     script.write_text(
-        "import signal, time\nfrom snellen.compute import Shard, map_shards\n"
+        "import signal, sys\nfrom pathlib import Path\nfrom tests.compute.test_pool import sleep_in_two_processes\n"
         "if __name__ == '__main__':\n"
         "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which a shell's background jobs ignore
-        "    print('ready', flush=True)\n"
-        "    map_shards(time.sleep, [Shard('a', 60), Shard('b', 60)], workers=2)\n"
+        "    sleep_in_two_processes(Path(sys.argv[1]))\n"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(
-        [sys.executable, str(script)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(1.0)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path.cwd())])}
+    process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=environment, stderr=subprocess.PIPE)
+    wait_for_locks(tmp_path)
     process.send_signal(2)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate()  # workers that sleep on make this hang, which is the failure
+    wait_for_ends(tmp_path)
     assert process.returncode != 0
     assert b"KeyboardInterrupt" in errors

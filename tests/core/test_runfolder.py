@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import resource
@@ -23,9 +22,9 @@ from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import MAX_TEXT, Prompt, Reply
 from snellen.core.response import Response
-from snellen.core.runfolder import RunFolder, read_exchanges, read_responses, read_run_card
+from snellen.core.runfolder import RunFolder, open_run, read_exchanges, read_responses, read_run_card
 from snellen.core.subject import Base, SubjectCard
-from snellen.runs.ask import Plan, ask
+from snellen.runs.ask import Plan, ask, run_card
 from tests.helpers.journey import arm, colour_set, looker, says, suite_of, watched
 
 
@@ -63,16 +62,21 @@ def test_another_process_may_not_write_meanwhile(tmp_path: Path, built: ItemSet)
     ready, held = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        lock = (tmp_path / "run" / "lock").open("w")
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        os.write(ready[1], b".")
-        os.read(held[0], 1)
+        suite = suite_of()
+        plan = Plan(built, suite, [arm(looker(built), suite)])
+        with open_run(
+            tmp_path / "run", run_card(plan), built.media
+        ):  # the lock that a run takes, not one of the test's
+            os.write(ready[1], b".")
+            os.read(held[0], 1)
         os._exit(0)
     os.read(ready[0], 1)
-    with pytest.raises(SnellenError, match=rf"{tmp_path}/run: another process is writing here"):
-        run(tmp_path / "run", built)
-    os.write(held[1], b".")
-    os.waitpid(child, 0)
+    try:
+        with pytest.raises(SnellenError, match=rf"{tmp_path}/run: another process is writing here"):
+            run(tmp_path / "run", built)
+    finally:
+        os.write(held[1], b".")
+        os.waitpid(child, 0)
     assert len(run(tmp_path / "run", built)) == 4, "the lock ends with its process"
 
 

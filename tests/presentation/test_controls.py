@@ -10,8 +10,9 @@ from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Demo, Item, Media, Option, View
 from snellen.core.media import MediaFolder
+from snellen.core.seeds import stream
 from snellen.core.suite import ViewContext
-from snellen.presentation.controls import PICTURES, Lettered, control
+from snellen.presentation.controls import PICTURES, Lettered, control, order_transforms
 from snellen.presentation.presenters import plain
 from snellen.runs.ask import transform_stream
 from snellen.scoring.answers import read_answer
@@ -128,6 +129,37 @@ def test_shuffled_with_few_or_no_others(items: list[Item], media: MediaFolder) -
 def test_controls_are_named_in_the_card_without_what_they_hold(items: list[Item]) -> None:
     reprs = [repr(control(value, context_with(items, value))) for value in ("none", "grey", "shuffled")]
     assert reprs == ["(Without(version=1),)", "(Grey(version=1),)", "(Shuffled(version=1),)"]
+
+
+def reordered(view: View, seed: int) -> View:
+    (transform,) = order_transforms("shuffled")
+    return transform(view, MediaFolder(Path("nowhere")), stream("order", seed))
+
+
+def test_order_shuffled_puts_every_option_into_every_place_equally_often() -> None:
+    """300 draws of 3 options: each stands 100 times in each place, with a standard deviation of 8.2."""
+    options = tuple(Option(key, key) for key in "abc")
+    view = item("1", [], "b", "choice", options=options).view()
+    orders = [tuple(option.key for option in reordered(view, seed).options) for seed in range(300)]
+    assert len(set(orders)) == 6, "all orders come"
+    counts = Counter((place, key) for order in orders for place, key in enumerate(order))
+    assert len(counts) == 9
+    assert all(65 < count < 135 for count in counts.values())
+    assert order_transforms("stored") == ()
+
+
+def test_order_shuffled_leaves_shots_and_what_a_letter_means() -> None:
+    options = tuple(Option(key, f"text of {key}") for key in "abcd")
+    support = tuple(Demo((), key, shot) for shot in (0, 1) for key in "abcd")
+    view = item("1", [], "c", "choice", options=options, support=support).view()
+    shown = [reordered(view, seed) for seed in range(20)]
+    for after in shown:
+        assert set(after.options) == set(options)
+        assert [demo.shot for demo in after.support] == [0] * 4 + [1] * 4
+        assert set(after.support) == set(support)
+        letters = Lettered()(after, MediaFolder(Path("nowhere")), stream("letters"))
+        assert read_answer("ABCD"[after.options.index(options[2])], letters.reply) == "c"
+    assert len({tuple(demo.answer for demo in after.support[:4]) for after in shown}) > 10
 
 
 def lettered(*texts: str) -> View:
