@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from email.utils import formatdate
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -197,6 +196,12 @@ def test_a_hang_ends_with_the_attempt() -> None:
     assert server.requests[1].time - begun >= 1  # the attempt's time began after that, however late its request arrived
 
 
+def test_a_hang_is_recorded_as_a_timeout() -> None:
+    with serving(Hang(), timeout="1", attempts="1") as (subject, _), pytest.raises(CallFailed) as caught:
+        ask(subject, "q")
+    assert str(caught.value) == "AttemptTimeoutError: attempt_timeout '1' exceeded. (attempt 1)"
+
+
 def test_retry_after_seconds_are_honoured() -> None:
     with serving(first(Status(429, {"Retry-After": "0.4"}))) as (subject, server):
         assert ask(subject, "q").text == "good"
@@ -368,7 +373,7 @@ def test_videos_that_cannot_be_sent_are_declined_or_refused_beforehand(tmp_path:
 )
 def test_who_is_sent_videos(module: str, responses: bool, sent: bool) -> None:
     api = type("Api", (), {"__module__": module, "responses_api": responses})()
-    assert sends_videos(cast(Any, SimpleNamespace(api=api))) == sent
+    assert sends_videos(cast(Any, api)) == sent
     assert not module.startswith("inspect_ai") or importlib.util.find_spec(module), "the model layer moved it"
 
 

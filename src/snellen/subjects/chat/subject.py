@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,14 +13,11 @@ from snellen.core.item import Item
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.subject import Base, SubjectCard
-from snellen.subjects.chat.layer import generate_once, open_model, sends_videos
+from snellen.subjects.chat.layer import Service, open_service, sends_videos
 from snellen.subjects.chat.messages import to_messages, to_reply, unsendable
 from snellen.subjects.chat.retry import Trouble, wait_seconds
 from snellen.subjects.chat.settings import ChatSettings, description_of, read_settings
 from snellen.subjects.chat.transformers_model import TransformersChat, make_local
-
-if TYPE_CHECKING:
-    from inspect_ai.model import Model
 
 _SEES_VIDEO = {"google"}
 """Providers whose models see videos as they are."""
@@ -31,7 +27,7 @@ _SEES_VIDEO = {"google"}
 class ChatSubject(Base):
     """A chat model. `first_wait` is the seconds before a second attempt; later waits double."""
 
-    model: Model
+    service: Service
     settings: ChatSettings
     first_wait: float = 1.0
 
@@ -43,7 +39,7 @@ class ChatSubject(Base):
         """Ask, and ask again where it may help. Raises CallFailed with a short reason; a failure is never an answer."""
         messages = to_messages(prompt, media)
         failed = 0
-        while isinstance(outcome := await generate_once(self.model, messages), Trouble):
+        while isinstance(outcome := await self.service.generate_once(messages), Trouble):
             failed += 1
             if not outcome.again or failed == self.settings.attempts:
                 raise CallFailed(f"{outcome.reason} (attempt {failed})", is_lasting=outcome.is_lasting)
@@ -61,11 +57,11 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
     if name.startswith("hf/"):
         return make_local(name.removeprefix("hf/"), settings)
     chat_settings = read_settings(settings)
-    model = open_model(name, chat_settings)
+    service = open_service(name, chat_settings)
     provider = name.split("/", 1)[0]
     usual = frozenset({"picture", "video"} if provider in _SEES_VIDEO else {"picture"})
     accepts = usual if chat_settings.accepts is None else chat_settings.accepts
-    if "video" in accepts and not sends_videos(model):
+    if "video" in accepts and not sends_videos(service.clients[0].model.api):
         raise SnellenError(
             f"chat:{name}: the model layer sends this provider no videos; leave them out of accepts=, and show frames"
         )
@@ -81,7 +77,7 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
         attributes=attributes,
         max_concurrency=chat_settings.max_concurrency,
     )
-    return ChatSubject(card, model, chat_settings)
+    return ChatSubject(card, service, chat_settings)
 
 
 def _full_name(name: str, chat_settings: ChatSettings) -> str:

@@ -1,0 +1,195 @@
+"""The door to the model layer: providers are called as the layer itself calls them, whichever they are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+
+from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelCall, ModelOutput, RetryDecision, modelapi
+
+from snellen.core.errors import CallFailed
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply, Turn
+from snellen.subjects.chat import ChatSubject, make_chat
+from snellen.subjects.chat.layer import CLIENT_CALLS
+from snellen.subjects.chat.messages import to_messages, to_reply
+from snellen.subjects.chat.retry import trouble
+from tests.helpers.stub_server import (
+    BROKEN_JSON,
+    NULL_CHOICES,
+    Answer,
+    Body,
+    Cut,
+    Status,
+    StubServer,
+    Words,
+)
+
+PROMPT = Prompt(("Which?", "A or B"), (), (Turn(("Look.",), "I see."),))
+REFUSED = {"message": "blocked: answer A", "type": "x", "code": "content_policy_violation"}
+
+
+def outcome_of(subject: ChatSubject) -> Reply | str:
+    """The reply without its seconds, or why there is none."""
+    try:
+        reply = asyncio.run(subject.answer(PROMPT, MediaFolder(Path()), np.random.default_rng(0)))
+    except CallFailed as failure:
+        return str(failure).removesuffix(" (attempt 1)")
+    return replace(reply, seconds=0.0)
+
+
+def layer_outcome(model: Model) -> Reply | str:
+    """The same from the layer's own `Model.generate`."""
+    try:
+        output = asyncio.run(model.generate(to_messages(PROMPT, MediaFolder(Path()))))
+    except Exception as raised:  # noqa: BLE001
+        attempt = getattr(raised, "last_attempt", None)
+        return trouble(attempt.exception() if attempt else raised).reason
+    return replace(to_reply(output), seconds=0.0)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "A",
+        Words("B", message={"reasoning_content": "It is red."}, tokens=(321, 12)),
+        Words(None, "length", tokens=None),
+        Words("partly", "content_filter"),
+        Words(None, message={"refusal": "I cannot."}),
+        *(Status(status) for status in (400, 401, 403, 404, 413, 422, 429, 500, 529)),
+        Body("<html>busy</html>", "text/html"),
+        Body('"a string"'),
+        BROKEN_JSON,
+        NULL_CHOICES,
+        Cut(),
+    ],
+    ids=lambda answer: str(getattr(answer, "status", None) or getattr(answer, "text", "cut"))[:20],
+)
+def test_replies_and_reasons_are_those_of_the_layer_itself(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with StubServer(answer) as server:
+        monkeypatch.setenv("MY_STUB_API_KEY", "k")
+        monkeypatch.setenv("MY_STUB_BASE_URL", server.url)
+        subject = make_chat("openai-api/my-stub/m", {"attempts": "1"})
+        assert isinstance(subject, ChatSubject)
+        ours = outcome_of(subject)
+        theirs = layer_outcome(subject.service.clients[0].model)
+        sent = [request.body for request in server.requests]
+    assert ours == theirs
+    assert len(sent) == 2
+    assert sent[0] == sent[1]
+
+
+def test_a_busy_service_is_asked_through_several_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask_together(subject: ChatSubject, count: int) -> list[str]:
+        calls = [subject.answer(PROMPT, MediaFolder(Path()), np.random.default_rng(i)) for i in range(count)]
+        return [reply.text for reply in await asyncio.gather(*calls)]
+
+    with StubServer(lambda request: str(request.number), delay=0.05) as server:
+        monkeypatch.setenv("MY_STUB_API_KEY", "k")
+        monkeypatch.setenv("MY_STUB_BASE_URL", server.url)
+        subject = make_chat("openai-api/my-stub/busy", {})
+        assert isinstance(subject, ChatSubject)
+        asyncio.run(ask_together(subject, CLIENT_CALLS))
+        assert len(subject.service.clients) == 1
+        replies = asyncio.run(ask_together(subject, CLIENT_CALLS + 1))
+        assert len(set(replies)) == CLIENT_CALLS + 1
+        assert [client.under_way for client in subject.service.clients] == [0, 0]
+
+
+class TooMany(Exception):
+    """How a provider of somebody else's may say that there are too many calls."""
+
+
+def in_house(answer: Callable[[GenerateConfig], Any], decision: Any = False) -> Any:
+    """Make `in-house/MODEL` known: a provider as a plugin package brings one."""
+
+    class InHouse(ModelAPI):
+        opened = 0
+
+        def __init__(self, *args: Any, **more: Any) -> None:
+            super().__init__(*args, **more)
+            InHouse.opened += 1
+
+        async def generate(self, input: Any, tools: Any, tool_choice: Any, config: GenerateConfig) -> Any:
+            assert (len(input), tools, tool_choice) == (3, [], "none")
+            return answer(config)
+
+        def connection_key(self) -> str:
+            return self.model_name
+
+        def max_tokens(self) -> int | None:
+            return 77
+
+        def should_retry(self, ex: BaseException) -> Any:
+            return decision
+
+    modelapi("in-house")(InHouse)
+    return InHouse
+
+
+def test_a_provider_that_returns_an_output_alone() -> None:
+    limits: list[int | None] = []
+
+    def answer(config: GenerateConfig) -> ModelOutput:
+        limits.append(config.max_tokens)
+        config.max_tokens = 1  # into a copy: the next call is sent what the first was
+        return ModelOutput.from_content("m", "A")
+
+    provider = in_house(answer)
+    for settings, sent in (({}, 2048), ({"max_tokens": "none"}, 77), ({"max_tokens": "5"}, 5)):
+        subject = make_chat("in-house/m", settings)
+        assert isinstance(subject, ChatSubject)
+        assert outcome_of(subject) == outcome_of(subject) == Reply("A", model="m")
+        assert limits == [sent, sent]
+        limits.clear()
+    assert provider.opened == 3
+
+
+def test_a_provider_that_returns_its_error_failed_with_its_status() -> None:
+    class Denied(Exception):
+        code = 403
+
+    in_house(lambda config: (Denied("not yours"), ModelCall.create({}, None)))
+    subject = make_chat("in-house/denied", {"attempts": "2"})
+    assert isinstance(subject, ChatSubject)
+    assert outcome_of(subject) == "403 ModelGenerateError: not yours"
+
+
+@pytest.mark.parametrize(
+    ("decision", "asked", "limit"),
+    [(False, 1, 20), (True, 3, 20), (RetryDecision.transient(), 3, 20), (RetryDecision.rate_limit(), 3, 16)],
+    ids=["no", "yes", "transient", "rate limit"],
+)
+def test_a_provider_says_what_may_be_tried_again_and_what_is_too_many(decision: Any, asked: int, limit: int) -> None:
+    calls: list[GenerateConfig] = []
+
+    def answer(config: GenerateConfig) -> Any:
+        calls.append(config)
+        raise TooMany("slower")
+
+    in_house(answer, decision)
+    subject = make_chat(f"in-house/{decision!r}", {"attempts": "3"})
+    assert isinstance(subject, ChatSubject)
+    subject = replace(subject, first_wait=0.001)
+    assert str(outcome_of(subject)).removesuffix(" (attempt 3)") == "TooMany: slower"
+    assert len(calls) == asked
+    assert subject.service.limiter.limit == limit
+
+
+def test_two_subjects_of_one_model_share_a_limiter_and_only_hosts_are_opened_twice() -> None:
+    in_house(lambda config: ModelOutput.from_content("m", "A"))
+    one, same, other = (make_chat(f"in-house/{name}", {"max_concurrency": "9"}) for name in ("x", "x", "y"))
+    assert isinstance(one, ChatSubject)
+    assert isinstance(same, ChatSubject)
+    assert isinstance(other, ChatSubject)
+    assert one.service.limiter is same.service.limiter is not other.service.limiter
+    assert one.service.limiter.most == 9
+    assert one.service.client_calls == 9  # all through one client: another one might start a server
