@@ -119,13 +119,16 @@ def _reach(shape: Shape, matrix: Array, position: Array, direction: Array) -> fl
     return float(support(shape, local) @ local + position @ direction)
 
 
+@functools.lru_cache(maxsize=256)  # every camera about a scene asks for the same box
 def bounds(solids: tuple[Solid, ...]) -> tuple[Array, Array]:
-    """Lower and upper corner of the smallest upright box around the solids, each (3,) metres."""
+    """Lower and upper corner of the smallest upright box around the solids, each (3,) metres; not to be changed."""
     placed = [(solid.shape, *affine(solid.pose)) for solid in solids]
     axes = np.eye(3)
     low = [min(-_reach(*solid, -axis) for solid in placed) for axis in axes]
     high = [max(_reach(*solid, axis) for solid in placed) for axis in axes]
-    return np.array(low), np.array(high)
+    corners = np.array([low, high])
+    corners.setflags(write=False)
+    return corners[0], corners[1]
 
 
 def radius_about(solids: tuple[Solid, ...], point: Array) -> float:
