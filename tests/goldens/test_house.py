@@ -13,7 +13,7 @@ from tests.goldens.house import BLIND_OBSERVERS, FOLDER, outputs
 from tests.helpers.sets import small_set
 
 
-def laid_out(figure: Figure, folder: Path, name: str) -> str:
+def laid_out(figure: Figure, folder: Path, name: str, *, png: bool) -> str:
     """Every figure is made and laid out; no files are written, for texts alone are compared."""
     figure.draw_without_rendering()
     return "<svg/>"

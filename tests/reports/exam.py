@@ -310,7 +310,7 @@ def write_run(
 def leave_out_figures(patch: pytest.MonkeyPatch) -> None:
     """From now on the figures of reports are not laid out, and their files are stand-ins."""
 
-    def save(figure: Figure, folder: Path, name: str) -> str:
+    def save(figure: Figure, folder: Path, name: str, *, png: bool) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.svg").write_text("<svg/>", "utf-8")
         return "<svg/>"

@@ -14,7 +14,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.runfolder import read_exchanges, read_responses
 from snellen.core.suite import BuildOptions
 from snellen.exam import build, judge, open_run_items, rescore, run
-from snellen.reports import write_report
+from snellen.reports import load_run
 from snellen.runs.judgements import FOLDER, judgement_items
 from snellen.runs.score import read_scores
 from snellen.runs.unread import JUDGED_READING, read_reading
@@ -100,8 +100,8 @@ def test_unread_replies_count_as_the_reader_says(run_root: Path, items: ItemSet,
     assert all(value < 1 for value in means(strict).values())
     oracle = read[read["subject"] == "fake:oracle"]
     assert set(oracle["judge"]) == {""}, "nothing of it had to be read"
-    report = write_report([run_root], tmp_path / "report")
-    rows = report.results[report.results["factor"] == ""]
+    reported = load_run(run_root).results
+    rows = reported[reported["factor"] == ""]
     rows = rows[rows["subject"].str.contains("vague") & (rows["metric"] == "accuracy")].set_index(["protocol", "task"])
     values = dict(zip(rows.index, rows["value"].astype(float), strict=True))
     assert values[JUDGED_READING, "oc-cnt"] == 1.0

@@ -195,13 +195,15 @@ def _legend(figure: Figure, with_blind: bool, with_people: bool) -> None:
     )
 
 
-def save(figure: Figure, folder: Path, name: str) -> str:
-    """Write `name.png` and `name.svg`; the SVG text comes back for the page."""
-    raster, lines = io.BytesIO(), io.StringIO()
+def save(figure: Figure, folder: Path, name: str, *, png: bool) -> str:
+    """Write `name.svg`, and `name.png` where wanted; the SVG text comes back for the page."""
+    lines = io.StringIO()
     figure.draw_without_rendering()  # lays out
     figure.set_layout_engine(None)  # each file would lay out again, were it only for a stand-in
-    figure.savefig(raster, format="png", dpi=150, pil_kwargs={"compress_level": 3})
+    if png:  # a third of a figure's cost, which most readers of a page never open
+        raster = io.BytesIO()
+        figure.savefig(raster, format="png", dpi=150, pil_kwargs={"compress_level": 3})
+        files.write_bytes(folder / f"{name}.png", raster.getvalue())
     figure.savefig(lines, format="svg", metadata={"Date": None, "Creator": None})
-    files.write_bytes(folder / f"{name}.png", raster.getvalue())
     files.write_text(folder / f"{name}.svg", lines.getvalue())
     return lines.getvalue()

@@ -47,11 +47,12 @@ class Report:
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure on the page: a data URI, and the name of its files."""
+    """A figure on the page: a data URI, the name of its files, and whether a PNG is among them."""
 
     title: str
     uri: str
     name: str
+    png: bool
 
 
 def write_report(
@@ -160,16 +161,16 @@ def _comparisons(run: Run, pairs: pd.DataFrame, tables: Path, name: str, own_ran
 def _figures(exam: Exam, name: str, out: Path, factors: Sequence[tuple[str, str]], full: bool) -> Iterator[PageFigure]:
     """The overview, then one figure a factor; `requires` is in the tables, and drawn only in a full report."""
     with figures.style():
-        yield _page_figure("", figures.overview(exam.joined), out, f"{name}-overview")
+        yield _page_figure("", figures.overview(exam.joined), out, f"{name}-overview", full)
         for task, factor in factors:
             if full or factor != "requires":
                 figure = figures.by_factor(exam.joined, task, factor)
-                yield _page_figure(f"{task}/{factor}", figure, out, f"{name}-{slug(task)}-{slug(factor)}")
+                yield _page_figure(f"{task}/{factor}", figure, out, f"{name}-{slug(task)}-{slug(factor)}", full)
 
 
-def _page_figure(title: str, figure: Any, out: Path, name: str) -> PageFigure:
-    svg = figures.save(figure, out / "figures", name)
-    return PageFigure(title, "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode(), name)
+def _page_figure(title: str, figure: Any, out: Path, name: str, full: bool) -> PageFigure:
+    svg = figures.save(figure, out / "figures", name, png=full)
+    return PageFigure(title, "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode(), name, full)
 
 
 def _find(page_figures: Sequence[PageFigure], task: str, factor: str) -> PageFigure | None:
@@ -184,5 +185,5 @@ def _section_file(section: ReportSection, name: str, out: Path, full: bool) -> d
     if section.figure is not None and (full or not section.detail):
         with figures.style():
             figure = section.figure() if callable(section.figure) else section.figure
-            page_figure = _page_figure(section.title, figure, out, file)
+            page_figure = _page_figure(section.title, figure, out, file, full)
     return {"section": section, "drawn": page_figure, "file": file}
