@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.results import KEYS, result_columns, results, summary
+from snellen.analysis.results import KEYS, result_columns, results, summary, with_python_strings
 from snellen.core.condition import Axis
 from snellen.core.item import Item, Option
 from snellen.core.itemset import ItemSet, write_itemset
@@ -272,3 +272,13 @@ def test_errors_are_put_together_as_their_metric_says(tmp_path: Path) -> None:
     again = table(built, suite, heard(built, ["11", "7", "3", "none"]))
     pd.testing.assert_frame_equal(done, again)
     assert math.isnan(summary(np.array([]), metrics[0]))
+
+
+def test_strings_as_objects_are_those_there_were_and_equal_ones_are_one() -> None:
+    rows = pd.DataFrame({"name": pd.Series(["b", None, "a", "b"], dtype="str"), "n": [1, 2, 3, 4]}, index=[4, 3, 2, 1])
+    python = with_python_strings(rows)
+    pd.testing.assert_frame_equal(
+        python, rows.astype({"name": object}).set_axis(pd.Index(["name", "n"], dtype=object), axis=1)
+    )
+    assert python["name"].dtype == object
+    assert python["name"].iloc[0] is python["name"].iloc[3]

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from snellen.core.hashing import canonical, digest
+from snellen.core.hashing import ListDigest, canonical, digest
 from snellen.core.item import Affine, Media, Option, ReplySpec, View
 from snellen.core.prompt import Prompt, Turn
 from snellen.core.seeds import seed_of, stream
@@ -24,6 +24,15 @@ def test_digests_stay_what_they_are() -> None:
     assert digest(dict(reversed(value.items())), 12) == "7aaab26badf2"
     golden = "f7a878cac585e3f3477de9d28abb52936b12c9fe5664eb875b40bd6419a6b2c1"
     assert Prompt(("which?", PICTURE), (VIEW,)).digest() == golden
+
+
+@pytest.mark.parametrize("elements", [[], [1], [{"b": 1, "a": "é"}, None, [2.5]]], ids=len)
+def test_a_list_may_be_digested_element_by_element(elements: list[object]) -> None:
+    by_element = ListDigest()
+    for n, element in enumerate(elements):
+        assert by_element.digest() == digest(elements[:n])
+        by_element.add(element)
+    assert by_element.digest() == digest(elements)
 
 
 def test_a_prompt_digest_knows_all_that_is_sent() -> None:

@@ -105,10 +105,18 @@ def results(
 
 
 def with_python_strings(rows: pd.DataFrame) -> pd.DataFrame:
-    """The same with strings and names of columns as Python objects: of Arrow's, small parts cost many times more."""
-    strings = {name: object for name in rows.columns if isinstance(rows[name].dtype, pd.StringDtype)}
-    rows = rows.astype(strings)
+    """The same with strings and names of columns as Python objects: of Arrow's, small parts cost many times more.
+
+    Equal strings of a column are one object.
+    """
+    strings = {name: _shared(rows[name]) for name in rows.columns if isinstance(rows[name].dtype, pd.StringDtype)}
+    rows = rows.assign(**strings)
     return rows.set_axis(rows.columns.astype(object), axis=1)
+
+
+def _shared(strings: pd.Series[Any]) -> pd.Series[Any]:
+    codes, names = pd.factorize(strings, use_na_sentinel=False)
+    return pd.Series(np.asarray(names, object)[codes], index=strings.index, dtype=object)
 
 
 def baseline(row: Any, metric: Metric) -> float:

@@ -6,14 +6,19 @@ import contextlib
 import csv
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import printable
+
+BATCH = 10_000
+"""Rows of a table that are plain data at a time."""
 
 
 def cannot_write(path: Path, error: OSError) -> SnellenError:
@@ -72,6 +77,19 @@ def write_bytes(path: Path, raw: bytes, *, durable: bool = True) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write text as UTF-8, all of it or nothing."""
     write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """A table of rows that are plain data, never more than `BATCH` of which are there at once."""
+    rows = iter(rows)
+    chunks = iter(lambda: list(islice(rows, BATCH)), [])
+    return pa.Table.from_batches([pa.RecordBatch.from_pylist(chunk, schema) for chunk in chunks], schema)
+
+
+def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """The rows of a table as plain data, never more than `BATCH` of them at once."""
+    for batch in table.to_batches(max_chunksize=BATCH):
+        yield from batch.to_pylist()
 
 
 def write_table(path: Path, table: pa.Table) -> None:

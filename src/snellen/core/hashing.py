@@ -19,6 +19,24 @@ def canonical(value: Any) -> str:
     return _ENCODER.encode(value)
 
 
+class ListDigest:
+    """The `digest` of a list whose elements come one by one, so that they need not all be there at once."""
+
+    def __init__(self) -> None:
+        self._sha256, self._separator = hashlib.sha256(b"["), b""
+
+    def add(self, element: Any) -> None:
+        """The next element, plain data."""
+        self._sha256.update(self._separator + canonical(element).encode("ascii"))
+        self._separator = b","
+
+    def digest(self) -> str:
+        """64 hexadecimal digits for the elements so far."""
+        whole = self._sha256.copy()
+        whole.update(b"]")
+        return whole.hexdigest()
+
+
 def digest(value: Any, length: int = 64) -> str:
     """The first `length` hexadecimal digits of the SHA-256 of the canonical JSON text."""
     return sha256(canonical(value).encode("ascii"))[:length]

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import digest
+from snellen.core.hashing import ListDigest, digest
 from snellen.core.item import Demo, Item, Media, Option
 from snellen.core.media import MediaFolder
 
@@ -37,6 +37,7 @@ JSON_FIELDS = ("answer", "factors", "measures", "regions", "latent", "provenance
 """Fields kept as JSON text, since their shape differs from suite to suite."""
 SCHEMA = pa.schema({f.name: _NESTED.get(f.name, _TEXT) for f in fields(Item)})
 """One row an item."""
+_TEXT_FIELDS = tuple(name for name in SCHEMA.names if name not in {*_NESTED, *JSON_FIELDS})
 _KINDS = {"choice", "true_false", "integer", "number", "box", "colour", "text", "description"}
 _SPLITS = {"train", "calibration", "test"}
 
@@ -135,7 +136,10 @@ def write_itemset(
     items = tuple(items)
     _check_written(root, items)
     suite, version = items[0].suite, items[0].version
-    table = pa.Table.from_pylist([_cells(item) for item in items], SCHEMA)
+    table = files.table_of(map(_cells, items), SCHEMA)
+    rows_digest = ListDigest()
+    for row in files.rows_of(table):
+        rows_digest.add(row)
     counts: dict[str, dict[str, int]] = {}
     for item in items:
         of_task = counts.setdefault(item.task, {})
@@ -146,7 +150,7 @@ def write_itemset(
         source=source,
         recipe=dict(recipe),
         recipe_hash=digest([suite, version, source, dict(recipe)]),
-        content_hash=digest(table.to_pylist()),
+        content_hash=rows_digest.digest(),
         items=len(items),
         counts=counts,
         provenance=dict(provenance or {}),
@@ -208,10 +212,11 @@ def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> I
         raise SnellenError(
             f"{path}: unknown, missing or retyped fields {', '.join(odd)}; the schema stands in docs/data-schema.md"
         )
-    rows = table.to_pylist()
-    media_by_hash: dict[str, Media] = {}
-    items = tuple(_item(row, f"{path} row {number}", media_by_hash) for number, row in enumerate(rows))
-    if digest(rows) != card.content_hash:
+    rows_digest, media_by_hash, shared, items = ListDigest(), dict[str, Media](), dict[Any, Any](), list[Item]()
+    for row in files.rows_of(table):
+        items.append(_item(row, f"{path} row {len(items)}", media_by_hash, shared))
+        rows_digest.add(row)
+    if rows_digest.digest() != card.content_hash:
         raise SnellenError(
             f"{path}: the rows are not those the card was written for (content_hash); build the item set again"
         )
@@ -219,7 +224,7 @@ def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> I
     if verify:
         used = ((f"{path} row {n}", picture) for n, item in enumerate(items) for picture in item.media())
         media.verify(used, remember=remember)
-    return ItemSet(root, card, items, media, read_blind(root))
+    return ItemSet(root, card, tuple(items), media, read_blind(root))
 
 
 def read_same_itemset(path: Path, content_hash: str, purpose: str) -> ItemSet:
@@ -278,7 +283,8 @@ def _media_cells(pictures: Iterable[Media]) -> list[dict[str, Any]]:
     return [{name: getattr(picture, name) for name in _MEDIA_NAMES} for picture in pictures]
 
 
-def _item(row: Mapping[str, Any], location: str, media_by_hash: dict[str, Media]) -> Item:
+def _item(row: Mapping[str, Any], location: str, media_by_hash: dict[str, Media], shared: dict[Any, Any]) -> Item:
+    """The item of a row; texts and options that are equal in several items are one object, kept in `shared`."""
     try:
         cells = {name: json.loads(value) if name in JSON_FIELDS else value for name, value in row.items()}
     except (ValueError, TypeError) as error:
@@ -296,8 +302,10 @@ def _item(row: Mapping[str, Any], location: str, media_by_hash: dict[str, Media]
     def media(media_cells: Iterable[Mapping[str, Any]]) -> tuple[Media, ...]:
         return tuple(media_by_hash.setdefault(cell["sha256"], Media(**cell)) for cell in media_cells)
 
+    cells |= {name: shared.setdefault(cells[name], cells[name]) for name in _TEXT_FIELDS}
     cells["query"], cells["requires"] = media(row["query"]), tuple(row["requires"])
-    cells["options"] = tuple(Option(option["key"], option["text"], media(option["media"])) for option in row["options"])
+    options = (Option(option["key"], option["text"], media(option["media"])) for option in row["options"])
+    cells["options"] = tuple(shared.setdefault(option, option) for option in options)
     cells["support"] = tuple(Demo(media(d["media"]), d["answer"], d["shot"], d["caption"]) for d in row["support"])
     cells["answer"] = tuple(cells["answer"]) if isinstance(cells["answer"], list) else cells["answer"]
     return Item(**cells)

@@ -61,7 +61,7 @@ MAX_TEXT, MAX_TOKENS, MAX_NUMBERS, MAX_NAME = 4_000_000, 10**9, 1_000_000, 200
 """Characters of a text, tokens, numbers and characters of a name (`stop`, `model`) that a reply may have."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What came back from one call.
 

@@ -11,7 +11,7 @@ from snellen.core.prompt import Reply
 Status = Literal["ok", "failed", "declined"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """One call, the only thing a run records.
 
@@ -25,7 +25,7 @@ class Exchange:
     error: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Response:
     """What one item got from one subject under one condition, computed by replaying exchanges.
 

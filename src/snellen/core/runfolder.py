@@ -12,6 +12,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,6 +40,8 @@ RESPONSES = pa.schema(
 )
 SENT = pa.schema({"digest": pa.string(), "parts": pa.string()})
 _DEFAULTS = asdict(Reply(""))
+_REPEATED = ("subject", "fingerprint", "item_id", "task", "condition", "status", "text", "reason")
+"""Columns of responses in which many rows are alike."""
 _MEND = "give the same `snellen run` command again, which makes its tables anew from the parts"
 
 
@@ -87,12 +90,14 @@ class RunFolder:
         self._exchanges: dict[str, Exchange] = {}
         self._tokens: dict[str, tuple[int, int]] = {}
         self._sent: dict[str, str] = {}
+        self._digests: dict[str, str] = {}
         self._part: IO[str] | None = None
         for exchange in read_exchanges(root):
             self._keep(exchange)
 
     def _keep(self, exchange: Exchange) -> None:
-        self._exchanges[exchange.key] = exchange
+        digest = self._digests.setdefault(exchange.digest, exchange.digest)  # one object where several are asked alike
+        self._exchanges[exchange.key] = replace(exchange, digest=digest)
         if exchange.reply:
             fingerprint = exchange.key.split("/", 1)[0]
             tokens_in, tokens_out = self._tokens.get(fingerprint, (0, 0))
@@ -140,14 +145,14 @@ class RunFolder:
 
         `keep` are responses of arms that this life did not ask.
         """
-        rows = [_flat(exchange) for exchange in self._exchanges.values()]
-        files.write_table(self.root / "exchanges.parquet", pa.Table.from_pylist(rows, EXCHANGES))
-        response_rows = [_response_cells(response) for response in (*keep, *responses)]
-        files.write_table(self.root / "responses.parquet", pa.Table.from_pylist(response_rows, RESPONSES))
+        rows = map(_flat, self._exchanges.values())
+        files.write_table(self.root / "exchanges.parquet", files.table_of(rows, EXCHANGES))
+        rows = map(_response_cells, chain(keep, responses))
+        files.write_table(self.root / "responses.parquet", files.table_of(rows, RESPONSES))
         path = self.root / "sent.parquet"
         before = _read_sent(path)
-        sent = [{"digest": key, "parts": _clean(parts)} for key, parts in (before | self._sent).items()]
-        files.write_table(path, pa.Table.from_pylist(sent, SENT))
+        sent = ({"digest": key, "parts": _clean(parts)} for key, parts in (before | self._sent).items())
+        files.write_table(path, files.table_of(sent, SENT))
 
     def close(self) -> None:
         """Close the record."""
@@ -225,13 +230,21 @@ def read_responses(root: Path) -> list[Response]:
         raise SnellenError(
             f"{root}: the run was cut off before its end; give the same `snellen run` command again to finish it"
         )
-    rows = files.read_table(path, mend=_MEND).to_pylist()
+    table = files.read_table(path, mend=_MEND)
+    specs, shared = dict[str, ReplySpec](), dict[Any, Any]()
     try:
-        return [
-            Response(**{**row, "reply_spec": _spec(row["reply_spec"]), "calls": tuple(row["calls"])}) for row in rows
-        ]
+        return [_response(row, specs, shared) for row in files.rows_of(table)]
     except (ValueError, KeyError, TypeError) as error:
         raise SnellenError(f"{path}: no table of responses ({error}); {_MEND}") from error
+
+
+def _response(row: dict[str, Any], specs: dict[str, ReplySpec], shared: dict[Any, Any]) -> Response:
+    """The response of a row; equal texts and specs of several rows are one object, kept in `specs` and `shared`."""
+    text = row["reply_spec"]
+    if text not in specs:
+        specs[text] = _spec(text)
+    cells = {name: shared.setdefault(row[name], row[name]) for name in _REPEATED}
+    return Response(**{**row, **cells, "reply_spec": specs[text], "calls": tuple(row["calls"])})
 
 
 def other_responses(root: Path, arms: Collection[tuple[str, str, int]]) -> list[Response]:
@@ -322,7 +335,9 @@ def _read_sent(path: Path) -> dict[str, str]:
 
 
 def _line(exchange: Exchange) -> str:
-    reply = exchange.reply and {k: v for k, v in asdict(exchange.reply).items() if k == "text" or v != _DEFAULTS[k]}
+    reply = exchange.reply and {
+        k: v for k in _DEFAULTS if (v := getattr(exchange.reply, k)) != _DEFAULTS[k] or k == "text"
+    }
     cells = {"key": exchange.key, "digest": exchange.digest, "reply": reply}
     if exchange.error:
         cells["error"] = exchange.error
@@ -335,7 +350,7 @@ def _clean(text: str) -> str:
 
 
 def _flat(exchange: Exchange) -> dict[str, Any]:
-    reply = asdict(exchange.reply) if exchange.reply else dict.fromkeys(_DEFAULTS)
+    reply = {name: getattr(exchange.reply, name) if exchange.reply else None for name in _DEFAULTS}
     cells = {"key": exchange.key, "digest": exchange.digest, "error": exchange.error, **reply}
     return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
 

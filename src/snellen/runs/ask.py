@@ -457,8 +457,10 @@ class _TrialBatches:
             responses += new
             if self.runner.is_ended:
                 break  # a schedule that hangs on scores would miss some
+            wants_scores = self.runner.arm.schedule is not all_trials
+            scores = {r.item_id: primary_score(items[r.item_id], r, strict) for r in new if wants_scores}
             try:
-                batch = self.schedule.send({r.item_id: primary_score(items[r.item_id], r, strict) for r in new})
+                batch = self.schedule.send(scores)
             except StopIteration:
                 break
             await self.begin(batch)

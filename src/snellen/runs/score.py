@@ -43,6 +43,8 @@ COLUMNS = (
     "chance",
 )
 """One row a response and metric. `prediction` is what was read, as JSON, in the item's own terms."""
+BATCH = 100_000
+"""Responses whose scores are Python objects at a time."""
 
 
 def is_judged(response: Response, protocol: Protocol) -> bool:
@@ -97,14 +99,26 @@ def score(
 
     Raises SnellenError where no task asked here has the protocol.
     """
-    verdicts, rows = judgements or {}, []
-    judge_of = next((verdict.subject for verdict in verdicts.values()), "")
+    verdicts = judgements or {}
     tasks = {response.task for response in responses}
     protocols = {name for task in tasks for name in suite.tasks[task].protocols}
     if responses and protocol not in protocols:
         raise SnellenError(
             f"no protocol {protocol!r} for {', '.join(sorted(tasks))}; {near(protocol, sorted(protocols))}"
         )
+    tables = [
+        _score_table(part, items, suite, protocol, verdicts)
+        for part in (responses[first : first + BATCH] for first in range(0, len(responses), BATCH))
+    ]
+    tables = [table for table in tables if len(table)]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame([], columns=list(COLUMNS))
+
+
+def _score_table(
+    responses: Sequence[Response], items: ItemSet, suite: Suite, protocol: str, verdicts: Mapping[str, Response]
+) -> pd.DataFrame:
+    judge_of = next((verdict.subject for verdict in verdicts.values()), "")
+    rows = []
     for response in responses:
         item = items.by_id[response.item_id]
         how = suite.tasks[item.task].protocols.get(protocol)

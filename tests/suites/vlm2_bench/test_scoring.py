@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +207,7 @@ def test_a_failed_call_is_no_wrong_answer(tmp_path: Path) -> None:
     assert column(found, "n", "pair_accuracy") == [1, 1, 1]
     assert column(found, "value", "pair_accuracy") == [1, 1, 1]
     compared = [Item(**{**vars(item), "task": "pc-cpr"}) for item in items]
-    found = table(tmp_path, compared, [Response(**{**vars(one), "task": "pc-cpr"}) for one in told])
+    found = table(tmp_path, compared, [replace(one, task="pc-cpr") for one in told])
     assert column(found, "n", "pair_accuracy") == [1, 1, 1]
 
 
