@@ -24,7 +24,7 @@ $(VENV)/ready: pyproject.toml constraints.txt scripts/fetch_llvm.py src/snellen/
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo 'Installing into $(VENV): some minutes the first time'
 	@$(PIP) torch
-	@$(PIP) --editable '.[all]'
+	@$(PIP) --editable '.[all,dev]'
 	@$(BIN)/python scripts/fetch_llvm.py
 	@$(BIN)/python scripts/fetch_web_parts.py
 	@touch $@

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 from tests.helpers.stub_server import StubServer
 
@@ -39,6 +44,29 @@ def test_from_items_to_report(snellen: Command, built: Path, tmp_path: Path) -> 
     assert set(oracle.protocol) == {"strict", "published"}
     assert (oracle.value == 1).all()
     assert "GPT-4V" in (out / "index.html").read_text()
+
+
+def test_the_way_in(snellen: Command) -> None:
+    assert snellen("--version") == (0, f"snellen {version('snellen')}\n", "")
+    code, out, _ = snellen()
+    assert code == 0
+    assert "Usage: snellen" in out
+    assert "checkup" in out
+    code, out, _ = snellen("list")
+    assert code == 0
+    assert all(name in out for name in SUITES)
+    assert "snellen list tasks (" in out
+    code, out, _ = snellen("list", "--json")
+    assert set(json.loads(out)) == {"suites", "tasks", "axes", "subjects", "fakes"}
+
+
+def test_the_shell_completes_commands() -> None:
+    """As bash asks for it; as a module the package does the same."""
+    environment = {**os.environ, "_SNELLEN_COMPLETE": "complete_bash", "COMP_WORDS": "snellen chec", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "snellen"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["checkup"]
 
 
 def test_build_says_what_it_made(snellen: Command, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def main() -> None:
         with one_line_errors():
             from snellen.cli.app import app
 
-            app(standalone_mode=True)
+            app(standalone_mode=True, prog_name="snellen")
     except SnellenError as error:
         print(f"snellen: {printable(redacted(str(error)))}", file=sys.stderr)
         sys.exit(2)

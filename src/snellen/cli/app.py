@@ -17,8 +17,6 @@ from snellen.cli.tower import app as tower
 
 app = typer.Typer(
     help="An eye exam for vision-language models, vision encoders and people.",
-    no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -27,6 +25,27 @@ tower.command()(auxiliary)
 tower.command()(conversations)
 app.add_typer(tower, name="tower")
 app.add_typer(study, name="study")
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        import snellen
+
+        print(f"snellen {snellen.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def overview(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """An eye exam for vision-language models, vision encoders and people."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
 
 Subjects = Annotated[
     list[str], typer.Option("--subject", "-s", help="Who is examined, e.g. chat:openai/gpt-4o; may be repeated.")
@@ -79,7 +98,9 @@ def checkup(
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="suites, tasks, axes, subjects or fakes")],
+    what: Annotated[
+        str, typer.Argument(help="suites, tasks, axes, subjects or fakes; without it suites and how many of each.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """List what there is."""
@@ -105,14 +126,18 @@ def list_(
         "subjects": {**EXAMPLES, **{f"fake:{name}": about for name, about in FAKES.items()}},
         "fakes": {f"fake:{name}": about for name, about in FAKES.items()},
     }
-    if what not in names_by_kind:
+    if what and what not in names_by_kind:
         raise SnellenError(f"nothing called {what!r} to list; {near(what, names_by_kind)}")
     if as_json:
-        print_json(names_by_kind[what])
+        print_json(names_by_kind[what] if what else names_by_kind)
         return
-    width = max(map(len, names_by_kind[what]))
-    for name, about in names_by_kind[what].items():
+    names = names_by_kind[what or "suites"]
+    width = max(map(len, names))
+    for name, about in names.items():
         print(f"{name:<{width}}  {about}")
+    if not what:
+        counts = [f"{kind} ({len(names)})" for kind, names in names_by_kind.items() if kind != "suites"]
+        print(f"\nMore: snellen list {', '.join(counts)}")
 
 
 @app.command()

@@ -12,6 +12,7 @@ from threading import RLock, current_thread, main_thread
 from typing import Any, ParamSpec, TypeVar
 
 from snellen.core.errors import SnellenError
+from snellen.core.extras import install_command
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,7 +43,7 @@ def import_extra(module: str, subject: str, extra: str = "models") -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise SnellenError(f"{subject} needs {module} ({error}); pip install 'snellen[{extra}]'") from error
+        raise SnellenError(f"{subject} needs {module} ({error}); {install_command(extra)}") from error
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.core import png
 from snellen.core.errors import SnellenError
+from snellen.core.extras import install_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,7 +73,7 @@ def open_hdf5(path: Path) -> Any:
     try:
         import h5py
     except ImportError as error:
-        raise MissingH5pyError("MATLAB 7.3 files need h5py: pip install 'snellen[sources]'") from error
+        raise MissingH5pyError(f"MATLAB 7.3 files need h5py: {install_command('sources')}") from error
     try:
         with path.open("rb") as file:
             older = file.read(len(OLDER)) == OLDER

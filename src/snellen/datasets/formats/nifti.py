@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
+from snellen.core.extras import install_command
 from snellen.datasets.formats.file_tree import entries, folders_holding, name_below
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import RawSample, encode_png, labelled_picture
@@ -176,7 +177,7 @@ def _nibabel() -> ModuleType:
     try:
         import nibabel
     except ImportError as error:
-        raise SnellenError("NIfTI volumes need nibabel: pip install 'snellen[sources]'") from error
+        raise SnellenError(f"NIfTI volumes need nibabel: {install_command('sources')}") from error
     return nibabel
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from snellen.core.errors import SnellenError
+from snellen.core.extras import install_command
 from snellen.stimuli.render.toy import TOY_VERSION
 from snellen.stimuli.scenes.model import SCENE_VERSION, Scene
 
@@ -99,7 +100,7 @@ def find_engine(settings: RenderSettings) -> Engine:
     needed = ("mitsuba", "mitsuba_oidn") if settings.denoise else ("mitsuba",)
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
-        raise SnellenError(f"renderer mitsuba: {', '.join(missing)} not installed; pip install 'snellen[render]'")
+        raise SnellenError(f"renderer mitsuba: {', '.join(missing)} not installed; {install_command('render')}")
     versions = tuple((name, importlib.metadata.version(name.replace("_", "-"))) for name in needed)
     variant: str = settings.variant
     libllvm = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
+from snellen.core.extras import install_command
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -24,7 +25,7 @@ def pyav() -> Any:
     try:
         import av
     except ImportError as error:
-        raise SnellenError(f"videos need PyAV ({error}); pip install 'snellen[video]'") from error
+        raise SnellenError(f"videos need PyAV ({error}); {install_command('video')}") from error
     return av
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
+from snellen.core.extras import install_command
 from snellen.subjects.chat.limiter import Limiter
 from snellen.subjects.chat.retry import Trouble, trouble
 from snellen.subjects.chat.settings import ChatSettings
@@ -92,7 +93,7 @@ def _open_model(name: str, settings: ChatSettings) -> Model:
         from inspect_ai._util.error import PrerequisiteError
         from inspect_ai.model import GenerateConfig, get_model
     except ImportError as error:
-        raise SnellenError(f"chat subjects need inspect_ai ({error}); pip install 'snellen[chat]'") from error
+        raise SnellenError(f"chat subjects need inspect_ai ({error}); {install_command('chat')}") from error
     config = GenerateConfig(
         **settings.answering(), max_retries=0, attempt_timeout=settings.timeout, adaptive_connections=False, cache=False
     )

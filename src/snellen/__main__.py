@@ -1,0 +1,5 @@
+"""`python -m snellen`: the command line."""
+
+from snellen.cli import main
+
+main()

@@ -1,0 +1,26 @@
+"""What installs an extra, by the way Snellen itself was installed."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+def install_command(extra: str) -> str:
+    """The command that brings an extra, e.g. `pip install '/home/me/snellen[render]'`.
+
+    The folder is the one that pip installed from (its record `direct_url.json`, PEP 610), or a checkout that is
+    imported as it stands; the bare name stands for an install from an index.
+    """
+    try:
+        written = distribution("snellen").read_text("direct_url.json")
+    except PackageNotFoundError:
+        checkout = Path(__file__).parents[3]
+        written = json.dumps({"url": checkout.as_uri()}) if (checkout / "pyproject.toml").is_file() else None
+    origin = json.loads(written or "{}")
+    url = urlsplit(origin.get("url", ""))
+    requirement = unquote(url.path) if url.scheme == "file" else "snellen"
+    option = "-e " if origin.get("dir_info", {}).get("editable") else ""
+    return f"pip install {option}'{requirement}[{extra}]'"
