@@ -16,6 +16,7 @@ from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset
 from snellen.core.suite import BuildOptions
 from snellen.exam import Examination, build, run
 from snellen.runs.ask import Plan
+from snellen.runs.preflight import Preflight, make_subjects
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def checkup(
     renderer: str = "mitsuba",
     quality: str = "fast",
     show_progress: bool = True,
-    check_plan: Callable[[Plan], None] | None = None,
+    check_plan: Callable[[Plan, Path], None] | None = None,
 ) -> Checkup:
     """Render a battery where none is, examine the packaged subjects and any more, write the report.
 
@@ -83,11 +84,18 @@ def checkup(
             show_progress=show_progress,
         )
         batteries.append(_Battery(name, options, out / "run" / name))
-    named = list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))
+    named, preflight = make_subjects(list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))), Preflight()
+    if not all(map(_is_built, batteries)):
+        preflight.check(named)
     with closing(_item_sets(batteries)) as item_sets:
         for battery, items in zip(batteries, item_sets, strict=True):
             examinations[battery.suite] = run(
-                items, named, battery.run_root, show_progress=show_progress, check_plan=check_plan
+                items,
+                named,
+                battery.run_root,
+                show_progress=show_progress,
+                check_plan=check_plan,
+                preflight=preflight,
             )
     from snellen.reports import write_report
 

@@ -21,7 +21,6 @@ from snellen.analysis.coverage import gaps
 from snellen.compute import Progress
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import Interrupted, SnellenError
-from snellen.core.home import generated_itemset
 from snellen.core.itemset import (
     BLIND_KEY,
     BlindCard,
@@ -35,7 +34,14 @@ from snellen.core.itemset import (
 )
 from snellen.core.media import MediaFolder
 from snellen.core.response import Response, Status
-from snellen.core.runfolder import RunCard, default_folder, has_tables, read_responses, read_run_card
+from snellen.core.runfolder import (
+    RunCard,
+    default_folder,
+    has_tables,
+    read_responses,
+    read_run_card,
+    refuse_other_run,
+)
 from snellen.core.subject import Subject
 from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.core.versions import versions
@@ -43,6 +49,7 @@ from snellen.curation.results import read_tables
 from snellen.curation.steps import copy_media
 from snellen.runs.ask import Arm, Plan, ask
 from snellen.runs.failures import summarize_failures
+from snellen.runs.generated_sets import generated_options, itemset_folder, suite_of_items
 from snellen.runs.judgements import (
     judgement_folder,
     judgement_items,
@@ -50,6 +57,8 @@ from snellen.runs.judgements import (
     score_judged,
     unreadable_verdicts,
 )
+from snellen.runs.preflight import Preflight, make_subjects
+from snellen.runs.preview import asks_remote
 from snellen.runs.score import damaged_scores, read_scores, write_scores
 from snellen.runs.stamp import read_stamp, run_key, write_stamp
 from snellen.runs.stopping import BudgetSpent
@@ -107,20 +116,44 @@ def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root:
     return BlindCard(method=f"{card.method}; {name} without pictures", scores=tuple(scores.values()))
 
 
-def find_items(itemset: str | Path, *, workers: int = 2, show_progress: bool = True) -> ItemSet:
-    """The item set in a folder, or the generated one of a suite: seed 0, checkup size, built on first use."""
-    path = Path(itemset)
-    if is_itemset(path):
-        return read_itemset(path)
-    if str(itemset) not in set(SUITES):
-        if path.exists():
-            raise SnellenError(f"{path}: no item set (no itemset.json), and no suite; suites are: {', '.join(SUITES)}")
-        raise SnellenError(f"{itemset!r} is neither a folder nor a suite; suites are: {', '.join(SUITES)}")
-    suite = SUITES.get(str(itemset))
-    root = generated_itemset(suite.name, suite.card.version)
+def find_items(
+    itemset: str | Path, *, limit: int | None = None, workers: int = 2, show_progress: bool = True
+) -> ItemSet:
+    """The item set in a folder, or the generated one of a suite: seed 0, checkup size, built on first use.
+
+    Of a suite no more than `limit` items a task are built, where that is less.
+    """
+    root = itemset_folder(itemset, limit)
     if not is_itemset(root):
-        build(suite, "generated", BuildOptions(root, workers=workers, show_progress=show_progress))
+        options = generated_options(suite_of_items(itemset), limit)
+        build(
+            suite_of_items(itemset),
+            "generated",
+            replace(options, out=root, workers=workers, show_progress=show_progress),
+        )
     return read_itemset(root)
+
+
+def prepare(
+    subjects: Sequence[str | Subject],
+    itemsets: Sequence[str | Path],
+    conditions: Sequence[str],
+    *,
+    limit: int | None = None,
+    keep_going: bool = False,
+) -> tuple[list[str | Subject], Preflight]:
+    """Refuse what can be refused before anything is rendered: subjects, conditions, keys, servers.
+
+    Returns the subjects and the first questions that were asked: of remote subjects, where a set is still to be built.
+    What a run about a set that is there still asks is found out by `run`, which asks the first question then.
+    """
+    for itemset in itemsets:
+        for text in conditions:
+            parse_conditions(suite_of_items(itemset).axes, text)
+    examined, preflight = make_subjects(subjects), Preflight(keep_going)
+    if not all(is_itemset(itemset_folder(itemset, limit)) for itemset in itemsets):
+        preflight.check(examined)
+    return examined, preflight
 
 
 @dataclass(frozen=True)
@@ -189,14 +222,16 @@ def run(
     keep_going: bool = False,
     inputs: Mapping[str, Path] | None = None,
     show_progress: bool = True,
-    check_plan: Callable[[Plan], None] | None = None,
+    check_plan: Callable[[Plan, Path], None] | None = None,
     after_call: Callable[[], None] = lambda: None,
+    preflight: Preflight | None = None,
 ) -> Examination:
     """Ask subjects under conditions, resume what `root` holds, score `strict`. What is finished is only read.
 
     `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `check_plan` is told
-    the plan and may stop it by an error, as `after_call` may after each call. `keep_going` asks on where most calls of
-    an arm fail. Raises BudgetSpent and Interrupted when what was asked so far is scored.
+    the plan and the folder, and may stop it by an error, as `after_call` may after each call. `keep_going` asks on
+    where most calls of an arm fail. `preflight` knows who was asked a first question already. Raises BudgetSpent and
+    Interrupted when what was asked so far is scored.
     """
     suite = SUITES.get(items.card.suite)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
@@ -209,7 +244,12 @@ def run(
     tables = read_tables(inputs or {}, items)
     plan = Plan(items, suite, arms, seed, limit, budget, tables, keep_going, versions=versions())
     if check_plan is not None:
-        check_plan(plan)
+        check_plan(plan, root)
+    preflight = preflight or Preflight(keep_going)
+    if asks_remote(plan, root):
+        preflight.check(examined)
+    first_replies = preflight.take(subject.card.fingerprint() for subject in examined)
+    plan = replace(plan, preflight=first_replies)
     stop: BudgetSpent | Interrupted | None = None
     responses: list[Response] = []
     with Progress("asking", unit="calls", visible=show_progress) as progress:
@@ -340,15 +380,19 @@ def examine(
     """
     from snellen.subjects.from_callable import wrap
 
-    items = find_items(itemset, show_progress=show_progress)
     is_callable = callable(subject) and not hasattr(subject, "answer")
     examined: Any = wrap(subject) if is_callable else subject  # type: ignore[arg-type]  # a callable without card is one from parts to text
+    (ready,), preflight = prepare([examined], [itemset], [condition], limit=limit)
+    if out is not None:
+        refuse_other_run(Path(out), limit=limit, suite=suite_of_items(itemset).name)
+    items = find_items(itemset, limit=limit, show_progress=show_progress)
     root = Path(out) if out is not None else run_folder(items, [examined], [condition])
     if is_callable and out is None and root.exists():
         shutil.rmtree(root)  # the code behind a name may have changed since
     return run(
-        items, [examined], root, conditions=[condition], limit=limit, show_progress=show_progress, after_call=after_call
-    )
+        items, [ready], root, conditions=[condition], limit=limit, show_progress=show_progress, after_call=after_call,
+        preflight=preflight,
+    )  # fmt: skip
 
 
 async def aexamine(subject: str | AnswerFunction | Subject, itemset: str | Path = "combo", **how: Any) -> Examination:

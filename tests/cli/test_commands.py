@@ -188,7 +188,7 @@ def test_a_chat_model_behind_a_local_server(
         assert code == 0
         assert "calls, about" in err, "an estimate comes first"
         asked = server.count
-        assert asked == 1 + 2 + 2 + 2  # one sheet, then two items a task
+        assert asked == 1 + 1 + 2 + 2 + 2  # a first question, one sheet, then two items a task
         assert snellen(*words)[0] == 0
         assert server.count == asked
     assert "category-bui" in out

@@ -128,7 +128,7 @@ def test_limit_is_the_first_test_items_of_each_task(tmp_path: Path, built: ItemS
     suite = suite_of()
     arms = [arm(looker(built), suite)]
     assert calls_of(tmp_path / "run", built, suite, arms, limit=2) == ["000", "001"]
-    with pytest.raises(SnellenError, match="begun with limit 2, not None; choose another --out"):
+    with pytest.raises(SnellenError, match="begun with --limit 2; with no --limit other items share a sheet"):
         ask(tmp_path / "run", Plan(built, suite, arms))
 
 

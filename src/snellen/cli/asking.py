@@ -34,29 +34,41 @@ def run(
     """Ask about one item set after the other; print what there is, and exit as it ended."""
     from snellen.cli.finished import finished_summary, summary
     from snellen.core.errors import Interrupted
-    from snellen.core.runfolder import has_tables
+    from snellen.core.runfolder import has_tables, refuse_other_run
 
-    summaries, stop = list["RunSummary"](), None
-    for name in itemsets:
-        finished = finished_summary(
+    finished = {
+        name: finished_summary(
             name, subjects, out, several=len(itemsets) > 1, with_table=not as_json, conditions=conditions,
             inputs=inputs, repeats=repeats, seed=seed, limit=limit,
-        )  # fmt: skip
-        if finished is not None:
-            summaries.append(finished)
-            continue
-        from snellen.exam import find_items, open_examination, run_folder
+        )
+        for name in itemsets
+    }  # fmt: skip
+    if unfinished := [name for name in itemsets if finished[name] is None]:
+        from snellen.exam import find_items, open_examination, prepare, run_folder
         from snellen.exam import run as do
+        from snellen.runs.generated_sets import suite_of_items
+        from snellen.runs.preflight import make_subjects
         from snellen.runs.stopping import BudgetSpent
 
-        items = find_items(name, workers=cores(None), show_progress=not as_json)
-        folder = out / items.card.suite if out and len(itemsets) > 1 else out
+        examined = make_subjects(subjects)  # a missing key is told before suites and items are looked at
+        folders = {name: out / suite_of_items(name).name if out and len(itemsets) > 1 else out for name in unfinished}
+        for name, folder in folders.items():
+            if folder:
+                refuse_other_run(folder, limit=limit, suite=suite_of_items(name).name, seed=seed)
+        ready, preflight = prepare(examined, unfinished, conditions, limit=limit, keep_going=keep_going)
+    summaries, stop = list["RunSummary"](), None
+    for name in itemsets:
+        if (finished_run := finished[name]) is not None:
+            summaries.append(finished_run)
+            continue
+        folder = folders[name]
+        items = find_items(name, limit=limit, workers=cores(None), show_progress=not as_json)
         root = folder or run_folder(items, subjects, conditions)
         try:
             examination = do(
-                items, subjects, root, conditions=conditions, repeats=repeats, seed=seed, limit=limit, budget=budget,
+                items, ready, root, conditions=conditions, repeats=repeats, seed=seed, limit=limit, budget=budget,
                 keep_going=keep_going, inputs=inputs, show_progress=not as_json,
-                check_plan=None if as_json else announce,
+                check_plan=None if as_json else announce, preflight=preflight,
             )  # fmt: skip
         except (BudgetSpent, Interrupted) as cause:
             stop = cause
@@ -88,27 +100,21 @@ def _as_json(summary: RunSummary) -> dict[str, Any]:
     }
 
 
-def announce(plan: Plan) -> None:
+def announce(plan: Plan, root: Path) -> None:
     """Say what paid calls would come to, before the first goes out."""
-    import tempfile
-
-    from snellen.core.media import MediaFolder
     from snellen.runs.preview import estimates
 
-    if not any(arm.subject.card.name.startswith("chat:") for arm in plan.arms):
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        for estimate in estimates(plan, MediaFolder(Path(folder), plan.items.media)):
-            money = (
-                "no price told (?price_in=…&price_out=…)"
-                if estimate.money is None
-                else f"about {estimate.money:.2f} for what is sent"
-            )
-            print(
-                f"{estimate.subject}: {estimate.calls} calls, about {estimate.tokens_in} tokens sent, {money}; "
-                f"recorded calls are not repeated",
-                file=sys.stderr,
-            )
+    for estimate in estimates(plan, root):
+        money = (
+            "no price told (?price_in=…&price_out=…)"
+            if estimate.money is None
+            else f"about {estimate.money:.2f} for what is sent"
+        )
+        rest = f" ({estimate.recorded} more are recorded)" if estimate.recorded else ""
+        print(
+            f"{estimate.subject}: {estimate.calls} calls{rest}, about {estimate.tokens_in} tokens sent, {money}",
+            file=sys.stderr,
+        )
 
 
 def _print_results(summaries: Sequence[RunSummary]) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.core.home import generated_itemset
 from snellen.core.itemset import is_itemset, read_card
 from snellen.core.runfolder import default_folder
 from snellen.reports.task_tables import TaskTables
+from snellen.runs.generated_sets import itemset_folder
 from snellen.runs.stamp import add_table, has_table, read_stamp, run_key
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
@@ -70,8 +70,8 @@ def finished_summary(
 
     Neither its items nor its responses are read: their digests are held against its stamp.
     """
-    root = _itemset_root(itemset)
-    if root is None:
+    root = itemset_folder(itemset, options["limit"])
+    if not is_itemset(root):
         return None
     card = read_card(root)
     run = (out / card.suite if several else out) if out else default_folder(card, subjects, conditions)
@@ -83,10 +83,3 @@ def finished_summary(
         return None
     table = TaskTables(stamp.subjects, stamp.columns) if with_table else None
     return RunSummary(run, stamp.responses, declines=stamp.declines, table=table)
-
-
-def _itemset_root(name: str) -> Path | None:
-    if is_itemset(Path(name)):
-        return Path(name)
-    root = generated_itemset(name, SUITES.get(name).card.version) if name in set(SUITES) else None
-    return root if root is not None and is_itemset(root) else None

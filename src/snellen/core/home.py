@@ -12,8 +12,3 @@ def home() -> Path:
     if folder:
         return Path(folder).expanduser().resolve()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "snellen"
-
-
-def generated_itemset(suite: str, version: str) -> Path:
-    """Where the generated item set of a suite lies that is built on first use: seed 0, checkup size."""
-    return home() / "itemsets" / f"{suite}-{version}-seed0"

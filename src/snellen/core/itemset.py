@@ -119,6 +119,11 @@ class ItemSet:
         return [item for item in self.items if item.task == task]
 
 
+def recipe_hash(suite: str, version: str, source: str, recipe: Mapping[str, Any]) -> str:
+    """What an item set's card says of how it was made, 64 hexadecimal digits; known before it is."""
+    return digest([suite, version, source, dict(recipe)])
+
+
 def write_itemset(
     root: Path,
     items: Iterable[Item],
@@ -149,7 +154,7 @@ def write_itemset(
         version=version,
         source=source,
         recipe=dict(recipe),
-        recipe_hash=digest([suite, version, source, dict(recipe)]),
+        recipe_hash=recipe_hash(suite, version, source, recipe),
         content_hash=rows_digest.digest(),
         items=len(items),
         counts=counts,

@@ -223,6 +223,25 @@ def read_run_card(root: Path) -> RunCard:
         ) from error
 
 
+def refuse_other_run(root: Path, *, limit: int | None, **fields_of_card: str | int) -> None:
+    """Raise SnellenError where a run lies here that was begun with another limit, suite, seed or item set."""
+    if not is_run(root):
+        return
+    earlier = read_run_card(root)
+    if earlier.limit != limit:
+        begun, now = ("no --limit" if n is None else f"--limit {n}" for n in (earlier.limit, limit))
+        raise SnellenError(
+            f"{root}: this run was begun with {begun}; with {now} other items share a sheet, so it cannot go on: "
+            f"give {begun} again, or choose another --out"
+        )
+    for name, value in fields_of_card.items():
+        if getattr(earlier, name) != value:
+            raise SnellenError(
+                f"{root}: this run was begun with {name} {getattr(earlier, name)!r}, not {value!r}; choose another "
+                f"--out"
+            )
+
+
 def read_responses(root: Path) -> list[Response]:
     """The responses of a run. Raises SnellenError where the run was cut off before its tables were written."""
     path = root / "responses.parquet"
@@ -295,12 +314,9 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
 
 
 def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
-    for name in ("suite", "content_hash", "seed", "limit"):
-        if getattr(earlier, name) != getattr(current, name):
-            raise SnellenError(
-                f"{root}: this run was begun with {name} {getattr(earlier, name)!r}, not {getattr(current, name)!r}; "
-                f"choose another --out"
-            )
+    refuse_other_run(
+        root, suite=current.suite, limit=current.limit, seed=current.seed, content_hash=current.content_hash
+    )
     for name in earlier.annotations.keys() & current.annotations.keys():
         if earlier.annotations[name] != current.annotations[name]:
             raise SnellenError(

@@ -32,8 +32,9 @@ class SubjectCard:
     `settings` is everything that may change its answers, and makes the fingerprint. `accepts` are the kinds of media
     it can be shown, `max_pictures` how many at most (None: any number). `attributes` describe it for comparisons
     (family, open or closed, reasoning, supervision, parameters). `max_concurrency` is how many calls may be under
-    way. Of `is_local` subjects, models in this process, one task of one subject is asked at a time. Who reads `views`
-    (encoders, fakes) is sent no laid-out pictures.
+    way. Of `is_local` subjects, models in this process, one task of one subject is asked at a time. An `is_remote` one
+    is asked a first question before items are rendered for it. Who reads `views` (encoders, fakes) is sent no laid-out
+    pictures.
     """
 
     name: str
@@ -43,6 +44,7 @@ class SubjectCard:
     attributes: Mapping[str, str] = field(default_factory=dict)
     max_concurrency: int = 16
     is_local: bool = False
+    is_remote: bool = False
     reads: Literal["parts", "views"] = "parts"
 
     def fingerprint(self) -> str:

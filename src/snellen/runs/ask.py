@@ -53,6 +53,7 @@ class Plan:
     `limit` is the number of test items a task. `tick` is told of each call that ended. `budget` is money, checked
     before each call against what recorded calls cost by the prices on the subjects' cards. `keep_going`: an arm is
     asked on however many of its calls fail. `notify` is given a line for each subject or arm that is asked no more.
+    `preflight` are first questions that were answered before the run could record them: they count as money.
     """
 
     items: ItemSet
@@ -66,6 +67,7 @@ class Plan:
     tick: Callable[[], None] = lambda: None
     notify: Callable[[str], None] = lambda line: None
     versions: Mapping[str, str] = field(default_factory=dict)
+    preflight: Sequence[Exchange] = ()
 
 
 def ask(root: Path, plan: Plan) -> list[Response]:
@@ -78,6 +80,8 @@ def ask(root: Path, plan: Plan) -> list[Response]:
     stop, responses = RunStop(), list[Response]()
     with open_run(root, run_card(plan), plan.items.media) as run:
         others = other_responses(root, {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms})
+        for exchange in plan.preflight:
+            run.record(exchange)
         try:
             with stop.on_signals(root):
                 run_to_end(_ask_all(run, plan, stop, responses))
@@ -290,12 +294,15 @@ class _ArmRunner:
     def _observe(self, failure: CallFailed | None) -> None:
         """Note how a call ended; a subject or an arm that fails too often is asked no more."""
         name = self.arm.subject.card.name
+        if self.queue.lasting.end:
+            return
         places = (name, self.queue.lasting), (arm_name(name, str(self.arm.condition)), self.rate)
         for asked_name, failures in places:
             before = failures.end
             failures.observe(failure)
             if failures.end != before:
                 self.plan.notify(f"{asked_name} is asked no more: {failures.end}")
+                return
 
     def as_sent(self, prompt: Prompt) -> Prompt:
         """Who reads parts is sent pictures, made once and then looked up; who reads views needs none."""
@@ -326,7 +333,7 @@ async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Re
     In the end all responses are put into `responses`.
     """
     stop.loop = asyncio.get_running_loop()
-    prices = {arm.subject.card.fingerprint(): _price(arm.subject) for arm in plan.arms}
+    prices = {arm.subject.card.fingerprint(): price_of(arm.subject) for arm in plan.arms}
     shared, queues, local_turn = _Shared(run, plan, prices, stop), dict[str, _SubjectQueue](), asyncio.Lock()
     jobs = []
     for arm in plan.arms:
@@ -343,7 +350,8 @@ async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Re
     stop.loop = None
 
 
-def _price(subject: Subject) -> tuple[float, float]:
+def price_of(subject: Subject) -> tuple[float, float]:
+    """Money for a million tokens, (in, out); 0 where the user gave none."""
     attributes = subject.card.attributes  # a price changes no answer, so it is no setting
     return float(attributes.get("price_in", 0.0)), float(attributes.get("price_out", 0.0))
 

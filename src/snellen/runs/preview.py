@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
-from snellen.core.subject import SubjectCard
-from snellen.core.suite import Suite, Task, ViewContext, settle
-from snellen.runs.ask import Plan, lay_out_montages, show_items
+from snellen.core.runfolder import RunFolder
+from snellen.core.subject import Subject, SubjectCard
+from snellen.core.suite import Dialogue, Suite, Task, Trial, ViewContext, settle
+from snellen.runs.ask import Arm, Plan, is_asked, lay_out_montages, price_of, show_items
 
 PICTURE_TOKENS, CHARACTERS_A_TOKEN = 1000, 4
 """Rough figures for estimates; services count otherwise, and recorded calls hold the true numbers."""
@@ -69,41 +72,78 @@ def _goes_on(task: Task, condition: Condition, prompts: Sequence[Prompt]) -> boo
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run would take at most, resuming not counted: calls, tokens sent, money by the prices told."""
+    """What a run still takes of a remote subject: calls not `recorded` yet, tokens sent, money by the user's prices.
+
+    Of talks in several steps the next one counts, so chains come out low.
+    """
 
     subject: str
     calls: int
+    recorded: int
     tokens_in: int
     money: float | None
 
 
-def estimates(plan: Plan, media: MediaFolder) -> list[Estimate]:
-    """One for each chat subject of a plan; the first step of each talk counts, so chains come out low."""
+def estimates(plan: Plan, root: Path) -> list[Estimate]:
+    """One for each remote subject of a plan that still has calls to make; `root` is where the run lies, or will."""
     by_subject: dict[str, Estimate] = {}
-    for arm in plan.arms:
+    for arm, is_recorded, prompt in _remote_calls(plan, root):
         card = arm.subject.card
-        if not card.name.startswith("chat:"):
+        before = by_subject.get(card.name, Estimate(card.name, 0, 0, 0, None))
+        if is_recorded:
+            by_subject[card.name] = replace(before, recorded=before.recorded + 1)
             continue
-        calls = tokens = 0
-        for call in first_calls(
-            plan.items,
-            plan.suite,
-            arm.condition,
-            card,
-            media,
-            seed=plan.seed,
-            limit=plan.limit,
-            annotations=plan.annotations,
-        ):
-            calls += 1
-            tokens += sum(
-                len(part) // CHARACTERS_A_TOKEN if isinstance(part, str) else PICTURE_TOKENS
-                for part in call.prompt.parts
-            )
-        before = by_subject.get(card.name, Estimate(card.name, 0, 0, None))
-        price = card.attributes.get("price_in")
-        total = before.tokens_in + tokens
-        by_subject[card.name] = Estimate(
-            card.name, before.calls + calls, total, None if price is None else total * float(price) / 1e6
+        tokens = before.tokens_in + sum(
+            len(part) // CHARACTERS_A_TOKEN if isinstance(part, str) else PICTURE_TOKENS for part in prompt.parts
         )
-    return list(by_subject.values())
+        price = card.attributes.get("price_in")
+        money = None if price is None else tokens * float(price) / 1e6
+        by_subject[card.name] = replace(before, calls=before.calls + 1, tokens_in=tokens, money=money)
+    return [estimate for estimate in by_subject.values() if estimate.calls]
+
+
+def asks_remote(plan: Plan, root: Path) -> bool:
+    """Whether a remote subject still has calls to make, and money to make them."""
+    if plan.budget is not None:
+        prices = {arm.subject.card.fingerprint(): price_of(arm.subject) for arm in plan.arms}
+        if RunFolder(root, plan.items.media).spent(prices) >= plan.budget:
+            return False
+    return any(not is_recorded for _, is_recorded, _ in _remote_calls(plan, root))
+
+
+def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt]]:
+    """The calls of remote subjects: of each talk those that are recorded, then its next ones, if any."""
+    arms = [arm for arm in plan.arms if arm.subject.card.is_remote]
+    if not arms:
+        return
+    run = RunFolder(root, plan.items.media)
+    with tempfile.TemporaryDirectory() as folder:
+        media = MediaFolder(Path(folder), plan.items.media)
+        for arm in arms:
+            condition = settle(arm.condition, plan.suite, arm.subject.card)
+            prefix = f"{arm.subject.card.fingerprint()}/{arm.condition}/{arm.repeat}"
+            for task in plan.suite.tasks.values():
+                items = plan.items.task(task.id) if is_asked(arm, task) else ()
+                tested = [item for item in items if item.split == "test" and task.asks(item, condition)][: plan.limit]
+                context = ViewContext(condition, items, plan.annotations)
+                views = show_items(tested, context, task, plan.seed, media)
+                method = task.method(condition)
+                for group in method.group([views[item.item_id] for item in tested]):
+                    key = f"{prefix}/{Trial(group).trial_id}"
+                    for is_recorded, prompt in _calls_of(method.run(group), arm.subject, run, key):
+                        yield arm, is_recorded, prompt
+
+
+def _calls_of(dialogue: Dialogue, subject: Subject, run: RunFolder, key: str) -> Iterator[tuple[bool, Prompt]]:
+    """Replay a dialogue as far as it is recorded: each call, and whether there is a reply to it."""
+    prompts, step = next(dialogue), 0
+    while not any(map(subject.declines, prompts)):
+        replies = [run.recall(f"{key}/{step + n}", prompt.digest()) for n, prompt in enumerate(prompts)]
+        yield from ((reply is not None, prompt) for reply, prompt in zip(replies, prompts, strict=True))
+        received = tuple(reply for reply in replies if reply is not None)
+        if len(received) < len(replies):
+            return
+        try:
+            prompts, step = dialogue.send(received), step + len(prompts)
+        except StopIteration:
+            return

@@ -9,7 +9,7 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.registry import Registry
-from snellen.core.subject import Subject, SubjectFactory
+from snellen.core.subject import Subject, SubjectFactory, is_simulated
 
 SUBJECTS: Registry[SubjectFactory] = Registry(
     "kind of subject",
@@ -47,6 +47,11 @@ EXAMPLES: Mapping[str, str] = {
 
 FORMER_SETTINGS = {"at_once": "max_concurrency"}
 """Settings that were renamed: specs with the former name are still read."""
+
+
+def needs_items(spec: str) -> bool:
+    """Whether the subject that `spec` names looks at the items when it is made: ideal observers alone do."""
+    return is_simulated(spec)
 
 
 def make_subject(spec: str, items: Sequence[Item] = ()) -> Subject:

@@ -8,6 +8,7 @@ tests hold it to what is relied on here.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -81,6 +82,7 @@ class Service:
 
 def open_service(name: str, settings: ChatSettings) -> Service:
     """The service behind `PROVIDER/MODEL`. Raises SnellenError where a package, a key or the provider is missing."""
+    _need_key(name)
     model = _open_model(name, settings)
     key = f"{type(model.api).__name__}:{model.api.connection_key()}"
     limiter = _limiters.setdefault(key, Limiter(settings.max_concurrency))
@@ -103,6 +105,14 @@ def _open_model(name: str, settings: ChatSettings) -> Model:
         raise SnellenError(f"chat:{name}: {_plain(error.message)}") from None
     except Exception as error:
         raise SnellenError(f"chat:{name}: {_plain(error)}") from error
+
+
+def _need_key(name: str) -> None:
+    """Raise SnellenError where the key of an OpenAI-compatible service is missing: seconds before imports tell it."""
+    provider, _, rest = name.partition("/")
+    variable = rest.partition("/")[0].upper().replace("-", "_") + "_API_KEY"
+    if provider == "openai-api" and rest and not os.environ.get(variable):
+        raise SnellenError(f"chat:{name}: {variable} is not set; set it (to any word, where the server wants no key)")
 
 
 def sends_videos(api: ModelAPI) -> bool:

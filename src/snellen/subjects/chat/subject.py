@@ -76,6 +76,7 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
         max_pictures=chat_settings.max_pictures,
         attributes=attributes,
         max_concurrency=chat_settings.max_concurrency,
+        is_remote=True,
     )
     return ChatSubject(card, service, chat_settings)
 

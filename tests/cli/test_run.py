@@ -1,0 +1,97 @@
+"""`snellen run` where it refuses, stops or goes on: what is asked, what is printed, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.helpers.sets import small_set
+from tests.helpers.stub_server import Answer, ServedRequest, Status, StubServer
+
+Serve = Callable[[Callable[[ServedRequest], Answer] | Answer], StubServer]
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    servers: list[StubServer] = []
+
+    def serve(answer: Callable[[ServedRequest], Answer] | Answer) -> StubServer:
+        server = StubServer(answer)
+        servers.append(server)
+        server.__enter__()
+        monkeypatch.setenv("STUBBED_BASE_URL", server.url)
+        monkeypatch.setenv("STUBBED_API_KEY", "k")
+        return server
+
+    yield serve
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+CHAT = "chat:openai-api/stubbed/model"
+
+
+def test_a_refused_key_is_one_request_and_renders_nothing(
+    snellen: Command, stub: Serve, tmp_path: Path, sets_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = small_set("combo", sets_folder)
+    server = stub(Status(401, error={"message": "Incorrect API key", "type": "auth", "code": None}))
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    for itemset in ("combo", items.root):
+        code, out, err = snellen("run", itemset, "--subject", CHAT, "--subject", "fake:chance", "--out", tmp_path / "r")
+        assert (code, out, err.count("\n")) == (2, "", 1 if itemset == "combo" else 2), err
+        assert f"{CHAT}: 401 AuthenticationError" in err
+        assert itemset != "combo" or not (tmp_path / "home").exists()
+    assert server.count == 2
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_missing_key_is_told_in_five_seconds_of_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    before = os.times()
+    words = ["run", "combo", "--subject", "chat:openai-api/nowhere/model", "--limit", "2"]
+    command = [sys.executable, "-c", "from snellen.cli import main; main()", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    after = os.times()
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "NOWHERE_API_KEY" in done.stderr
+    assert not (tmp_path / "home").exists()
+    assert after.children_user + after.children_system - before.children_user - before.children_system < 5
+
+
+def test_a_key_withdrawn_in_mid_run_ends_the_arm_and_the_rest_goes_on(
+    snellen: Command, stub: Serve, tmp_path: Path, sets_folder: Path
+) -> None:
+    def answer(request: ServedRequest) -> Answer:
+        return "A" if request.number <= 4 else Status(403)
+
+    server = stub(answer)
+    words = (
+        "run",
+        small_set("combo", sets_folder).root,
+        "--subject",
+        f"{CHAT}?max_concurrency=1",
+        "--subject",
+        "fake:chance",
+    )
+    code, out, err = snellen(*words, "--out", tmp_path / "run", "--json")
+    (summary,) = json.loads(out)["runs"]
+    assert code == 1
+    assert server.count == 7, "a first question, three replies, three refusals"
+    assert summary["failed"] >= 3
+    assert summary["unasked"] > 0
+    assert summary["failures"][CHAT][0].startswith(f"{summary['failed']} × 403 ")
+    assert f"{CHAT} is asked no more: 3 calls failed alike: 403 " in err
+    stub("A")
+    code, out, err = snellen(*words, "--out", tmp_path / "run")
+    assert (code, "recorded)" in err, "partial" in err) == (0, True, False)
+    code, out, err = snellen(*words, "--out", tmp_path / "run")
+    assert (code, err) == (0, ""), "a finished run announces no calls"
