@@ -1,11 +1,12 @@
 """How fast chat models are asked, beside the practical limit.
 
-    python bench/ask_loop.py            2,000 one-picture questions; 10,000 questions of nine pictures for memory
-    python bench/ask_loop.py --quick    a tenth of both
+    python bench/ask_loop.py            2,000 one-picture questions; 10,000 of nine pictures for memory; the command
+    python bench/ask_loop.py --command  only the command `snellen run` on 2,000 and 10,000 one-picture questions
+    python bench/ask_loop.py --quick    a tenth of all
 
 A server in its own process answers after 50 ms. Each way of asking runs in a process of its own, 100 calls at once:
-a bare `openai` client, `ChatSubject`, and a whole Snellen run, in turn, twice; the faster round counts, since other
-work on the machine only ever slows things down. Ratios are taken within one run of this script.
+a bare `openai` client, `ChatSubject`, and a whole Snellen run, in turn, twice; the round with less processor time
+counts, since other work on the machine only ever slows things down. Ratios are taken within one run of this script.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,8 @@ MAX_CONCURRENCY = 100
 QUESTION = "Which option matches the picture?\nA. red\nB. green\nC. blue\nD. none\nAnswer with one letter."
 ROUNDS = 2
 WAYS = ("bare client", "chat subject", "snellen run")
+COMMAND = "command"
+WANTED = "wanted: at most 1.5 of the bare client's CPU, 0.5 s and 1 s; at least 0.55 of its pace at 10,000"
 NINE = "snellen run, nine pictures"
 
 
@@ -128,6 +132,74 @@ def snellen_run(paths: Sequence[Path], url: str, items: int, pictures: int) -> d
     return measured | {"run_mb": sum(path.stat().st_size for path in files) / 1e6}
 
 
+def write_questions(folder: Path, items: int) -> Path:
+    """The same questions as items of a real suite, for the command."""
+    from snellen.core.itemset import write_itemset
+    from snellen.core.media import MediaFolder
+    from snellen.suites.ava_bench.abilities.texture import texture_item
+    from snellen.suites.ava_bench.items import ItemSource
+
+    root = folder / f"set {items}"
+    if root.exists():
+        return root
+    media = MediaFolder(root / "media")
+    pictures = [media.add_file(path) for path in sorted((folder / "pictures").iterdir())]
+    sources = (
+        ItemSource(handle=str(n), picture=pictures[n % len(pictures)], cluster=str(n), dataset="made")
+        for n in range(items)
+    )
+    options = ("banded", "blotchy", "veined", "woven")
+    write_itemset(root, (texture_item(source, "banded", options) for source in sources), source="made", recipe={})
+    return root
+
+
+def command(folder: Path, url: str, items: int) -> dict[str, Any]:
+    """`snellen run` on them: CPU from first call to last reply; the model layer is imported at its `get_model`."""
+    import inspect_ai.model
+    import inspect_ai.model._providers.openai_compatible  # with openai
+    from openai.resources.chat.completions import AsyncCompletions
+    from typer.main import get_command
+
+    from snellen.subjects.chat import ChatSubject
+
+    imported, marks = list[tuple[float, float]](), list[tuple[float, float]]()
+    get_model, create, answer = inspect_ai.model.get_model, AsyncCompletions.create, ChatSubject.answer
+
+    def first_get_model(*arguments: Any, **more: Any) -> Any:
+        inspect_ai.model.get_model = get_model
+        imported.append((_cpu(), time.monotonic()))
+        return get_model(*arguments, **more)
+
+    async def first_create(*arguments: Any, **more: Any) -> Any:
+        AsyncCompletions.create = create  # type: ignore[method-assign]
+        marks.append((_cpu(), time.monotonic()))
+        return await create(*arguments, **more)
+
+    async def marked_answer(*arguments: Any) -> Any:
+        reply = await answer(*arguments)
+        marks[1:] = [(_cpu(), time.monotonic())]
+        return reply
+
+    inspect_ai.model.get_model = first_get_model
+    AsyncCompletions.create = first_create  # type: ignore[assignment]
+    ChatSubject.answer = marked_answer  # type: ignore[method-assign]
+    from snellen.cli.app import app
+
+    os.environ |= {"BENCH_API_KEY": "k", "BENCH_BASE_URL": url}
+    subject, out = f"chat:openai-api/bench/m?max_concurrency={MAX_CONCURRENCY}", tempfile.mkdtemp(dir=folder)
+    options = ["--subject", subject, "--out", f"{out}/run"]
+    get_command(app)(["run", str(folder / f"set {items}"), *options], standalone_mode=False)
+    (cpu_first, first), (cpu_last, last) = marks
+    return {
+        "items": items,
+        "seconds": last - first,
+        "cpu": cpu_last - cpu_first,
+        "begin": f"{first - imported[0][1]:.1f} ({cpu_first - imported[0][0]:.2f})",
+        "end": f"{time.monotonic() - last:.1f} ({_cpu() - cpu_last:.2f})",
+        "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
 def _subject(url: str) -> Any:
     from snellen.subjects.chat import make_chat
 
@@ -154,22 +226,27 @@ def _cpu() -> float:
 def _work(way: str, folder: Path, url: str, items: int) -> dict[str, Any]:
     paths = sorted((folder / "pictures").iterdir())
     if way == "bare client":
-        return bare_client(paths[:items], url)
+        return bare_client((paths * (items // len(paths) + 1))[:items], url)
+    if way == COMMAND:
+        return command(folder, url, items)
     if way == "chat subject":
         return chat_subject(paths[:items], url)
     return snellen_run(paths, url, items, 9 if way == NINE else 1)
 
 
 def _child(way: str, folder: Path, url: str, items: int) -> dict[str, Any]:
-    command = [sys.executable, str(HERE), "--way", way, "--folder", str(folder), "--url", url, "--items", str(items)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent.parent)
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    call = [sys.executable, str(HERE), "--way", way, "--folder", str(folder), "--url", url, "--items", str(items)]
+    begun = time.monotonic()
+    done = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent.parent)
+    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    ended = time.monotonic()
+    with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as stats:
+        return {**measured, "whole": ended - begun, **json.load(stats)}
 
 
 def _measure(folder: Path, url: str, one: int, nine: int) -> list[tuple[str, dict[str, Any]]]:
     rounds = [{way: _child(way, folder, url, one) for way in WAYS} for _ in range(ROUNDS)]
-    best = [(way, min((told[way] for told in rounds), key=lambda told: float(told["seconds"]))) for way in WAYS]
+    best = [(way, min((round[way] for round in rounds), key=lambda ran: float(ran["cpu"]))) for way in WAYS]
     return [*best, (NINE, _child(NINE, folder, url, nine))]
 
 
@@ -188,17 +265,47 @@ def _print(measured: Sequence[tuple[str, dict[str, Any]]]) -> None:
         print("| " + " | ".join(map(str, cells)) + " |")
 
 
+COMMAND_COLUMNS = (
+    "items",
+    "way",
+    "CPU ms an item, sending",
+    "of bare",
+    "imports to first call, s (CPU s)",
+    "last reply to end, s (CPU s)",
+    "whole, s",
+    "of the bare pace",
+    "most at once",
+    "peak RSS MB",
+)
+
+
+def measure_command(folder: Path, url: str, rounds: Sequence[int]) -> None:
+    """The command beside the bare client, in turn: a round for each number of items."""
+    print("\n| " + " | ".join(COMMAND_COLUMNS) + " |\n" + "|---" * len(COMMAND_COLUMNS) + "|", flush=True)
+    for items in rounds:
+        write_questions(folder, items)
+        bare, run = (_child(way, folder, url, items) for way in ("bare client", COMMAND))
+        for way, ran in (("bare client", bare), ("`snellen run`", run)):
+            cpu = f"{ran['cpu'] / items * 1000:.2f}", f"{ran['cpu'] / bare['cpu']:.2f}"
+            whole = f"{ran['whole']:.1f}", f"{bare['whole'] / ran['whole']:.2f}"
+            times = ran.get("begin", ""), ran.get("end", "")
+            cells = (f"{items:,}", way, *cpu, *times, *whole, ran["most"], f"{ran['rss_mb']:.0f}")
+            print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+    print(WANTED)
+
+
 def main() -> None:
     """Measure every way once and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the items")
+    parser.add_argument("--command", action="store_true", help="only the command")
     for hidden in ("--way", "--folder", "--url", "--items"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
-    told = parser.parse_args()
-    if told.way:
-        print(json.dumps(_work(told.way, Path(told.folder), told.url, int(told.items))))
+    options = parser.parse_args()
+    if options.way:
+        print(json.dumps(_work(options.way, Path(options.folder), options.url, int(options.items))))
         return
-    one, nine = (200, 1000) if told.quick else (2000, 10_000)
+    one, nine = (200, 1000) if options.quick else (2000, 10_000)
     stub = subprocess.Popen(
         [sys.executable, "-m", "tests.helpers.stub_server", "--delay", "0.05", "--life", "3600"],
         stdout=subprocess.PIPE,
@@ -210,7 +317,9 @@ def main() -> None:
         url = f"http://127.0.0.1:{int(stub.stdout.readline())}/v1"
         with tempfile.TemporaryDirectory() as temp:
             make_pictures(Path(temp) / "pictures", one)
-            _print(_measure(Path(temp), url, one, nine))
+            if not options.command:
+                _print(_measure(Path(temp), url, one, nine))
+            measure_command(Path(temp), url, (one, one, nine))
     finally:
         stub.terminate()
 

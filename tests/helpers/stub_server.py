@@ -174,7 +174,10 @@ class StubServer:
         return web.json_response({"object": "list", "data": [{"id": "stub", "object": "model"}]})
 
     async def _stats(self, request: web.Request) -> web.Response:
-        return web.json_response({"count": self.count, "most": self.most})
+        """How many requests came, and the most at once, since the last look."""
+        stats = {"count": self.count, "most": self.most}
+        self.count = self.most = 0
+        return web.json_response(stats)
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         at, raw = time.monotonic(), await request.read()
