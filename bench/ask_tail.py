@@ -11,10 +11,12 @@ What could be reached without any work of ours is 100 / 0.685 = 146 calls a seco
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +75,21 @@ def plan(items: ItemSet, url: str) -> Plan:
     return Plan(items, suite(), arms)
 
 
-def print_row(way: str, measured: dict[str, Any]) -> None:
-    pace = measured["items"] / measured["seconds"]
-    cells = f"{measured['items']} | {pace:.0f} | {measured['cpu'] / measured['items'] * 1000:.1f}"
-    print(f"| {way} | {cells} | {measured['rss_mb']:.0f} |", flush=True)
+def most_at_once(url: str) -> int:
+    """Of the requests since the last look, by the server."""
+    with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as stats:
+        return int(json.load(stats)["most"])
+
+
+def print_rows(run: dict[str, Any], bare: dict[str, Any]) -> None:
+    """Both ways, with ratios to the bare client."""
+    print("| way | calls | calls/s | of bare | CPU ms a call | of bare | most at once | peak RSS MB |")
+    print("|---|---|---|---|---|---|---|---|")
+    for way, ran in ((f"`snellen run`, {WANTED} wanted", run), ("bare client, one pool", bare)):
+        pace, cpu = ran["items"] / ran["seconds"], ran["cpu"] / ran["items"] * 1000
+        of_pace, of_cpu = bare["seconds"] / ran["seconds"], ran["cpu"] / bare["cpu"]
+        cells = f"{ran['items']:,} | {pace:.0f} | {of_pace:.2f} | {cpu:.1f} | {of_cpu:.2f} | {ran['most']}"
+        print(f"| {way} | {cells} | {ran['rss_mb']:.0f} |")
 
 
 def main() -> None:
@@ -92,12 +105,12 @@ def main() -> None:
             make_pictures(Path(temp) / "pictures", 40)
             pictures = sorted((Path(temp) / "pictures").iterdir())
             items = item_set(Path(temp) / "set", pictures, count)
-            print("| way | calls | calls/s | CPU ms a call | peak RSS MB |\n|---|---|---|---|---|")
-            run = plan(items, url)
-            measured = timed(lambda: [response.text for response in ask(Path(temp) / "run", run)])
-            print_row(f"`snellen run`, {WANTED} wanted", measured)
+            arms = plan(items, url)
+            run = timed(lambda: [response.text for response in ask(Path(temp) / "run", arms)])
+            run |= {"most": most_at_once(url)}
             calls = SUBJECTS * CONDITIONS * TASKS * count
-            print_row("bare client, one pool", bare_client((pictures * calls)[:calls], url))
+            bare = bare_client((pictures * calls)[:calls], url)
+            print_rows(run, bare | {"most": most_at_once(url)})
     finally:
         server.terminate()
 

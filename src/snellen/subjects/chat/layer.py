@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
+from snellen.subjects.chat.bodies import bound_bodies
 from snellen.subjects.chat.limiter import Limiter
 from snellen.subjects.chat.retry import Trouble, trouble
 from snellen.subjects.chat.settings import ChatSettings
@@ -134,6 +135,7 @@ async def _attempt(model: Model, messages: list[ChatMessage], timeout: int) -> M
 
     model.verify_model_apis()
     _no_client_retries(model.api)
+    bound_bodies(model.api)
     config, begun = _config(model), time.monotonic()
     try:
         async with asyncio.timeout(timeout) as window:
