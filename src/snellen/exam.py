@@ -43,7 +43,7 @@ from snellen.core.runfolder import (
     refuse_other_run,
 )
 from snellen.core.subject import Subject
-from snellen.core.suite import BuildOptions, Recipe, Suite
+from snellen.core.suite import BuildOptions, Recipe, Suite, check_items
 from snellen.core.versions import versions
 from snellen.curation.results import read_tables
 from snellen.curation.steps import copy_media
@@ -116,6 +116,16 @@ def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root:
     return BlindCard(method=f"{card.method}; {name} without pictures", scores=tuple(scores.values()))
 
 
+def open_items(root: Path, *, remember: bool = True) -> ItemSet:
+    """The item set in a folder, through the whole gate: form and meaning of its rows, its media, its suite's tasks.
+
+    `remember=False` reads every byte again. Raises SnellenError that names the row.
+    """
+    items = read_itemset(root, remember=remember)
+    check_items(items, SUITES.get(items.card.suite))
+    return items
+
+
 def find_items(
     itemset: str | Path, *, limit: int | None = None, workers: int = 2, show_progress: bool = True
 ) -> ItemSet:
@@ -131,7 +141,7 @@ def find_items(
             "generated",
             replace(options, out=root, workers=workers, show_progress=show_progress),
         )
-    return read_itemset(root)
+    return open_items(root)
 
 
 def prepare(
@@ -352,6 +362,7 @@ def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
     """
     card = read_run_card(root)
     items = read_same_itemset(Path(card.itemset), card.content_hash, f"{root} was run on")
+    check_items(items, SUITES.get(card.suite))
     return card, items, with_judged_reading(SUITES.get(card.suite))
 
 

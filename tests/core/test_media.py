@@ -6,8 +6,9 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Affine
+from snellen.core.item import Affine, Montage
 from snellen.core.media import MediaFolder
+from snellen.stimuli.transforms.montage import lay_out
 from tests.helpers.journey import patch
 
 
@@ -69,3 +70,17 @@ def test_an_index_torn_by_a_kill_is_mended(tmp_path: Path, torn: str) -> None:
     for name in ("b", "a", "b"):
         derive(name)
     assert made == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fits"), [([(31_990, 9)], False), ([(7_900, 100)], True), ([(20_000, 9), (9, 20_000)], False)]
+)
+def test_a_sheet_has_a_limit_of_pixels(tmp_path: Path, sizes: list[tuple[int, int]], fits: bool) -> None:
+    """A wide and a high picture, each within the limit, make cells that are both: 20,000 x 20,000."""
+    media = MediaFolder(tmp_path)
+    pictures = tuple(media.add_picture(Image.new("L", size)) for size in sizes)
+    if fits:
+        assert lay_out(Montage(pictures, 1), media).height == 116
+    else:
+        with pytest.raises(SnellenError, match=r"on one sheet: a picture of .* pixels is larger than"):
+            lay_out(Montage(pictures, 1), media)

@@ -238,17 +238,17 @@ def _print_fields(fields: dict[str, Any], as_json: bool) -> None:
 @app.command()
 def verify(path: Annotated[Path, typer.Argument(help="An item set or a run.")]) -> None:
     """Read every byte again and check it."""
-    from snellen.core.itemset import is_itemset, read_itemset
+    from snellen.core.itemset import is_itemset
     from snellen.core.runfolder import is_run, read_exchanges
-    from snellen.exam import open_run_items
+    from snellen.exam import open_items, open_run_items
 
     if is_run(path) and not is_itemset(path):
         card, items, _ = open_run_items(path)
-        read_itemset(items.root, remember=False)
+        open_items(items.root, remember=False)
         count = sum(1 for _ in read_exchanges(path))
         print(f"{path}: whole; {count} exchanges of {len(card.arms)} arms about {items.root}")
         return
-    items = read_itemset(path, remember=False)
+    items = open_items(path, remember=False)
     print(f"{path}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
 
 

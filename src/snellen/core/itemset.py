@@ -20,7 +20,9 @@ from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import ListDigest, digest
 from snellen.core.item import Demo, Item, Media, Option
+from snellen.core.item_checks import item_fault, media_fault
 from snellen.core.media import MediaFolder
+from snellen.core.plain_text import printable
 
 _TEXT, _INT, _FLOAT = pa.string(), pa.int32(), pa.float64()
 _MEDIA = pa.list_(
@@ -210,16 +212,18 @@ def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> I
     card = read_card(root)
     path = root / "items.parquet"
     table = files.read_table(path)
-    if table.schema.names != SCHEMA.names or not table.schema.equals(SCHEMA):
-        odd = sorted(set(table.schema.names) ^ set(SCHEMA.names)) or [
-            name for name in SCHEMA.names if table.schema.field(name) != SCHEMA.field(name)
-        ]
-        raise SnellenError(
-            f"{path}: unknown, missing or retyped fields {', '.join(odd)}; the schema stands in docs/data-schema.md"
-        )
-    rows_digest, media_by_hash, shared, items = ListDigest(), dict[str, Media](), dict[Any, Any](), list[Item]()
-    for row in files.rows_of(table):
-        items.append(_item(row, f"{path} row {len(items)}", media_by_hash, shared))
+    _check_schema(path, table.schema)
+    rows_digest, shared = ListDigest(), dict[Any, Any]()
+    known_media: dict[tuple[Any, ...], Media] = {}
+    items: dict[str, Item] = {}
+    for number, row in enumerate(files.rows_of(table)):
+        item = _item(row, f"{path} row {number}", known_media, shared)
+        if item.item_id in items or (item.suite, item.version) != (card.suite, card.version):
+            raise SnellenError(
+                f"{path} row {number}: {item.item_id!r:.80} is used twice, or of another suite or version than its "
+                "card; build the item set again"
+            )
+        items[item.item_id] = item
         rows_digest.add(row)
     if rows_digest.digest() != card.content_hash:
         raise SnellenError(
@@ -227,9 +231,19 @@ def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> I
         )
     media = MediaFolder(root / "media")
     if verify:
-        used = ((f"{path} row {n}", picture) for n, item in enumerate(items) for picture in item.media())
+        used = ((f"{path} row {n}", picture) for n, item in enumerate(items.values()) for picture in item.media())
         media.verify(used, remember=remember)
-    return ItemSet(root, card, tuple(items), media, read_blind(root))
+    return ItemSet(root, card, tuple(items.values()), media, read_blind(root))
+
+
+def _check_schema(path: Path, schema: pa.Schema) -> None:
+    if schema.names != SCHEMA.names or not schema.equals(SCHEMA):
+        odd = sorted(set(schema.names) ^ set(SCHEMA.names)) or [
+            name for name in SCHEMA.names if schema.field(name) != SCHEMA.field(name)
+        ]
+        raise SnellenError(
+            f"{path}: unknown, missing or retyped fields {', '.join(odd)}; the schema stands in docs/data-schema.md"
+        )
 
 
 def read_same_itemset(path: Path, content_hash: str, purpose: str) -> ItemSet:
@@ -271,6 +285,8 @@ def _check_written(root: Path, items: tuple[Item, ...]) -> None:
         item_ids.add(item.item_id)
         if (item.suite, item.version) != (items[0].suite, items[0].version):
             raise SnellenError(f"{root}: item {item.item_id!r} is of another suite or version than the first")
+        if fault := item_fault(item) or next(filter(None, map(media_fault, item.media())), None):
+            raise SnellenError(f"{root}: item {item.item_id!r}: {printable(fault)}; it cannot be kept so")
 
 
 def _cells(item: Item) -> dict[str, Any]:
@@ -288,24 +304,40 @@ def _media_cells(pictures: Iterable[Media]) -> list[dict[str, Any]]:
     return [{name: getattr(picture, name) for name in _MEDIA_NAMES} for picture in pictures]
 
 
-def _item(row: Mapping[str, Any], location: str, media_by_hash: dict[str, Media], shared: dict[Any, Any]) -> Item:
+def _item(
+    row: Mapping[str, Any], location: str, known_media: dict[tuple[Any, ...], Media], shared: dict[Any, Any]
+) -> Item:
     """The item of a row; texts and options that are equal in several items are one object, kept in `shared`."""
     try:
-        cells = {name: json.loads(value) if name in JSON_FIELDS else value for name, value in row.items()}
-    except (ValueError, TypeError) as error:
-        raise SnellenError(
-            f"{location}: a field that holds JSON does not ({error}); build the item set again"
-        ) from error
+        item = _read_item(row, known_media, shared)
+        fault = item_fault(item)
+    except (ValueError, RecursionError) as error:
+        fault = f"a field that holds JSON does not ({error})"
+    except (TypeError, AttributeError, KeyError) as error:
+        fault = f"a field has nothing, or something else, where it must not ({error})"
+    except _Unusable as error:
+        fault = str(error)
+    if fault:
+        raise SnellenError(f"{location}: {printable(fault)}; build the item set again")
+    return item
+
+
+class _Unusable(Exception):
+    """A cell says what is not allowed."""
+
+
+def _read_item(row: Mapping[str, Any], known_media: dict[tuple[Any, ...], Media], shared: dict[Any, Any]) -> Item:
+    cells = {name: _read_json(value) if name in JSON_FIELDS else value for name, value in row.items()}
     for name, allowed in (("answer_kind", _KINDS), ("split", _SPLITS)):
         if cells[name] not in allowed:
-            raise SnellenError(f"{location}: unknown {name} {cells[name]!r}; there are {', '.join(sorted(allowed))}")
+            raise _Unusable(f"unknown {name} {cells[name]!r:.60}; there are {', '.join(sorted(allowed))}")
     if missing := next((name for name in SCHEMA.names if name not in JSON_FIELDS and cells[name] is None), None):
-        raise SnellenError(f"{location}: {missing} is empty; build the item set again")
+        raise _Unusable(f"{missing} is empty")
     if odd := next((name for name in JSON_FIELDS[1:] if not isinstance(cells[name], dict)), None):
-        raise SnellenError(f"{location}: {odd} is not a JSON object; build the item set again")
+        raise _Unusable(f"{odd} is not a JSON object")
 
     def media(media_cells: Iterable[Mapping[str, Any]]) -> tuple[Media, ...]:
-        return tuple(media_by_hash.setdefault(cell["sha256"], Media(**cell)) for cell in media_cells)
+        return tuple(_read_media(cell, known_media) for cell in media_cells)
 
     cells |= {name: shared.setdefault(cells[name], cells[name]) for name in _TEXT_FIELDS}
     cells["query"], cells["requires"] = media(row["query"]), tuple(row["requires"])
@@ -314,3 +346,23 @@ def _item(row: Mapping[str, Any], location: str, media_by_hash: dict[str, Media]
     cells["support"] = tuple(Demo(media(d["media"]), d["answer"], d["shot"], d["caption"]) for d in row["support"])
     cells["answer"] = tuple(cells["answer"]) if isinstance(cells["answer"], list) else cells["answer"]
     return Item(**cells)
+
+
+def _read_media(cell: Mapping[str, Any], known_media: dict[tuple[Any, ...], Media]) -> Media:
+    key = tuple(cell.values())
+    if key not in known_media:
+        media = Media(**cell)
+        if fault := media_fault(media):
+            raise _Unusable(fault)
+        known_media[key] = media
+    return known_media[key]
+
+
+def _read_json(text: str | None) -> Any:
+    if text is None:
+        raise ValueError("there is none")
+    return json.loads(text, parse_constant=_no_number)
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number")

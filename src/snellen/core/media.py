@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,25 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
 from snellen.core.home import home
 from snellen.core.item import Affine, Media, MediaKind
+from snellen.core.item_checks import size_fault
 
 if TYPE_CHECKING:
     from PIL import Image
+
+
+_SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    "PNG": ("png",),
+    "JPEG": ("jpg", "jpeg"),
+    "MPO": ("mpo", "jpg", "jpeg"),
+    "WEBP": ("webp",),
+    "GIF": ("gif",),
+    "BMP": ("bmp",),
+    "TIFF": ("tif", "tiff"),
+    "PPM": ("ppm", "pgm", "pbm", "pnm"),
+    "JPEG2000": ("jpeg2000", "jp2"),
+    "AVIF": ("avif",),
+}
+"""What item sets may hold, by Pillow's names: formats of pixels alone, no programs (EPS) and no drawings (SVG)."""
 
 
 class MediaFolder:
@@ -118,12 +135,13 @@ class MediaFolder:
         return Image.open(io.BytesIO(self.read(media)))
 
     def verify(self, media: Iterable[tuple[str, Media]], *, remember: bool = True) -> None:
-        """Check that every file is there and is what its name says.
+        """Check that every file is there and is what its name says, and that pictures are what their cards say.
 
         `media` comes with where it is used, for the message.
 
-        What was found whole is remembered under the home folder by size and time of change, so that a second look is
-        cheap; `remember=False` reads every byte again. Raises SnellenError at the first damage.
+        What was found whole is remembered under the home folder by size and time of change, with the size on the card,
+        so that a second look is cheap: each file is read, and each picture decoded, once. `remember=False` reads every
+        byte again. Raises SnellenError at the first damage.
         """
         memory = home() / "verified" / f"{sha256(str(self.root.resolve()).encode())[:24]}.json"
         known_marks: dict[str, list[int]] = {}
@@ -131,16 +149,15 @@ class MediaFolder:
             with contextlib.suppress(OSError, ValueError):  # without memory everything is read
                 known_marks = dict(json.loads(memory.read_text()))
         fresh: dict[str, list[int]] = {}
-        for location, item_media in {used_media.sha256: (use, used_media) for use, used_media in media}.values():
+        by_card = {(m.sha256, m.width, m.height, m.kind): (use, m) for use, m in media}
+        for location, item_media in by_card.values():
             path = self.root / item_media.path
             if not path.is_file():
                 raise SnellenError(f"{path}: missing (used by {location}); build or copy the item set again")
             stat = path.stat()
-            mark = [stat.st_size, stat.st_mtime_ns]
-            if known_marks.get(item_media.sha256) != mark and sha256(path.read_bytes()) != item_media.sha256:
-                raise SnellenError(
-                    f"{path}: the bytes were altered (used by {location}); build or copy the item set again"
-                )
+            mark = [stat.st_size, stat.st_mtime_ns, item_media.width, item_media.height]
+            if known_marks.get(item_media.sha256) != mark and (fault := _file_fault(path, item_media)):
+                raise SnellenError(f"{path}: {fault} (used by {location}); build or copy the item set again")
             fresh[item_media.sha256] = mark
             self._verified.add(item_media.sha256)
         if remember and fresh != known_marks:
@@ -148,3 +165,33 @@ class MediaFolder:
                 files.write_text(memory, json.dumps(fresh))
             except SnellenError:
                 return  # a home that cannot be written costs time, nothing else
+
+
+def _file_fault(path: Path, media: Media) -> str | None:
+    """Why a file is not the one that a card describes, or None."""
+    raw = path.read_bytes()
+    if sha256(raw) != media.sha256:
+        return "the bytes were altered"
+    return picture_fault(raw, media) if media.kind == "picture" else None
+
+
+def picture_fault(raw: bytes, media: Media) -> str | None:
+    """Why bytes are not the picture that a card describes, or None. They are decoded only if the size is right."""
+    from PIL import Image
+
+    Image.init()
+    formats = [format for format in _SUFFIXES if format in Image.OPEN]  # AVIF is not in every build
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # there is a limit of our own
+            with Image.open(io.BytesIO(raw), formats=formats) as picture:
+                if fault := size_fault(*picture.size):
+                    return fault
+                if picture.size != (media.width, media.height):
+                    return f"of {picture.width} x {picture.height} pixels, not {media.width} x {media.height}"
+                if media.format not in _SUFFIXES[picture.format or ""]:
+                    return f"a {picture.format} file by the name of a {media.format}"
+                picture.load()
+    except Exception as error:  # noqa: BLE001  # decoders raise whatever a broken file leads them to
+        return f"not a picture that can be decoded ({type(error).__name__})"
+    return None

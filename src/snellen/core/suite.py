@@ -20,6 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.fidelity import PrintedNumber
 from snellen.core.hashing import digest
 from snellen.core.item import AnswerKind, Item, Media, Split, View
+from snellen.core.item_checks import STEP_SUITE
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
@@ -267,6 +268,17 @@ class Suite:
     def name(self) -> str:
         """The name written on the command line."""
         return self.card.name
+
+
+def check_items(items: ItemSet, suite: Suite) -> None:
+    """Raise SnellenError, naming the row, for an item of no task of the suite, or one that shows nothing."""
+    for number, item in enumerate(items.items):
+        task = suite.tasks.get(item.task)
+        location = f"{items.root / 'items.parquet'} row {number}"
+        if task is None:
+            raise SnellenError(f"{location}: {suite.name} has no task {item.task!r:.60}; build the item set again")
+        if suite.name != STEP_SUITE and next(item.media(), None) is None:
+            raise SnellenError(f"{location}: {item.item_id!r} shows no picture; build the item set again")
 
 
 def settle(condition: Condition, suite: Suite, card: SubjectCard) -> Condition:

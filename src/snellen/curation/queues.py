@@ -18,10 +18,11 @@ from pydantic import BaseModel, ConfigDict
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Option
+from snellen.core.item_checks import STEP_SUITE
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.curation.results import DECISION, WITH_REASON
-from snellen.curation.steps import STEP_SUITE, copy_media
+from snellen.curation.steps import copy_media
 
 
 class Queue(BaseModel):

@@ -15,12 +15,13 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, Item, Media
+from snellen.core.item_checks import STEP_SUITE
 from snellen.core.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.results import StepResult, read_step_result
 
-STEP_SUITE, STEP_VERSION = "curation-steps", "1"
+STEP_VERSION = "1"
 ITEMS = "items"
 """What the source of a step is called that is about a finished item set."""
 S = TypeVar("S")

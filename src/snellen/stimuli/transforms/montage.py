@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from PIL import Image, ImageDraw, ImageFont
 
+from snellen.core.errors import SnellenError
 from snellen.core.item import Media, Montage
+from snellen.core.item_checks import size_fault
 from snellen.core.media import MediaFolder
 
 _GAP_PX, _LINE_PX, _PAPER, _INK = 8, 28, (255, 255, 255), (0, 0, 0)
@@ -30,6 +32,8 @@ def _draw(montage: Montage, pictures: list[Image.Image]) -> Image.Image:
     width, height = max(p.width for p in pictures), max(p.height for p in pictures)
     head, label = _LINE_PX if montage.title else 0, _LINE_PX if montage.labels else 0
     size = (columns * (width + _GAP_PX) + _GAP_PX, head + lines * (height + label + _GAP_PX) + _GAP_PX)
+    if fault := size_fault(*size):
+        raise SnellenError(f"{len(pictures)} pictures on one sheet: {fault}, or ask one by one")
     page = Image.new("RGB", size, _PAPER)
     pen, font = ImageDraw.Draw(page), ImageFont.load_default(20)
     pen.text((_GAP_PX, 4), montage.title, _INK, font)

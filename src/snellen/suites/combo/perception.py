@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from snellen.core.condition import Axis, Condition
+from snellen.core.errors import SnellenError
 from snellen.core.item import Demo, Item, Media, Montage, Option, Part, Split, View
 from snellen.core.media import MediaFolder
+from snellen.core.plain_text import printable
 from snellen.core.seeds import stream
 from snellen.core.suite import Method, Task, Transform, ViewContext
 from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, control, order_transforms
@@ -39,6 +41,7 @@ QUESTIONS: Mapping[str, str] = {
     "pivot": "contact-point/pivot",
 }
 """Factor `question` -> dimension asked. The first seven are those of Table 2."""
+_DIMENSIONS = {text: dimension for dimension, text in prompts.QUESTION.items()}
 IN_CONTEXT = ("primary-material", "secondary-material", "anchor")
 """What Figure 6 asks with solved examples."""
 
@@ -124,7 +127,10 @@ class AlsoNamed:
 
 
 def _dimension(question: str) -> str:
-    return next(dimension for dimension, text in prompts.QUESTION.items() if text == question)
+    dimension = _DIMENSIONS.get(question)
+    if dimension is None:
+        raise SnellenError(f"{TASK} has no question {printable(question)!r:.80}; build the item set again")
+    return dimension
 
 
 @dataclass(frozen=True)

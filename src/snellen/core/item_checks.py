@@ -1,0 +1,160 @@
+"""The gate of item sets: what an item must be, whoever made it, so that nothing is asked or scored that makes no sense.
+
+Sets pass it when they are written and whenever they are read: by `verify`, `run`, `show`, `report` and all others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from snellen.core.item import Item, Media
+from snellen.core.plain_text import control_character
+
+MAX_PIXELS, MAX_SIDE_PX = 64_000_000, 32_000
+"""Of one picture: 8,000 by 8,000, which is 192 MB as RGB."""
+MAX_TEXT, MAX_NAME = 1_000_000, 1_000
+"""Characters of a question or an option, and of an id or a name."""
+STEP_SUITE = "curation-steps"
+"""Its items are asked since nobody knows what is right: they have no answer, perhaps no picture, and free examples."""
+_SHA256, _FORMAT = re.compile("[0-9a-f]{64}"), re.compile("[a-z0-9]{1,8}")
+_NAMES = ("item_id", "suite", "task", "stimulus_id", "group_id", "cluster_id", "version")
+
+
+def item_fault(item: Item) -> str | None:
+    """What is wrong with an item, or None. Media are looked at by `media_fault`, and their files by `MediaFolder`."""
+    return next(filter(None, _faults(item)), None)
+
+
+def _faults(item: Item) -> Iterator[str | None]:
+    yield _text_fault(item)
+    yield _option_fault(item)
+    yield answer_fault(item)
+    yield _support_fault(item)
+    for name, measure in item.measures.items():
+        if not _is_number(measure):
+            yield f"measure {name!r} is {measure!r:.40}, no finite number"
+    for name, level in item.factors.items():
+        if not isinstance(level, str):
+            yield f"factor {name!r} is {level!r:.40}, no text"
+
+
+def _text_fault(item: Item) -> str | None:
+    for name in _NAMES:
+        if not 0 < len(getattr(item, name)) <= MAX_NAME:
+            return f"{name} is empty or longer than {MAX_NAME} characters"
+    if max(map(len, (item.question, *(option.text for option in item.options)))) > MAX_TEXT:
+        return f"a question or an option has more than {MAX_TEXT} characters"
+    texts = "\n".join(_texts(item)).replace("\r\n", "\n")
+    if character := control_character(texts):
+        return f"a text has the control character {character}"
+    try:
+        texts.encode("utf-8")
+    except UnicodeEncodeError as error:
+        return f"a text is no Unicode ({error.reason})"
+    return None
+
+
+def _texts(item: Item) -> Iterator[str]:
+    yield from (getattr(item, name) for name in _NAMES)
+    yield item.question
+    for option in item.options:
+        yield from (option.key, option.text)
+    for demo in item.support:
+        yield from (demo.answer, demo.caption)
+    yield from item.requires
+    for name, level in item.factors.items():
+        yield from (name, str(level))
+    yield from item.measures
+    yield from (answer for answer in _as_tuple(item.answer) if isinstance(answer, str))
+
+
+def _as_tuple(answer: Any) -> tuple[Any, ...]:
+    return answer if isinstance(answer, tuple) else (answer,)
+
+
+def _option_fault(item: Item) -> str | None:
+    keys = [option.key for option in item.options]
+    if len(set(keys)) < len(keys):
+        return f"two options have the key {next(key for key in keys if keys.count(key) > 1)!r:.60}"
+    shown = [
+        (option.text or ("" if option.media else option.key), tuple(media.sha256 for media in option.media))
+        for option in item.options
+    ]
+    if len(set(shown)) < len(shown):
+        twice = next(pair for pair in shown if shown.count(pair) > 1)
+        return f"two options show the same ({twice[0] or 'the same pictures'!r:.60})"
+    if not all(keys):
+        return "an option has an empty key"
+    if item.answer_kind == "choice" and not keys:
+        return "a choice without options is none"
+    return None
+
+
+def answer_fault(item: Item) -> str | None:
+    """Why the answer cannot be the right one, or None."""
+    if item.answer is None:
+        is_open = item.suite == STEP_SUITE or item.answer_kind == "description"
+        return None if is_open else "there is no answer"
+    if item.options and item.answer_kind not in ("box", "colour", "description"):
+        keys = {option.key for option in item.options}
+        return None if str(item.answer) in keys else f"the answer {item.answer!r:.60} is not among the options"
+    fits, what = _ANSWERS[item.answer_kind]
+    return None if fits(item.answer) else f"the answer {item.answer!r:.60} is not {what}"
+
+
+def _support_fault(item: Item) -> str | None:
+    keys = {option.key for option in item.options if item.suite != STEP_SUITE}
+    for demo in item.support:
+        if demo.shot < 0:
+            return f"an example has the shot {demo.shot}"
+        if keys and demo.answer not in keys:
+            return f"an example's answer {demo.answer!r:.60} is not among the options"
+    return None
+
+
+def _is_number(answer: Any) -> bool:
+    return isinstance(answer, int | float) and not isinstance(answer, bool) and abs(answer) < 1e18  # nor NaN
+
+
+def _numbers(answer: Any, count: int) -> bool:
+    return isinstance(answer, tuple) and len(answer) == count and all(map(_is_number, answer))
+
+
+_ANSWERS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "choice": (lambda answer: False, "a choice without options"),
+    "true_false": (lambda answer: answer in ("true", "false"), "'true' or 'false'"),
+    "integer": (lambda a: isinstance(a, int) and not isinstance(a, bool) and abs(a) < 10**15, "a whole number"),
+    "number": (_is_number, "a finite number"),
+    "box": (lambda a: _numbers(a, 4) and a[0] < a[2] and a[1] < a[3], "a box [x1, y1, x2, y2] with x1 < x2, y1 < y2"),
+    "colour": (lambda a: _numbers(a, 3) and all(0 <= x <= 255 for x in a), "a colour of three numbers from 0 to 255"),
+    "text": (lambda a: all(isinstance(x, str) and x.strip() for x in _as_tuple(a)), "a text"),
+    "description": (lambda answer: isinstance(answer, str), "a text"),
+}
+"""What an answer without options is, by its kind, and the words for it."""
+
+
+def media_fault(media: Media) -> str | None:
+    """What is wrong with what a set says of a picture or a video, or None."""
+    if not _SHA256.fullmatch(media.sha256) or not _FORMAT.fullmatch(media.format):
+        return (
+            f"a media file is called {f'{media.sha256}.{media.format}'!r:.80}, not 64 hexadecimal digits and a format"
+        )
+    if media.kind not in ("picture", "video"):
+        return f"{media.sha256[:12]} is a {media.kind!r:.40}, neither picture nor video"
+    return size_fault(media.width, media.height) or (
+        None if 0 <= media.seconds < 10**6 else f"{media.sha256[:12]} lasts {media.seconds} seconds"
+    )
+
+
+def size_fault(width: int, height: int) -> str | None:
+    """Why nothing may be so large (pixels), or None."""
+    if min(width, height) < 1:
+        return f"a picture of {width} x {height} pixels is none"
+    if max(width, height) > MAX_SIDE_PX or width * height > MAX_PIXELS:
+        return (
+            f"a picture of {width} x {height} pixels is larger than {MAX_PIXELS} pixels or {MAX_SIDE_PX} a side; "
+            "shrink it first"
+        )
+    return None

@@ -1,0 +1,238 @@
+"""Item sets that make no sense, or mean harm: each is refused in one line by verify, show, run and report alike.
+
+Their hashes are right, as those of somebody who wants to be believed would be.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import shutil
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image, ImageFile
+
+from snellen.core.hashing import digest, sha256
+from snellen.core.itemset import read_itemset, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.curation.steps import copy_media
+from tests.cli.conftest import Command
+from tests.helpers.sets import small_set
+
+ROW = 2
+Row = dict[str, Any]
+Change = Callable[[Row, Path], object]
+
+
+@pytest.fixture(scope="session")
+def good(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six questions about one picture."""
+    whole, root = small_set("combo", sets_folder), tmp_path_factory.mktemp("good") / "set"
+    items = [item for item in whole.task("pattern-perception") if item.split == "test"][:6]
+    copy_media(items, whole.media, MediaFolder(root / "media"))
+    write_itemset(root, items, source="generated", recipe={"seed": 0})
+    return root
+
+
+def rewrite(root: Path, change: Change) -> None:
+    """Change one row and mend the hash, so that only what the row says is wrong."""
+    table = pq.read_table(root / "items.parquet")
+    rows = table.to_pylist()
+    change(rows[ROW], root)
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), root / "items.parquet")
+    card = json.loads((root / "itemset.json").read_text())
+    (root / "itemset.json").write_text(json.dumps({**card, "content_hash": digest(rows)}))
+
+
+def cells(**fields: Any) -> Change:
+    return lambda row, root: row.update(fields)
+
+
+def size(width: int, height: int) -> Change:
+    return lambda row, root: row["query"][0].update(width=width, height=height)
+
+
+def media(**fields: Any) -> Change:
+    return lambda row, root: row["query"][0].update(fields)
+
+
+def raw_picture(make: Callable[[bytes], bytes], format: str = "png", **fields: Any) -> Change:
+    """Other bytes in the place of the picture, under their own hash."""
+
+    def change(row: Row, root: Path) -> None:
+        cell = row["query"][0]
+        before = root / "media" / cell["sha256"][:2] / f"{cell['sha256']}.{cell['format']}"
+        raw = make(before.read_bytes())
+        cell.update(sha256=sha256(raw), format=format, **fields)
+        path = root / "media" / cell["sha256"][:2] / f"{cell['sha256']}.{format}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(raw)
+
+    return change
+
+
+def options(change: Callable[[list[Any]], Any]) -> Change:
+    return lambda row, root: change(row["options"])
+
+
+def bomb(raw: bytes) -> bytes:
+    """A PNG of 8 kB whose header says 50,000 x 50,000."""
+    header = b"IHDR" + struct.pack(">IIBBBBB", 50_000, 50_000, 8, 2, 0, 0, 0)
+    body = b"IDAT" + zlib.compress(bytes(8 * 10**6))
+    chunks = (struct.pack(">I", len(c) - 4) + c + struct.pack(">I", zlib.crc32(c)) for c in (header, body, b"IEND"))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def as_gif(raw: bytes) -> bytes:
+    buffer = io.BytesIO()
+    Image.open(io.BytesIO(raw)).save(buffer, "GIF")
+    return buffer.getvalue()
+
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)" width="9" height="9"/>'
+HOSTILE: dict[str, tuple[Change, str]] = {
+    "a card of 50,000 x 50,000": (size(50_000, 50_000), "larger than"),
+    "a card of 10^8 x 10^8": (size(10**8, 10**8), "larger than"),
+    "a thin picture": (size(10**6, 1), "larger than"),
+    "another size than the card's": (size(7, 9), "pixels, not 7 x 9"),
+    "a negative size": (size(-5, 5), "is none"),
+    "no width": (media(width=None), "nothing, or something else"),
+    "words as a picture": (raw_picture(lambda raw: b"hello"), "not a picture that can be decoded"),
+    "a drawing as a picture": (raw_picture(lambda raw: SVG, "svg"), "not a picture that can be decoded"),
+    "a program as a picture": (
+        raw_picture(lambda raw: b"%!PS-Adobe-3.0 EPSF-3.0\n", "eps"),
+        "not a picture that can be decoded",
+    ),
+    "half a picture": (raw_picture(lambda raw: raw[: len(raw) // 2]), "not a picture that can be decoded"),
+    "a bomb": (raw_picture(bomb), "BombError"),
+    "another format than its name's": (raw_picture(as_gif), "a GIF file by the name of a png"),
+    "a path for a hash": (media(sha256="../../../../etc/passwd"), "not 64 hexadecimal digits"),
+    "a path for a format": (media(format="png/../../x"), "not 64 hexadecimal digits"),
+    "neither picture nor video": (media(kind="program"), "neither picture nor video"),
+    "no picture": (cells(query=[]), "shows no picture"),
+    "no options": (cells(options=[]), "choice without options"),
+    "an option that is nothing": (options(lambda rows: rows.insert(0, None)), "nothing, or something else"),
+    "an answer that is not offered": (cells(answer='"of another world"'), "not among the options"),
+    "no answer": (cells(answer="null"), "there is no answer"),
+    "an answer of many digits": (cells(answer="9" * 10_000), "JSON does not"),
+    "the same option again": (options(lambda rows: rows.append({**rows[0], "key": "new"})), "show the same"),
+    "the same key again": (options(lambda rows: rows.append({**rows[0], "text": "new"})), "have the key"),
+    "not a number in a measure": (cells(measures='{"a": NaN}'), "NaN is no number"),
+    "an endless measure": (cells(measures='{"a": 1e999}'), "no finite number"),
+    "not a number in a region": (cells(regions='{"a": [NaN, 1, 2, 3]}'), "NaN is no number"),
+    "a factor that is no text": (cells(factors='{"question": 7}'), "no text"),
+    "half a character": (cells(factors='{"question": "\\ud800"}'), "no Unicode"),
+    "nested without end": (cells(latent='{"a":' * 5000 + "1" + "}" * 5000), "JSON does not"),
+    "an escape in the question": (cells(question="\x1b[2J"), r"control character \x1b"),
+    "an escape in the id": (cells(item_id="\x1b]0;owned\x07"), r"control character \x1b"),
+    "a NUL in an option": (options(lambda rows: rows[0].update(text="a\0b")), r"control character \x00"),
+    "an id of nothing": (cells(item_id=""), "item_id is empty"),
+    "an id without end": (cells(item_id="x" * 10**6), "item_id is empty or longer"),
+    "a solved example of nothing": (
+        cells(support=[{"media": [], "answer": "of another world", "shot": 0, "caption": ""}]),
+        "not among the options",
+    ),
+    "an unknown task": (cells(task="world-domination"), "no task"),
+    "another suite": (cells(suite="vfm-bench"), "another suite"),
+    "the same id twice": (lambda row, root: row.update(item_id=first_id(root)), "used twice"),
+}
+
+
+def first_id(root: Path) -> str:
+    return str(pq.read_table(root / "items.parquet").to_pylist()[0]["item_id"])
+
+
+COMMANDS: dict[str, Callable[[Path], tuple[object, ...]]] = {
+    "show": lambda folder: ("show", folder / "set"),
+    "run": lambda folder: ("run", folder / "set", "-s", "fake:first-option", "--out", folder / "new"),
+    "report": lambda folder: ("report", folder / "run", "--out", folder / "report"),
+    "score": lambda folder: ("score", folder / "run"),
+    "verify a run": lambda folder: ("verify", folder / "run"),
+}
+
+
+@pytest.mark.parametrize(("name", "command"), list(zip(HOSTILE, itertools.cycle(COMMANDS), strict=False)))
+def test_a_hostile_set_is_one_line(snellen: Command, good: Path, tmp_path: Path, name: str, command: str) -> None:
+    """In `verify`, and in the other commands by turns: they read sets through the same gate."""
+    change, message = HOSTILE[name]
+    shutil.copytree(good, tmp_path / "set")
+    rewrite(tmp_path / "set", change)
+    run_of(tmp_path / "set", tmp_path / "run")
+    for words in (("verify", tmp_path / "set"), COMMANDS[command](tmp_path)):
+        code, out, told = snellen(*words)
+        assert (code, out) == (2, ""), (words, told)
+        assert told.count("\n") == 1, told
+        assert message in told, told
+        assert f"items.parquet row {ROW}" in told
+        assert len(told) < 1000
+        assert "\x1b" not in told
+    assert not (tmp_path / "new").exists()
+
+
+def run_of(itemset: Path, root: Path) -> None:
+    """A run folder that says it was run on this set."""
+    card = json.loads((itemset / "itemset.json").read_text())
+    root.mkdir()
+    fields = {name: card[name] for name in ("suite", "version", "recipe_hash", "content_hash")}
+    (root / "run.json").write_text(
+        json.dumps({**fields, "itemset": str(itemset), "seed": 0, "limit": None, "arms": []})
+    )
+
+
+def test_bytes_that_are_no_unicode_are_one_line(snellen: Command, good: Path, tmp_path: Path) -> None:
+    """Parquet does not look at what it is told is UTF-8."""
+    shutil.copytree(good, tmp_path / "set")
+    path = tmp_path / "set" / "items.parquet"
+    table = pq.read_table(path)
+    column = pa.array([b"\xff\xfe"] * len(table), pa.binary()).view(pa.string())
+    pq.write_table(table.set_column(table.schema.get_field_index("question"), "question", column), path)
+    code, out, told = snellen("verify", tmp_path / "set")
+    assert (code, out, told.count("\n")) == (2, "", 1)
+    assert "cannot be read as Parquet" in told
+
+
+def test_a_question_of_nobody_s_is_one_line(snellen: Command, good: Path, tmp_path: Path) -> None:
+    """ComBo knows its questions by their wording; another one once ended in a traceback of a coroutine."""
+    shutil.copytree(good, tmp_path / "set")
+    rewrite(tmp_path / "set", cells(question="What is the meaning of all this?"))
+    for words in (
+        ("show", tmp_path / "set"),
+        ("run", tmp_path / "set", "-s", "fake:chance", "--out", tmp_path / "run"),
+    ):
+        code, _, told = snellen(*words)
+        assert (code, told.count("\n")) == (2, 1)
+        assert "has no question 'What is the meaning of all this?'" in told
+
+
+def test_a_good_set_passes_everywhere_and_its_pictures_are_decoded_once(
+    snellen: Command, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[object] = []
+    real = ImageFile.ImageFile.load
+
+    def load(picture: ImageFile.ImageFile) -> Any:
+        decoded.append(picture)
+        return real(picture)
+
+    shutil.copytree(good, tmp_path / "set")
+    monkeypatch.setattr(ImageFile.ImageFile, "load", load)
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    for number in range(2):
+        assert len(read_itemset(tmp_path / "set").items) == 6
+        assert len(decoded) == 1, number
+    for words in (
+        ("verify", tmp_path / "set"),
+        ("show", tmp_path / "set"),
+        ("run", tmp_path / "set", "-s", "fake:first-option", "--out", tmp_path / "run"),
+        ("verify", tmp_path / "run"),
+        ("report", tmp_path / "run", "--out", tmp_path / "report"),
+    ):
+        assert snellen(*words)[0] == 0
