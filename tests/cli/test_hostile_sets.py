@@ -121,7 +121,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "no options": (cells(options=[]), "choice without options"),
     "an option that is nothing": (options(lambda rows: rows.insert(0, None)), "nothing, or something else"),
     "an answer that is not offered": (cells(answer='"of another world"'), "not among the options"),
-    "no answer": (cells(answer="null"), "there is no answer"),
+    "no answer": (cells(answer="null"), "has no answer"),
     "an answer of many digits": (cells(answer="9" * 10_000), "JSON does not"),
     "the same option again": (options(lambda rows: rows.append({**rows[0], "key": "new"})), "show the same"),
     "the same key again": (options(lambda rows: rows.append({**rows[0], "text": "new"})), "have the key"),

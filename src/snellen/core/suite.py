@@ -271,7 +271,10 @@ class Suite:
 
 
 def check_items(items: ItemSet, suite: Suite) -> None:
-    """Raise SnellenError, naming the row, for an item of no task of the suite, or one that shows nothing."""
+    """Raise SnellenError, naming the row, for an item of no task of the suite, without an answer, or without a picture.
+
+    Items of curation steps may lack both: they are asked since nobody knows what is right, some about words alone.
+    """
     for number, item in enumerate(items.items):
         task = suite.tasks.get(item.task)
         location = f"{items.root / 'items.parquet'} row {number}"
@@ -279,6 +282,8 @@ def check_items(items: ItemSet, suite: Suite) -> None:
             raise SnellenError(f"{location}: {suite.name} has no task {item.task!r:.60}; build the item set again")
         if suite.name != STEP_SUITE and next(item.media(), None) is None:
             raise SnellenError(f"{location}: {item.item_id!r} shows no picture; build the item set again")
+        if suite.name != STEP_SUITE and item.answer is None and item.answer_kind != "description":
+            raise SnellenError(f"{location}: {item.item_id!r} has no answer; build the item set again")
 
 
 def settle(condition: Condition, suite: Suite, card: SubjectCard) -> Condition:

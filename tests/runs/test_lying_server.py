@@ -1,0 +1,215 @@
+"""A server that lies in many ways: each is a failure with its reason, or a reply that can be kept, and no run is lost.
+
+A lie that still has the form of a reply may be recorded as one; it then has no answer, and scores as such.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+
+from snellen.core.itemset import ItemSet
+from snellen.core.runfolder import read_responses
+from snellen.core.suite import Suite
+from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.score import score, write_scores
+from snellen.subjects.chat import ChatSubject, bodies, make_chat
+from tests.helpers.journey import arm, colour_set, suite_of
+from tests.helpers.lying_server import GOOD, LyingServer, Wire, wire
+
+pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # of the provider, at each lie of a type
+KEY = "CANARY-SECRET-KEY"
+ANSI = "\x1b[2J\x1b]0;owned\x07"
+HONEST = wire({**GOOD, "choices": [{**GOOD["choices"][0], "message": {"role": "assistant", "content": "red"}}]})
+
+
+def choice(**fields: Any) -> Wire:
+    """A completion whose only choice has other fields."""
+    return wire({**GOOD, "choices": [{**GOOD["choices"][0], **fields}]})
+
+
+def message(**fields: Any) -> Wire:
+    return choice(message={"role": "assistant", "content": "T", **fields})
+
+
+def usage(**fields: Any) -> Wire:
+    return wire({**GOOD, "usage": {**GOOD["usage"], **fields}})
+
+
+def error(status: str, text: str = "no", headers: Mapping[str, str] | None = None) -> Wire:
+    return wire({"error": {"message": text, "type": "t", "code": None}}, status, headers)
+
+
+def raw(body: bytes, **headers: str) -> Wire:
+    return wire(body, headers={name.replace("_", "-"): text for name, text in headers.items()})
+
+
+GOOD_BYTES = json.dumps(GOOD).encode()
+LIES: dict[str, Wire] = {
+    # No JSON, or other JSON
+    "no body": raw(b""),
+    "half of the JSON": raw(GOOD_BYTES[:60]),
+    "a page": raw(b"<html><body>Bad gateway</body></html>", Content_Type="text/html"),
+    "a page that says it is JSON": raw(b"<html></html>"),
+    "bytes of no text": raw(b"\xff\xfe\x00\x01" * 20),
+    "UTF-16": raw(json.dumps(GOOD).encode("utf-16")),
+    "null": wire(None),
+    "a list": wire([GOOD]),
+    "a string": wire("T"),
+    "a number": raw(b"7"),
+    "an empty object": wire({}),
+    "not a number": raw(GOOD_BYTES.replace(b'"prompt_tokens": 3', b'"prompt_tokens": NaN')),
+    "nested without end": raw(b"[" * 200_000),
+    "nested in the choices": raw(GOOD_BYTES.replace(b'"T"', b'{"a":' * 5000 + b"1" + b"}" * 5000)),
+    "twice in one body": raw(GOOD_BYTES + GOOD_BYTES),
+    "a stream nobody asked for": raw(
+        b"data: " + GOOD_BYTES + b"\n\ndata: [DONE]\n\n", Content_Type="text/event-stream"
+    ),
+    # Choices and messages of other types
+    "no choices": wire({**GOOD, "choices": []}),
+    "choices of nothing": wire({**GOOD, "choices": None}),
+    "choices that are words": wire({**GOOD, "choices": "T"}),
+    "choices of numbers": wire({**GOOD, "choices": [1, 2]}),
+    "no message": choice(message=None),
+    "a message of words": choice(message="T"),
+    "content of a number": message(content=7),
+    "content of a list of numbers": message(content=[1, 2]),
+    "content of an object": message(content={"text": "T"}),
+    "content without end": message(content="T" * 4_000_001),
+    "a role of nobody's": message(role=["assistant"], content="?"),
+    "a stop of another type": choice(finish_reason={"a": 1}, message={"role": "assistant", "content": "?"}),
+    "a stop without end": choice(finish_reason="x" * 10_000, message={"role": "assistant", "content": "?"}),
+    "a model without end": wire({**GOOD, "model": "m" * 100_000}),
+    "a model of a number": wire({**GOOD, "model": 7, "choices": [{**GOOD["choices"][0], "message": None}]}),
+    # Numbers
+    "10^30 tokens": usage(prompt_tokens=10**30),
+    "10^300 tokens written": usage(completion_tokens=10**300),
+    "fewer than no tokens": usage(prompt_tokens=-5),
+    "half a token": usage(completion_tokens=0.5),
+    "tokens in words": usage(prompt_tokens="many"),
+    "more digits than may be": raw(GOOD_BYTES.replace(b'"prompt_tokens": 3', b'"prompt_tokens": ' + b"9" * 10_000)),
+    # Bodies
+    "larger than may be": raw(GOOD_BYTES + b" " * 200_000),
+    "larger than may be, untold": raw(GOOD_BYTES + b" " * 200_000, Content_Length="-"),
+    "a packed bomb": raw(gzip.compress(GOOD_BYTES + b" " * 10**7), Content_Encoding="gzip"),
+    "packed as nobody asked": raw(GOOD_BYTES, Content_Encoding="zstd"),
+    "said to be packed": raw(GOOD_BYTES, Content_Encoding="gzip"),
+    "cut off": wire(GOOD_BYTES, length=len(GOOD_BYTES) + 100),
+    "said to have bytes without end": wire(GOOD_BYTES, length=10**15),
+    "fewer than no bytes": wire(GOOD_BYTES, length=-1),
+    "broken chunks": Wire([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\nno\r\n"]),
+    "a slow trickle": Wire([wire(GOOD_BYTES).chunks[0], *(bytes([b]) for b in GOOD_BYTES)], pause=0.3),
+    "no HTTP": Wire([b"SSH-2.0-OpenSSH_9.6\r\n"]),
+    "hangs up": Wire([]),
+    # Statuses and headers
+    "401": error("401 Unauthorized", f"Incorrect API key: {KEY}"),
+    "402": error("402 Payment Required"),
+    "404": error("404 Not Found", f"no model {ANSI}"),
+    "413": error("413 Payload Too Large"),
+    "418": error("418 I'm a teapot", "x" * 100_000),
+    "429 for ever": error("429 Too Many Requests", headers={"Retry-After": "9" * 400}),
+    "429 until a day that never was": error("429 Slow", headers={"Retry-After": "Wed, 99 Foo 99999 99:99:99 GMT"}),
+    "500 without JSON": wire(b"\x00" * 50, "500 Internal Server Error"),
+    "503 that says all": error("503 Unavailable", f"{ANSI}\nBearer {KEY}\r\n=cmd|' /C calc'!A0"),
+    "204 without a body": Wire([b"HTTP/1.1 204 No Content\r\n\r\n"]),
+    "a status of 999": wire(GOOD_BYTES, "999 Whatever"),
+    "round in circles": wire(b"", "302 Found", {"Location": "/v1/chat/completions"}),
+    "to a file": wire(b"", "302 Found", {"Location": "file:///etc/passwd"}),
+    "an error inside 200": wire({"error": {"message": "overloaded", "code": 529}}),
+    # Refusals and words in the place of an answer
+    "a refusal": message(content=None, refusal="I cannot help with that."),
+    "stopped by a filter": choice(finish_reason="content_filter", message={"role": "assistant", "content": ""}),
+    "a call of a tool": message(
+        content=None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "rm", "arguments": "{"}}]
+    ),
+    "content of nothing": message(content=None),
+    "control characters": message(content=ANSI),
+    "half a character": message(content="\ud800"),
+    "nothing but thoughts": message(content="<think>" * 1000),
+}
+"""What goes over the wire, by the lie's name."""
+REPLIES = ("a model without end", "a refusal", "stopped by a filter", "a call of a tool", "content of nothing",
+           "control characters", "half a character", "nothing but thoughts", "a role of nobody's",
+           "half a token", "not a number", "fewer than no bytes", "UTF-16", "a stop of another type",
+           "content of a list of numbers", "a stop without end")  # fmt: skip
+"""Lies that may be recorded as replies; they say nothing that is an answer."""
+
+
+class Stage:
+    """One server for all lies, and one small run for each."""
+
+    def __init__(self, server: LyingServer, built: ItemSet, suite: Suite, subject: ChatSubject) -> None:
+        self.server, self.built, self.suite, self.subject = server, built, suite, subject
+
+    def ask(self, root: Path, response: Wire) -> Any:
+        """The responses when the server answers so."""
+        self.server.answer = lambda number: response
+        arms: list[Arm] = [arm(self.subject, self.suite)]
+        responses = ask(root, Plan(self.built, self.suite, arms))
+        scores = score(responses, self.built, self.suite)
+        write_scores(root, scores, "strict")
+        return responses, scores
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    built = colour_set(tmp_path_factory.mktemp("lies") / "set", 2)
+    with LyingServer(lambda number: HONEST) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LYING_API_KEY", KEY)
+        patch.setenv("LYING_BASE_URL", server.url)
+        patch.setattr(bodies, "MAX_BODY_BYTES", 100_000)
+        subject = make_chat("openai-api/lying/run", {"attempts": "1", "timeout": "1"})
+        assert isinstance(subject, ChatSubject)
+        yield Stage(server, built, suite_of(), replace(subject, first_wait=0.01))
+
+
+def test_there_are_enough_lies() -> None:
+    assert len(LIES) >= 55
+    assert set(REPLIES) <= set(LIES)
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_lie_is_recorded_with_its_reason_and_poisons_nothing(stage: Stage, tmp_path: Path, name: str) -> None:
+    root = tmp_path / "run"
+    lie = LIES[name]
+    if name == "content without end":
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bodies, "MAX_BODY_BYTES", 10**7)
+            responses, scores = stage.ask(root, lie)
+    else:
+        responses, scores = stage.ask(root, lie)
+    assert len(responses) == len(scores) == 2
+    for response, outcome, value in zip(responses, scores["outcome"], scores["value"], strict=True):
+        if name in REPLIES and response.status == "ok":
+            assert (outcome, value) == ("no_answer", 0.0)
+            continue
+        assert (response.status, outcome, response.text) == ("failed", "failed", None)
+        assert math.isnan(value)
+        assert response.reason
+        assert len(response.reason) <= 400
+        assert not [c for c in response.reason if ord(c) < 32 or 127 <= ord(c) < 160]
+    kept = b"".join(path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file())
+    assert KEY.encode() not in kept
+    assert len(kept) < 2_000_000
+    _goes_on(stage, root)
+
+
+def _goes_on(stage: Stage, root: Path) -> None:
+    """With an honest server what failed is asked again, and all tables are whole."""
+    responses, scores = stage.ask(root, HONEST)
+    assert {response.status for response in responses} == {"ok"}
+    tables = [replace(r, text=(r.text or "").encode("utf-8", "backslashreplace").decode()) for r in responses]
+    assert read_responses(root) == tables, "half a character is written out"
+    for table in ("exchanges", "responses", "sent", "scores.strict"):
+        assert len(pd.read_parquet(root / f"{table}.parquet")) >= 1
+    assert scores["outcome"].isin(["answered", "no_answer"]).all()
