@@ -180,6 +180,17 @@ class Examination:
         failed = f", {self.failed} failed" if self.failed else ""
         return f"<Examination of {subjects} by {self.suite.name}: {len(self.responses)} responses{failed}; {self.root}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table of results, and why calls failed."""
+        from html import escape
+
+        from snellen.reports import print_table
+
+        lines = [f"{subject} failed: {reason}" for subject, reasons in self.reasons("failed").items()
+                 for reason in reasons]  # fmt: skip
+        notes = "".join(f"<p>{escape(line)}</p>" for line in [repr(self), *lines])
+        return (print_table(self.results()).html() if self.responses else "") + notes
+
     @property
     def failed(self) -> int:
         """Items whose calls failed; the same command asks them again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def console() -> Console:
-    """As wide as the terminal; a pipe or a file has no width, and gets enough for the names."""
+    """As wide as the terminal, or as COLUMNS says; a pipe or a file has no width, and gets enough for the names."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 120)
+    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120)
 
 
 def print_json(content: Any) -> None:

@@ -1,7 +1,8 @@
-"""How the table that commands print is laid out."""
+"""How the table that commands print, and that a notebook shows, is laid out."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,45 +13,102 @@ if TYPE_CHECKING:
 
 GUTTER = 2
 """Characters between two columns."""
+NAME_WIDTH = 10
+"""Characters that a column's head may take, however narrow its cells are."""
 
 
 @dataclass(frozen=True)
 class TaskTables:
     """Subjects against tasks, in as many tables, one below the other, as the terminal is too narrow for one.
 
-    `columns` are a head and a cell a subject each, in rich's markup.
+    `columns` are a task's head and a cell a subject each, in rich's markup. The head is the name of the task, and a
+    line each of what is had without looking: its name, a blank and the number. What there is less of stands side by
+    side: tasks are rows unless there are more subjects.
     """
 
     subjects: tuple[str, ...]
     columns: tuple[tuple[str, tuple[str, ...]], ...]
 
+    def grid(self) -> tuple[int, list[list[str]]]:
+        """How many columns stand to the left of every table, and all rows, the heads first, in rich's markup."""
+        if len(self.subjects) > len(self.columns):
+            rows = [[subject, *(cells[n] for _, cells in self.columns)] for n, subject in enumerate(self.subjects)]
+            return 1, [["subject", *(head for head, _ in self.columns)], *rows]
+        parts = [(_plain(head).split("\n"), cells) for head, cells in self.columns]
+        names = list(dict.fromkeys(line.partition(" ")[0] for lines, _ in parts for line in lines[1:]))
+        rows = []
+        for (head, _), (lines, cells) in zip(self.columns, parts, strict=True):
+            amounts = {name: amount for name, _, amount in (line.partition(" ") for line in lines[1:])}
+            rows.append([head.split("\n")[0], *(f"[dim]{amounts.get(name, '')}[/]" for name in names), *cells])
+        return 1 + len(names), [["task", *names, *self.subjects], *rows]
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
-        """The tables: columns side by side as long as their longest lines fit, one at least."""
-        room = options.max_width - min(max(map(_width, ("subject", *self.subjects))), options.max_width // 3)
-        part, width = list[tuple[str, tuple[str, ...]]](), 0
-        for column in self.columns:
-            needed = GUTTER + max(map(_width, (column[0], *column[1])))
-            if part and width + needed > room:
-                yield self._table(part)
+        """The tables: columns side by side as long as they fit, one at least."""
+        left, (heads, *rows) = self.grid()
+        columns = [[_wrapped(head, max(NAME_WIDTH, *map(_width, cells))), *cells]
+                   for head, *cells in zip(heads, *rows, strict=True)]  # fmt: skip
+        columns[0] = [_wrapped(name, options.max_width // 3) for name in columns[0]]
+        first = min(_width("\n".join(columns[0])), options.max_width // 3)
+        room = options.max_width - first - sum(_needed(column) for column in columns[1:left])
+        part, width = list[list[str]](), 0
+        for column in columns[left:]:
+            if part and width + _needed(column) > room:
+                yield _table([*columns[:left], *part])
                 part, width = [], 0
-            part, width = [*part, column], width + needed
-        yield self._table(part)
+            part, width = [*part, column], width + _needed(column)
+        yield _table([*columns[:left], *part])
 
-    def _table(self, columns: Sequence[tuple[str, tuple[str, ...]]]) -> Table:
-        from rich import box
-        from rich.table import Table
+    def html(self) -> str:
+        """One table, for a notebook."""
+        _, (heads, *rows) = self.grid()
+        lines = ["".join(f"<th>{_html(head)}</th>" for head in heads)]
+        lines += [f"<th>{_html(head)}</th>" + "".join(f"<td>{_html(cell)}</td>" for cell in row) for head, *row in rows]
+        return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-        table.add_column("subject", overflow="fold")
-        for head, _ in columns:
-            table.add_column(head, justify="right")
-        for row, subject in enumerate(self.subjects):
-            table.add_row(subject, *(cells[row] for _, cells in columns))
-        return table
+
+def _table(columns: Sequence[Sequence[str]]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for number, (head, *_) in enumerate(columns):
+        table.add_column(head, justify="right" if number else "left", overflow="fold")
+    for row in zip(*(cells for _, *cells in columns), strict=True):
+        table.add_row(*row)
+    return table
+
+
+def _needed(column: Sequence[str]) -> int:
+    return GUTTER + max(map(_width, column))
+
+
+def _plain(markup: str) -> str:
+    from rich.text import Text
+
+    return Text.from_markup(markup).plain
 
 
 def _width(markup: str) -> int:
     """Of the longest line."""
-    from rich.text import Text
+    from rich.cells import cell_len
 
-    return max((line.cell_len for line in Text.from_markup(markup).split("\n")), default=0)
+    return max(map(cell_len, _plain(markup).split("\n")))
+
+
+def _wrapped(head: str, width: int) -> str:
+    """A head in lines of this width where it has places to break: after a colon, a dash, a comma or a blank."""
+    if "\n" in head:
+        return head
+    lines = [""]
+    for piece in re.findall(r"[^\s:/,=-]*(?:[\s:/,=-]+|\Z)", head):
+        if not lines[-1] or _width(lines[-1] + piece.rstrip(" ")) <= width:
+            lines[-1] += piece
+        else:
+            lines.append(piece)
+    return "\n".join(line.rstrip(" ") for line in lines)
+
+
+def _html(markup: str) -> str:
+    import html
+
+    return html.escape(_plain(markup)).replace("\n", "<br>")

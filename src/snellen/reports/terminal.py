@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pandas as pd
@@ -20,10 +21,11 @@ HEADS = "chance", "blind"
 
 
 def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> TaskTables:
-    """One row a subject, one column a task: value, interval, and in the head what is had without looking.
+    """Tasks against subjects: value, interval, and by the task's name what is had without looking.
 
-    That is chance (in the cell where arms differ), and the blind score where it was measured. `suite_of` leads from a
-    suite's name to the suite, whose tasks say how their numbers are read.
+    That is chance (in the cell where arms differ; nowhere in work steps, which cannot be done better than by chance),
+    and the blind score where it was measured. `n < 20` stands where an interval needs about 20 items. `suite_of` leads
+    from a suite's name to the suite, whose tasks say how their numbers are read.
     """
     from rich.markup import escape
 
@@ -33,13 +35,20 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tas
     for suite, task in dict.fromkeys(zip(rows["suite"], rows["task"], strict=True)):
         part = rows[(rows["suite"] == suite) & (rows["task"] == task)]
         metric = metric_in(suite_of(suite), next(lines_of(part)))
-        chances, blind = (sorted({amount(score, metric) for score in part[name].dropna()}) for name in HEADS)
+        best = metric.bounds and metric.bounds[metric.higher_is_better]
+        scores = [[score for score in part[name].dropna() if score != best] for name in HEADS]
+        chances, blind = (sorted({amount(score, metric) for score in column}) for column in scores)
         head = escape(f"{suite} {task}" if several else task)
         head += f"\n[dim]chance {chances[0]}[/]" if len(chances) == 1 else ""
         head += f"\n[dim]blind {blind[0]}[/]" if len(blind) == 1 else ""
-        cells = {row.arm: _cell(row, metric, len(chances) != 1, suite_of) for row in lines_of(part)}
+        cells = {row.arm: _cell(row, metric, len(chances) > 1, suite_of) for row in lines_of(part)}
         columns.append((head, tuple(cells.get(arm, "") for arm in arms)))
     return TaskTables(tuple(map(escape, arms)), tuple(columns))
+
+
+def _short(reason: str) -> str:
+    """Why there is no interval, in the width of one."""
+    return re.sub(r"^too few items \(needs about (.*)\)$", r"n < \1", reason)
 
 
 def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str:
@@ -49,7 +58,7 @@ def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str
         return "[dim]unjudged[/]"
     if math.isnan(row.value):
         return "[dim]declined[/]" if row.not_applicable else "[red]failed[/]" if row.failure_rate > 0 else DASH
-    instead = in_place_of_interval(row, metric.bounds)
+    instead = _short(in_place_of_interval(row, metric.bounds))
     around = instead or escape(span(row.low, row.high, metric, row.n) + " ").strip()
     text = f"{amount(row.value, metric, row.n)} [dim]{around}[/]"
     notes = [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
