@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import TypeAlias
 
@@ -60,13 +61,17 @@ class Condition:
     changed: tuple[tuple[str, Value], ...] = ()
 
     def __getitem__(self, name: str) -> Value:
-        return self.columns()[name]
+        return self._columns[name]
 
     def __str__(self) -> str:
         return ",".join(f"{name}={value}" for name, value in self.changed) or "vanilla"
 
     def columns(self) -> dict[str, Value]:
         """Every axis with its value: the columns of a table."""
+        return dict(self._columns)
+
+    @cached_property
+    def _columns(self) -> dict[str, Value]:  # transforms of every item look values up
         return {axis.name: axis.default for axis in self.axes} | dict(self.changed)
 
     def moves(self) -> frozenset[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,6 +18,23 @@ def stream(*names: str | int) -> np.random.Generator:
     """
     digest = hashlib.sha256(canonical(list(names)).encode("ascii")).digest()
     return np.random.default_rng(np.frombuffer(digest, np.uint8).astype(np.uint32))  # four times as quick as a list
+
+
+class _LazyStream:
+    def __init__(self, names: tuple[str | int, ...]) -> None:
+        self._names = names
+
+    @cached_property
+    def _stream(self) -> np.random.Generator:
+        return stream(*self._names)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def lazy_stream(*names: str | int) -> np.random.Generator:
+    """The same stream, made when something is first drawn from it: making one takes longer than most transforms."""
+    return cast(np.random.Generator, _LazyStream(names))
 
 
 def seed_of(*names: str | int) -> int:

@@ -22,7 +22,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Exchange, Response, Status
 from snellen.core.runfolder import ArmCard, RunCard, RunFolder, open_run, other_responses
-from snellen.core.seeds import stream
+from snellen.core.seeds import lazy_stream, stream
 from snellen.core.subject import Prepares, Subject, TrainingExample
 from snellen.core.suite import Method, Schedule, Suite, Task, Transform, Trial, ViewContext, all_trials, settle
 from snellen.runs.failures import FailureRate, LastingFailures
@@ -380,7 +380,7 @@ def training_example(
 
 def transform_stream(seed: int, item: Item, transform: Transform) -> np.random.Generator:
     """The random stream of one transform of one stimulus."""
-    return stream("show", seed, item.stimulus_id, type(transform).__name__)
+    return lazy_stream("show", seed, item.stimulus_id, type(transform).__name__)
 
 
 def is_asked(arm: Arm, task: Task) -> bool:
