@@ -218,8 +218,8 @@ def timed(work: Any) -> dict[str, Any]:
     return {"items": len(answers), "seconds": seconds, "cpu": cpu, "rss_mb": rss}
 
 
-def _cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
+def _cpu(whose: int = resource.RUSAGE_SELF) -> float:
+    used = resource.getrusage(whose)
     return used.ru_utime + used.ru_stime
 
 
@@ -236,12 +236,12 @@ def _work(way: str, folder: Path, url: str, items: int) -> dict[str, Any]:
 
 def _child(way: str, folder: Path, url: str, items: int) -> dict[str, Any]:
     call = [sys.executable, str(HERE), "--way", way, "--folder", str(folder), "--url", url, "--items", str(items)]
-    begun = time.monotonic()
+    begun, cpu_before = time.monotonic(), _cpu(resource.RUSAGE_CHILDREN)
     done = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent.parent)
     measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    ended = time.monotonic()
+    whole = {"whole": time.monotonic() - begun, "whole_cpu": _cpu(resource.RUSAGE_CHILDREN) - cpu_before}
     with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as stats:
-        return {**measured, "whole": ended - begun, **json.load(stats)}
+        return {**measured, **whole, **json.load(stats)}
 
 
 def _measure(folder: Path, url: str, one: int, nine: int) -> list[tuple[str, dict[str, Any]]]:
@@ -274,6 +274,8 @@ COMMAND_COLUMNS = (
     "last reply to end, s (CPU s)",
     "whole, s",
     "of the bare pace",
+    "CPU s, whole",
+    "of the bare pace by CPU s",
     "most at once",
     "peak RSS MB",
 )
@@ -287,7 +289,8 @@ def measure_command(folder: Path, url: str, rounds: Sequence[int]) -> None:
         bare, run = (_child(way, folder, url, items) for way in ("bare client", COMMAND))
         for way, ran in (("bare client", bare), ("`snellen run`", run)):
             cpu = f"{ran['cpu'] / items * 1000:.2f}", f"{ran['cpu'] / bare['cpu']:.2f}"
-            whole = f"{ran['whole']:.1f}", f"{bare['whole'] / ran['whole']:.2f}"
+            of_pace, of_cpu = bare["whole"] / ran["whole"], bare["whole_cpu"] / ran["whole_cpu"]
+            whole = f"{ran['whole']:.1f}", f"{of_pace:.2f}", f"{ran['whole_cpu']:.1f}", f"{of_cpu:.2f}"
             times = ran.get("begin", ""), ran.get("end", "")
             cells = (f"{items:,}", way, *cpu, *times, *whole, ran["most"], f"{ran['rss_mb']:.0f}")
             print("| " + " | ".join(map(str, cells)) + " |", flush=True)
