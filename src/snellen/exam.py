@@ -47,7 +47,7 @@ from snellen.core.suite import BuildOptions, Recipe, Suite, check_items
 from snellen.core.versions import versions
 from snellen.curation.results import read_tables
 from snellen.curation.steps import copy_media
-from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.ask import Arm, Plan, ask, run_card
 from snellen.runs.failures import summarize_failures
 from snellen.runs.generated_sets import generated_options, itemset_folder, suite_of_items
 from snellen.runs.judgements import (
@@ -273,14 +273,10 @@ def run(
     plan = replace(plan, preflight=first_replies)
     stop: BudgetSpent | Interrupted | None = None
     responses: list[Response] = []
-    with Progress("asking", unit="calls", visible=show_progress) as progress:
-
-        def tick() -> None:
-            progress.advance()
-            after_call()
-
+    with Progress("asking", unit="items", visible=show_progress) as progress:
+        progress.expect(sum(sum(arm.test_items.values()) for arm in run_card(plan).arms))
         try:
-            responses = ask(root, replace(plan, tick=tick, notify=_print_line))
+            responses = ask(root, replace(plan, tick=after_call, count_items=progress.advance, notify=_print_line))
         except (BudgetSpent, Interrupted) as cause:
             stop = cause
     if stop is None or has_tables(root):  # no table where a second signal came

@@ -22,7 +22,7 @@ from snellen.core.runfolder import read_exchanges, read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Suite, Transform, ViewContext
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify
-from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.ask import Arm, Plan, ask, run_card
 from snellen.runs.score import read_scores, score, write_scores
 from snellen.runs.stopping import BudgetSpent
 from tests.helpers.journey import arm, colour_set, looker, says, suite_of, tabulate, value, watched
@@ -345,3 +345,13 @@ def test_a_resumed_life_keeps_what_was_sent_as_it_was_sent(tmp_path: Path, built
     (root / "responses.parquet").unlink()  # as if killed just before the tables
     assert calls_of(root, built, suite, arms) == []
     assert pd.read_parquet(root / "sent.parquet").equals(first)
+
+
+def test_progress_ends_at_its_total(tmp_path: Path) -> None:
+    """Two arms of four items each, asked in any way: what the card promises is what is counted."""
+    built, suite = colour_set(tmp_path / "set"), suite_of()
+    arms = [arm(looker(built, name), suite) for name in ("own:one", "own:two")]
+    counts: list[int] = []
+    plan = Plan(built, suite, arms, count_items=counts.append)
+    ask(tmp_path / "run", plan)
+    assert sum(counts) == 8 == sum(sum(card.test_items.values()) for card in run_card(plan).arms)

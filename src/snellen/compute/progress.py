@@ -1,43 +1,52 @@
-"""How far long work has come: done, total and time left, drawn on stderr only where someone is looking."""
+"""How far long work has come: done, total, pace and time left, on stderr.
+
+A bar where someone is looking at a terminal; elsewhere (a log, a pipe, a notebook) a line every ten seconds.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
+LINE_SECONDS = 10.0
+"""Between two lines where there is no terminal."""
+PACE_LINES = 6
+"""Lines that the pace is taken over, so that what was recorded before, and comes at once, is soon forgotten."""
+
 
 class Progress:
-    """A counter with a line on the terminal, used as a context manager.
+    """A counter that says how far it is, used as a context manager; `visible=False` leaves only the counter."""
 
-    A pipe or `shown=False` leaves only the counter.
-    """
-
-    def __init__(self, label: str, *, unit: str = "", visible: bool = True) -> None:
+    def __init__(
+        self, label: str, *, unit: str = "", visible: bool = True, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.done = 0
         self.total = 0
-        self._text = f"{label} ({unit})" if unit else label
-        self._visible = visible and sys.stderr.isatty()
+        self._label, self._unit, self._visible, self._clock = label, unit, visible, clock
         self._bar: Bar | None = None
+        self._marks = deque([(clock(), 0)], maxlen=PACE_LINES)
+        self._is_over = threading.Event()
 
     def __enter__(self) -> Progress:
-        if self._visible:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._bar = Bar(*columns, console=Console(stderr=True))
-            self._bar.add_task(self._text, total=None)
+        if self._visible and sys.stderr.isatty():
+            self._bar = _bar(f"{self._label} ({self._unit})" if self._unit else self._label)
             self._bar.start()
+        elif self._visible:
+            threading.Thread(target=self._print_lines, daemon=True).start()
         return self
 
     def __exit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_over.set()
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -52,6 +61,49 @@ class Progress:
         self.done += steps
         self._draw()
 
+    def line(self) -> str:
+        """How far it is now, e.g. `asking: 120 of 350 items, 24 a minute, 10 min left`."""
+        now, (then, before) = self._clock(), self._marks[0]
+        self._marks.append((now, self.done))
+        pace = (self.done - before) / (now - then) if now > then else 0.0
+        parts = [f"{self.done}{f' of {self.total}' if self.total else ''} {self._unit}".rstrip()]
+        if pace > 0:
+            parts.append(f"{pace:.1f} a second" if pace >= 1 else f"{60 * pace:.1f} a minute")
+        if pace > 0 and self.total > self.done:
+            parts.append(f"{duration((self.total - self.done) / pace)} left")
+        return f"{self._label}: {', '.join(parts)}"
+
+    def _print_lines(self) -> None:
+        while not self._is_over.wait(LINE_SECONDS):
+            sys.stderr.write(f"{self.line()}\n")
+            sys.stderr.flush()
+
     def _draw(self) -> None:
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=self.done, total=self.total)
+            self._bar.update(self._bar.task_ids[0], completed=self.done, total=self.total or None)
+
+
+def duration(seconds: float) -> str:
+    """As people say it, in one unit: `40 s`, `3 min`, `2.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def _bar(text: str) -> Bar:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+    from rich.text import Text
+
+    class Pace(ProgressColumn):
+        """Steps a second or a minute."""
+
+        def render(self, task: Task) -> Text:
+            speed = task.speed or 0.0
+            return Text(f"{speed:.1f}/s" if speed >= 1 else f"{60 * speed:.1f}/min")
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Pace(), TimeRemainingColumn()
+    bar = Bar(*columns, console=Console(stderr=True))
+    bar.add_task(text, total=None)
+    return bar

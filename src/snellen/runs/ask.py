@@ -50,9 +50,10 @@ class Arm:
 class Plan:
     """Everything a run needs: the items, the suite, the arms, and how far to go.
 
-    `limit` is the number of test items a task. `tick` is told of each call that ended. `budget` is money, checked
-    before each call against what recorded calls cost by the prices on the subjects' cards. `keep_going`: an arm is
-    asked on however many of its calls fail. `notify` is given a line for each subject or arm that is asked no more.
+    `limit` is the number of test items a task. `tick` is told of each call that ended, `count_items` how many items got
+    their responses just now. `budget` is money, checked before each call against what recorded calls cost by the prices
+    on the subjects' cards. `keep_going`: an arm is asked on however many of its calls fail. `notify` is given a line
+    for each subject or arm that is asked no more.
     `preflight` are first questions that were answered before the run could record them: they count as money.
     """
 
@@ -65,6 +66,7 @@ class Plan:
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
     keep_going: bool = False
     tick: Callable[[], None] = lambda: None
+    count_items: Callable[[int], object] = lambda items: None
     notify: Callable[[str], None] = lambda line: None
     versions: Mapping[str, str] = field(default_factory=dict)
     preflight: Sequence[Exchange] = ()
@@ -450,11 +452,13 @@ class _TrialBatches:
 
     async def _ask(self, trial: Trial) -> list[Response]:
         try:
-            return await _ask_trial(self.runner, self.subject, self.method, trial)
+            responses = await _ask_trial(self.runner, self.subject, self.method, trial)
         except Unasked:
             return []
         finally:
             self.runner.queue.room.release()
+        self.runner.plan.count_items(len(responses))
+        return responses
 
     async def finish(self) -> list[Response]:
         """All responses, when the schedule has nothing more to ask."""

@@ -1,0 +1,100 @@
+"""What is said of how far work has come, by a clock of the test's own."""
+
+from __future__ import annotations
+
+import io
+import threading
+
+import pytest
+
+from snellen.compute import Progress, progress
+from snellen.compute.progress import duration
+
+
+def test_a_line_has_totals_pace_and_time_left() -> None:
+    now = [100.0]
+    counter = Progress("asking", unit="items", clock=lambda: now[0])
+    counter.expect(300)
+    assert counter.line() == "asking: 0 of 300 items"
+    now[0] += 10
+    counter.advance(20)  # 2 a second: 280 more take 140 s
+    assert counter.line() == "asking: 20 of 300 items, 2.0 a second, 2 min left"
+    now[0] += 90
+    counter.advance(5)  # 25 in 100 s
+    assert counter.line() == "asking: 25 of 300 items, 15.0 a minute, 18 min left"
+    counter.advance(275)
+    assert counter.line() == "asking: 300 of 300 items, 3.0 a second"
+
+
+def test_what_came_at_once_is_soon_forgotten() -> None:
+    """A record of 1000 items is replayed in the first second; then one comes every ten: 100 take 17 min."""
+    now = [0.0]
+    counter = Progress("asking", unit="items", clock=lambda: now[0])
+    counter.expect(1107)
+    now[0] += 1
+    counter.advance(1000)
+    for _ in range(7):
+        now[0] += 10
+        counter.advance()
+        line = counter.line()
+    assert line == "asking: 1007 of 1107 items, 6.0 a minute, 17 min left"
+
+
+def test_an_unknown_total_is_left_out() -> None:
+    counter = Progress("training", clock=lambda: 0.0)
+    counter.advance(3)
+    assert counter.line() == "training: 3"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h"), (9e4, "25.0 h")],
+)
+def test_durations_are_said_in_one_unit(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_lines_come_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every hundredth of a second here; the work ends when the second line has come."""
+    came = threading.Event()
+
+    class Log(io.StringIO):
+        def write(self, text: str) -> int:
+            written = super().write(text)
+            if self.getvalue().count("\n") >= 2:
+                came.set()
+            return written
+
+    log = Log()
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.01)
+    monkeypatch.setattr("sys.stderr", log)
+    with Progress("rendering", unit="pictures") as counter:
+        counter.expect(8)
+        counter.advance(2)
+        came.wait()
+    assert "rendering: 2 of 8 pictures" in log.getvalue()
+
+
+def test_silence_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[object] = []
+    monkeypatch.setattr(threading.Thread, "start", started.append)
+    with Progress("x", visible=False) as counter:
+        counter.advance()
+    assert (counter.done, started) == (1, [])
+
+
+def test_a_terminal_gets_a_bar_with_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stderr", terminal)
+    with Progress("asking", unit="items") as counter:
+        counter.expect(4)
+        counter.advance(4)
+    assert "4/4" in terminal.getvalue()
+    assert "asking (items)" in terminal.getvalue()
+    assert "/min" in terminal.getvalue() or "/s" in terminal.getvalue()
