@@ -15,9 +15,16 @@ def main() -> None:
     Exit codes: 0 done, 1 some items failed or were not asked, 2 bad input (one clear line), 3 a fault of the program
     (one line, and a file to send), 130 and 143 stopped by SIGINT (Ctrl-C) and SIGTERM.
     """
+    from snellen.cli.output import plain_streams
+
+    with plain_streams():
+        _run_command()
+
+
+def _run_command() -> None:
     from snellen.cli.faults import one_line_errors
     from snellen.core.errors import Interrupted, SnellenError
-    from snellen.core.plain_text import printable, redacted
+    from snellen.core.plain_text import redacted
 
     def interrupt(signal_number: int, stack_frame: FrameType | None) -> None:
         raise Interrupted(signal_number)
@@ -31,7 +38,7 @@ def main() -> None:
 
             app(standalone_mode=True, prog_name="snellen")
     except SnellenError as error:
-        print(f"snellen: {printable(redacted(str(error)))}", file=sys.stderr)
+        print(f"snellen: {redacted(str(error))}", file=sys.stderr)
         sys.exit(2)
     except Interrupted as stop:
         print(f"snellen: {stop}", file=sys.stderr)

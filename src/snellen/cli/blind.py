@@ -6,12 +6,12 @@ import tempfile
 from pathlib import Path
 
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from snellen.analysis.blind import measure_by_folds, too_blind
 from snellen.analysis.results import metric_of
+from snellen.cli.output import console as new_console
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import BlindCard, is_itemset, read_itemset, write_blind
 from snellen.core.suite import BuildOptions, Suite
@@ -67,7 +67,7 @@ def _print(card: BlindCard, suite: Suite) -> None:
         chance = "–" if score.chance is None else amount(score.chance, metric, score.n)
         value = amount(score.value, metric, score.n) + (" !" if score.key in named else "")
         table.add_row(*map(escape, (score.task, score.metric, value, chance, str(score.n), score.attack)))
-    Console().print(table)
+    new_console(80).print(table)
     print(f"Measured: {card.method}.")
 
 

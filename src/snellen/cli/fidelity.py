@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
+from snellen.cli.output import console as new_console
 from snellen.core.errors import SnellenError
 from snellen.core.fidelity import PrintedNumber, verdict_counts
 from snellen.core.suite import SuiteCard
@@ -22,7 +22,7 @@ WIDTH = 80
 def fidelity(suite: str | None, out: Path | None) -> None:
     """Print the table of one suite or all, write the page; exit code 1 where a mismatch is unexplained."""
     compared = list(_compared(suite))
-    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    console = new_console(WIDTH)
     for card, numbers in compared:
         console.print(f"[bold]{card.name}[/]: {counts_line(numbers)}", highlight=False)
         console.print(fidelity_table(numbers))

@@ -5,17 +5,45 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from snellen.core.plain_text import PlainStream, printable, unfiltered
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def console() -> Console:
-    """As wide as the terminal, or as COLUMNS says; a pipe or a file has no width, and gets enough for the names."""
-    from rich.console import Console
+def console(width: int = 120, *, fixed: bool = False) -> Console:
+    """A console on standard output that draws its own colours, and no control character of a text.
 
-    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120)
+    As wide as the terminal, or as COLUMNS says; a pipe or a file has no width, and gets `width`, as terminals do where
+    it is `fixed`.
+    """
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class PlainConsole(Console):
+        """Colours are its own; texts are printable."""
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+    has_width = not fixed and (sys.stdout.isatty() or "COLUMNS" in os.environ)
+    return PlainConsole(file=unfiltered(sys.stdout), width=None if has_width else width)
+
+
+@contextmanager
+def plain_streams() -> Iterator[None]:
+    """Whatever is printed meanwhile reaches standard output and standard error without control characters."""
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast(TextIO, PlainStream(stream)) for stream in streams)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
 
 
 def print_json(content: Any) -> None:

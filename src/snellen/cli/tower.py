@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Optional, cast, get_args
 
 import typer
 
+from snellen.cli.output import console as new_console
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -39,7 +41,6 @@ QWEN = "Qwen/Qwen2-0.5B"
 def list_() -> None:
     """List the towers there are."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     from snellen.subjects.heads.towers import PAPER_COMPAT, TOWERS, find_tower
@@ -55,7 +56,7 @@ def list_() -> None:
         loaded = "yes" if tower.verified else "unverified"
         numbers = map(str, (tower.side, tower.tokens, tower.width))
         table.add_row(name, tower.model or "packaged", tower.attributes.get("supervision", ""), *numbers, loaded)
-    Console(width=120).print(table)
+    new_console(120, fixed=True).print(table)
     print("tiny/NAME is a small one of the same family with random weights; hf/PATH_OR_ID any vision model.")
     print("Settings behind '?': model (other weights), side (pixels), layer, seed (random weights).")
 
@@ -192,8 +193,6 @@ def compare(
     out: Annotated[Optional[Path], typer.Option(help="Folder for compare.csv and hours.csv.")] = None,  # noqa: UP045
 ) -> None:
     """Compare two sweeps of the same towers: whether two language models rank them alike, and what each costs."""
-    from rich.console import Console
-
     from snellen.core.errors import SnellenError
     from snellen.core.files import write_text
     from snellen.sweep import compare_sweeps
@@ -202,7 +201,7 @@ def compare(
         raise SnellenError(f"two sweeps are compared, not {len(sweeps)}")
     table, hours = compare_sweeps(*sweeps)
     _print_comparison(table, (str(table["evaluator"].iloc[0]), str(table["other_evaluator"].iloc[0])))
-    console = Console(width=140)
+    console = new_console(140, fixed=True)
     console.print("Hours of one device, by stage:")
     console.print(hours.round(6).to_string(index=False))
     totals = [hours.loc[hours["sweep"] == str(root), "device_hours"].sum() for root in sweeps]
@@ -221,14 +220,12 @@ def probe(
     device: Device = "cpu",
 ) -> None:
     """Read classes by a linear probe before and behind a head's connector: what is lost between tower and words."""
-    from rich.console import Console
-
     from snellen.core.files import write_text
     from snellen.exam import find_items
     from snellen.sweep import probe_connector
 
     table = probe_connector(find_items(items), head, device)
-    console = Console(width=120)
+    console = new_console(120, fixed=True)
     console.print("Linear probe on max-pooled features: share of test items right (95 % intervals)")
     console.print(table.round(3).to_string(index=False))
     if out is not None:
@@ -305,9 +302,8 @@ def _print_sweep(result: Sweep, out: Path) -> None:
 
 
 def _print_settings(table: pd.DataFrame, out: Path) -> None:
-    from rich.console import Console
 
-    console, marks = Console(width=140), table["status"].where(table["status"] != "done", "")
+    console, marks = new_console(140, fixed=True), table["status"].where(table["status"] != "done", "")
     console.print("Settings of Table 3 (95 % intervals; printed: the paper's own numbers, of its own items):")
     columns = ["setting", "tower", "ability", "metric", "value", "low", "high", "n", "printed"]
     console.print(table[columns].assign(mark=marks).round(3).to_string(index=False))
@@ -315,12 +311,11 @@ def _print_settings(table: pd.DataFrame, out: Path) -> None:
 
 
 def _print_ranks(examination: Examination, ranks: pd.DataFrame) -> None:
-    from rich.console import Console
 
     from snellen.reports import print_table
 
     scores = examination.results()
-    console = Console(width=120)
+    console = new_console(120, fixed=True)
     console.print(print_table(scores[scores["value"].notna()]))
     console.print("Ranks (95 % intervals; 1 is best; '' is the average):")
     console.print(ranks.drop(columns="subject").to_string(index=False))
@@ -341,9 +336,7 @@ def _print_tiers(tiers: Tiers, out: Path) -> None:
 
 def _print_comparison(table: pd.DataFrame, names: tuple[str, str]) -> None:
     """Agreement of orders and the gap, from the rows of `evaluator_table`."""
-    from rich.console import Console
-
-    console, (first, second) = Console(width=120), names
+    console, (first, second) = new_console(120, fixed=True), names
     orders = table.loc[table["measure"] == "tau", ["task", "value", "low", "high", "p", "encoders"]]
     if orders.empty:
         print("Fewer than three towers: how alike they are ranked cannot be told.")

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from snellen.core.plain_text import unfiltered
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
@@ -104,6 +106,6 @@ def _bar(text: str) -> Bar:
             return Text(f"{speed:.1f}/s" if speed >= 1 else f"{60 * speed:.1f}/min")
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Pace(), TimeRemainingColumn()
-    bar = Bar(*columns, console=Console(stderr=True))
+    bar = Bar(*columns, console=Console(file=unfiltered(sys.stderr)))
     bar.add_task(text, total=None)
     return bar

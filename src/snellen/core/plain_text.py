@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, TextIO
 
 _ALLOWED = "\n\t"
 _CONTROLS = {
@@ -39,6 +40,34 @@ def control_character(text: str) -> str | None:
     """The first control character other than line feed and tab, written out; None where there is none."""
     match = _CONTROL.search(text)
     return _CONTROLS[ord(match.group())] if match else None
+
+
+class PlainStream:
+    """A text stream, such as standard output, that lets no control characters through to a terminal.
+
+    What draws with them by itself (colours, bars) writes to `stream`, and answers for its texts.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write it, control characters written out; returns the characters of `text`."""
+        self.stream.write(printable(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def unfiltered(stream: Any) -> Any:
+    """The stream behind a PlainStream; any other is its own."""
+    return stream.stream if isinstance(stream, PlainStream) else stream
 
 
 def redacted(text: str, environment: Mapping[str, str] | None = None) -> str:

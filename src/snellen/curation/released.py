@@ -141,7 +141,7 @@ def read_json_lines(path: Path, name: str, problems: list[str]) -> Iterator[tupl
             continue
         try:
             fields = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             problems.append(f"{location}: no JSON ({error})")
             continue
         yield location, fields

@@ -65,7 +65,7 @@ def read_review(path: Path, items: ItemSet) -> Review:
     try:
         with path.open(encoding="utf-8-sig", newline="") as opened:
             lines = list(csv.DictReader(opened))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SnellenError(f"{path}: not a readable CSV file ({error})") from error
     decisions: dict[str, Decision] = {}
     for number, line in enumerate(lines, 2):

@@ -30,7 +30,7 @@ def find_folders(root: Path, names: Iterable[str] = DATASETS) -> dict[str, Path]
         return folders
     try:
         paths = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
         raise SnellenError(f"{path}: cannot be read as YAML; write lines NAME: PATH") from error
     if not isinstance(paths, dict) or not all(isinstance(text, str) for pair in paths.items() for text in pair):
         raise SnellenError(f"{path}: not a mapping of names to paths; write lines NAME: PATH")

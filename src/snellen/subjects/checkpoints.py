@@ -25,7 +25,7 @@ def read_config(who: str, path: str) -> Any:
     transformers = import_extra("transformers", who)
     try:
         return transformers.AutoConfig.from_pretrained(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of any JSON
         raise SnellenError(f"{who}: no such model ({first_line(error)}); give a folder or a hub id") from error
 
 

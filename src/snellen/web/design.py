@@ -99,7 +99,7 @@ def read_design(source: str) -> Design:
         raise SnellenError(f"--design {source}: no such file, and no preset; {near(source, preset_names())}")
     try:
         return Design.model_validate(yaml.safe_load(text))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise SnellenError(f"{place}: not readable as YAML ({error})") from error
     except ValidationError as error:
         first = error.errors()[0]

@@ -94,7 +94,7 @@ def _scripted(argument: str, items: Sequence[Item]) -> Subject:
     path = Path(argument)
     try:
         script = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SnellenError(
             f"{path}: not a readable JSON file ({error}); it should lead from item ids to texts"
         ) from error

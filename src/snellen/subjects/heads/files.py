@@ -75,8 +75,9 @@ def read_head_card(folder: Path) -> HeadCard:
         raise SnellenError(f"{folder}: no trained head (no {CARD}); train one by `snellen tower fit`")
     try:
         return HeadCard.model_validate_json(path.read_text("utf-8"))
-    except ValidationError as error:
-        raise SnellenError(f"{path}: not the card of a head ({error.errors()[0]['loc']}); train it again") from error
+    except (ValidationError, UnicodeDecodeError) as error:
+        problem = error.errors()[0]["loc"] if isinstance(error, ValidationError) else "no text"
+        raise SnellenError(f"{path}: not the card of a head ({problem}); train it again") from error
 
 
 def write_head(folder: Path, card: HeadCard, trained: Mapping[str, torch.Tensor]) -> HeadCard:

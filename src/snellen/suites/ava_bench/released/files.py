@@ -134,7 +134,7 @@ def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]:
     name = str(path.relative_to(base))
     try:
         json_records = json.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         problems.append(f"{name}: no JSON ({error})")
         return []
     if not isinstance(json_records, list):
@@ -203,7 +203,7 @@ def _turns(conversations: object) -> tuple[str, str]:
     try:
         turns_json = json.loads(conversations) if isinstance(conversations, str) else conversations
         turns = _Line.model_validate({"conversations": turns_json}).conversations
-    except (ValidationError, ValueError):
+    except (ValidationError, ValueError, RecursionError):
         raise ValueError("conversations is no list of turns with from and value") from None
     if [turn.who for turn in turns] != ["human", "gpt"]:
         raise ValueError("conversations is not one turn of a human and one of gpt")
@@ -291,7 +291,7 @@ def count_rows(path: Path) -> int:
         if path.suffix == ".parquet":
             return int(pq.read_metadata(path).num_rows)
         records = json.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError, pa.ArrowException):
+    except (OSError, ValueError, RecursionError, pa.ArrowException):
         return 0
     return len(records) if isinstance(records, list) else 0
 

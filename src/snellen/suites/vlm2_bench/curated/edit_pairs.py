@@ -121,7 +121,7 @@ def _json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SnellenError(f"{path} line {number}: not JSON ({error}); write one object a line") from error
         if not isinstance(row, dict):
             raise SnellenError(f"{path} line {number}: not a JSON object; write one object a line")

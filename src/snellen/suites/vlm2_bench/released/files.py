@@ -127,7 +127,7 @@ def _encoded(cell: str) -> list[str]:
     """The base64 texts of a cell: a list as JSON or as Python writes it."""
     try:
         texts = json.loads(cell)
-    except ValueError:
+    except (ValueError, RecursionError):
         try:
             texts = ast.literal_eval(cell)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
