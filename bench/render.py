@@ -2,9 +2,13 @@
 
     python bench/render.py [--quick] [--samples N ...] [--reference N] [--only TEXT]
     python bench/render.py --qualities [--reference N] [--only TEXT]
+    python bench/render.py --sheet FILE
+    python bench/render.py --suites
 
 With --qualities: CPU seconds of the three qualities of a warm view in one process, as shares of `reference`, and PSNR;
-objects, a room of VLM2-Bench, a table and a display of AVA-Bench.
+objects, a room of VLM2-Bench, a table and a display of AVA-Bench. With --sheet: the six objects in `reference`, `good`
+and `fast` from left to right, cut at the sides. With --suites: CPU seconds of the first pictures of each generated set
+at its own size, from building the scene to the stored PNG, for `SECONDS_A_PICTURE` of its recipe.
 
 PSNR is taken on developed pictures in [0, 1] as -10 log10 mean((x - r1) (x - r2)) with two independent halves r1, r2
 of the reference, so that the reference's own noise drops out. CPU seconds are user + system of all threads, from
@@ -15,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import os
 import resource
 import statistics
@@ -24,12 +29,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
 from snellen.stimuli.render.appearances import develop
-from snellen.stimuli.render.engine import find_engine, threads_per_worker
+from snellen.stimuli.render.engine import Quality, find_engine, threads_per_worker
 from snellen.stimuli.render.mitsuba_pictures import Studio
 from snellen.stimuli.render.picture_cache import store
 from snellen.stimuli.scenes import (
@@ -43,6 +49,9 @@ from snellen.stimuli.scenes import (
     random_camera,
 )
 from snellen.suites.ava_bench.generated import recipe as ava
+from snellen.suites.combo.generated.objects import object_spec
+from snellen.suites.vfm_bench.generated import recipe as vfm
+from snellen.suites.vfm_bench.generated.block_pictures import picture_spec
 from snellen.suites.vlm2_bench.generated import recipe as vlm2
 
 OBJECTS = {
@@ -63,6 +72,7 @@ OBJECTS = {
     ),
     "glass cube, glass ball": Composite(Appearance("cube", "glass"), "edge", Appearance("sphere", "glass"), "surface"),
 }
+QUALITIES: tuple[Quality, ...] = ("reference", "good", "fast")
 CHUNK = 64
 """Samples of a reference drawn in one launch."""
 
@@ -156,7 +166,7 @@ def measure_qualities(reference: int, only: str) -> None:
         if only not in name:
             continue
         references, whole = halves(scene, camera, reference), 0.0
-        for quality in ("reference", "good", "fast"):
+        for quality in QUALITIES:
             settings = RenderSettings(quality=quality)
             studio = Studio(scene, settings, find_engine(settings), threads_per_worker(1))
             studio.radiance(camera, 0)
@@ -166,6 +176,58 @@ def measure_qualities(reference: int, only: str) -> None:
             whole = whole or spent
             quality_db = statistics.mean(psnr_db(_picture(radiance), references) for radiance in radiances)
             print(f"| {name} | {quality} | {spent:.2f} | {spent / whole:.2f} | {quality_db:.1f} |", flush=True)
+
+
+def draw_sheet(path: Path) -> None:
+    """Write the six objects in three qualities as one picture, a row an object."""
+    rows = []
+    for name, blocks in OBJECTS.items():
+        scene = composite_scene(blocks)
+        (camera,) = views_of(name, scene, 1, (480, 360))
+        row = []
+        for quality in QUALITIES:
+            settings = RenderSettings(quality=quality)
+            picture = Studio(scene, settings, find_engine(settings), threads_per_worker(1)).picture(camera, 1)
+            row.append(picture[:, 60:420])
+        rows.append(np.hstack(row))
+    Image.fromarray(np.vstack(rows)).save(path, quality=90)
+
+
+def suite_specs(count: int) -> dict[str, list[RenderSpec]]:
+    """The first pictures of each generated set, by kind."""
+    options = BuildOptions(Path(), n=4)
+    one = ava.Design({}, {"test": count}, {"test": count})
+    plan = vlm2.design(options)
+    drafts = vfm.design(options).drafts[:count]
+    return {
+        "combo": [object_spec(1 + 9503 * n // count, 0, 0) for n in range(count)],
+        "vfm-bench": [picture_spec(draft, n, 0, vfm.SIZE_PX) for n, draft in enumerate(drafts)],
+        "ava-bench, tables": [table.shot for _, table in ava.draw_tables(one, options)],
+        "ava-bench, displays": [display.shot for _, display in ava.draw_displays(one, options)],
+        "vlm2-bench, rooms": list(itertools.islice(vlm2._room_specs(plan, options), count)),
+        "vlm2-bench, objects": list(itertools.islice(vlm2._object_specs(plan, options), count)),
+        "vlm2-bench, frames": list(itertools.islice(vlm2._clip_specs(plan, options), count)),
+    }
+
+
+def measure_suites(count: int = 3) -> None:
+    """Print CPU seconds a picture by suite and quality; of the first object too, by which machines can be compared."""
+    scene = composite_scene(next(iter(OBJECTS.values())))
+    (camera,) = views_of(next(iter(OBJECTS)), scene, 1, (480, 360))
+    print(f"| pictures | {' | '.join(QUALITIES)} |\n|---|{'---|' * len(QUALITIES)}")
+    for name, specs in {"first object": [RenderSpec(scene, camera, 0)] * count, **suite_specs(count)}.items():
+        cells = []
+        for quality in QUALITIES:
+            settings = RenderSettings(quality=quality)
+            engine, threads = find_engine(settings), threads_per_worker(1)
+            Studio(specs[0].scene, settings, engine, threads).picture(specs[0].camera, 0)
+            start = cpu_s()
+            with tempfile.TemporaryDirectory() as folder:
+                for spec in specs:
+                    studio = Studio(spec.scene, settings, engine, threads)
+                    store(studio.picture(spec.camera, spec.seed), Path(folder) / "picture.png")
+            cells.append(f"{(cpu_s() - start) / len(specs):.2f}")
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def workers_table(*, quick: bool) -> list[tuple[int, float, int]]:
@@ -191,9 +253,17 @@ def main() -> None:
     parser.add_argument("--reference", type=int, default=1024, help="samples per pixel of the reference")
     parser.add_argument("--only", default="", help="objects whose name holds this text")
     parser.add_argument("--qualities", action="store_true", help="the three qualities beside each other")
+    parser.add_argument("--sheet", type=Path, help="picture file of six objects in three qualities to write")
+    parser.add_argument("--suites", action="store_true", help="CPU seconds of pictures of the generated sets")
     arguments = parser.parse_args()
     if arguments.qualities:
         measure_qualities(arguments.reference, arguments.only)
+        return
+    if arguments.sheet:
+        draw_sheet(arguments.sheet)
+        return
+    if arguments.suites:
+        measure_suites()
         return
     reference = 128 if arguments.quick else arguments.reference
     info = renderer_info(RenderSettings())

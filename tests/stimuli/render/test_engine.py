@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.stimuli.render import RenderSettings, engine, renderer_info
+from snellen.core.suite import BuildOptions
+from snellen.stimuli.render import RenderSettings, engine, picture_seconds, renderer_info
 from snellen.stimuli.scenes import Appearance, Composite, composite_scene
 
 
@@ -34,6 +35,14 @@ def test_settings_are_checked() -> None:
         RenderSettings(samples_per_pixel=0)
 
 
+def test_plans_take_the_seconds_of_their_quality() -> None:
+    by_quality = {"fast": 0.25, "good": 0.5, "reference": 1.25}
+    for quality, seconds in by_quality.items():
+        assert picture_seconds(by_quality, BuildOptions(Path(), quality=quality)) == seconds
+    with pytest.raises(SnellenError, match="fast, good, reference"):
+        picture_seconds(by_quality, BuildOptions(Path(), quality="best"))
+
+
 def test_glass_has_its_own_samples() -> None:
     settings = RenderSettings(samples_per_pixel=4, glass_samples_per_pixel=9)
     ball = Appearance("sphere", "wood")
@@ -44,7 +53,7 @@ def test_glass_has_its_own_samples() -> None:
 def test_only_llvm_with_denoiser_samples_by_region() -> None:
     llvm, plain = (engine.Engine("mitsuba", variant, None, ()) for variant in ("llvm_ad_rgb", "scalar_rgb"))
     fast = RenderSettings(quality="fast")
-    assert engine.region_samples(fast, llvm) == engine.RegionSamples(4, 16, 4, 16)
+    assert engine.region_samples(fast, llvm) == engine.RegionSamples(4, 16, 4, 4)
     assert engine.region_samples(fast, plain) is None
     assert engine.region_samples(RenderSettings(quality="fast", denoise=False), llvm) is None
     assert engine.region_samples(RenderSettings(), llvm) is None

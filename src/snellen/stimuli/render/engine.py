@@ -43,8 +43,8 @@ class RegionSamples:
 
 Quality = Literal["fast", "good", "reference"]
 QUALITIES: dict[Quality, RegionSamples | None] = {
-    "fast": RegionSamples(solid=4, glass=16, floor=4, block=16),
-    "good": RegionSamples(solid=16, glass=16, floor=4, block=16),
+    "fast": RegionSamples(solid=4, glass=16, floor=4, block=4),
+    "good": RegionSamples(solid=16, glass=16, floor=9, block=16),
     "reference": None,
 }
 """By what a picture is sampled; `reference` takes as many samples everywhere, those of `RenderSettings`."""

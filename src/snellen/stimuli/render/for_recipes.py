@@ -23,3 +23,8 @@ def render_for_recipe(specs: Sequence[RenderSpec], options: BuildOptions) -> tup
     with Progress("rendering", unit="pictures", visible=options.show_progress) as progress:
         paths = render_pictures(specs, settings, home() / "renders", workers=options.workers, progress=progress)
     return paths, {"render": renderer_info(settings)}
+
+
+def picture_seconds(by_quality: Mapping[str, float], options: BuildOptions) -> float:
+    """CPU seconds of one picture in the quality of this build. Raises SnellenError for a quality that is not known."""
+    return by_quality[RenderSettings(quality=options.quality).quality]  # type: ignore[arg-type]  # checked by RenderSettings itself
