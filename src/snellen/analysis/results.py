@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -13,7 +12,7 @@ import pandas as pd
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet
 from snellen.core.runfolder import ArmCard
-from snellen.core.score import Metric, Protocol
+from snellen.core.score import OUTCOMES, Metric, Protocol
 from snellen.core.seeds import stream
 from snellen.core.suite import Suite, Task
 from snellen.scoring.power import detectable, units_needed
@@ -43,6 +42,9 @@ NUMBERS = (
 
 IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interval]
 """From scored units, their metric, and what names their row, to the interval of the row's value."""
+
+Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+"""Places of rows in a table, or other whole numbers."""
 
 UNABLE_RULE = (
     "a subject is marked unable where at least half of its replies hold no readable answer, or where at least ten "
@@ -85,16 +87,21 @@ def results(
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
     blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
     scores = with_python_strings(scores).copy()  # a copy has the columns of a kind in one block, to be cut at once
-    rows = []
-    for key, arm_scores in scores.groupby(list(KEYS), sort=False):
+    tallies, rows = _tallies(scores), list[dict[str, Any]]()
+    for key, places in _arm_places(scores):
         keys = dict(zip(KEYS, map(str, key), strict=True))
         task = suite.tasks[keys["task"]]
         protocol = task.protocols[keys["protocol"]]
         axes = columns.get((keys["subject"], keys["condition"]), {})
-        for factor, level, part in parts_of(arm_scores, items.by_id, task):
+        arm_scores, arm_tallies = scores.take(places), tallies[:, places]
+        for factor, level, members in _members(arm_scores, items.by_id, task):
+            part, part_tallies = arm_scores, arm_tallies
+            if members is not None:
+                part, part_tallies = arm_scores.take(members), arm_tallies[:, members]
             blind_key = (keys["task"], keys["protocol"], keys["metric"], factor, level)
             unseen = blind.get(blind_key, math.nan)
-            numbers = _numbers(part, protocol, keys["metric"], (*key, factor, level), unseen, interval_of)
+            row_key = (*key, factor, level)
+            numbers = _numbers(part, part_tallies, protocol, keys["metric"], row_key, unseen, interval_of)
             facts = {
                 "ceiling": _ceiling(suite, keys, factor, level),
                 "factor": factor,
@@ -144,36 +151,66 @@ def parts_of(
 
     `items` are by their id. `requires` splits by what the items need.
     """
-    yield "", "", arm_scores
+    for factor, level, members in _members(arm_scores, items, task):
+        yield factor, level, arm_scores if members is None else arm_scores.take(members)
+
+
+def _members(
+    arm_scores: pd.DataFrame, items: Mapping[str, Item], task: Task
+) -> Iterator[tuple[str, str, Places | None]]:
+    """(factor, level, places of its scores) as in `parts_of`; None for all of them."""
+    yield "", "", None
     if (arm_scores["outcome"].to_numpy() == "not_applicable").all():
         return
     items_of_scores = [items[name] for name in arm_scores["item_id"].tolist()]
     for factor in task.split_by:
         levels = np.array([item.factors.get(factor, "") for item in items_of_scores])
-        for level in sorted(set(levels) - {""}):
-            yield factor, level, arm_scores.take(np.flatnonzero(levels == level))
+        for level in sorted(set(levels.tolist()) - {""}):
+            yield factor, level, np.flatnonzero(levels == level)
     for required in sorted({name for item in items_of_scores for name in item.requires}):
         needs = np.array([required in item.requires for item in items_of_scores])
-        yield "requires", required, arm_scores.take(np.flatnonzero(needs))
+        yield "requires", required, np.flatnonzero(needs)
         if not needs.all():
-            yield "requires", f"not {required}", arm_scores.take(np.flatnonzero(~needs))
+            yield "requires", f"not {required}", np.flatnonzero(~needs)
+
+
+def _arm_places(scores: pd.DataFrame) -> list[tuple[tuple[Any, ...], Places]]:
+    """The keys of what has rows of its own, in the order of the scores, with the places of its scores."""
+    groups: Mapping[Any, Any] = scores.groupby(list(KEYS)).indices
+    return sorted(((key, np.asarray(places)) for key, places in groups.items()), key=lambda group: int(group[1][0]))
+
+
+def _tallies(scores: pd.DataFrame) -> Places:
+    """3 x scores: the number of the outcome in `OUTCOMES`, and numbers that equal predictions and truths share."""
+    outcomes = pd.Categorical(scores["outcome"], OUTCOMES).codes
+    answers = (pd.factorize(scores[name], use_na_sentinel=False)[0] for name in ("prediction", "truth"))
+    return np.array([outcomes, *answers], np.int64)
 
 
 def _numbers(
-    scores: pd.DataFrame, protocol: Protocol, name: str, key: tuple[Any, ...], blind: float, interval_of: IntervalOf
+    scores: pd.DataFrame,
+    tallies: Places,
+    protocol: Protocol,
+    name: str,
+    key: tuple[Any, ...],
+    blind: float,
+    interval_of: IntervalOf,
 ) -> dict[str, Any]:
     metric = metric_of(protocol, name)
-    count = Counter(scores["outcome"].tolist())
-    responded = count["answered"] + count["no_answer"]
-    tried = responded + count["failed"]
+    answered, no_answer, failed, not_applicable = np.bincount(tallies[0], minlength=len(OUTCOMES)).tolist()
+    responded = answered + no_answer
+    tried = responded + failed
     units = units_read = units_of(scores, protocol)
-    if count["no_answer"]:
-        read_values = scores["value"].mask(scores["outcome"] == "no_answer")
+    if no_answer:
+        is_read = tallies[0] != OUTCOMES.index("no_answer")
+        read_values = np.where(is_read, scores["value"].to_numpy(float), math.nan)
         units_read = units_of(scores.assign(value=read_values), protocol)
     low, high, kind = interval_of(units, metric, key)
     value = summary(units["value"].to_numpy(float), metric)
     value_read = value if units_read is units else summary(units_read["value"].to_numpy(float), metric)
-    chance = units["chance"].mean() if len(units) else math.nan
+    chances = units["chance"].to_numpy(float)
+    chances = chances[~np.isnan(chances)]
+    chance = float(np.mean(chances)) if len(chances) else math.nan
     return {
         "value": value,
         "low": low,
@@ -186,10 +223,10 @@ def _numbers(
         "items_needed": units_needed(value, _better(chance, blind, metric), low, high, len(units)),
         "chance": chance,
         "blind": blind,
-        "no_answer_rate": count["no_answer"] / responded if responded else math.nan,
-        "failure_rate": count["failed"] / tried if tried else math.nan,
-        "not_applicable": count["not_applicable"],
-        "unable": is_unable(scores),
+        "no_answer_rate": no_answer / responded if responded else math.nan,
+        "failure_rate": failed / tried if tried else math.nan,
+        "not_applicable": not_applicable,
+        "unable": _is_unable(tallies, answered, no_answer),
     }
 
 
@@ -218,16 +255,15 @@ def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> fl
     return float(np.mean(values))
 
 
-def is_unable(scores: pd.DataFrame) -> bool:
+def _is_unable(tallies: Places, answered: int, no_answer: int) -> bool:
     """The flag beside a score, never in its place; the rule stands in `UNABLE_RULE`."""
-    count = Counter(scores["outcome"].tolist())
-    if count["no_answer"] and count["no_answer"] >= count["answered"]:
+    if no_answer and no_answer >= answered:
         return True
-    if count["answered"] < 10:
+    if answered < 10:
         return False
-    answered = np.flatnonzero(scores["outcome"].to_numpy() == "answered")
-    predictions, truths = (scores[name].to_numpy()[answered].tolist() for name in ("prediction", "truth"))
-    return len(set(predictions)) == 1 and len(set(truths)) > 1
+    outcomes, predictions, truths = tallies
+    predictions, truths = (numbers[outcomes == OUTCOMES.index("answered")] for numbers in (predictions, truths))
+    return bool((predictions == predictions[0]).all() and (truths != truths[0]).any())
 
 
 def _ceiling(suite: Suite, keys: Mapping[str, str], factor: str, level: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -49,6 +50,10 @@ class SubjectCard:
 
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that change whenever the name or the settings do."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
         return digest([self.name, dict(self.settings)], 12)
 
 
