@@ -10,6 +10,7 @@ import pytest
 from snellen.core.item import Media
 from snellen.core.itemset import SCHEMA, ItemSetCard
 from snellen.core.runfolder import EXCHANGES, RESPONSES, SENT, ArmCard, RunCard
+from snellen.suites import SUITES
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -54,3 +55,35 @@ def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"<!--.*?-->", "", page.read_text("utf-8"), flags=re.DOTALL)
     links = [link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
     assert [link for link in links if link and not (page.parent / link).exists()] == []
+
+
+COVERAGE = (ROOT / "docs" / "coverage.md").read_text("utf-8")
+IN_NO_ROW = "Tasks of ours in no row"
+TASK_NAME = re.compile(r"`([\w-]+/[\w-]+)`")
+
+
+def table_cells(page: str) -> list[list[str]]:
+    """Every line of a table as its cells, without those that rule it off."""
+    lines = [line for line in page.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+
+
+def test_coverage_page_names_the_tasks_there_are() -> None:
+    """Each task of the benchmarks is in a row, or among those in none, not both; and no cell names another."""
+    tasks_by_suite = {name: {f"{name}/{task}" for task in SUITES.get(name).tasks} for name in SUITES}
+    named = {name for cells in table_cells(COVERAGE) for cell in cells for name in TASK_NAME.findall(cell)}
+    tools = tasks_by_suite.pop("curation-steps")
+    assert set[str]().union(*tasks_by_suite.values()) == named - tools
+    in_rows, in_no_row = (set(TASK_NAME.findall(part)) for part in COVERAGE.split(f"## {IN_NO_ROW}"))
+    assert in_rows & in_no_row == set()
+
+
+def test_coverage_page_gives_every_row_a_mapping_and_a_source() -> None:
+    rows = [cells for cells in table_cells(COVERAGE) if cells[-1].startswith("[")]
+    assert len(rows) == 10 + 14 + 4 + 20 + 16  # PerceptionBench, BLINK, CV-Bench, VisFactor, the Kit
+    for *_, ours, mapping, source in rows:
+        assert re.match(r"(same|part|none)\b", mapping), mapping
+        assert mapping.startswith("none") == (ours == "–"), mapping
+        references = re.findall(r"\[[^]]+\]\[([\w-]+)\]", source)
+        assert references, source
+        assert [name for name in references if f"\n[{name}]: https://" not in COVERAGE] == []
