@@ -59,6 +59,7 @@ from snellen.runs.judgements import (
 )
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import asks_remote
+from snellen.runs.replay import is_behind, replay
 from snellen.runs.score import damaged_scores, read_scores, write_scores
 from snellen.runs.stamp import read_stamp, run_key, write_stamp
 from snellen.runs.stopping import BudgetSpent
@@ -371,6 +372,26 @@ def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
     items = read_same_itemset(Path(card.itemset), card.content_hash, f"{root} was run on")
     check_items(items, SUITES.get(card.suite))
     return card, items, with_judged_reading(SUITES.get(card.suite))
+
+
+def recover(root: Path) -> tuple[RunCard, ItemSet, Suite]:
+    """`open_run_items`, after the tables and scores of a run that was killed have been made from its record."""
+    card, items, suite = open_run_items(root)
+    if is_behind(root):
+        if tables := sorted(card.annotations):
+            raise SnellenError(
+                f"{root}: the run was cut off, and shows from {', '.join(tables)}; give the same `snellen run` command "
+                f"again to finish it"
+            )
+        replay(root, items, suite, {})
+        for protocol in dict.fromkeys(["strict", *_scored(root)]):
+            rescore(root, items, suite, protocol)
+    return card, items, suite
+
+
+def _scored(root: Path) -> list[str]:
+    """The protocols that a run has scores of, whole or damaged."""
+    return sorted(path.name.split(".")[1] for path in root.glob("scores.*.parquet"))
 
 
 def open_examination(root: Path) -> Examination:

@@ -21,6 +21,18 @@ class Gap:
     items: int
 
 
+def partial_note(shortfalls: Sequence[Gap]) -> str:
+    """What every table of a run says that was not asked whole; nothing for one that was."""
+    if not shortfalls:
+        return ""
+    by_arm: dict[str, list[str]] = {}
+    for gap in shortfalls:
+        name = gap.subject if gap.condition == "vanilla" else f"{gap.subject} [{gap.condition}]"
+        by_arm.setdefault(name, []).append(f"{gap.task} {gap.items - gap.missing} of {gap.items}")
+    arms = "; ".join(f"{name}: {', '.join(tasks)}" for name, tasks in by_arm.items())
+    return f"Partial: not all items were asked, and numbers are of those that were ({arms})."
+
+
 def gaps(arms: Sequence[ArmCard], responses: Iterable[Response]) -> list[Gap]:
     """Tasks that were not asked whole, in the order of arms and tasks; none where the card does not say how many."""
     counts = Counter((r.subject, r.condition, r.repeat, r.task) for r in responses)

@@ -305,10 +305,10 @@ def score(
     protocol: Annotated[str, typer.Option(help="strict, published or another the suite has.")] = "strict",
 ) -> None:
     """Score a run again, under another protocol too. Nothing is asked."""
-    from snellen.exam import open_run_items, rescore
+    from snellen.exam import recover, rescore
     from snellen.runs.score import score_path
 
-    _, items, suite = open_run_items(run)
+    _, items, suite = recover(run)
     scores = rescore(run, items, suite, protocol)
     print(f"{score_path(run, protocol)}: {len(scores)} rows")
 
@@ -355,13 +355,13 @@ def report(
 ) -> None:
     """Write a report folder: page, tables, figures, results.csv."""
     from snellen.core.errors import SnellenError
-    from snellen.exam import open_run_items
+    from snellen.exam import recover
     from snellen.reports import write_report
 
     if compare not in (None, "published"):
         raise SnellenError(f"--compare {compare!r}: only 'published' can be compared with")
     for root in runs:
-        open_run_items(root)
+        recover(root)
     paths = write_report(
         runs, out, compare_published=compare == "published", full=full, inputs=_pairs("--input", inputs)
     )

@@ -108,6 +108,11 @@ class RunFolder:
         exchange = self._exchanges.get(key)
         return exchange.reply if exchange and exchange.digest == digest else None
 
+    def failed(self, key: str, digest: str) -> bool:
+        """Whether this very prompt was asked and the latest call failed."""
+        exchange = self._exchanges.get(key)
+        return exchange is not None and exchange.digest == digest and exchange.reply is None
+
     def error(self, key: str) -> str:
         """Why a call failed."""
         return self._exchanges[key].error

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 
+from snellen.analysis.coverage import Gap
 from snellen.analysis.results import with_python_strings
 from snellen.core import files
 from snellen.reports.words import foreign
@@ -48,6 +51,29 @@ def write_frame(folder: Path, name: str, table: pd.DataFrame) -> None:
     files.write_text(folder / f"{name}.csv", table.to_csv(index=False))
     files.write_text(folder / f"{name}.md", to_markdown(table))
     files.write_text(folder / f"{name}.tex", to_latex(table))
+
+
+def add_note(folder: Path, prefix: str, note: str) -> None:
+    """Say something below every Markdown and LaTeX table of these whose names begin so; CSV has no place for it."""
+    for path in sorted(folder.glob(f"{prefix}-*.md")):
+        files.write_text(path, f"{path.read_text('utf-8')}\n{note}\n")
+    for path in sorted(folder.glob(f"{prefix}-*.tex")):
+        files.write_text(path, f"{path.read_text('utf-8')}\\par{{\\footnotesize {note.translate(_LATEX)}}}\n")
+
+
+def with_unasked(rows: pd.DataFrame, gaps: Mapping[str, Sequence[Gap]]) -> pd.DataFrame:
+    """Results with a column `unasked`, items of the row's task and arm that were not asked; as they are without gaps.
+
+    `gaps` are by suite.
+    """
+    missing = Counter[tuple[str, str, str, str]]()
+    for suite, of_suite in gaps.items():
+        for gap in of_suite:
+            missing[suite, gap.subject, gap.condition, gap.task] += gap.missing
+    if not missing:
+        return rows
+    keys = zip(*(rows[name] for name in ("suite", "subject", "condition", "task")), strict=True)
+    return rows.assign(unasked=[missing[key] for key in keys])
 
 
 def to_markdown(table: pd.DataFrame) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from snellen.analysis.coverage import Gap, gaps, partial_note
 from snellen.analysis.groups import group_contrasts, groupings
 from snellen.analysis.rank_table import rank_table
 from snellen.analysis.run_view import main_arms
@@ -20,7 +21,7 @@ from snellen.reports import figures
 from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cells, paired, rank_cells
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples
-from snellen.reports.export import read_results, write_frame, write_results
+from snellen.reports.export import add_note, read_results, with_unasked, write_frame, write_results
 from snellen.reports.findings import checks, published, standings, unread_gaps
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, gather, load_run, registered, with_inputs
@@ -81,7 +82,10 @@ def write_report(
     loaded = with_inputs([load_run(root, suite_of) for root in runs], inputs or {})
     exams = gather(loaded)
     studies = [with_studies(exam) for exam in exams]
-    rows = reported_results(loaded, exams, studies)
+    shortfalls: dict[str, list[Gap]] = {}
+    for exam in exams:
+        shortfalls.setdefault(exam.joined.card.suite, []).extend(_gaps(exam))
+    rows = with_unasked(reported_results(loaded, exams, studies), shortfalls)
     write_results(out, rows)
     sections = [
         _section(exam, study_exam, name, out, compare_published, full)
@@ -115,12 +119,13 @@ def _section(
     printed = list(published(run)) if compare_published else []
     for number, comparison in enumerate(printed, 1):
         write_frame(tables, f"{name}-published-{number}", comparison.frame())
-    thumbs = Thumbs(run, out)
+    thumbs, note = Thumbs(run, out), partial_note(_gaps(exam))
     sections = list(run.suite.sections(run)) if run.suite.sections else []
     page_figures = list(_figures(exam, name, out, [(task, factor) for task, factor, _ in factors], full))
-    return {
+    content = {
         "id": name,
         "run": run,
+        "partial": note,
         "suite": run.suite.card,
         "grid": grid,
         "standings": standings(run),
@@ -138,6 +143,13 @@ def _section(
         "set_facts": set_facts(run.items.card),
         "conducts": conduct(exam),
     }
+    if note:
+        add_note(tables, name, note)
+    return content
+
+
+def _gaps(exam: Exam) -> list[Gap]:
+    return gaps(exam.joined.card.arms, exam.joined.responses)
 
 
 def _comparisons(run: Run, pairs: pd.DataFrame, tables: Path, name: str, own_ranks: bool) -> dict[str, Any]:

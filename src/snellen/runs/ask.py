@@ -21,7 +21,15 @@ from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Exchange, Response, Status
-from snellen.core.runfolder import ArmCard, RunCard, RunFolder, open_run, other_responses
+from snellen.core.runfolder import (
+    ArmCard,
+    RunCard,
+    RunFolder,
+    has_tables,
+    open_run,
+    other_responses,
+    read_responses,
+)
 from snellen.core.seeds import lazy_stream, stream
 from snellen.core.subject import Prepares, Subject, TrainingExample
 from snellen.core.suite import Method, Schedule, Suite, Task, Transform, Trial, ViewContext, all_trials, settle
@@ -53,8 +61,9 @@ class Plan:
     `limit` is the number of test items a task. `tick` is told of each call that ended, `count_items` how many items got
     their responses just now. `budget` is money, checked before each call against what recorded calls cost by the prices
     on the subjects' cards. `keep_going`: an arm is asked on however many of its calls fail. `notify` is given a line
-    for each subject or arm that is asked no more.
-    `preflight` are first questions that were answered before the run could record them: they count as money.
+    for each subject or arm that is asked no more. `preflight` are first questions that were answered before the run
+    could record them: they count as money. Of an `is_replay` no call is made: responses are those that the record
+    holds.
     """
 
     items: ItemSet
@@ -70,6 +79,7 @@ class Plan:
     notify: Callable[[str], None] = lambda line: None
     versions: Mapping[str, str] = field(default_factory=dict)
     preflight: Sequence[Exchange] = ()
+    is_replay: bool = False
 
 
 def ask(root: Path, plan: Plan) -> list[Response]:
@@ -90,10 +100,32 @@ def ask(root: Path, plan: Plan) -> list[Response]:
         except Interrupted:
             if stop.loop is not None:  # else all is there but threads that do not end
                 raise
+        if stop.cause is not None or plan.is_replay:
+            others += _unrecorded(root, plan, responses)
         run.write_tables(responses, others)
     if stop.cause is not None:
         raise stop.cause
     return responses
+
+
+def _unrecorded(root: Path, plan: Plan, responses: Sequence[Response]) -> list[Response]:
+    """What the tables hold of items that this life did not come to, or of which no call tells: they were declined.
+
+    Of arms that were asked by the same subject with the same settings.
+    """
+    if not has_tables(root):
+        return []
+    current = {(arm.subject.card.name, arm.subject.card.fingerprint()) for arm in plan.arms}
+    current |= {(response.subject, response.fingerprint) for response in responses}
+    arms = {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms}
+    response_ids = {response.response_id for response in responses}
+    return [
+        response
+        for response in read_responses(root)
+        if (response.subject, response.condition, response.repeat) in arms
+        and (response.subject, response.fingerprint) in current
+        and response.response_id not in response_ids
+    ]
 
 
 def run_card(plan: Plan) -> RunCard:
@@ -263,6 +295,10 @@ class _ArmRunner:
         """The recorded reply, or a new one recorded; None where the call failed."""
         digest = prompt.digest()
         if (reply := self.run.recall(key, digest)) is None:
+            if self.plan.is_replay:
+                if self.run.failed(key, digest):
+                    return None
+                raise Unasked
             async with self.queue.gate:
                 self._check()
                 sent = self.as_sent(prompt)

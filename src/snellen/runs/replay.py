@@ -1,0 +1,86 @@
+"""Tables of a run that was killed, made from its record: nothing is asked, and nobody who was asked is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from snellen.core.annotations import Annotations
+from snellen.core.condition import Condition, Value, parse_conditions
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.response import Response
+from snellen.core.runfolder import RunCard, has_tables, is_run, read_exchanges, read_run_card
+from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
+from snellen.core.suite import Suite
+from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.stopping import Unasked
+
+
+@dataclass(frozen=True)
+class _Absent(Base):
+    """Whom `run.json` names, without a way to ask. `fingerprints` are those that the record has exchanges of.
+
+    Who learned from examples answered under another fingerprint than before.
+    """
+
+    fingerprints: frozenset[str] = frozenset()
+
+    async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
+        after = with_examples(self.card, examples)
+        return replace(self, card=after) if after.fingerprint() in self.fingerprints else self
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        raise Unasked
+
+
+def is_behind(root: Path) -> bool:
+    """Whether a run lies here with exchanges younger than its tables, or without tables: it was killed."""
+    if not is_run(root):
+        return False
+    if not has_tables(root):
+        return True
+    written = (root / "responses.parquet").stat().st_mtime_ns
+    return any(part.stat().st_mtime_ns > written for part in (root / "parts").glob("*.jsonl"))
+
+
+def replay(root: Path, items: ItemSet, suite: Suite, annotations: Mapping[str, Annotations]) -> list[Response]:
+    """Write the tables of a run as far as it is recorded, and return its responses.
+
+    What was declined is not recorded, and stands in no table that is made so. Raises SnellenError where somebody is
+    writing to the run now.
+    """
+    card = read_run_card(root)
+    columns: dict[tuple[str, str], Mapping[str, Value]] = {(a.subject, a.condition): a.columns for a in card.arms}
+
+    def resolve(condition: Condition, subject_card: SubjectCard) -> Mapping[str, Value]:
+        return columns[subject_card.name, str(condition)]
+
+    arms = _arms(root, card, suite)
+    plan = Plan(
+        items,
+        replace(suite, resolve=resolve),
+        arms,
+        card.seed,
+        card.limit,
+        annotations=annotations,
+        versions=card.versions,
+        is_replay=True,
+    )
+    return ask(root, plan)
+
+
+def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
+    fingerprints = frozenset(exchange.key.partition("/")[0] for exchange in read_exchanges(root))
+    return [
+        Arm(
+            _Absent(SubjectCard(arm.subject, arm.settings, attributes=arm.attributes), fingerprints),
+            parse_conditions(suite.axes, arm.condition)[0],
+            arm.repeat,
+        )
+        for arm in card.arms
+    ]
