@@ -154,14 +154,17 @@ def write_questions(folder: Path, items: int) -> Path:
 
 
 def command(folder: Path, url: str, items: int) -> dict[str, Any]:
-    """`snellen run` on them: CPU from first call to last reply; the model layer is imported at its `get_model`."""
+    """`snellen run` on them: CPU from first call to last reply; all imports are done before its `get_model`."""
     import inspect_ai.model
     import inspect_ai.model._providers.openai_compatible  # with openai
     from openai.resources.chat.completions import AsyncCompletions
     from typer.main import get_command
 
+    import snellen.exam  # noqa: F401  # with pandas and pyarrow
     from snellen.subjects.chat import ChatSubject
+    from snellen.suites import SUITES
 
+    SUITES.get("ava-bench")
     imported, marks = list[tuple[float, float]](), list[tuple[float, float]]()
     get_model, create, answer = inspect_ai.model.get_model, AsyncCompletions.create, ChatSubject.answer
 
