@@ -33,7 +33,10 @@ PLAIN_VARIANT = "scalar_rgb"
 
 @dataclasses.dataclass(frozen=True)
 class RegionSamples:
-    """Samples of a pixel that shows or touches an opaque solid, glass, floor near them; of a block of other floor."""
+    """Samples of a pixel that shows or touches an opaque solid, glass, floor near them; of a block of other floor.
+
+    Where a picture shows glass, blocks take its samples, since caustics lie far off too.
+    """
 
     solid: int
     glass: int

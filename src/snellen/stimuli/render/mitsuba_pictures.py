@@ -106,11 +106,12 @@ class Studio:
         regions = find_regions(floor, glass)
         colour = np.zeros((height, width, 3), np.float32)
         coarse = np.zeros((*regions.far.shape, 3), np.float32)
+        block_samples = samples.glass if regions.glass.any() else samples.block  # caustics lie far off too
         tiers = (
             (regions.solid, samples.solid, 1, colour),
             (regions.glass, samples.glass, 1, colour),
             (regions.floor, samples.floor, 1, colour),
-            (regions.far, samples.block, BLOCK_PX, coarse),
+            (regions.far, block_samples, BLOCK_PX, coarse),
         )
         for count in sorted({count for _, count, _, _ in tiers}):
             same = [tier for tier in tiers if tier[1] == count]

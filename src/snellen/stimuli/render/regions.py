@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-REGIONS_VERSION = "regions 2"
+REGIONS_VERSION = "regions 3"
 """Moves when the same samples by region would give another picture, by coarser meshes too."""
 BLOCK_PX = 4
 NEAR_PX = 24

@@ -23,7 +23,7 @@ from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
+from snellen.stimuli.render import RenderSettings, picture_seconds, render_pictures, renderer_info
 from snellen.stimuli.scenes import RenderSpec, all_composites
 from snellen.suites.combo import alignment, categories, perception
 from snellen.suites.combo.categories import OBJECTS_A_RULE, Pair, Rule
@@ -43,8 +43,8 @@ PAPER_COUNTS = {
     **{task.id: alignment.PAPER_COUNT for task in alignment.TASKS},
     categories.TASK: categories.PAPER_COUNT,
 }
-SECONDS_A_PICTURE, BYTES_A_PICTURE = 0.9, 115_000
-"""CPU time and disk of one 480 x 360 picture, for plans (`docs/benchmarks.md`)."""
+SECONDS_A_PICTURE, BYTES_A_PICTURE = {"fast": 0.36, "good": 0.70, "reference": 1.3}, 115_000
+"""CPU time of one picture by quality, when quiet, and its disk, for plans (`python bench/render.py --suites`)."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class Generated:
                 task: count * (len(perception.QUESTIONS) if task == perception.TASK else 1)
                 for task, count in plan.counts.items()
             },
-            "seconds": round(pictures * SECONDS_A_PICTURE / options.workers),
+            "seconds": round(pictures * picture_seconds(SECONDS_A_PICTURE, options) / options.workers),
             "bytes": pictures * BYTES_A_PICTURE,
             "workers": options.workers,
         }

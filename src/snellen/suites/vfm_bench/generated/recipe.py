@@ -23,7 +23,7 @@ from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import render_for_recipe
+from snellen.stimuli.render import picture_seconds, render_for_recipe
 from snellen.stimuli.scenes import COLOURS, MATERIAL_VARIANTS, MATERIALS, Composite, RenderSpec
 from snellen.stimuli.scenes import Appearance as Surface
 from snellen.stimuli.scenes.composites import joints
@@ -52,8 +52,8 @@ MIN_WAYS, MAX_WAYS = 2, 10
 PICTURES_A_CLASS = SHOTS + 1
 MAX_PICTURES = 400
 """Of a pool, unless more are asked about."""
-SECONDS_A_PICTURE, BYTES_A_PICTURE = 1.2, 75_000
-"""CPU time and disk of one picture, for plans."""
+SECONDS_A_PICTURE, BYTES_A_PICTURE = {"fast": 0.94, "good": 1.45, "reference": 1.45}, 75_000
+"""CPU time of one picture by quality, when quiet, and its disk, for plans (`python bench/render.py --suites`)."""
 T = TypeVar("T")
 
 
@@ -262,7 +262,7 @@ class Generated:
             "pictures": len(plan.drafts),
             "concepts": len({episode_plan.concept for episode_plan in plan.episodes}),
             "items": {TASK: len(plan.episodes)},
-            "seconds": round(len(plan.drafts) * SECONDS_A_PICTURE / options.workers),
+            "seconds": round(len(plan.drafts) * picture_seconds(SECONDS_A_PICTURE, options) / options.workers),
             "bytes": len(plan.drafts) * BYTES_A_PICTURE,
             "workers": options.workers,
         }
