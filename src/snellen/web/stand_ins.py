@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -66,8 +66,12 @@ def make_stand_in(card: StudyCard, subject: str, people: int, out: Path) -> Stan
     """Ask a subject everything that a study asks, once for each person it stands for, in ordinary runs under `out`."""
     examinations: dict[str, Examination] = {}
     views: dict[ViewPlace, View] = {}
+    study_items = {item_id for page in card.pages.values() for item_id in page.item_ids}
     for name in card.itemsets:
         suite, items = SUITES.get(name), open_itemset(card, name)
+        # What no page shows is not asked; items to learn from stay, for examples are drawn among all of them.
+        kept = tuple(item for item in items.items if item.split != "test" or item.item_id in study_items)
+        items = replace(items, items=kept)
         conditions = list(dict.fromkeys(page.condition for page in card.pages.values() if page.suite == name))
         examinations[name] = run(
             items, [subject], out / name, conditions=conditions, repeats=people, seed=SEED, show_progress=False
