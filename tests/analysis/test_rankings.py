@@ -149,6 +149,15 @@ def test_weights_decide() -> None:
     assert told[0] == (1.5, 1.25, 1.75)
 
 
+def test_of_one_cluster_only_what_was_seen_is_told() -> None:
+    """Means 1 and 0: their variance is 0.5 (divisor 1), their span 1; what another draw would give nobody knows."""
+    alone = spread(ScoreMatrix("x", np.array([[1.0, 1.0], [0.0, 0.0]]), ("a", "a")), rng())
+    assert alone is not None
+    assert alone.observed == pytest.approx(math.sqrt(0.5))
+    assert (alone.span, alone.n) == (1.0, 2)
+    assert all(map(math.isnan, (alone.beyond, alone.low, alone.high)))
+
+
 def test_spread_without_the_noise_of_the_draw() -> None:
     # Means 1 and 0 on every item: a standard deviation of sqrt(1/2), and no draw moves it.
     clear = spread(ability([[1.0] * 10, [0.0] * 10]), rng())

@@ -394,6 +394,23 @@ def test_a_megabyte_is_read_in_half_a_second(unit: str, length: int) -> None:
     assert seconds(partial(read_json_objects, text)) < 0.5
 
 
+def test_a_last_paragraph_of_one_sentence_states_the_number() -> None:
+    parts = "I see 2 red cubes. I see 1 blue cube.\n\n"
+    assert read_answer(f"{parts}There are 3 cubes in the picture.", SPECS["integer"]) == 3
+    assert read_answer(f"{parts}there are 3 cubes in the picture.", SPECS["integer"]) is None, "no sentence begins so"
+
+
+def test_a_number_in_a_circle_is_that_number() -> None:
+    assert [read_answer(text, SPECS["integer"]) for text in "①②⑨"] == [1, 2, 9]
+
+
+def test_after_too_many_declarations_nothing_weaker_counts() -> None:
+    """Ninety that declare nothing leave the last sentence its say; of more than a hundred not all are looked at."""
+    empty, last = "The answer is shown below. ", "\n\nThe cube is blue."
+    assert read_answer(f"{empty * 90}{last}", SPECS["colours"]) == "k2"
+    assert read_answer(f"{empty * 101}{last}", SPECS["colours"]) is None
+
+
 def test_the_end_of_a_long_reply_counts_if_it_declares() -> None:
     filler = "The cube is small. " * 100_000
     assert read_answer(f"{filler}The answer is B.", SPECS["colours"]) == "k2"

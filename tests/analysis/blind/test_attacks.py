@@ -9,7 +9,15 @@ from dataclasses import replace
 import pytest
 
 from snellen.analysis.blind import measure_blind, measure_by_folds, too_blind
-from snellen.analysis.blind.attacks import best_answer, best_answer_by_question, best_position, odd_one, word_weights
+from snellen.analysis.blind.attacks import (
+    applied,
+    best_answer,
+    best_answer_by_question,
+    best_position,
+    odd_one,
+    portable,
+    word_weights,
+)
 from snellen.analysis.blind.learner import learner
 from snellen.analysis.blind.measure import CONSTANTS, FOLDS, MIN_CLUSTERS, fold_numbers, some_clusters
 from snellen.core.item import Item, Media, Option, Split
@@ -113,6 +121,14 @@ def test_boxes_carry_over_as_shares_of_the_picture() -> None:
     assert best_answer(train, overlap)([wide]) == [(0.0, 0.0, 300.0, 300.0)]
     (learnt,) = learner(train, overlap)([wide])
     assert learnt == pytest.approx((0.0, 0.0, 300.0, 300.0), abs=1e-6)
+
+
+def test_each_side_of_a_box_is_a_share_of_its_own_length() -> None:
+    """Of 40 x 10 pixels, (10, 5, 20, 10) is a quarter, a half, a half, all; of 80 x 40 that is (20, 20, 40, 40)."""
+    flat = item("flat", [Media("1" * 64, "picture", "png", 40, 10)], (10.0, 5.0, 20.0, 10.0), "box")
+    large = item("large", [Media("2" * 64, "picture", "png", 80, 40)], (0.0, 0.0, 1.0, 1.0), "box")
+    assert portable(flat) == (0.25, 0.5, 0.5, 1.0)
+    assert applied(portable(flat), large) == (20.0, 20.0, 40.0, 40.0)
 
 
 @pytest.mark.parametrize("by_folds", [True, False])

@@ -1,0 +1,14 @@
+"""Protocols by their metrics."""
+
+from __future__ import annotations
+
+from snellen.core.score import Metric
+from snellen.scoring.metrics import giou
+from snellen.scoring.protocols import ACCURACY, strict
+
+
+def test_strict_has_the_metrics_it_is_given_and_accuracy_without_any() -> None:
+    overlap = Metric("giou", lambda item, box: giou(item.answer, box), worst=-1.0)
+    assert strict().metrics == (ACCURACY,)
+    assert strict(overlap).metrics == (overlap,)
+    assert strict(overlap, ACCURACY).metrics == (overlap, ACCURACY)

@@ -1,0 +1,55 @@
+"""The tests notice small changes of what scores, analyses and asks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.mutants import AREAS, ROOT, SAMPLE, copy_of_the_tree, mutants_of, sample, source_of, survives
+
+PAGE = ROOT / "design" / "mutants.md"
+
+
+def listed() -> set[str]:
+    """The survivors that the page gives a reason for."""
+    return set(re.findall(r"^- `(src/snellen/.+?)`: ", PAGE.read_text("utf-8"), re.MULTILINE))
+
+
+def test_a_module_is_changed_in_one_place_each(tmp_path: Path) -> None:
+    """Of `a < b and not c`: the comparison, the `and`, the `not`; 1 once; the return once. Annotations stay."""
+    path = tmp_path / "module.py"
+    path.write_text("def f(a: int, b: int, c: bool) -> bool:\n    return a < b + 1 and not c\n")
+    changes = {mutant.name.partition(": ")[2] for mutant in mutants_of(path, tmp_path)}
+    assert changes == {
+        "a < b + 1 -> a <= b + 1",
+        "b + 1 -> b - 1",
+        "1 -> 2",
+        "not c -> c",
+        "a < b + 1 and (not c) -> a < b + 1 or not c",
+        "return a < b + 1 and (not c) -> return None",
+    }
+    sources = {source_of(mutant, tmp_path) for mutant in mutants_of(path, tmp_path)}
+    assert len(sources) == len(changes), "each changes something"
+    assert "def f(a: int, b: int, c: bool) -> bool:\n    return a < b + 2 and (not c)" in sources
+
+
+def test_equal_expressions_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text("x = 1\ny = 1\n")
+    first, second = mutants_of(path, tmp_path)
+    assert (first.name, second.name) == ("module.py module: 1 -> 2", "module.py module: 1 -> 2 (2)")
+    assert (source_of(first, tmp_path), source_of(second, tmp_path)) == ("x = 2\ny = 1", "x = 1\ny = 2")
+
+
+def test_the_page_names_mutants_of_the_areas() -> None:
+    assert listed()
+    assert all(name.startswith(tuple(f"src/snellen/{area}/" for area in AREAS)) for name in listed())
+
+
+@pytest.mark.slow
+def test_survivors_are_those_of_the_page(tmp_path: Path) -> None:
+    tree = copy_of_the_tree(tmp_path)
+    survivors = {mutant.name for mutant in sample(ROOT, SAMPLE) if survives(mutant, tree)}
+    assert survivors <= listed(), "kill each by a test that says something, or give its reason in design/mutants.md"
