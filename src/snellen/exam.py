@@ -355,7 +355,14 @@ def judge(
             write_itemset(
                 folder / "items", unjudged, source="judgement", recipe={"run": root.name, "items": len(unjudged)}
             )
-        run(read_itemset(folder / "items"), [subject], folder / "run", show_progress=show_progress)
+        is_recorded = not isinstance(by, str)  # what people left undecided costs nothing
+        run(
+            read_itemset(folder / "items"),
+            [subject],
+            folder / "run",
+            keep_going=is_recorded,
+            show_progress=show_progress,
+        )
     verdicts = read_verdicts(root, judged_items).get(name, {})
     for name_of_protocol in [JUDGED_READING] if unread else {*read_scores(root), protocol}:
         rescore(root, items, suite, name_of_protocol)
