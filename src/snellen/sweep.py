@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.compute import Progress, Shard, map_shards
 from snellen.core.condition import Condition, near
 from snellen.core.errors import SnellenError
-from snellen.core.files import write_text
+from snellen.core.files import write_csv, write_text
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.media import MediaFolder
@@ -234,8 +234,8 @@ def ask_heads(items: ItemSet, outcomes: Sequence[JobOutcome], out: Path, *, show
     test_items = tuple(item for item in items.items if item.split == "test" and item.task in abilities)
     examination = run(replace(items, items=test_items), list(names), out / "run", show_progress=show_progress)
     ranks = _ranks(out / "run", names)
-    write_text(out / "jobs.csv", pd.DataFrame(list(_job_rows(outcomes))).to_csv(index=False))
-    write_text(out / "ranks.csv", ranks.to_csv(index=False))
+    write_csv(out / "jobs.csv", pd.DataFrame(list(_job_rows(outcomes))))
+    write_csv(out / "ranks.csv", ranks)
     return Sweep(outcomes, examination, ranks)
 
 
@@ -260,8 +260,8 @@ def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool =
     table["training_items"] = [counts.get(task, sum(counts.values())) for task in table["task"]]
     table["language_model"] = next(outcome.card.language_model for outcome in done if outcome.card)
     table["scale"] = "small" if min(counts.values()) < TRAINING_ITEMS else "full"
-    write_text(out / "probe-ranks.csv", ranks.to_csv(index=False))
-    write_text(out / "tiers.csv", table.to_csv(index=False))
+    write_csv(out / "probe-ranks.csv", ranks)
+    write_csv(out / "tiers.csv", table)
     return Tiers(examination, ranks, table)
 
 
@@ -355,7 +355,7 @@ def settings_table(items: ItemSet, jobs: Mapping[str, Sequence[SweepJob]], out: 
                 | {"printed": printed(setting, outcome.ability, outcome.tower), "reason": outcome.reason}
             )
     table = pd.DataFrame(lines)
-    write_text(out / "settings.csv", table.to_csv(index=False))
+    write_csv(out / "settings.csv", table)
     return table
 
 

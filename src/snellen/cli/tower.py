@@ -194,7 +194,7 @@ def compare(
 ) -> None:
     """Compare two sweeps of the same towers: whether two language models rank them alike, and what each costs."""
     from snellen.core.errors import SnellenError
-    from snellen.core.files import write_text
+    from snellen.core.files import write_csv
     from snellen.sweep import compare_sweeps
 
     if len(sweeps) != 2:
@@ -207,8 +207,8 @@ def compare(
     totals = [hours.loc[hours["sweep"] == str(root), "device_hours"].sum() for root in sweeps]
     print(f"The second took {totals[1] / totals[0]:.3g} times as long as the first.")
     if out is not None:
-        write_text(out / "compare.csv", table.to_csv(index=False))
-        write_text(out / "hours.csv", hours.to_csv(index=False))
+        write_csv(out / "compare.csv", table)
+        write_csv(out / "hours.csv", hours)
         print(out / "compare.csv")
 
 
@@ -220,7 +220,7 @@ def probe(
     device: Device = "cpu",
 ) -> None:
     """Read classes by a linear probe before and behind a head's connector: what is lost between tower and words."""
-    from snellen.core.files import write_text
+    from snellen.core.files import write_csv
     from snellen.exam import find_items
     from snellen.sweep import probe_connector
 
@@ -229,7 +229,7 @@ def probe(
     console.print("Linear probe on max-pooled features: share of test items right (95 % intervals)")
     console.print(table.round(3).to_string(index=False))
     if out is not None:
-        write_text(out, table.to_csv(index=False))
+        write_csv(out, table)
         print(out)
 
 

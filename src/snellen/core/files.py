@@ -9,13 +9,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from snellen.core.errors import SnellenError
-from snellen.core.plain_text import printable
+from snellen.core.plain_text import no_formula, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BATCH = 10_000
 """Rows of a table that are plain data at a time."""
@@ -113,6 +116,17 @@ def read_table(path: Path, *, mend: str = "build or copy it again") -> pa.Table:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise SnellenError(f"{path}: cannot be read as Parquet ({printable(reason)}); {mend}") from error
     return table
+
+
+def write_csv(path: Path, table: pd.DataFrame) -> None:
+    """Write a table without its index, all of it or nothing. No cell and no head is a formula (`no_formula`)."""
+    plain = table.copy()
+    for place in range(len(plain.columns)):  # by place, for heads may be equal
+        column = plain.iloc[:, place]
+        if column.dtype == object or str(column.dtype).startswith("str"):
+            plain.isetitem(place, column.map(no_formula).array)
+    plain.columns = [no_formula(name) for name in plain.columns]
+    write_text(path, plain.to_csv(index=False, lineterminator="\n"))
 
 
 @contextlib.contextmanager

@@ -42,6 +42,20 @@ def control_character(text: str) -> str | None:
     return _CONTROLS[ord(match.group())] if match else None
 
 
+def no_formula(cell: Any) -> Any:
+    """A cell of a CSV, with an apostrophe before a text that a spreadsheet would take for a formula and carry out.
+
+    Numbers stay, written as text too.
+    """
+    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
 class PlainStream:
     """A text stream, such as standard output, that lets no control characters through to a terminal.
 

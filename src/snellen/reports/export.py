@@ -25,7 +25,7 @@ _LATEX = str.maketrans(
 
 def write_results(out: Path, rows: pd.DataFrame) -> None:
     """`results.csv` and `results.parquet`: the same rows and columns."""
-    files.write_text(out / "results.csv", rows.to_csv(index=False))
+    files.write_csv(out / "results.csv", rows)
     files.write_table(out / "results.parquet", pa.Table.from_pandas(_one_type(rows), preserve_index=False))
 
 
@@ -48,7 +48,7 @@ def _one_type(rows: pd.DataFrame) -> pd.DataFrame:
 
 def write_frame(folder: Path, name: str, table: pd.DataFrame) -> None:
     """`name.csv`, `name.md` and `name.tex`."""
-    files.write_text(folder / f"{name}.csv", table.to_csv(index=False))
+    files.write_csv(folder / f"{name}.csv", table)
     files.write_text(folder / f"{name}.md", to_markdown(table))
     files.write_text(folder / f"{name}.tex", to_latex(table))
 

@@ -18,6 +18,7 @@ from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
+from snellen.core.plain_text import no_formula
 from snellen.core.response import Response
 from snellen.core.runfolder import is_run
 from snellen.core.seeds import stream
@@ -120,7 +121,7 @@ def write_sample(path: Path, judged_items: Sequence[Item], verdicts: Verdicts, e
     if not verdicts:
         raise SnellenError(f"{path}: nothing was judged yet; give `snellen judge RUN --by SUBJECT` first")
     rows = [
-        (item.item_id, judge, item.question, verdicts[judge][item.item_id].text)
+        (item.item_id, judge, no_formula(item.question), no_formula(verdicts[judge][item.item_id].text))
         for judge, item in _sampled(judged_items, verdicts, each, seed)
     ]
     with path.open("w", encoding="utf-8", newline="") as opened:

@@ -147,7 +147,7 @@ def import_study(root: Path, people_rows: Iterable[tuple[str, Sequence[RecordRow
     table = people_table(plan, card, participants)
     for rule in rules.values() if checked_examinations else ():
         table = _with_authenticity(table, [examination.root for examination in checked_examinations], rule)
-    files.write_text(out / PEOPLE, table.to_csv(index=False))
+    files.write_csv(out / PEOPLE, table)
     return examinations
 
 

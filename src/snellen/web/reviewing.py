@@ -19,6 +19,7 @@ from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
+from snellen.core.plain_text import no_formula
 from snellen.core.runfolder import read_run_card
 from snellen.curation.panel import Panel
 from snellen.curation.results import read_panel, run_folder
@@ -81,7 +82,7 @@ def decide_review(runs: Sequence[Path], out: Path) -> tuple[Panel, DecisionCard]
         reasons = " / ".join(dict.fromkeys(vote.reason for vote in votes if vote.reason))
         latest = max((times[key] for vote in votes if (key := (vote.author, item.item_id)) in times), default=None)
         authors = ", ".join(vote.author for vote in votes)
-        rows.writerow((item.item_id, decision, authors, reasons, latest.isoformat() if latest else ""))
+        rows.writerow((item.item_id, decision, authors, no_formula(reasons), latest.isoformat() if latest else ""))
     card = DecisionCard(
         itemset=str(panel.items.root.resolve()),
         content_hash=panel.items.card.content_hash,

@@ -101,7 +101,7 @@ def write_attention(rollout: Rollout, media: MediaFolder, folder: Path, layer: i
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in (("shares.csv", share_table(rollout)), ("top.csv", top_table(rollout))):
         written.append(folder / name)
-        files.write_text(written[-1], table.to_csv(index=False, lineterminator="\n"))
+        files.write_csv(written[-1], table)
     for span in rollout.pictures:
         if span.tiles and span.media is not None:
             written.append(folder / f"{span.name.replace(' ', '-')}.png")

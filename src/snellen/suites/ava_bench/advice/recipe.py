@@ -25,6 +25,7 @@ from snellen.core.hashing import digest
 from snellen.core.item import Item, ReplySpec
 from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
+from snellen.core.plain_text import no_formula
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.curation.results import read_step_result
@@ -156,7 +157,7 @@ def _sheet(items: Iterable[Item], questions: Iterable[UserQuestion]) -> str:
     rows.writerow([*REVIEW_COLUMNS, "question", TAGS])
     for item in items:
         tag_list = ", ".join(item.provenance[TAGS]) or "none"
-        rows.writerow([item.item_id, "", "", "", question_texts[item.item_id], tag_list])
+        rows.writerow([item.item_id, "", "", "", no_formula(question_texts[item.item_id]), tag_list])
     return buffer.getvalue()
 
 

@@ -233,6 +233,6 @@ def _write(
 ) -> ItemSet:
     notes = [f"work: {task}"]
     if dropped := sum(context.ledger.dropped.values()):
-        files.write_text(options.out / "curation.csv", context.ledger.table().to_csv(index=False))
+        files.write_csv(options.out / "curation.csv", context.ledger.table())
         notes.append(f"{dropped} pictures or annotations were left out: curation.csv says why")
     return write_itemset(options.out, items, source="curated", recipe={"step": task, **recipe}, notes=notes)

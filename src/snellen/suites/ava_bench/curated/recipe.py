@@ -154,7 +154,7 @@ class Curated:
             )
         check_splits(items)
         prune_media(picture_store.media, items)
-        files.write_text(options.out / "curation.csv", context.ledger.table().to_csv(index=False))
+        files.write_csv(options.out / "curation.csv", context.ledger.table())
         return write_itemset(
             options.out,
             items,
