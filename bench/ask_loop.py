@@ -108,7 +108,8 @@ def snellen_run(paths: Sequence[Path], url: str, items: int, pictures: int) -> d
     from snellen.core.media import MediaFolder
     from snellen.core.suite import Suite, SuiteCard, Task
     from snellen.presentation.methods import OneByOne
-    from snellen.runs.ask import Arm, Plan, ask
+    from snellen.runs.ask import ask
+    from snellen.runs.plan import Arm, Plan
     from snellen.scoring.protocols import strict
 
     root = Path(tempfile.mkdtemp(dir=paths[0].parent.parent))

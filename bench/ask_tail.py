@@ -29,7 +29,8 @@ from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import Suite, SuiteCard, Task
 from snellen.presentation.methods import OneByOne
-from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.ask import ask
+from snellen.runs.plan import Arm, Plan
 from snellen.scoring.protocols import strict
 from snellen.subjects.chat import make_chat
 

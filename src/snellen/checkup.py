@@ -15,7 +15,7 @@ from snellen.compute import Progress, Shard, map_ahead
 from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset
 from snellen.core.suite import BuildOptions
 from snellen.exam import Examination, build, run
-from snellen.runs.ask import Plan
+from snellen.runs.plan import Plan
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.suites import SUITES
 

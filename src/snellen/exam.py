@@ -47,7 +47,7 @@ from snellen.core.suite import BuildOptions, Recipe, Suite, check_items
 from snellen.core.versions import versions
 from snellen.curation.results import read_tables
 from snellen.curation.steps import copy_media
-from snellen.runs.ask import Arm, Plan, ask, run_card
+from snellen.runs.ask import ask
 from snellen.runs.failures import summarize_failures
 from snellen.runs.generated_sets import generated_options, itemset_folder, suite_of_items
 from snellen.runs.judgements import (
@@ -57,6 +57,7 @@ from snellen.runs.judgements import (
     score_judged,
     unreadable_verdicts,
 )
+from snellen.runs.plan import Arm, Plan, run_card
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import asks_remote
 from snellen.runs.replay import is_behind, replay

@@ -20,8 +20,8 @@ from snellen.core.response import Response
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import BuildOptions, Suite, Task, ViewContext, settle
 from snellen.exam import build, run
-from snellen.runs.ask import show_items, training_example
 from snellen.runs.score import primary_score
+from snellen.runs.views import show_items, training_example
 from snellen.suites import SUITES
 from tests.helpers.sets import small_options, small_set
 

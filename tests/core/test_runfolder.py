@@ -24,7 +24,8 @@ from snellen.core.prompt import MAX_TEXT, Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.runfolder import RunFolder, open_run, read_exchanges, read_responses, read_run_card
 from snellen.core.subject import Base, SubjectCard
-from snellen.runs.ask import Plan, ask, run_card
+from snellen.runs.ask import ask
+from snellen.runs.plan import Plan, run_card
 from tests.helpers.journey import arm, colour_set, looker, says, suite_of, watched
 
 

@@ -25,7 +25,8 @@ from snellen.core.runfolder import read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.core.suite import Schedule, Suite, SuiteCard, Task, all_trials
 from snellen.presentation.methods import OneByOne
-from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.ask import ask
+from snellen.runs.plan import Arm, Plan
 from snellen.runs.score import score
 from snellen.scoring.protocols import strict
 

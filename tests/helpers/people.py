@@ -15,7 +15,8 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.subject import Base, Subject
 from snellen.core.suite import Schedule, Suite, Trial
-from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.ask import ask
+from snellen.runs.plan import Arm, Plan
 from snellen.runs.score import score, write_scores
 from snellen.subjects.fakes.make import make_fake
 

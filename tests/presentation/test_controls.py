@@ -14,7 +14,7 @@ from snellen.core.seeds import stream
 from snellen.core.suite import ViewContext
 from snellen.presentation.controls import PICTURES, Lettered, control, order_transforms
 from snellen.presentation.presenters import plain
-from snellen.runs.ask import transform_stream
+from snellen.runs.views import transform_stream
 from snellen.scoring.answers import read_answer
 from tests.helpers.journey import item, patch
 

@@ -12,7 +12,8 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.subject import Base, SubjectCard
 from snellen.presentation.methods import OneByOne
-from snellen.runs.ask import Plan, ask
+from snellen.runs.ask import ask
+from snellen.runs.plan import Plan
 from snellen.stimuli.transforms import montage as module
 from snellen.stimuli.transforms.montage import lay_out
 from tests.helpers.journey import arm, colour_set, patch, suite_of

@@ -22,7 +22,8 @@ from snellen.core.runfolder import read_exchanges, read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Suite, Transform, ViewContext
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify
-from snellen.runs.ask import Arm, Plan, ask, run_card
+from snellen.runs.ask import ask
+from snellen.runs.plan import Arm, Plan, run_card
 from snellen.runs.score import read_scores, score, write_scores
 from snellen.runs.stopping import BudgetSpent
 from tests.helpers.journey import arm, colour_set, looker, says, suite_of, tabulate, value, watched

@@ -17,7 +17,8 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.core.suite import Suite, Transform, ViewContext
-from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.ask import ask
+from snellen.runs.plan import Arm, Plan
 from tests.helpers.journey import arm, item, patch, suite_of, task
 
 COUNT, TASKS = 4, ("first", "second", "third")

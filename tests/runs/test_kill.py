@@ -19,7 +19,8 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.runfolder import read_exchanges
 from snellen.core.seeds import stream
 from snellen.core.subject import Base, SubjectCard
-from snellen.runs.ask import Plan, ask
+from snellen.runs.ask import ask
+from snellen.runs.plan import Plan
 from tests.helpers.journey import arm, colour_set, says, suite_of
 
 ITEMS, MAX_CONCURRENCY, KILLS = 500, 8, 10

@@ -21,7 +21,8 @@ pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
 from snellen.core.itemset import ItemSet
 from snellen.core.runfolder import read_responses
 from snellen.core.suite import Suite
-from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.ask import ask
+from snellen.runs.plan import Arm, Plan
 from snellen.runs.score import score, write_scores
 from snellen.subjects.chat import ChatSubject, bodies, make_chat
 from tests.helpers.journey import arm, colour_set, suite_of

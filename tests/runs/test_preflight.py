@@ -13,8 +13,9 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.runfolder import read_exchanges, read_responses
 from snellen.core.subject import Base, SubjectCard
-from snellen.runs.ask import Plan, ask
+from snellen.runs.ask import ask
 from snellen.runs.generated_sets import itemset_folder
+from snellen.runs.plan import Plan
 from snellen.runs.preflight import FIRST_PROMPT, STEP, Preflight, make_subjects
 from snellen.runs.preview import asks_remote, estimates
 from snellen.runs.stopping import BudgetSpent

@@ -19,7 +19,8 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.runfolder import read_exchanges, read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.exam import open_examination, recover, run
-from snellen.runs.ask import Plan, ask
+from snellen.runs.ask import ask
+from snellen.runs.plan import Plan
 from snellen.runs.replay import is_behind, replay
 from tests.helpers.journey import arm, colour_set, suite_of
 from tests.helpers.sets import small_set

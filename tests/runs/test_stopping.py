@@ -21,8 +21,9 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.runfolder import read_exchanges, read_responses
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.runs import stopping
-from snellen.runs.ask import Plan, ask
+from snellen.runs.ask import ask
 from snellen.runs.failures import MAX_ALIKE, WINDOW, FailureRate, LastingFailures, summarize_failures
+from snellen.runs.plan import Plan
 from tests.helpers.journey import arm, colour_set, says, suite_of
 
 REFUSED = CallFailed("401 AuthenticationError: no such key (attempt 1)", is_lasting=True)

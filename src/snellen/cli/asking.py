@@ -14,7 +14,7 @@ from snellen.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from snellen.cli.finished import RunSummary
-    from snellen.runs.ask import Plan
+    from snellen.runs.plan import Plan
 
 
 def run(

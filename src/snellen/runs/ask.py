@@ -4,82 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import TypeVar
 
 from snellen.analysis.run_view import arm_name
 from snellen.compute.event_loop import run_to_end
-from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
-from snellen.core.errors import CallFailed, Interrupted, SnellenError
-from snellen.core.item import Item, Montage, Part, View
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
+from snellen.core.errors import CallFailed, Interrupted
+from snellen.core.item import Item, View
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Exchange, Response, Status
-from snellen.core.runfolder import (
-    ArmCard,
-    RunCard,
-    RunFolder,
-    has_tables,
-    open_run,
-    other_responses,
-    read_responses,
-)
-from snellen.core.seeds import lazy_stream, stream
-from snellen.core.subject import Prepares, Subject, TrainingExample
-from snellen.core.suite import Method, Schedule, Suite, Task, Transform, Trial, ViewContext, all_trials, settle
+from snellen.core.runfolder import RunFolder, has_tables, open_run, other_responses, read_responses
+from snellen.core.seeds import stream
+from snellen.core.subject import Prepares, Subject
+from snellen.core.suite import Method, Task, Trial, ViewContext, all_trials, settle
 from snellen.runs.failures import FailureRate, LastingFailures
+from snellen.runs.plan import Arm, Plan, is_asked, price_of, run_card
 from snellen.runs.score import primary_score
 from snellen.runs.stopping import BudgetSpent, RunStop, Unasked
-from snellen.stimuli.transforms.montage import lay_out
+from snellen.runs.views import lay_out_montages, show_items, training_example
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One subject under one condition, a repeat, and its schedule.
-
-    A run is a list of arms: people may lack conditions.
-    """
-
-    subject: Subject
-    condition: Condition
-    repeat: int = 0
-    schedule: Schedule = all_trials
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Everything a run needs: the items, the suite, the arms, and how far to go.
-
-    `limit` is the number of test items a task. `tick` is told of each call that ended, `count_items` how many items got
-    their responses just now. `budget` is money, checked before each call against what recorded calls cost by the prices
-    on the subjects' cards. `keep_going`: an arm is asked on however many of its calls fail. `notify` is given a line
-    for each subject or arm that is asked no more. `preflight` are first questions that were answered before the run
-    could record them: they count as money. Of an `is_replay` no call is made: responses are those that the record
-    holds.
-    """
-
-    items: ItemSet
-    suite: Suite
-    arms: Sequence[Arm]
-    seed: int = 0
-    limit: int | None = None
-    budget: float | None = None
-    annotations: Mapping[str, Annotations] = field(default_factory=dict)
-    keep_going: bool = False
-    tick: Callable[[], None] = lambda: None
-    count_items: Callable[[int], object] = lambda items: None
-    notify: Callable[[str], None] = lambda line: None
-    versions: Mapping[str, str] = field(default_factory=dict)
-    preflight: Sequence[Exchange] = ()
-    is_replay: bool = False
 
 
 def ask(root: Path, plan: Plan) -> list[Response]:
@@ -126,72 +73,6 @@ def _unrecorded(root: Path, plan: Plan, responses: Sequence[Response]) -> list[R
         and (response.subject, response.fingerprint) in current
         and response.response_id not in response_ids
     ]
-
-
-def run_card(plan: Plan) -> RunCard:
-    """What `run.json` says of a plan."""
-    card = plan.items.card
-    if card.suite != plan.suite.name:
-        raise SnellenError(f"{plan.items.root}: a set of suite {card.suite!r}, not {plan.suite.name!r}")
-    if card.version != plan.suite.card.version:
-        raise SnellenError(
-            f"{plan.items.root}: built by version {card.version} of {card.suite}, this is {plan.suite.card.version}; "
-            f"build it again"
-        )
-    arms = []
-    for arm in plan.arms:
-        subject_card = arm.subject.card
-        columns = settle(arm.condition, plan.suite, subject_card).columns()
-        arms.append(
-            ArmCard(
-                subject=subject_card.name,
-                fingerprint=subject_card.fingerprint(),
-                settings=dict(subject_card.settings),
-                attributes=dict(subject_card.attributes),
-                condition=str(arm.condition),
-                columns=columns,
-                repeat=arm.repeat,
-                test_items=_test_items(plan, arm),
-            )
-        )
-    return RunCard(
-        suite=card.suite,
-        version=card.version,
-        itemset=str(plan.items.root.resolve()),
-        recipe_hash=card.recipe_hash,
-        content_hash=card.content_hash,
-        seed=plan.seed,
-        limit=plan.limit,
-        arms=arms,
-        transforms=sorted(_transforms_used(plan)),
-        annotations={name: f"{table.author} {table.hash[:16]}" for name, table in plan.annotations.items()},
-        versions=dict(plan.versions),
-    )
-
-
-def _test_items(plan: Plan, arm: Arm) -> dict[str, int]:
-    """How many items of each task an arm is asked; nothing where its schedule decides as it goes."""
-    if arm.schedule is not all_trials:
-        return {}
-    condition = settle(arm.condition, plan.suite, arm.subject.card)
-    counts = {
-        task.id: sum(item.split == "test" and task.asks(item, condition) for item in plan.items.task(task.id))
-        for task in plan.suite.tasks.values()
-        if is_asked(arm, task)
-    }
-    return {task: count if plan.limit is None else min(count, plan.limit) for task, count in counts.items() if count}
-
-
-def _transforms_used(plan: Plan) -> set[str]:
-    used: set[str] = set()
-    for task in plan.suite.tasks.values():
-        items = plan.items.task(task.id)
-        for arm in plan.arms if items else ():
-            context = ViewContext(settle(arm.condition, plan.suite, arm.subject.card), [], plan.annotations)
-            first = next((item for item in items if task.asks(item, context.condition)), None)
-            if first is not None and is_asked(arm, task):
-                used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, context)}
-    return used
 
 
 @dataclass(frozen=True)
@@ -355,16 +236,6 @@ class _ArmRunner:
             self.shared.stop.begin(BudgetSpent(f"{message}with more goes on"))
 
 
-def lay_out_montages(prompt: Prompt, media: MediaFolder) -> Prompt:
-    """The prompt with every montage made into a picture."""
-
-    def lay_out_parts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-        return tuple(lay_out(part, media) if isinstance(part, Montage) else part for part in parts)
-
-    history = tuple(replace(turn, parts=lay_out_parts(turn.parts)) for turn in prompt.history)
-    return Prompt(lay_out_parts(prompt.parts), prompt.views, history)
-
-
 async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Response]) -> None:
     """Arms and tasks together, a subject's own in the order of the plan: a slow call holds up nobody else's.
 
@@ -386,44 +257,6 @@ async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Re
         jobs += [_ask_task(runner, task) for task in tasks]
     responses += [response for rows in await shared.all_of(jobs) for response in rows]
     stop.loop = None
-
-
-def price_of(subject: Subject) -> tuple[float, float]:
-    """Money for a million tokens, (in, out); 0 where the user gave none."""
-    attributes = subject.card.attributes  # a price changes no answer, so it is no setting
-    return float(attributes.get("price_in", 0.0)), float(attributes.get("price_out", 0.0))
-
-
-def show_items(
-    items: Sequence[Item], context: ViewContext, task: Task, seed: int, media: MediaFolder
-) -> dict[str, View]:
-    """Items as shown. What a transform draws hangs on seed and stimulus alone, so that arms differ in nothing else."""
-    views: dict[str, View] = {}
-    for item in items:
-        view = item.view()
-        for transform in task.transforms(item, context):
-            view = transform(view, media, transform_stream(seed, item, transform))
-        views[item.item_id] = view
-    return views
-
-
-def training_example(
-    view: View, answer: Any, method: Method, as_sent: Callable[[Prompt], Prompt] = lambda prompt: prompt
-) -> TrainingExample:
-    """What is learned of a view: it alone, asked by the method of its condition, with the reply that is right."""
-    prompts = next(method.run((view,)))
-    prompt = as_sent(prompts[0]) if len(prompts) == 1 and prompts[0].views == (view,) else None
-    return TrainingExample(view, answer, prompt, view.reply.write(answer))
-
-
-def transform_stream(seed: int, item: Item, transform: Transform) -> np.random.Generator:
-    """The random stream of one transform of one stimulus."""
-    return lazy_stream("show", seed, item.stimulus_id, type(transform).__name__)
-
-
-def is_asked(arm: Arm, task: Task) -> bool:
-    """Whether the arm is asked this task: not where its condition moves an axis that the task lacks."""
-    return arm.condition.moves() <= set(task.axes)
 
 
 async def _ask_task(runner: _ArmRunner, task: Task) -> list[Response]:

@@ -15,7 +15,8 @@ from snellen.core.prompt import Prompt
 from snellen.core.runfolder import RunFolder
 from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Dialogue, Suite, Task, Trial, ViewContext, settle
-from snellen.runs.ask import Arm, Plan, is_asked, lay_out_montages, price_of, show_items
+from snellen.runs.plan import Arm, Plan, is_asked, price_of
+from snellen.runs.views import lay_out_montages, show_items
 
 PICTURE_TOKENS, CHARACTERS_A_TOKEN = 1000, 4
 """Rough figures for estimates; services count otherwise, and recorded calls hold the true numbers."""

@@ -17,7 +17,8 @@ from snellen.core.response import Response
 from snellen.core.runfolder import RunCard, has_tables, is_run, read_exchanges, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.core.suite import Suite
-from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.ask import ask
+from snellen.runs.plan import Arm, Plan
 from snellen.runs.stopping import Unasked
 
 

@@ -10,7 +10,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.subject import SubjectCard, TrainingExample
 from snellen.core.suite import Suite, Task, ViewContext, settle
-from snellen.runs.ask import lay_out_montages, show_items, training_example
+from snellen.runs.views import lay_out_montages, show_items, training_example
 
 LEARNER = SubjectCard("head:new")
 """Who is trained: suites settle `auto` by the kind of subject."""

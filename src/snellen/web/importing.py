@@ -29,7 +29,8 @@ from snellen.core.suite import Schedule, Trial
 from snellen.core.versions import versions
 from snellen.exam import Examination, rescore
 from snellen.reports.loading import load_run
-from snellen.runs.ask import Arm, Plan, ask
+from snellen.runs.ask import ask
+from snellen.runs.plan import Arm, Plan
 from snellen.suites import SUITES
 from snellen.web.pages import SEED, written
 from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, StudyPlan

@@ -17,7 +17,7 @@ from snellen.core.prompt import Prompt
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, Task, ViewContext, settle
 from snellen.presentation.presenters import option_lines
-from snellen.runs.ask import lay_out_montages, show_items
+from snellen.runs.views import lay_out_montages, show_items
 from snellen.web.plan import Choice, Entry, MediaPart, Page, Question, TextPart
 
 PERSON = SubjectCard("human:new")

@@ -17,7 +17,8 @@ from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
-from snellen.runs.ask import Plan, ask
+from snellen.runs.ask import ask
+from snellen.runs.plan import Plan
 from snellen.runs.score import score
 from snellen.subjects.fakes import make_fake
 from snellen.suites.ava_bench.abilities import ABILITIES

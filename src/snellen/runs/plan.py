@@ -1,0 +1,133 @@
+"""What is asked of whom: arms, the plan of a run, and what `run.json` says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from snellen.core.annotations import Annotations
+from snellen.core.condition import Condition
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet
+from snellen.core.response import Exchange
+from snellen.core.runfolder import ArmCard, RunCard
+from snellen.core.subject import Subject
+from snellen.core.suite import Schedule, Suite, Task, ViewContext, all_trials, settle
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One subject under one condition, a repeat, and its schedule.
+
+    A run is a list of arms: people may lack conditions.
+    """
+
+    subject: Subject
+    condition: Condition
+    repeat: int = 0
+    schedule: Schedule = all_trials
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything a run needs: the items, the suite, the arms, and how far to go.
+
+    `limit` is the number of test items a task. `tick` is told of each call that ended, `count_items` how many items got
+    their responses just now. `budget` is money, checked before each call against what recorded calls cost by the prices
+    on the subjects' cards. `keep_going`: an arm is asked on however many of its calls fail. `notify` is given a line
+    for each subject or arm that is asked no more. `preflight` are first questions that were answered before the run
+    could record them: they count as money. Of an `is_replay` no call is made: responses are those that the record
+    holds.
+    """
+
+    items: ItemSet
+    suite: Suite
+    arms: Sequence[Arm]
+    seed: int = 0
+    limit: int | None = None
+    budget: float | None = None
+    annotations: Mapping[str, Annotations] = field(default_factory=dict)
+    keep_going: bool = False
+    tick: Callable[[], None] = lambda: None
+    count_items: Callable[[int], object] = lambda items: None
+    notify: Callable[[str], None] = lambda line: None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    preflight: Sequence[Exchange] = ()
+    is_replay: bool = False
+
+
+def run_card(plan: Plan) -> RunCard:
+    """What `run.json` says of a plan."""
+    card = plan.items.card
+    if card.suite != plan.suite.name:
+        raise SnellenError(f"{plan.items.root}: a set of suite {card.suite!r}, not {plan.suite.name!r}")
+    if card.version != plan.suite.card.version:
+        raise SnellenError(
+            f"{plan.items.root}: built by version {card.version} of {card.suite}, this is {plan.suite.card.version}; "
+            f"build it again"
+        )
+    arms = []
+    for arm in plan.arms:
+        subject_card = arm.subject.card
+        columns = settle(arm.condition, plan.suite, subject_card).columns()
+        arms.append(
+            ArmCard(
+                subject=subject_card.name,
+                fingerprint=subject_card.fingerprint(),
+                settings=dict(subject_card.settings),
+                attributes=dict(subject_card.attributes),
+                condition=str(arm.condition),
+                columns=columns,
+                repeat=arm.repeat,
+                test_items=_test_items(plan, arm),
+            )
+        )
+    return RunCard(
+        suite=card.suite,
+        version=card.version,
+        itemset=str(plan.items.root.resolve()),
+        recipe_hash=card.recipe_hash,
+        content_hash=card.content_hash,
+        seed=plan.seed,
+        limit=plan.limit,
+        arms=arms,
+        transforms=sorted(_transforms_used(plan)),
+        annotations={name: f"{table.author} {table.hash[:16]}" for name, table in plan.annotations.items()},
+        versions=dict(plan.versions),
+    )
+
+
+def _test_items(plan: Plan, arm: Arm) -> dict[str, int]:
+    """How many items of each task an arm is asked; nothing where its schedule decides as it goes."""
+    if arm.schedule is not all_trials:
+        return {}
+    condition = settle(arm.condition, plan.suite, arm.subject.card)
+    counts = {
+        task.id: sum(item.split == "test" and task.asks(item, condition) for item in plan.items.task(task.id))
+        for task in plan.suite.tasks.values()
+        if is_asked(arm, task)
+    }
+    return {task: count if plan.limit is None else min(count, plan.limit) for task, count in counts.items() if count}
+
+
+def _transforms_used(plan: Plan) -> set[str]:
+    used: set[str] = set()
+    for task in plan.suite.tasks.values():
+        items = plan.items.task(task.id)
+        for arm in plan.arms if items else ():
+            context = ViewContext(settle(arm.condition, plan.suite, arm.subject.card), [], plan.annotations)
+            first = next((item for item in items if task.asks(item, context.condition)), None)
+            if first is not None and is_asked(arm, task):
+                used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, context)}
+    return used
+
+
+def price_of(subject: Subject) -> tuple[float, float]:
+    """Money for a million tokens, (in, out); 0 where the user gave none."""
+    attributes = subject.card.attributes  # a price changes no answer, so it is no setting
+    return float(attributes.get("price_in", 0.0)), float(attributes.get("price_out", 0.0))
+
+
+def is_asked(arm: Arm, task: Task) -> bool:
+    """Whether the arm is asked this task: not where its condition moves an axis that the task lacks."""
+    return arm.condition.moves() <= set(task.axes)
