@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -155,3 +156,12 @@ class Foreign(Base):
 
 def test_code_of_others_is_not_trusted(work: Path) -> None:
     assert stamp.run_key(work / "items", [Foreign(SubjectCard("own:x"))], {}) == ""  # type: ignore[list-item]
+
+
+def test_some_items_of_a_set_are_no_whole_set(work: Path) -> None:
+    items = read_itemset(work / "items")
+    for count in (2, 3):  # in memory alone: on disk the set stays what it is
+        some = replace(items, items=items.items[:count])
+        examination = snellen.exam.run(some, SUBJECTS, work / "some", show_progress=False)
+        assert len(examination.responses) == count * len(SUBJECTS)
+    assert not (work / "some" / "stamp.json").exists()
