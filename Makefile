@@ -46,8 +46,9 @@ lint: env  ## ruff, mypy and the import rules
 	$(BIN)/mypy --strict --num-workers $(JOBS) src tests || $(BIN)/mypy --strict src tests
 	$(BIN)/lint-imports
 
-slow: env  ## run the slow tests; on real replies and a real ViT too by REPLIES=FILE DINOV2=FOLDER
+slow: env  ## run the slow tests, and properties on many new examples; on real replies and a real ViT too by REPLIES=FILE DINOV2=FOLDER
 	REPLIES='$(REPLIES)' DINOV2='$(DINOV2)' $(BIN)/python -m pytest -m slow $(ARGS)
+	$(BIN)/python -m pytest -m 'hypothesis and not slow' --hypothesis-profile thorough -n $(JOBS) --dist loadfile
 
 bench: env  ## run every bench/*.py
 	@set -e; for script in $(sort $(wildcard bench/[!_]*.py)); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done

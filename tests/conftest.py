@@ -18,7 +18,9 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 for name in [name for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL"))]:
     del os.environ[name]
 
-settings.register_profile("snellen", deadline=None, derandomize=True, database=None)
+# The quick run tries the same examples on every machine; `make slow` looks for new ones, and many more of them.
+settings.register_profile("snellen", deadline=None, derandomize=True, database=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=500, print_blob=True)
 settings.load_profile("snellen")
 
 

@@ -24,6 +24,7 @@ from snellen.runs.plan import Plan
 from snellen.runs.replay import is_behind, replay
 from tests.helpers.journey import arm, colour_set, suite_of
 from tests.helpers.sets import small_set
+from tests.reports.exam import leave_out_figures
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,10 @@ def test_a_report_on_a_killed_run_says_on_every_table_what_is_missing(tmp_path: 
     assert all("Partial: not all items were asked" in text for text in tables)
 
 
-def test_a_whole_run_says_nothing_of_it(tmp_path: Path, cut_off: Path, sets_folder: Path) -> None:
+def test_a_whole_run_says_nothing_of_it(
+    tmp_path: Path, cut_off: Path, sets_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_out_figures(monkeypatch)
     examination = run(small_set("combo", sets_folder), ["fake:oracle", "fake:chance"], cut_off, show_progress=False)
     assert examination.unasked() == {}
     report = examination.report(tmp_path / "report")
