@@ -57,12 +57,12 @@ def test_a_refused_key_is_one_request_and_renders_nothing(
 def test_a_missing_key_is_told_in_five_seconds_of_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     before = os.times()
-    words = ["run", "combo", "--subject", "chat:openai-api/nowhere/model", "--limit", "2"]
+    words = ["run", "combo", "--subject", "chat:openai/gpt-4o", "--limit", "2"]
     command = [sys.executable, "-c", "from snellen.cli import main; main()", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     after = os.times()
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "NOWHERE_API_KEY" in done.stderr
+    assert "OPENAI_API_KEY" in done.stderr
     assert not (tmp_path / "home").exists()
     assert after.children_user + after.children_system - before.children_user - before.children_system < 5
 

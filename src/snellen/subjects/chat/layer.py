@@ -109,10 +109,16 @@ def _open_model(name: str, settings: ChatSettings) -> Model:
 
 
 def _need_key(name: str) -> None:
-    """Raise SnellenError where the key of an OpenAI-compatible service is missing: seconds before imports tell it."""
+    """Raise SnellenError where the key of a common service is missing: seconds before imports tell it."""
     provider, _, rest = name.partition("/")
-    variable = rest.partition("/")[0].upper().replace("-", "_") + "_API_KEY"
-    if provider == "openai-api" and rest and not os.environ.get(variable):
+    variable = ""
+    if provider == "openai-api" and rest:
+        variable = rest.partition("/")[0].upper().replace("-", "_") + "_API_KEY"
+    elif provider == "openai" and "/" not in rest:  # `openai/azure/…` and `openai/bedrock/…` have keys of their own
+        variable = "OPENAI_API_KEY"
+    elif provider == "openrouter":
+        variable = "OPENROUTER_API_KEY"
+    if variable and not os.environ.get(variable):
         raise SnellenError(f"chat:{name}: {variable} is not set; set it (to any word, where the server wants no key)")
 
 
