@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.results import KEYS, result_columns, results, summary, with_python_strings
+from snellen.analysis.results import KEYS, parts_of, result_columns, results, summary, with_python_strings
 from snellen.core.condition import Axis
 from snellen.core.item import Item, Option
 from snellen.core.itemset import ItemSet, write_itemset
@@ -282,3 +282,14 @@ def test_strings_as_objects_are_those_there_were_and_equal_ones_are_one() -> Non
     )
     assert python["name"].dtype == object
     assert python["name"].iloc[0] is python["name"].iloc[3]
+
+
+def test_a_level_has_the_scores_of_its_own_items(tmp_path: Path) -> None:
+    levels = ("hard", "easy", "hard")
+    items = [replace(of_one, factors={"level": level}) for of_one, level in zip(colours(3), levels, strict=True)]
+    built, suite = build(tmp_path, items), suite_of(AXIS, split_by=("level",))
+    scores = score(heard(built, ["red", "green", "blue"]), built, suite, "strict")
+    of_metric = scores[scores["metric"] == "accuracy"].reset_index(drop=True)
+    parts = {(factor, level): list(part["item_id"]) for factor, level, part in
+             parts_of(of_metric, built.by_id, suite.tasks["task"])}  # fmt: skip
+    assert parts == {("", ""): ["00", "01", "02"], ("level", "easy"): ["01"], ("level", "hard"): ["00", "02"]}
