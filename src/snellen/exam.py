@@ -61,7 +61,7 @@ from snellen.runs.plan import Arm, Plan, run_card
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import asks_remote
 from snellen.runs.replay import is_behind, replay
-from snellen.runs.score import damaged_scores, read_scores, write_scores
+from snellen.runs.score import damaged_scores, read_scores, score_paths, write_scores
 from snellen.runs.stamp import read_stamp, run_key, write_stamp
 from snellen.runs.stopping import BudgetSpent
 from snellen.runs.unread import JUDGED_READING, with_judged_reading
@@ -394,14 +394,9 @@ def recover(root: Path) -> tuple[RunCard, ItemSet, Suite]:
                 f"again to finish it"
             )
         replay(root, items, suite, {})
-        for protocol in dict.fromkeys(["strict", *_scored(root)]):
+        for protocol in dict.fromkeys(["strict", *score_paths(root)]):
             rescore(root, items, suite, protocol)
     return card, items, suite
-
-
-def _scored(root: Path) -> list[str]:
-    """The protocols that a run has scores of, whole or damaged."""
-    return sorted(path.name.split(".")[1] for path in root.glob("scores.*.parquet"))
 
 
 def open_examination(root: Path) -> Examination:

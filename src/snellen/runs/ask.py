@@ -21,7 +21,7 @@ from snellen.core.seeds import stream
 from snellen.core.subject import Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, all_trials, settle
 from snellen.runs.failures import FailureRate, LastingFailures
-from snellen.runs.plan import Arm, Plan, is_asked, price_of, run_card
+from snellen.runs.plan import Arm, Plan, is_asked, prices, run_card, select_test_items
 from snellen.runs.score import primary_score
 from snellen.runs.stopping import BudgetSpent, RunStop, Unasked
 from snellen.runs.views import lay_out_montages, show_items, training_example
@@ -125,9 +125,10 @@ class _Shared:
 
     def _make_views(self, task: Task, condition: Condition) -> _Views:
         plan, items = self.plan, self.plan.items.task(task.id)
-        askable = [item for item in items if task.asks(item, condition)]
-        tested = [item for item in askable if item.split == "test"][: plan.limit]
-        train_items = [item for item in askable if task.train_split and item.split == task.train_split]
+        tested = select_test_items(items, task, condition, plan.limit)
+        train_items = [
+            item for item in items if task.train_split and item.split == task.train_split and task.asks(item, condition)
+        ]
         context = ViewContext(condition, items, plan.annotations)
         shown_items = [*tested, *train_items]
         return _Views(tested, train_items, show_items(shown_items, context, task, plan.seed, self.run.media))
@@ -242,8 +243,7 @@ async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Re
     In the end all responses are put into `responses`.
     """
     stop.loop = asyncio.get_running_loop()
-    prices = {arm.subject.card.fingerprint(): price_of(arm.subject) for arm in plan.arms}
-    shared, queues, local_turn = _Shared(run, plan, prices, stop), dict[str, _SubjectQueue](), asyncio.Lock()
+    shared, queues, local_turn = _Shared(run, plan, prices(plan), stop), dict[str, _SubjectQueue](), asyncio.Lock()
     jobs = []
     for arm in plan.arms:
         card = arm.subject.card
@@ -252,7 +252,9 @@ async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Re
         condition = settle(arm.condition, plan.suite, card)
         queue = queues.setdefault(card.fingerprint(), queue)
         runner = _ArmRunner(shared, arm, condition, queue, FailureRate(not plan.keep_going))
-        tasks = [task for task in plan.suite.tasks.values() if plan.items.task(task.id) and is_asked(arm, task)]
+        tasks = [
+            task for task in plan.suite.tasks.values() if plan.items.task(task.id) and is_asked(arm.condition, task)
+        ]
         shared.takers.update((task.id, str(condition)) for task in tasks)
         jobs += [_ask_task(runner, task) for task in tasks]
     responses += [response for rows in await shared.all_of(jobs) for response in rows]
@@ -338,8 +340,9 @@ class _TrialBatches:
             responses += new
             if self.runner.is_ended:
                 break  # a schedule that hangs on scores would miss some
-            wants_scores = self.runner.arm.schedule is not all_trials
-            scores = {r.item_id: primary_score(items[r.item_id], r, strict) for r in new if wants_scores}
+            scores = {}
+            if self.runner.arm.schedule is not all_trials:  # which looks at none
+                scores = {r.item_id: primary_score(items[r.item_id], r, strict) for r in new}
             try:
                 batch = self.schedule.send(scores)
             except StopIteration:
@@ -351,13 +354,13 @@ class _TrialBatches:
 async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial: Trial) -> list[Response]:
     card, arm = subject.card, runner.arm
     fingerprint, condition = card.fingerprint(), str(arm.condition)
-    key_prefix = f"{fingerprint}/{condition}/{arm.repeat}/{trial.trial_id}"
+    key_prefix = arm.key(fingerprint, trial.trial_id)
     talk, calls = method.run(trial.views), list[str]()
 
     def responses(status: Status, texts: Mapping[str, str | None], reason: str = "") -> list[Response]:
         return [
             Response(
-                f"{fingerprint}/{condition}/{arm.repeat}/{view.item_id}",
+                arm.key(fingerprint, view.item_id),
                 card.name,
                 fingerprint,
                 view.item_id,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
+from snellen.core.item import Item
 from snellen.core.itemset import ItemSet
 from snellen.core.response import Exchange
 from snellen.core.runfolder import ArmCard, RunCard
@@ -26,6 +27,10 @@ class Arm:
     condition: Condition
     repeat: int = 0
     schedule: Schedule = all_trials
+
+    def key(self, fingerprint: str, name: str) -> str:
+        """The key of a trial or an item in the record; the fingerprint is the subject's after it learned."""
+        return f"{fingerprint}/{self.condition}/{self.repeat}/{name}"
 
 
 @dataclass(frozen=True)
@@ -103,11 +108,11 @@ def _test_items(plan: Plan, arm: Arm) -> dict[str, int]:
         return {}
     condition = settle(arm.condition, plan.suite, arm.subject.card)
     counts = {
-        task.id: sum(item.split == "test" and task.asks(item, condition) for item in plan.items.task(task.id))
+        task.id: len(select_test_items(plan.items.task(task.id), task, condition, plan.limit))
         for task in plan.suite.tasks.values()
-        if is_asked(arm, task)
+        if is_asked(arm.condition, task)
     }
-    return {task: count if plan.limit is None else min(count, plan.limit) for task, count in counts.items() if count}
+    return {task: count for task, count in counts.items() if count}
 
 
 def _transforms_used(plan: Plan) -> set[str]:
@@ -117,17 +122,26 @@ def _transforms_used(plan: Plan) -> set[str]:
         for arm in plan.arms if items else ():
             context = ViewContext(settle(arm.condition, plan.suite, arm.subject.card), [], plan.annotations)
             first = next((item for item in items if task.asks(item, context.condition)), None)
-            if first is not None and is_asked(arm, task):
+            if first is not None and is_asked(arm.condition, task):
                 used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, context)}
     return used
 
 
-def price_of(subject: Subject) -> tuple[float, float]:
-    """Money for a million tokens, (in, out); 0 where the user gave none."""
-    attributes = subject.card.attributes  # a price changes no answer, so it is no setting
-    return float(attributes.get("price_in", 0.0)), float(attributes.get("price_out", 0.0))
+def prices(plan: Plan) -> dict[str, tuple[float, float]]:
+    """Money for a million tokens, (in, out), by the subject's fingerprint; 0 where the user gave none."""
+    # A price changes no answer, so it is no setting.
+    attributes = {arm.subject.card.fingerprint(): arm.subject.card.attributes for arm in plan.arms}
+    return {
+        fingerprint: (float(texts.get("price_in", 0.0)), float(texts.get("price_out", 0.0)))
+        for fingerprint, texts in attributes.items()
+    }
 
 
-def is_asked(arm: Arm, task: Task) -> bool:
-    """Whether the arm is asked this task: not where its condition moves an axis that the task lacks."""
-    return arm.condition.moves() <= set(task.axes)
+def is_asked(condition: Condition, task: Task) -> bool:
+    """Whether a task is asked under a condition as written: not where it moves an axis that the task lacks."""
+    return condition.moves() <= set(task.axes)
+
+
+def select_test_items(items: Sequence[Item], task: Task, condition: Condition, limit: int | None) -> list[Item]:
+    """Of a task's items those that are asked under a settled condition, at most `limit`."""
+    return [item for item in items if item.split == "test" and task.asks(item, condition)][:limit]

@@ -15,7 +15,7 @@ from snellen.core.prompt import Prompt
 from snellen.core.runfolder import RunFolder
 from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Dialogue, Suite, Task, Trial, ViewContext, settle
-from snellen.runs.plan import Arm, Plan, is_asked, price_of
+from snellen.runs.plan import Arm, Plan, is_asked, prices, select_test_items
 from snellen.runs.views import lay_out_montages, show_items
 
 PICTURE_TOKENS, CHARACTERS_A_TOKEN = 1000, 4
@@ -48,9 +48,9 @@ def first_calls(
     settled = settle(condition, suite, card)
     for task in suite.tasks.values():
         task_items = items.task(task.id)
-        if not task_items or not condition.moves() <= set(task.axes):
+        if not task_items or not is_asked(condition, task):
             continue
-        tested = [item for item in task_items if item.split == "test" and task.asks(item, settled)][:limit]
+        tested = select_test_items(task_items, task, settled, limit)
         if only is not None and only not in {item.item_id for item in tested}:
             continue
         views = show_items(tested, ViewContext(settled, task_items, annotations or {}), task, seed, media)
@@ -105,10 +105,8 @@ def estimates(plan: Plan, root: Path) -> list[Estimate]:
 
 def asks_remote(plan: Plan, root: Path) -> bool:
     """Whether a remote subject still has calls to make, and money to make them."""
-    if plan.budget is not None:
-        prices = {arm.subject.card.fingerprint(): price_of(arm.subject) for arm in plan.arms}
-        if RunFolder(root, plan.items.media).spent(prices) >= plan.budget:
-            return False
+    if plan.budget is not None and RunFolder(root, plan.items.media).spent(prices(plan)) >= plan.budget:
+        return False
     return any(not is_recorded for _, is_recorded, _ in _remote_calls(plan, root))
 
 
@@ -122,15 +120,14 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt]]:
         media = MediaFolder(Path(folder), plan.items.media)
         for arm in arms:
             condition = settle(arm.condition, plan.suite, arm.subject.card)
-            prefix = f"{arm.subject.card.fingerprint()}/{arm.condition}/{arm.repeat}"
             for task in plan.suite.tasks.values():
-                items = plan.items.task(task.id) if is_asked(arm, task) else ()
-                tested = [item for item in items if item.split == "test" and task.asks(item, condition)][: plan.limit]
+                items = plan.items.task(task.id) if is_asked(arm.condition, task) else []
+                tested = select_test_items(items, task, condition, plan.limit)
                 context = ViewContext(condition, items, plan.annotations)
                 views = show_items(tested, context, task, plan.seed, media)
                 method = task.method(condition)
                 for group in method.group([views[item.item_id] for item in tested]):
-                    key = f"{prefix}/{Trial(group).trial_id}"
+                    key = arm.key(arm.subject.card.fingerprint(), Trial(group).trial_id)
                     for is_recorded, prompt in _calls_of(method.run(group), arm.subject, run, key):
                         yield arm, is_recorded, prompt
 

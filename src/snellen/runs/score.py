@@ -158,6 +158,11 @@ def score_path(root: Path, protocol: str) -> Path:
     return root / f"scores.{protocol}.parquet"
 
 
+def score_paths(root: Path) -> dict[str, Path]:
+    """The tables of scores that a run has, whole or damaged, by their protocol."""
+    return {path.name.split(".")[1]: path for path in sorted(root.glob("scores.*.parquet"))}
+
+
 def write_scores(root: Path, scores: pd.DataFrame, protocol: str) -> None:
     """Keep scores beside the run."""
     files.write_table(score_path(root, protocol), pa.Table.from_pandas(scores, preserve_index=False))
@@ -165,20 +170,19 @@ def write_scores(root: Path, scores: pd.DataFrame, protocol: str) -> None:
 
 def read_scores(root: Path) -> dict[str, pd.DataFrame]:
     """Every scored protocol of a run."""
-    paths = sorted(root.glob("scores.*.parquet"))
+    paths = score_paths(root)
     if not paths:
         raise SnellenError(f"{root}: nothing is scored here; give `snellen score {root}`")
     mend = f"give `snellen score {root} --protocol"
-    protocols = {path.name.split(".")[1]: path for path in paths}
-    return {name: files.read_table(path, mend=f"{mend} {name}`").to_pandas() for name, path in protocols.items()}
+    return {name: files.read_table(path, mend=f"{mend} {name}`").to_pandas() for name, path in paths.items()}
 
 
 def damaged_scores(root: Path) -> list[str]:
     """Protocols whose table of scores cannot be read."""
     damaged = []
-    for path in sorted(root.glob("scores.*.parquet")):
+    for name, path in score_paths(root).items():
         try:
             files.read_table(path)
         except SnellenError:
-            damaged.append(path.name.split(".")[1])
+            damaged.append(name)
     return damaged
