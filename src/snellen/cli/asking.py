@@ -14,7 +14,9 @@ from snellen.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from snellen.cli.finished import RunSummary
+    from snellen.core.subject import Subject
     from snellen.runs.plan import Plan
+    from snellen.runs.preflight import Preflight
 
 
 def run(
@@ -34,7 +36,7 @@ def run(
     """Ask about one item set after the other; print what there is, and exit as it ended."""
     from snellen.cli.finished import finished_summary, summary
     from snellen.core.errors import Interrupted
-    from snellen.core.runfolder import has_tables, refuse_other_run
+    from snellen.core.runfolder import has_tables
 
     finished = {
         name: finished_summary(
@@ -44,18 +46,14 @@ def run(
         for name in itemsets
     }  # fmt: skip
     if unfinished := [name for name in itemsets if finished[name] is None]:
-        from snellen.exam import find_items, open_examination, prepare, run_folder
+        from snellen.exam import find_items, open_examination, run_folder
         from snellen.exam import run as do
-        from snellen.runs.generated_sets import suite_of_items
-        from snellen.runs.preflight import make_subjects
         from snellen.runs.stopping import BudgetSpent
 
-        examined = make_subjects(subjects)  # a missing key is told before suites and items are looked at
-        folders = {name: out / suite_of_items(name).name if out and len(itemsets) > 1 else out for name in unfinished}
-        for name, folder in folders.items():
-            if folder:
-                refuse_other_run(folder, limit=limit, suite=suite_of_items(name).name, seed=seed)
-        ready, preflight = prepare(examined, unfinished, conditions, limit=limit, keep_going=keep_going)
+        folders, ready, preflight = _prepare(
+            unfinished, subjects, conditions, limit=limit, seed=seed, keep_going=keep_going, out=out,
+            several=len(itemsets) > 1,
+        )  # fmt: skip
     summaries, stop = list["RunSummary"](), None
     for name in itemsets:
         if (finished_run := finished[name]) is not None:
@@ -86,6 +84,32 @@ def run(
         print(f"snellen: {stop}", file=sys.stderr)
         raise typer.Exit(stop.exit_code if isinstance(stop, Interrupted) else 1)
     finish(summaries)
+
+
+def _prepare(
+    itemsets: Sequence[str],
+    subjects: Sequence[str],
+    conditions: Sequence[str],
+    *,
+    limit: int | None,
+    seed: int,
+    keep_going: bool,
+    out: Path | None,
+    several: bool,
+) -> tuple[dict[str, Path | None], list[str | Subject], Preflight]:
+    """Refuse what can be refused; the run folder that was named of each item set, the subjects, the first questions."""
+    from snellen.core.runfolder import refuse_other_run
+    from snellen.exam import prepare
+    from snellen.runs.generated_sets import suite_of_items
+    from snellen.runs.preflight import make_subjects
+
+    ready = make_subjects(subjects)  # a missing key is told before suites and items are looked at
+    suites = {name: suite_of_items(name).name for name in itemsets}
+    folders = {name: out / suite if out and several else out for name, suite in suites.items()}
+    for name, folder in folders.items():
+        if folder:
+            refuse_other_run(folder, limit=limit, suite=suites[name], seed=seed)
+    return folders, *prepare(ready, itemsets, conditions, limit=limit, keep_going=keep_going)
 
 
 def _as_json(summary: RunSummary) -> dict[str, Any]:
