@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Optional
 
 import typer
 
 from snellen.cli.auxiliary import auxiliary, conversations
-from snellen.cli.options import Json, Workers, cores
-from snellen.cli.output import console, print_json
+from snellen.cli.options import Json, Workers, cores, read_balance
+from snellen.cli.output import console, print_fields, print_json
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
@@ -183,13 +182,13 @@ def build(
         workers=cores(workers),
         renderer=renderer,
         quality=quality,
-        balance=_balance(balance),
+        balance=read_balance(balance),
         show_progress=not as_json,
     )
     if plan:
         planned = dict(find_recipe(declared, how).plan(options))
         steps = [] if as_json else planned.pop("steps", [])
-        _print_fields(planned, as_json)
+        print_fields(planned, as_json)
         print("".join(f"{line}\n" for line in chain_lines(steps)), end="")
         return
     items = do(declared, how, options)
@@ -198,16 +197,7 @@ def build(
     from snellen.cli.blind import blind_notes
 
     blind = blind_notes(items.blind, declared) if items.blind else []
-    _print_fields({**summary, **hashes, "notes": [*items.card.notes, *blind]}, as_json)
-
-
-def _balance(name: str) -> Literal["paper", "answers"]:
-    from snellen.core.condition import near
-    from snellen.core.errors import SnellenError
-
-    if name not in ("paper", "answers"):
-        raise SnellenError(f"--balance {name!r}: {near(name, ['paper', 'answers'])}")
-    return "answers" if name == "answers" else "paper"
+    print_fields({**summary, **hashes, "notes": [*items.card.notes, *blind]}, as_json)
 
 
 def _pairs(option: str, written: list[str]) -> dict[str, Path]:
@@ -224,15 +214,6 @@ def _pairs(option: str, written: list[str]) -> dict[str, Path]:
             raise SnellenError(f"{option} {pair!r}: {name} is {pairs[name]} already; give each name once")
         pairs[name] = Path(path)
     return pairs
-
-
-def _print_fields(fields: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(fields)
-        return
-    for name, value in fields.items():
-        for line in value if isinstance(value, list) else [value]:
-            print(f"{name}: {json.dumps(line) if isinstance(line, dict) else line}")
 
 
 @app.command()
@@ -268,6 +249,21 @@ def show(
     from snellen.cli.preview import show as do
 
     do(itemset, item_id, condition, html, seed, _pairs("--input", inputs))
+
+
+@app.command()
+def quiz(
+    itemset: Annotated[str, typer.Argument(help="An item set, or a suite.")],
+    out: Annotated[Path, typer.Option(help="Folder of the sheet and of its answers.")],
+    n: Annotated[int, typer.Option("--n", min=1, help="Questions in all, over the tasks in turn.")] = 40,
+    condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Check keys blindly: write a sheet without them; once answers.csv is filled, compare it with them."""
+    from snellen.cli.quiz import quiz as do
+
+    do(itemset, out, n, condition, seed, as_json)
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional
 
 import typer
 
@@ -14,3 +14,13 @@ Workers = Annotated[Optional[int], typer.Option(help="Processes; default: one a 
 def cores(workers: int | None) -> int:
     """So many, or one a core that this process may use."""
     return workers or len(os.sched_getaffinity(0))
+
+
+def read_balance(name: str) -> Literal["paper", "answers"]:
+    """Whose frequencies answers have. Raises SnellenError for another word."""
+    from snellen.core.condition import near
+    from snellen.core.errors import SnellenError
+
+    if name not in ("paper", "answers"):
+        raise SnellenError(f"--balance {name!r}: {near(name, ['paper', 'answers'])}")
+    return "answers" if name == "answers" else "paper"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -49,3 +49,13 @@ def plain_streams() -> Iterator[None]:
 def print_json(content: Any) -> None:
     """One JSON object on one line."""
     print(json.dumps(content, default=int))
+
+
+def print_fields(fields: Mapping[str, Any], as_json: bool) -> None:
+    """A line a field, of a list a line an element; or one JSON object."""
+    if as_json:
+        print_json(fields)
+        return
+    for name, content in fields.items():
+        for line in content if isinstance(content, list) else [content]:
+            print(f"{name}: {json.dumps(line) if isinstance(line, dict) else line}")

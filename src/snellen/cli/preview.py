@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import html as escaping
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from snellen.cli.prompt_page import Address, embedded, media_name, page, prompt_blocks
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
@@ -17,12 +17,6 @@ from snellen.curation.results import read_tables
 from snellen.exam import find_items
 from snellen.runs.preview import Call, first_calls
 from snellen.suites import SUITES
-
-_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
-    "section{border:1px solid #ccc;border-radius:6px;padding:1rem;margin:1rem 0}pre{white-space:pre-wrap}"
-    "img,video{max-width:100%;display:block;margin:.4rem 0}.name{color:#777;font-size:.8rem}"
-)
 
 
 def show(
@@ -38,14 +32,14 @@ def show(
         tables = read_tables(inputs, items)
         calls: list[Call] = []
         for point in parse_conditions(suite.axes, condition):
-            calls_shown = first_calls(
+            first = first_calls(
                 items, suite, point, SubjectCard("someone"), media, only=item_id, seed=seed, annotations=tables
             )
-            calls_found = list(calls_shown)
+            of_point = list(first)
             calls += (
-                calls_found
+                of_point
                 if item_id is not None
-                else list({call.task: call for call in reversed(calls_found)}.values())[::-1]
+                else list({call.task: call for call in reversed(of_point)}.values())[::-1]
             )
         if not calls:
             raise SnellenError(f"{itemset}: nothing is asked about {item_id or 'any item'} under {condition}")
@@ -55,14 +49,10 @@ def show(
             print(f"\nPage: {html}")
 
 
-def _name(media: Media) -> str:
-    return f"[{media.kind} {media.sha256[:12]}.{media.format} {media.width}x{media.height}]"
-
-
 def _as_text(call: Call) -> str:
     lines = [f"=== {call.task}: one call about {_about(call)}"]
     for part in call.prompt.parts:  # laid out by now: words and pictures alone
-        lines += [part] if isinstance(part, str) else [_name(part)] if isinstance(part, Media) else []
+        lines += [part] if isinstance(part, str) else [media_name(part)] if isinstance(part, Media) else []
     if call.more:
         lines.append("(further calls hang on the replies)")
     return "\n".join(lines)
@@ -73,24 +63,10 @@ def _about(call: Call) -> str:
 
 
 def _as_page(calls: list[Call], media: MediaFolder) -> str:
-    sections = []
-    for call in calls:
-        blocks = []
-        for part in call.prompt.parts:
-            if isinstance(part, str):
-                blocks.append(f"<pre>{escaping.escape(part)}</pre>")
-            elif isinstance(part, Media) and part.kind == "picture":
-                kind = {"jpg": "jpeg"}.get(part.format, part.format)
-                data = base64.b64encode(media.read(part)).decode()
-                blocks.append(
-                    f'<img src="data:image/{kind};base64,{data}" alt=""><div class="name">{_name(part)}</div>'
-                )
-            elif isinstance(part, Media):
-                data = base64.b64encode(media.read(part)).decode()
-                source = f"data:video/{part.format};base64,{data}"
-                blocks.append(f'<video src="{source}" controls muted></video><div class="name">{_name(part)}</div>')
-        more = "<p>Further calls hang on the replies.</p>" if call.more else ""
-        sections.append(
-            f"<section><h2>{call.task}</h2><p>{escaping.escape(_about(call))}</p>{''.join(blocks)}{more}</section>"
-        )
-    return f"<!doctype html><meta charset=utf-8><title>What is sent</title><style>{_STYLE}</style>{''.join(sections)}"
+    address = embedded(media)
+    return page("What is sent", [(call.task, _section(call, address)) for call in calls])
+
+
+def _section(call: Call, address: Address) -> str:
+    more = "<p>Further calls hang on the replies.</p>" if call.more else ""
+    return f"<p>{escaping.escape(_about(call))}</p>{prompt_blocks(call.prompt, address)}{more}"

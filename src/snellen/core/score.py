@@ -69,7 +69,8 @@ class Protocol:
     Where units do not count alike, a column `weight` says how much each does; value and chance are multiplied by it.
     With `judge`, an item is made of a response, and the judge's reply to it is read in place of the subject's. With
     `read_verdict` as well, only what `read` cannot read is judged, and the judge's reply is read by it, in the form
-    that was asked of the subject.
+    that was asked of the subject. `agrees` says whether a person's answer confirms the key where people cannot give it
+    exactly (a box, a colour in numbers, a distance); without it, it must be the key.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Protocol:
     unreadable: Literal["worst", "left out"] = "worst"
     judge: Callable[[Item, Response], Item] | None = None
     read_verdict: Callable[[str, ReplySpec], Any] | None = None
+    agrees: Callable[[Item, Any], bool] | None = None
 
     def values(self, item: Item, prediction: Any) -> dict[str, float]:
         """What a prediction is worth by each metric, by its name; None is a reply that could not be read."""

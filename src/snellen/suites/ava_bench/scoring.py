@@ -145,7 +145,18 @@ NAMED = Metric("accuracy", _named, chance=guess, binary=True)
 """Share of replies for which the script of a choice says right, 0 to 1. Chance is that of a guesser who writes one
 option as it is shown."""
 DEPTH = WORST["mae_over_gt"]
-LOCATED = strict(_free("giou", _overlap, "strict"))
+AGREEMENT_GIOU, AGREEMENT_CIEDE2000, AGREEMENT_ANLS, AGREEMENT_BINS = 0.5, 15.0, 0.8, 1
+"""What confirms a key when a person answers by eye: overlap at least, colour and text apart at most, bins apart."""
+
+
+def _neighbours(item: Item, prediction: Any) -> bool:
+    bins = [option.key for option in item.options]
+    return abs(bins.index(item.answer) - bins.index(prediction)) <= AGREEMENT_BINS
+
+
+LOCATED = replace(
+    strict(_free("giou", _overlap, "strict")), agrees=lambda item, box: _overlap(item, box) >= AGREEMENT_GIOU
+)
 COUNTED = strict(_free("mae_over_gt", _count_apart, "strict"), _free("accuracy", correct, "strict"))
 
 
@@ -180,11 +191,17 @@ COUNT_PROTOCOLS = _both(
     ),
 )
 COLOUR_PROTOCOLS = _both(
-    strict(_free("ciede2000", _colour_apart, "strict")),
+    replace(
+        strict(_free("ciede2000", _colour_apart, "strict")),
+        agrees=lambda item, colour: _colour_apart(item, colour) <= AGREEMENT_CIEDE2000,
+    ),
     _published(released.read_first_colour, _free("ciede2000", _colour_apart, "published")),
 )
 DEPTH_BIN_PROTOCOLS = _both(
-    strict(_free("mae_over_gt", _bin_apart, "strict", chance=_guessed(_metres_apart, DEPTH)), ACCURACY),
+    replace(
+        strict(_free("mae_over_gt", _bin_apart, "strict", chance=_guessed(_metres_apart, DEPTH)), ACCURACY),
+        agrees=_neighbours,
+    ),
     _published(
         released.read_depth,
         _free("mae_over_gt", _metres_apart, "published", chance=_guessed(_metres_apart)),
@@ -192,7 +209,10 @@ DEPTH_BIN_PROTOCOLS = _both(
     ),
 )
 TEXT_PROTOCOLS = _both(
-    strict(_free("anls", _same_text, "strict"), _free("anls_05", _same_text_05, "strict")),
+    replace(
+        strict(_free("anls", _same_text, "strict"), _free("anls_05", _same_text_05, "strict")),
+        agrees=lambda item, text: _same_text(item, text) >= AGREEMENT_ANLS,
+    ),
     _published(
         released.read_whole_text,
         _free("anls_05", _same_text_05, "published", worst=0.0),

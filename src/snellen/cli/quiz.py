@@ -1,0 +1,196 @@
+"""`snellen quiz`: a sheet of items without keys, and how far a filled one agrees with the keys."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from rich.markup import escape
+from rich.table import Table
+
+from snellen.cli.output import console, print_json
+from snellen.cli.prompt_page import embedded, page, prompt_blocks
+from snellen.core import files
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.item import Media
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.exam import find_items
+from snellen.runs.quiz import (
+    UNDECIDABLE,
+    Agreement,
+    QuizAnswer,
+    QuizQuestion,
+    agreements,
+    compare,
+    draw_questions,
+    key_text,
+)
+from snellen.suites import SUITES
+
+CARD, SHEET, ANSWERS, DISAGREEMENTS, RESULT = (
+    "quiz.json",
+    "sheet.html",
+    "answers.csv",
+    "disagreements.html",
+    "agreement.json",
+)
+LEAD = (
+    f"Answer from the pictures alone, in {ANSWERS}: a line a question, the answer by itself (wood, B, T, 3, red, "
+    f"[x1, y1, x2, y2]) without any JSON around it; {UNDECIDABLE} where the pictures do not decide. Do not open "
+    "the item set: the keys lie there."
+)
+
+
+class QuizCard(BaseModel):
+    """`quiz.json`: which questions a sheet holds. No key, and nothing a key could be read from but the set itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suite: str
+    content_hash: str
+    condition: str
+    n: int
+    seed: int
+
+
+def quiz(itemset: str, out: Path, n: int, condition: str, seed: int, as_json: bool) -> None:
+    """Write a sheet into `out`; where it has one with answers, compare them with the keys."""
+    items = find_items(itemset)
+    suite = SUITES.get(items.card.suite)
+    (point, *others) = parse_conditions(suite.axes, condition)
+    if others:
+        raise SnellenError(f"--condition {condition!r} is {1 + len(others)} conditions; a sheet has one")
+    card = QuizCard(suite=suite.name, content_hash=items.card.content_hash, condition=str(point), n=n, seed=seed)
+    texts = _read_answers(out, card) if (out / CARD).exists() else {}
+    with tempfile.TemporaryDirectory(prefix="snellen-quiz-") as folder:
+        media = MediaFolder(Path(folder), items.media)
+        questions = draw_questions(items, suite, point, media, n=n, seed=seed)
+        if texts:
+            _print_agreement(compare(questions, texts, suite), out, media, as_json)
+        else:
+            _write_sheet(questions, items, card, out, media, as_json)
+
+
+def _write_sheet(
+    questions: Sequence[QuizQuestion], items: ItemSet, card: QuizCard, out: Path, media: MediaFolder, as_json: bool
+) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+
+    def address(picture: Media) -> str:
+        name = f"media/{picture.sha256[:20]}.{picture.format}"
+        files.write_bytes(out / name, media.read(picture), durable=False)
+        return name
+
+    sections = [(f"{q.number}. {q.item.task}", prompt_blocks(q.prompt, address)) for q in questions]
+    files.write_text(out / SHEET, page(f"{items.card.suite}: {len(questions)} questions", sections, LEAD))
+    with (out / ANSWERS).open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["number", "task", "answer"])
+        writer.writerows((q.number, q.item.task, "") for q in questions)
+    files.write_text(out / CARD, card.model_dump_json(indent=1) + "\n")
+    if as_json:
+        print_json({"sheet": str(out / SHEET), "answers": str(out / ANSWERS), "questions": len(questions)})
+        return
+    print(f"{out / SHEET}: {len(questions)} questions; fill {out / ANSWERS}, then give the same command again")
+
+
+def _read_answers(out: Path, card: QuizCard) -> dict[int, str]:
+    """What is filled in, by number. Raises SnellenError where the sheet is of other questions, or a row cannot be."""
+    try:
+        written = QuizCard.model_validate_json((out / CARD).read_text("utf-8"))
+    except (ValidationError, OSError, UnicodeDecodeError):
+        raise SnellenError(f"{out / CARD} is damaged; give another --out, or remove the folder") from None
+    if changed := [name for name in QuizCard.model_fields if getattr(written, name) != getattr(card, name)]:
+        difference = ", ".join(f"{name} {getattr(written, name)}" for name in changed)
+        raise SnellenError(f"{out} holds a sheet with {difference}; ask for the same, or give another --out")
+    path = out / ANSWERS
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            rows = list(csv.DictReader(stream))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SnellenError(f"{path} cannot be read ({error}); save it as CSV in UTF-8") from None
+    texts: dict[int, str] = {}
+    for line, row in enumerate(rows, 2):
+        number, answer = (row.get("number") or "").strip(), row.get("answer")
+        if not number.isdecimal() or answer is None or int(number) in texts:
+            raise SnellenError(f"{path} line {line}: columns number, task, answer with every number once")
+        texts[int(number)] = answer
+    return {number: text for number, text in texts.items() if text.strip()}
+
+
+def _print_agreement(answers: Sequence[QuizAnswer], out: Path, media: MediaFolder, as_json: bool) -> None:
+    by_task = agreements(answers)
+    differences = [answer for answer in answers if answer.outcome not in ("agrees", "blank")]
+    sections = [(_heading(answer), _verdict(answer) + prompt_blocks(answer.question.prompt, embedded(media)))
+                for answer in differences]  # fmt: skip
+    files.write_text(out / DISAGREEMENTS, page(f"{len(differences)} answers that do not agree with the key", sections))
+    result = {"agreement": [_fields(row) for row in by_task], "disagreements": [_difference(a) for a in differences]}
+    files.write_text(out / RESULT, json.dumps(result, indent=1) + "\n")
+    if as_json:
+        print_json(result)
+        return
+    console().print(_table(by_task))
+    for answer in differences:
+        print(f"{_heading(answer)}: {answer.outcome}; written {answer.text!r}, key {key_text(answer.question)!r}")
+    print(f"{out / DISAGREEMENTS}")
+
+
+def _heading(quiz_answer: QuizAnswer) -> str:
+    return f"{quiz_answer.question.number}. {quiz_answer.question.item.task}"
+
+
+def _verdict(quiz_answer: QuizAnswer) -> str:
+    question = quiz_answer.question
+    text, key, item_id = map(html.escape, (quiz_answer.text, key_text(question), question.item.item_id))
+    return f"<p><b>{quiz_answer.outcome}</b>: written {text}; key {key}; {item_id}</p>"
+
+
+def _difference(quiz_answer: QuizAnswer) -> Mapping[str, Any]:
+    question = quiz_answer.question
+    return {
+        "number": question.number,
+        "task": question.item.task,
+        "item_id": question.item.item_id,
+        "outcome": quiz_answer.outcome,
+        "answer": quiz_answer.text,
+        "key": key_text(question),
+    }
+
+
+def _fields(agreement: Agreement) -> Mapping[str, Any]:
+    low, high = (None if math.isnan(end) else round(end, 4) for end in (agreement.low, agreement.high))
+    return {
+        "task": agreement.task or "all",
+        "agreed": agreement.agreed,
+        "counted": agreement.counted,
+        "low": low,
+        "high": high,
+        "unreadable": agreement.unreadable,
+        "blank": agreement.blank,
+    }
+
+
+def _table(by_task: Sequence[Agreement]) -> Table:
+    table = Table("task", "agreed", "of", "share", "95 % interval", "unreadable", "blank", box=None)
+    for row in by_task:
+        share = f"{100 * row.share:.0f} %" if row.counted else "–"
+        interval = "cannot be told" if math.isnan(row.low) else f"{100 * row.low:.0f} to {100 * row.high:.0f} %"
+        table.add_row(
+            escape(row.task or "all"),
+            str(row.agreed),
+            str(row.counted),
+            share,
+            interval,
+            str(row.unreadable),
+            str(row.blank),
+        )
+    return table

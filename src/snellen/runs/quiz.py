@@ -1,0 +1,165 @@
+"""A blind check of a key by people: which items are put to them, and how far their answers agree with the key.
+
+Nothing is averaged over tasks that ask different things without saying so, and nothing is guessed: a blank is not
+counted, and what the reader cannot read is listed to be written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Literal
+
+import numpy as np
+
+from snellen.core.condition import Condition
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item, View
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt
+from snellen.core.seeds import stream
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import Suite, Task, ViewContext, settle
+from snellen.runs.plan import is_asked, select_test_items
+from snellen.runs.views import lay_out_montages, show_items
+from snellen.scoring.protocols import correct
+from snellen.scoring.uncertainty import cluster_wilson
+
+UNDECIDABLE = "?"
+"""What people write where the pictures do not decide the question. It counts as a disagreement."""
+Outcome = Literal["agrees", "disagrees", "undecidable", "unreadable", "blank"]
+COUNTED: tuple[Outcome, ...] = ("agrees", "disagrees", "undecidable")
+
+
+@dataclass(frozen=True)
+class QuizQuestion:
+    """One item as it is put to people: `number` from 1, the prompt that a chat model would get, montages laid out."""
+
+    number: int
+    item: Item
+    view: View
+    prompt: Prompt
+
+
+@dataclass(frozen=True)
+class QuizAnswer:
+    """What somebody wrote about a question, what was read of it, and how it stands to the key."""
+
+    question: QuizQuestion
+    text: str
+    prediction: Any
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many counted answers agree with the key, of one task or of all, and the 95 % interval, by clusters."""
+
+    task: str
+    agreed: int
+    counted: int
+    low: float
+    high: float
+    unreadable: int
+    blank: int
+
+    @property
+    def share(self) -> float:
+        """Share of counted answers that agree; NaN where none is counted."""
+        return self.agreed / self.counted if self.counted else float("nan")
+
+
+def draw_questions(
+    items: ItemSet, suite: Suite, condition: Condition, media: MediaFolder, *, n: int, seed: int = 0
+) -> tuple[QuizQuestion, ...]:
+    """`n` test items, tasks in turn and within a task as many clusters as there are, montages laid out into `media`.
+
+    Descriptions are left out: there is no key to compare them with. Raises SnellenError where nothing is left.
+    """
+    settled = settle(condition, suite, SubjectCard("person"))
+    by_task = {
+        task.id: _in_turn(select_test_items(items.task(task.id), task, settled, None), seed)
+        for task in suite.tasks.values()
+        if task.kind != "description" and is_asked(condition, task)
+    }
+    turns = [item for turn in zip_longest(*by_task.values()) for item in turn if item is not None]
+    if not turns:
+        raise SnellenError(f"{items.root}: no item under {condition} has a key that people can be compared with")
+    chosen = sorted(turns[:n], key=lambda item: list(by_task).index(item.task))
+    questions: list[QuizQuestion] = []
+    for task in suite.tasks.values():
+        of_task = [item for item in chosen if item.task == task.id]
+        questions += _questions(of_task, items, settled, task, media, seed, len(questions) + 1)
+    return tuple(questions)
+
+
+def _in_turn(items: Sequence[Item], seed: int) -> list[Item]:
+    """The items in random order, one of each cluster before the second of any."""
+    by_cluster: dict[str, list[Item]] = {}
+    for item in items:
+        by_cluster.setdefault(item.cluster_id, []).append(item)
+    rng = stream("quiz", seed, items[0].task if items else "")
+    clusters = [list(by_cluster.values())[place] for place in rng.permutation(len(by_cluster))]
+    shuffled = [[cluster[place] for place in rng.permutation(len(cluster))] for cluster in clusters]
+    return [item for turn in zip_longest(*shuffled) for item in turn if item is not None]
+
+
+def _questions(
+    chosen: Sequence[Item],
+    items: ItemSet,
+    condition: Condition,
+    task: Task,
+    media: MediaFolder,
+    seed: int,
+    first: int,
+) -> Iterator[QuizQuestion]:
+    views = show_items(chosen, ViewContext(condition, items.task(task.id)), task, seed, media)
+    method = task.method(condition)
+    for number, item in enumerate(chosen, first):
+        view = views[item.item_id]
+        (prompt, *_) = next(method.run((view,)))
+        yield QuizQuestion(number, item, view, lay_out_montages(prompt, media))
+
+
+def compare(
+    questions: Sequence[QuizQuestion], texts: Mapping[int, str], suite: Suite, protocol: str = "strict"
+) -> tuple[QuizAnswer, ...]:
+    """Each question with what was written under its number, read by the protocol as replies of models are."""
+    answers = []
+    for question in questions:
+        text = texts.get(question.number, "").strip()
+        how = suite.tasks[question.item.task].protocols[protocol]
+        prediction = how.read(text, question.view.reply) if text not in ("", UNDECIDABLE) else None
+        if not text or text == UNDECIDABLE:
+            outcome: Outcome = "undecidable" if text else "blank"
+        elif prediction is None:
+            outcome = "unreadable"
+        else:
+            agrees = how.agrees(question.item, prediction) if how.agrees else correct(question.item, prediction) == 1.0
+            outcome = "agrees" if agrees else "disagrees"
+        answers.append(QuizAnswer(question, text, prediction, outcome))
+    return tuple(answers)
+
+
+def agreements(answers: Sequence[QuizAnswer]) -> tuple[Agreement, ...]:
+    """One for each task, then one for all together (task "")."""
+    tasks = list(dict.fromkeys(answer.question.item.task for answer in answers))
+    by_task = [_agreement(task, [a for a in answers if a.question.item.task == task]) for task in tasks]
+    return (*by_task, _agreement("", answers))
+
+
+def _agreement(task: str, answers: Sequence[QuizAnswer]) -> Agreement:
+    counted = [answer for answer in answers if answer.outcome in COUNTED]
+    hits = np.array([answer.outcome == "agrees" for answer in counted], float)
+    low, high = cluster_wilson(hits, [answer.question.item.cluster_id for answer in counted])
+    outcomes = [answer.outcome for answer in answers]
+    return Agreement(
+        task, int(hits.sum()), len(counted), low, high, outcomes.count("unreadable"), outcomes.count("blank")
+    )
+
+
+def key_text(question: QuizQuestion) -> str:
+    """The key as somebody would have to write it under this question."""
+    return question.view.reply.write(question.item.answer)

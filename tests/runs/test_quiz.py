@@ -1,0 +1,135 @@
+"""A blind check by people: which items it draws, how answers are compared, and what the command writes and refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from snellen.cli.quiz import ANSWERS, CARD, DISAGREEMENTS, SHEET
+from snellen.core.condition import parse_conditions
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.runs.quiz import QuizQuestion, agreements, compare, draw_questions, key_text
+from snellen.scoring.uncertainty import cluster_wilson, wilson
+from snellen.suites import SUITES
+from tests.cli.conftest import Command
+from tests.cli.conftest import snellen as snellen  # the fixture
+from tests.helpers.sets import small_set
+
+SUITE = SUITES.get("ava-bench")
+
+
+@pytest.fixture(scope="module")
+def built(sets_folder: Path) -> ItemSet:
+    return small_set("ava-bench", sets_folder)
+
+
+@pytest.fixture
+def questions(built: ItemSet, tmp_path: Path) -> tuple[QuizQuestion, ...]:
+    (condition,) = parse_conditions(SUITE.axes, "vanilla")
+    return draw_questions(built, SUITE, condition, MediaFolder(tmp_path / "media", built.media), n=22)
+
+
+def test_tasks_take_turns_and_clusters_before_a_second_of_any(
+    built: ItemSet, questions: tuple[QuizQuestion, ...]
+) -> None:
+    by_task = Counter(question.item.task for question in questions)
+    assert max(by_task.values()) - min(by_task.values()) <= 1
+    assert len(by_task) > 8
+    assert [question.number for question in questions] == list(range(1, 23))
+    for task, count in by_task.items():
+        clusters = {question.item.cluster_id for question in questions if question.item.task == task}
+        available = {item.cluster_id for item in built.task(task) if item.split == "test"}
+        assert len(clusters) == min(count, len(available))
+
+
+def test_answers_are_counted_blanks_and_unreadable_ones_are_not(questions: tuple[QuizQuestion, ...]) -> None:
+    choices = [question for question in questions if question.item.answer_kind == "choice"][:5]
+    first, second, third, fourth, _ = choices
+    texts = {
+        first.number: key_text(first),
+        second.number: key_text(second),
+        third.number: "?",
+        fourth.number: "none of what is offered here",
+    }
+    answers = compare(choices, texts, SUITE)
+    assert [answer.outcome for answer in answers] == ["agrees", "agrees", "undecidable", "unreadable", "blank"]
+    total = agreements(answers)[-1]
+    assert (total.agreed, total.counted, total.unreadable, total.blank) == (2, 3, 1, 1)
+    # Three clusters of one item each, two agree; wider than Wilson's 0.21 to 0.94, since three clusters tell little.
+    assert (total.low, total.high) == cluster_wilson([1, 1, 0], ["a", "b", "c"])
+    low, high = wilson(2, 3)
+    assert 0 < total.low < low < 2 / 3 < high < total.high < 1
+
+
+def test_what_nobody_can_give_exactly_has_a_tolerance(questions: tuple[QuizQuestion, ...]) -> None:
+    by_task = {question.item.task: question for question in questions}
+    depth, box = by_task["absolute-depth"], by_task["localization"]
+    bins = [option.key for option in depth.item.options]
+    place = bins.index(depth.item.answer)
+    for bin_name in bins:
+        (answer,) = compare([depth], {depth.number: depth.view.reply.write(bin_name)}, SUITE)
+        assert (answer.outcome == "agrees") == (abs(bins.index(bin_name) - place) <= 1)
+    x1, y1, x2, y2 = box.item.answer
+    shift = x2 - x1
+    # A box moved by its whole width: overlap 0, enclosed by twice its area, so GIoU 0 - 0 = 0 < 0.5.
+    for moved, outcome in ((0.0, "agrees"), (shift, "disagrees")):
+        text = box.view.reply.write([x1 + moved, y1, x2 + moved, y2])
+        assert compare([box], {box.number: text}, SUITE)[0].outcome == outcome
+
+
+def test_the_command_writes_a_sheet_without_keys_and_compares_it(
+    snellen: Command, built: ItemSet, tmp_path: Path
+) -> None:
+    out = tmp_path / "quiz"
+    code, text, _ = snellen("quiz", built.root, "--out", out, "--n", 12)
+    assert code == 0
+    assert "12 questions" in text
+    assert "<script" not in (out / SHEET).read_text("utf-8")
+    keys = {item.item_id for item in built.items}
+    assert not any(key in (out / SHEET).read_text("utf-8") + (out / CARD).read_text("utf-8") for key in keys)
+    (condition,) = parse_conditions(SUITE.axes, "vanilla")
+    media = MediaFolder(tmp_path / "media", built.media)
+    questions = draw_questions(built, SUITE, condition, media, n=12)
+    with (out / ANSWERS).open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["number", "task", "answer"])
+        writer.writerows((q.number, q.item.task, "<b>?" if q.number == 1 else key_text(q)) for q in questions)
+    code, text, _ = snellen("quiz", built.root, "--out", out, "--n", 12, "--json")
+    result = json.loads(text)
+    assert code == 0
+    assert [row["number"] for row in result["disagreements"]] == [1]
+    assert result["agreement"][-1]["agreed"] == 11
+    assert "<b>?" not in (out / DISAGREEMENTS).read_text("utf-8")
+    assert "11" in snellen("quiz", built.root, "--out", out, "--n", 12)[1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("number,task,answer\n1,a,b\n1,a,c\n", "line 3: columns number, task, answer with every number once"),
+        ("number;task;answer\n1;a;b\n", "line 2: columns number"),
+        (b"\xff\xfe1", "save it as CSV in UTF-8"),
+    ],
+)
+def test_damaged_answers_end_in_one_line(
+    snellen: Command, built: ItemSet, tmp_path: Path, rows: str | bytes, message: str
+) -> None:
+    snellen("quiz", built.root, "--out", tmp_path, "--n", 4)
+    (tmp_path / ANSWERS).write_bytes(rows if isinstance(rows, bytes) else rows.encode())
+    code, _, errors = snellen("quiz", built.root, "--out", tmp_path, "--n", 4)
+    assert code == 2
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+def test_a_sheet_of_other_questions_is_not_overwritten(snellen: Command, built: ItemSet, tmp_path: Path) -> None:
+    snellen("quiz", built.root, "--out", tmp_path, "--n", 4)
+    code, _, errors = snellen("quiz", built.root, "--out", tmp_path, "--n", 5)
+    assert code == 2
+    assert "holds a sheet with n 4" in errors
+    assert snellen("quiz", built.root, "--out", tmp_path / "b", "--condition", "prompt=short")[0] == 0
