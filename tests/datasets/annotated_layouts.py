@@ -88,6 +88,19 @@ def inaturalist() -> Files:
     return {**pictures(name, other), "train.json": file(name), "val.json": file(other)}
 
 
+def inaturalist_2017() -> Files:
+    # 2017/README.md of visipedia/inat_comp, sections "Bounding Boxes" and "Data"
+    def file(name: str) -> bytes:
+        image = {"id": 9, "width": 8, "height": 6, "file_name": name, "license": 3, "rights_holder": "x"}
+        annotation = {"id": 1, "image_id": 9, "category_id": 2, "bbox": [1, 1, 4, 3], "area": 6.0, "iscrowd": 0}
+        kinds = [{"id": 2, "name": "Corvus corax", "supercategory": "Aves"}]
+        return plain({"info": {}, "images": [image], "categories": kinds, "annotations": [annotation], "licenses": []})
+
+    names = [f"train_val_images/Aves/Corvus corax/{letter}.jpg" for letter in "ab"]
+    files = {f"{split}_2017_bboxes.json": file(name) for split, name in zip(("train", "val"), names, strict=True)}
+    return {**pictures(*names), **files}
+
+
 DIOR_XML = """<annotation><filename>{name}.jpg</filename><size><width>8</width><height>6</height></size>
 <object><name>ship</name><bndbox><xmin>1</xmin><ymin>2</ymin><xmax>4</xmax><ymax>3</ymax></bndbox></object>
 <object><name>harbor</name><bndbox><xmin>5</xmin><ymin>1</ymin><xmax>8</xmax><ymax>6</ymax></bndbox></object>
@@ -260,7 +273,8 @@ def ego_orient() -> Files:
          "original_label": "front right", "label": label, "category_name": "bird"}
         for kind, label in (("general_complex", "front right"), ("general_binary", "yes"))
     ]  # fmt: skip
-    return {**pictures(name), "benchmark.json": plain(questions)}
+    base = "all_data/EgocentricDataset"
+    return {**pictures(f"{base}/{name}"), f"{base}/train_benchmark/benchmark.json": plain(questions)}
 
 
 def places() -> Files:
@@ -311,24 +325,27 @@ def moments() -> Files:
 
 
 def expw() -> Files:
-    # readme of the archive: name, face, top, left, right, bottom, confidence, emotion
+    # HazyResearch/meerkat, datasets/expw: name, face, top, left, right, bottom, confidence, emotion
     return {
-        **pictures("origin/angry_a.jpg", "origin/b.jpg"),
-        "label.lst": b"angry_a.jpg 0 1 2 5 6 98.5 0\nangry_a.jpg 1 0 6 8 3 50 6\nb.jpg 0 0 0 3 3 60 3\n",
+        **pictures("data/image/origin/angry_a.jpg", "data/image/origin/b.jpg"),
+        "data/label/label.lst": b"angry_a.jpg 0 1 2 5 6 98.5 0\nangry_a.jpg 1 0 6 8 3 50 6\nb.jpg 0 0 0 3 3 60 3\n",
     }
 
 
 def raf_db() -> Files:
-    # EmoLabel/list_patition_label.txt as loaders read it
-    base = "basic/Image/original"
-    return {**pictures(f"{base}/train_00001.jpg", f"{base}/test_0001.jpg"),
-            "basic/EmoLabel/list_patition_label.txt": b"train_00001.jpg 5\ntest_0001.jpg 1\n"}  # fmt: skip
+    # EmoLabel/list_patition_label.txt and Annotation/boundingbox as loaders read them
+    names, files = ("train_00001", "test_0001"), Files()
+    for number, name in enumerate(names):
+        files |= pictures(f"basic/Image/original/{name}.jpg")
+        files[f"basic/Annotation/boundingbox/{name}_boundingbox.txt"] = f"{number + 1}.0 1.5 5 6\n".encode()
+    return {**files, "basic/EmoLabel/list_patition_label.txt": b"train_00001.jpg 5\ntest_0001.jpg 1\n"}
 
 
 ANNOTATED_LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "LVIS": lvis,
     "Objects365": objects365,
     "iNaturalist-2021": inaturalist,
+    "iNaturalist-2017": inaturalist_2017,
     "DIOR": dior,
     "CARPK": carpk,
     "CrowdHuman": crowd_human,

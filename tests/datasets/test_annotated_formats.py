@@ -16,7 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.datasets import DATASETS
 from snellen.datasets.picture_files import VideoFrame
 from snellen.datasets.sample import Sample
-from tests.datasets.annotated_layouts import ANNOTATED_LAYOUTS
+from tests.datasets.annotated_layouts import ANNOTATED_LAYOUTS, plain
 from tests.datasets.layouts import pictures, write
 
 
@@ -162,11 +162,52 @@ def test_questions_with_what_people_answered(tmp_path: Path) -> None:
     sample, _ = samples_of("VQAv2", tmp_path / "vqa").values()
     assert [(question.question, question.answers) for question in sample.questions] == [("How many dogs?", ("2", "3"))]
     assert sample.questions[0].extra == {"answer_type": "number", "question_type": "how many"}
-    bird = samples_of("EgoOrientBench", tmp_path / "ego")["imagenet_after/COCO_val2014_000000358765.jpg"]
+    [bird] = samples_of("EgoOrientBench", tmp_path / "ego").values()
+    assert bird.record_id == "all_data/EgocentricDataset/imagenet_after/COCO_val2014_000000358765.jpg"
     assert [(annotation.label, annotation.extra["orientation"]) for annotation in bird.annotations] == [
         ("bird", "front right")
     ]
     assert [question.answers for question in bird.questions] == [("front right",), ("yes",)]
+
+
+def test_a_thing_of_imagenet_is_one_thing_whichever_of_its_names_a_question_has(tmp_path: Path) -> None:
+    # additional_data/benchmark_imagenet.json of the authors' repository: no domain, two forms of category_name
+    name = "imagenet_after/n01641577_22311.JPEG"
+    questions = [
+        {"type": kind, "image": f"./{name}", "original_label": "back right", "question": "Which way?",
+         "label": label, "category_name": category}
+        for kind, label, category in (("general_complex", "back right", "bullfrog, Rana catesbeiana"),
+                                      ("general_binary", "no", "bullfrog"))
+    ]  # fmt: skip
+    base = "EgoOrientBench/all_data/EgocentricDataset"
+    files = {**pictures(f"{base}/{name}"), f"{base}/additional_data/benchmark_imagenet.json": plain(questions)}
+    [frog] = DATASETS.get("EgoOrientBench").samples(write(tmp_path, files))
+    assert [(annotation.label, annotation.extra) for annotation in frog.annotations] == [
+        ("bullfrog", {"orientation": "back right"})
+    ]
+    assert len(frog.questions) == 2
+
+
+def test_boxes_of_faces_may_be_missing_or_broken(tmp_path: Path) -> None:
+    root = write(tmp_path, ANNOTATED_LAYOUTS["RAF-DB"]())
+    boxes = root / "basic" / "Annotation" / "boundingbox"
+    (boxes / "train_00001_boundingbox.txt").write_text("1 2 3\n")
+    (boxes / "test_0001_boundingbox.txt").unlink()
+    faces = [sample.annotations[0] for sample in DATASETS.get("RAF-DB").samples(root)]
+    assert [face.box for face in faces] == [None, None]
+    notes = notes_of("RAF-DB", root)
+    assert notes["missing: box of a picture"] == ("basic/Annotation/boundingbox/test_0001_boundingbox.txt",)
+    assert "unreadable: box that is no four numbers" in notes
+    (boxes / "train_00001_boundingbox.txt").unlink()
+    boxes.rmdir()
+    assert notes_of("RAF-DB", root) == {"odd: no folder of the boxes": ("basic/Annotation/boundingbox",)}
+
+
+def test_boxes_of_inaturalist_2017(tmp_path: Path) -> None:
+    # 2017/README.md of visipedia/inat_comp: [x, y, width, height], `area` half of the box, which is nobody's area here
+    raven = next(iter(samples_of("iNaturalist-2017", tmp_path).values())).annotations[0]
+    assert (raven.label, raven.box, raven.area) == ("Corvus corax", (1, 1, 5, 4), 12)
+    assert raven.extra == {"supercategory": "Aves"}
 
 
 def test_words_and_their_boxes(tmp_path: Path) -> None:
@@ -221,7 +262,10 @@ def test_classes_in_lists(tmp_path: Path) -> None:
         ("angry", (2, 1, 5, 6)),
         ("neutral", (6, 0, 8, 3)),
     ]
-    assert [sample.label for sample in samples_of("RAF-DB", tmp_path / "raf").values()] == ["sadness", "surprise"]
+    faces_by_file = [
+        (sample.label, sample.annotations[0].box) for sample in samples_of("RAF-DB", tmp_path / "raf").values()
+    ]
+    assert faces_by_file == [("sadness", (1, 1.5, 5, 6)), ("surprise", (2, 1.5, 5, 6))]
     cork = samples_of("KTH-TIPS2-b", tmp_path / "kth")["KTH-TIPS2-b/cork/sample_a/16a-scale_10_im_1_col.png"]
     assert (cork.annotations[0].label, cork.annotations[0].extra) == ("cork", {})
 
@@ -237,16 +281,16 @@ def test_the_middle_of_a_moment(tmp_path: Path) -> None:
 
 
 def test_lines_of_no_use_are_told(tmp_path: Path) -> None:
-    root = write(tmp_path, ANNOTATED_LAYOUTS["ExpW"]())
+    root = write(tmp_path, ANNOTATED_LAYOUTS["ExpW"]()) / "data"
     lines = ["b.jpg 0 0 0 3 3 60 3", "b.jpg 0 0 0 3 3 60 3", "b.jpg 1 0 0 x 3 60 3", "b.jpg 1 0 0 3 3 60 9", "b.jpg 1",
              "../b.jpg 1 0 0 3 3 60 1"]  # fmt: skip
-    (root / "label.lst").write_text("\n".join(lines))
+    (root / "label/label.lst").write_text("\n".join(lines))
     assert notes_of("ExpW", root) == {
-        "odd: line of a list twice; the first counts": ("label.lst line 2",),
-        "unreadable: box that is no four numbers": ("label.lst line 3",),
-        "unreadable: class without a name": ("label.lst line 4",),
-        "unreadable: line of too few columns": ("label.lst line 5",),
-        "odd: picture outside the folder": ("label.lst line 6",),
+        "odd: line of a list twice; the first counts": ("label/label.lst line 2",),
+        "unreadable: box that is no four numbers": ("label/label.lst line 3",),
+        "unreadable: class without a name": ("label/label.lst line 4",),
+        "unreadable: line of too few columns": ("label/label.lst line 5",),
+        "odd: picture outside the folder": ("label/label.lst line 6",),
     }
     [sample] = DATASETS.get("ExpW").samples(root)
     assert ([annotation.label for annotation in sample.annotations], sample.lost) == (["happy"], 3)

@@ -30,15 +30,17 @@ def sources(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return give
 
 
-def test_list_says_unverified(sources: Command) -> None:
+def test_list_says_what_a_layout_is_known_from(sources: Command) -> None:
     code, out, _ = sources("list", "--json")
     cards = json.loads(out)
     assert (code, list(cards)) == (0, list(DATASETS))
-    assert {card["verified"] for card in cards.values()} == {"unverified"}
     assert cards["VisA"]["licence"] == "CC BY 4.0"
+    assert (cards["VisA"]["verified"], cards["ISP-AD"]["verified"]) == ("listing", "assumed")
     code, out, _ = sources("list")
     assert code == 0
-    assert out.count("unverified") == len(list(DATASETS))
+    assert out.count(", layout: ") == len(list(DATASETS))
+    assert "    listing: https://github.com/amazon-science/spot-diff/blob/" in out
+    assert f"    not borne out: {cards['ISP-AD']['caveat']}\n" in out
 
 
 def test_check_tells_what_is_there_and_where_the_rest_belongs(sources: Command, tmp_path: Path) -> None:

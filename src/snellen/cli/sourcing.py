@@ -24,7 +24,7 @@ app = typer.Typer(help="Real datasets: what is known of them, and what lies on t
 
 @app.command("list")
 def list_(as_json: Json = False) -> None:
-    """List the datasets: industry, level, licence, layout, and whether real files were ever read."""
+    """List the datasets: industry, level, licence, layout, and what the layout is known from."""
     from snellen.datasets import DATASETS
 
     cards = [DATASETS.get(name).card for name in DATASETS]
@@ -32,7 +32,11 @@ def list_(as_json: Json = False) -> None:
         print(json.dumps({card.name: _describe(card) for card in cards}))
         return
     for card in cards:
-        print(f"{card.name}: {_use(card.name)}{card.licence}, {_verified(card)}\n    {card.layout}")
+        print(f"{card.name}: {_use(card.name)}{card.licence}, layout: {card.verified}\n    {card.layout}")
+        for entry in card.evidence:
+            print(f"    {entry.kind}: {entry.url}\n        {entry.statement}")
+        if card.caveat:
+            print(f"    not borne out: {card.caveat}")
 
 
 @app.command()
@@ -68,7 +72,7 @@ def _describe(card: DatasetCard) -> dict[str, object]:
     from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
     from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
-    description = {**asdict(card), "verified": _verified(card)}
+    description = asdict(card)
     if row := ROW_OF_DATASET.get(card.name):
         notes = " ".join(filter(None, (card.notes, row.notes)))
         description |= {"industry": row.industry, "level": row.level, "pictures": row.pictures, "notes": notes}
@@ -93,10 +97,6 @@ def _published_pictures(name: str) -> int:
     from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
     return ROW_OF_DATASET[name].pictures if name in ROW_OF_DATASET else 0
-
-
-def _verified(card: DatasetCard) -> str:
-    return "verified" if card.verified else "unverified"
 
 
 def _print_inventory(card: DatasetCard, inventory: Inventory) -> None:

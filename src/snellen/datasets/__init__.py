@@ -42,6 +42,7 @@ DATASETS: Registry[Dataset] = Registry(
         "LVIS": f"{_DECLARATIONS}.detection:LVIS",
         "Objects365": f"{_DECLARATIONS}.detection:OBJECTS365",
         "iNaturalist-2021": f"{_DECLARATIONS}.detection:INATURALIST",
+        "iNaturalist-2017": f"{_DECLARATIONS}.detection:INATURALIST_2017",
         "DIOR": f"{_DECLARATIONS}.detection:DIOR",
         "CARPK": f"{_DECLARATIONS}.detection:CARPK",
         "CrowdHuman": f"{_DECLARATIONS}.detection:CROWD_HUMAN",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
+from snellen.datasets.evidence import Evidence, Verification
 from snellen.datasets.inventory import Inventory, Note, NoteCounter
 from snellen.datasets.sample import Mask, RawSample, Sample
 
@@ -19,7 +20,9 @@ class DatasetCard:
     `layout` says where its files belong below its folder, with what the layout is known from. `objects` and `labels`
     are those that every copy holds, empty where no page names them for certain. `extras` says what stands in
     `Annotation.extra`, `Question.extra` and `Sample.attributes`. `homepage` is empty where no address is known for
-    certain: then the citation has to do. `verified` moves to True when a person has read real files with it.
+    certain: then the citation has to do. `verified` says how the layout is known and `evidence` by which pages and
+    files (`evidence.verification_fault` holds the two together); `caveat` says what of the reading rests on none of
+    it, and of an assumed layout why. No card says that real files were read: nobody has, yet.
     """
 
     name: str
@@ -32,7 +35,9 @@ class DatasetCard:
     labels: tuple[str, ...] = ()
     extras: str = ""
     notes: str = ""
-    verified: bool = False
+    verified: Verification = "assumed"
+    evidence: tuple[Evidence, ...] = ()
+    caveat: str = "Nobody has looked for evidence yet."
 
     @property
     def origin(self) -> str:

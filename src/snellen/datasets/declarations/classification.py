@@ -60,14 +60,16 @@ RAF_DB = Dataset(
         citation="Li and Deng, Reliable Crowdsourcing and Deep Locality-Preserving Learning for Unconstrained Facial "
         "Expression Recognition, IEEE TIP 28(1), 2019",
         homepage="http://www.whdeng.cn/RAF/model1.html",
-        layout="basic/EmoLabel/list_patition_label.txt (lines NAME NUMBER), basic/Image/original/*.jpg (by "
-        "loaders of it)",
-        notes="The boxes of faces that come with it are not read.",
+        layout="basic/EmoLabel/list_patition_label.txt (lines NAME NUMBER), basic/Image/original/*.jpg, "
+        "basic/Annotation/boundingbox/NAME_boundingbox.txt (left, top, right, bottom)",
+        notes="The box is that of the one face that has an emotion: others may be in the picture. Without the folder "
+        "of the boxes faces have none. The landmarks are not read.",
     ),
     ClassLists(
         (NamedList("EmoLabel/list_patition_label.txt", "Image/original"),),
         labels={"1": "surprise", "2": "fear", "3": "disgust", "4": "happiness", "5": "sadness", "6": "anger",
                 "7": "neutral"},
+        boxes="Annotation/boundingbox",
     ),
 )  # fmt: skip
 
@@ -79,12 +81,12 @@ EXPW = Dataset(
         citation="Zhang et al., From Facial Expression Recognition to Interpersonal Relation Prediction, IJCV 126, "
         "2018",
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/socialrelation/index.html",
-        layout="label.lst (lines picture, face, top, left, right, bottom, confidence, emotion), origin/*.jpg (readme "
-        "of the archive; by loaders of it)",
+        layout="data/label/label.lst (lines picture, face, top, left, right, bottom, confidence, emotion), "
+        "data/image/origin/*.jpg",
         notes="A picture may show several faces: each is a thing with a box.",
     ),
     ClassLists(
-        (NamedList("label.lst", "origin"),),
+        (NamedList("label/label.lst", "image/origin"),),
         label=7,
         box=(3, 2, 4, 5),
         labels={"0": "angry", "1": "disgust", "2": "fear", "3": "happy", "4": "sad", "5": "surprise", "6": "neutral"},

@@ -2,6 +2,7 @@
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
+from snellen.datasets.evidence import github, listing
 from snellen.datasets.formats.box_files import CrowdHuman, Kitti, TextBoxes, VocObjects
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.points import Fsc147, VsCrowd
@@ -64,10 +65,49 @@ INATURALIST = Dataset(
         notes="The published annotations hold no boxes (those of 2017 do), while AVA-Bench locates birds and mammals: "
         "boxes are read where a file has `bbox`, else the one thing of a picture has none. Aves and Mammalia stand in "
         "`class`. Pictures have licences of their own.",
+        verified="listing",
+        evidence=(
+            listing(
+                github("visipedia/inat_comp", "2021/README.md", "137846b4f7"),
+                "The JSON: image_id and category_id of an annotation, and no box; class, order, family … of a "
+                "category; 10,000 species.",
+            ),
+        ),
+        caveat="The names of the files and of the folders of pictures stand on a later version of that page than the "
+        "one read.",
     ),
     CocoJson(
         files=(CocoFile("train", ("train.json", "train_mini.json")), CocoFile("val", ("val.json",))),
         category_fields=("common_name", "supercategory", "kingdom", "phylum", "class", "order", "family", "genus"),
+    ),
+)
+
+INATURALIST_2017 = Dataset(
+    DatasetCard(
+        name="iNaturalist-2017",
+        title="iNaturalist 2017, with boxes",
+        licence=UNKNOWN,
+        citation="Van Horn et al., The iNaturalist Species Classification and Detection Dataset, CVPR 2018",
+        homepage="https://github.com/visipedia/inat_comp/tree/master/2017",
+        layout="train_2017_bboxes.json, val_2017_bboxes.json, train_val_images/SUPERCATEGORY/SPECIES/*.jpg",
+        extras="of a thing: supercategory; of a picture: split",
+        notes="Not a dataset of AVA-Bench: it stands in for iNaturalist-2021, of which no boxes are published. People "
+        "drew boxes by supercategory: of several boxes in a training picture not each need be of the species named. "
+        "For research only. Pictures have licences of their own.",
+        verified="listing",
+        evidence=(
+            listing(
+                github("visipedia/inat_comp", "2017/README.md", "1509ec0be3"),
+                "The names of the archives and folders; boxes [x, y, width, height] in pixels from the upper left "
+                "corner, area half of the box, iscrowd always 0; 5,089 categories with their supercategories.",
+            ),
+        ),
+        caveat="That the archives hold train_2017_bboxes.json and val_2017_bboxes.json is told by their names.",
+    ),
+    CocoJson(
+        files=tuple(CocoFile(split, (f"{split}_2017_bboxes.json",)) for split in ("train", "val")),
+        category_fields=("supercategory",),
+        areas=False,
     ),
 )
 

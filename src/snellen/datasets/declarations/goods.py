@@ -2,6 +2,7 @@
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
+from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.attributes_mat import Attribute, AttributesMat
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.exposures import Exposures
@@ -22,6 +23,18 @@ WFDD = Dataset(
         homepage="https://arxiv.org/abs/2407.09359",
         layout="CLOTH/train/good, CLOTH/test/DEFECT, CLOTH/ground_truth/DEFECT (as MVTec AD, by loaders of it)",
         objects=("grey_cloth", "grid_cloth", "pink_flower", "yellow_cloth"),
+        verified="listing",
+        evidence=(
+            listing(
+                github("cqylunlun/GLASS", "shell/run-wfdd.sh", "3c1777adb0"),
+                "The 4 objects by the names of their folders, read by the code that reads MVTec AD.",
+            ),
+            listing(
+                github("cqylunlun/GLASS", "README.md", "007f783e73"),
+                "4,101 pictures of 4 cloths; three kinds of defects, marked in every pixel.",
+            ),
+        ),
+        caveat="Table 5 of VFM Bench counts 444 pictures, the authors 4,101.",
     ),
     MvtecLayout(),
 )
@@ -38,6 +51,20 @@ AITEX = Dataset(
         "(homepage)",
         labels=("defect", "no defect"),
         notes="Two classes; the code of the defect (DDD) is not read.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("dataset-ninja/afid", "src/convert.py", "aeebaa0e8a"),
+                "Defect_images, Mask_images with NAME_mask.png (not 0 is marked), NODefect_images with a folder a "
+                "fabric; the second part of a name is the defect's code, the third the fabric's.",
+            ),
+            loader(
+                github("chaeyeon2367/dl-python-ImageDetection", "README.md"),
+                "245 pictures, 140 without a defect; nnnn_ddd_ff.png and nnnn_ddd_ff_mask.png, as the dataset's page "
+                "has them.",
+            ),
+        ),
+        caveat="Masks in two files (NAME_mask1.png, NAME_mask2.png) are read too; no page tells of them.",
     ),
     ImagesAndMasks(
         "fabric",

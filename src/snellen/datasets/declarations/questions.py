@@ -2,6 +2,7 @@
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
+from snellen.datasets.evidence import github, listing
 from snellen.datasets.formats.named_files import CureOr
 from snellen.datasets.formats.nyu import NyuDepth
 from snellen.datasets.formats.question_lists import EgoOrient, TextVqa, VqaV2
@@ -88,12 +89,48 @@ EGO_ORIENT = Dataset(
         citation="Jung et al., Is Right Right? Enhancing Object Orientation Understanding in Multimodal Large Language "
         "Models through Egocentric Instruction Tuning, 2024",
         homepage="https://github.com/jhCOR/EgoOrientBench",
-        layout="benchmark.json or benchmark_mini.json beside imagenet_after/*.jpg (form of "
-        "all_data/EgocentricDataset/testing_data/benchmark_mini.json, homepage; the name of the full file is assumed)",
+        layout="all_data/EgocentricDataset of the homepage: train_benchmark/benchmark.json, or additional_data/"
+        "benchmark_imagenet.json, or testing_data/benchmark_mini.json, beside the pictures imagenet_after/*",
         extras="of a thing: orientation; of a question: type; of a picture: domain",
         notes="Orientations are told for one thing a picture, on four or more questions.",
+        verified="listing",
+        evidence=(
+            listing(
+                github(
+                    "jhCOR/EgoOrientBench",
+                    "all_data/EgocentricDataset/testing_data/benchmark_mini.json",
+                    "3c8afe3198",
+                ),
+                "The form of a question: type, domain, base_dataset, image, original_label, question, label, "
+                "category_name.",
+            ),
+            listing(
+                github(
+                    "jhCOR/EgoOrientBench",
+                    "all_data/EgocentricDataset/additional_data/benchmark_imagenet.json",
+                    "bbfe8c5245",
+                ),
+                "The same form without domain and base_dataset; category_name holds all names of ImageNet in some "
+                "questions about a picture and the first of them in others; pictures .JPEG.",
+            ),
+            listing(
+                github("jhCOR/EgoOrientBench", "Benchmark_Evaluation/evaluate.py", "19e191aefe"),
+                "The whole benchmark is train_benchmark/benchmark.json, its pictures imagenet_after/NAME, whatever "
+                "folder image names.",
+            ),
+        ),
+        caveat="The file of the whole benchmark is in no stored copy of the repository; its name is that of the "
+        "evaluation's default.",
     ),
-    EgoOrient(("benchmark.json", "testing_data/benchmark.json", "benchmark_mini.json")),
+    EgoOrient(
+        (
+            "benchmark.json",
+            "train_benchmark/benchmark.json",
+            "additional_data/benchmark_imagenet.json",
+            "benchmark_mini.json",
+            "testing_data/benchmark_mini.json",
+        )
+    ),
 )
 
 CURE_OR = Dataset(
@@ -108,6 +145,17 @@ CURE_OR = Dataset(
         "mini-CURE-OR, File Name Format)",
         extras="of a thing: orientation; of a picture: background, device, challenge (1: none), level",
         notes="Labels are the numbers of the objects, 001 to 100: no page has their names as text.",
+        verified="listing",
+        evidence=(
+            listing(
+                github("olivesgatech/mini-CURE-OR", "README.md", "553068b44c"),
+                "backgroundID_deviceID_objectOrientationID_objectID_challengeType_challengeLevel.jpg, all counted "
+                "from 1, levels from 0; orientations front (0 degrees), left side (90), back (180), right side "
+                "(270), top.",
+            ),
+        ),
+        caveat="The page is that of the small version. Left side is the object's own left side turned to the camera, "
+        "or the side the object faces: it does not say which, and the pictures were not at hand.",
     ),
     CureOr(),
 )

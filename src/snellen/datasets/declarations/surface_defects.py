@@ -2,6 +2,7 @@
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import MVTEC_LICENCE, UNKNOWN
+from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.mvtec import MvtecLayout
 from snellen.datasets.formats.voc import VocBoxes
 
@@ -17,6 +18,19 @@ MVTEC_AD = Dataset(
             "bottle", "cable", "capsule", "carpet", "grid", "hazelnut", "leather", "metal_nut", "pill", "screw",
             "tile", "toothbrush", "transistor", "wood", "zipper",
         ),
+        verified="loaders",
+        evidence=(
+            loader(
+                github("open-edge-platform/anomalib", "src/anomalib/data/datasets/image/mvtecad.py", "1c23be5ec4"),
+                "The 15 objects; OBJECT/SPLIT/CLASS/NAME.png, OBJECT/ground_truth/CLASS/NAME.png or NAME_mask.png; "
+                "good is without a mask.",
+            ),
+            loader(
+                github("amazon-science/patchcore-inspection", "src/patchcore/datasets/mvtec.py", "8a7748c84b"),
+                "OBJECT/SPLIT/CLASS and OBJECT/ground_truth/CLASS; only the class good of test has no masks.",
+            ),
+        ),
+        caveat="",
     ),
     MvtecLayout(),
 )  # fmt: skip
@@ -31,6 +45,24 @@ MVTEC_AD_2 = Dataset(
         layout="OBJECT/train/good, OBJECT/validation/good, OBJECT/test_public/{good,bad}, "
         "OBJECT/test_public/ground_truth/bad/*_mask.png (readme of the archive; test_private has no labels)",
         objects=("can", "fabric", "fruit_jelly", "rice", "sheet_metal", "vial", "wallplugs", "walnuts"),
+        verified="loaders",
+        evidence=(
+            loader(
+                github("open-edge-platform/anomalib", "src/anomalib/data/datasets/image/mvtecad2.py", "21f7a98625"),
+                "The 8 objects; train/good, validation/good, test_public/{good,bad}, "
+                "test_public/ground_truth/bad/NAME_mask.png; the private test pictures have no labels.",
+            ),
+            loader(
+                github("TonyLinX/MediCLIP", "data/README.md"),
+                "A tree of the same folders: test_private, test_private_mixed, test_public/{bad,good,ground_truth}, "
+                "train/good, validation/good.",
+            ),
+            loader(
+                github("HUST-SLOW/RoBiS", "data/data.md"),
+                "mvtec_ad_2/OBJECT/{test_private,test_private_mixed,test_public,train,validation}.",
+            ),
+        ),
+        caveat="",
     ),
     MvtecLayout(splits=("train", "validation", "test_public"), masks="{split}/ground_truth/{label}"),
 )
@@ -45,6 +77,24 @@ MVTEC_LOCO = Dataset(
         layout="OBJECT/{train,validation}/good, OBJECT/test/{good,logical_anomalies,structural_anomalies}, "
         "OBJECT/ground_truth/CLASS/NUMBER/*.png (readme of the archive)",
         objects=("breakfast_box", "juice_bottle", "pushpins", "screw_bag", "splicing_connectors"),
+        verified="loaders",
+        evidence=(
+            loader(
+                github(
+                    "open-edge-platform/anomalib",
+                    "src/anomalib/data/datasets/image/mvtec_loco.py",
+                    "0aa3fc49c7",
+                ),
+                "The 5 objects; SPLIT/CLASS/NAME.png, ground_truth/CLASS/NAME/000.png …, several masks a picture, "
+                "joined by or.",
+            ),
+            loader(
+                github("dataset-ninja/mvtec-loco-ad", "src/convert.py", "2e20de2ba7"),
+                "train/good, validation/good, test/{good,logical_anomalies,structural_anomalies}, "
+                "ground_truth/CLASS/NAME/*.png; pixels that are not 0 mark a defect.",
+            ),
+        ),
+        caveat="",
     ),
     MvtecLayout(splits=("train", "validation", "test")),
 )
@@ -62,6 +112,19 @@ MVTEC_3D = Dataset(
         objects=(
             "bagel", "cable_gland", "carrot", "cookie", "dowel", "foam", "peach", "potato", "rope", "tire",
         ),
+        verified="loaders",
+        evidence=(
+            loader(
+                github("open-edge-platform/anomalib", "src/anomalib/data/datasets/depth/mvtec_3d.py", "0aa3fc49c7"),
+                "The 10 objects; SPLIT/CLASS/{rgb,xyz,gt}, of one picture the same name in each; masks in test alone.",
+            ),
+            loader(
+                github("eliahuhorwitz/3D-ADS", "data/mvtec3d.py", "f7c6b964e7"),
+                "The 10 objects; OBJECT/SPLIT/CLASS/rgb/*.png, xyz/*.tiff, and gt/*.png for every class of test but "
+                "good.",
+            ),
+        ),
+        caveat="",
     ),
     MvtecLayout(splits=("train", "validation", "test"), masks="{split}/{label}/gt", pictures="rgb"),
 )  # fmt: skip
@@ -80,6 +143,23 @@ VISA = Dataset(
             "pcb4", "pipe_fryum",
         ),
         notes="Two classes an object; the kinds of flaws in image_anno.csv are not read.",
+        verified="listing",
+        evidence=(
+            listing(
+                github("amazon-science/spot-diff", "README.md", "1e31eb5240"),
+                "12 objects with their counts (10,821 pictures), normal and anomalous ones in folders Normal and "
+                "Anomaly; the licence.",
+            ),
+            listing(
+                github("amazon-science/spot-diff", "split_csv/1cls.csv", "6dbf63c1f0"),
+                "Paths of all files: pipe_fryum/Data/Images/Anomaly/098.JPG, pipe_fryum/Data/Masks/Anomaly/098.png.",
+            ),
+            listing(
+                github("amazon-science/spot-diff", "utils/prepare_data.py", "e1429125db"),
+                "In a mask every pixel that is not 0 is marked.",
+            ),
+        ),
+        caveat="",
     ),
     MvtecLayout(splits=("Data/Images",), masks="Data/Masks/{label}", unmarked=("Normal",)),
 )  # fmt: skip
@@ -95,6 +175,23 @@ BTAD = Dataset(
         layout="{01,02,03}/train/ok, {01,02,03}/test/{ok,ko}, {01,02,03}/ground_truth/ko (the archive as loaders "
         "read it: BTech_Dataset_transformed)",
         objects=("01", "02", "03"),
+        verified="loaders",
+        evidence=(
+            loader(
+                github("open-edge-platform/anomalib", "src/anomalib/data/datasets/image/btech.py", "0aa3fc49c7"),
+                "Objects 01, 02, 03; SPLIT/{ok,ko}, pictures .bmp or .png, ground_truth/CLASS/NAME.png; ok is "
+                "without defect.",
+            ),
+            loader(
+                github("M-3LAB/open-iad", "dataset/btad.py", "54ef14063b"),
+                "Objects 01, 02, 03; pictures .bmp or .png, masks of 03 .bmp.",
+            ),
+            loader(
+                github("DonaldRR/SimpleNet", "datasets/btad.py", "15f87c5b42"),
+                "OBJECT/SPLIT/CLASS and OBJECT/ground_truth/CLASS.",
+            ),
+        ),
+        caveat="The loaders differ in the format of the masks of 03: they are found by the name without its suffix.",
     ),
     MvtecLayout(unmarked=("ok",)),
 )
@@ -109,6 +206,15 @@ GOODS_AD = Dataset(
         homepage="https://github.com/jianzhang96/GoodsAD",
         layout="OBJECT/train/good, OBJECT/test/DEFECT, OBJECT/ground_truth/DEFECT (as MVTec AD, homepage)",
         objects=("cigarette_box", "drink_bottle", "drink_can", "food_bottle", "food_box", "food_package"),
+        verified="listing",
+        evidence=(
+            listing(
+                github("jianzhang96/GoodsAD", "README.md", "3634130426"),
+                "The 6 objects, with good and defective pictures counted for each (6,124); the format is that of "
+                "MVTec AD.",
+            ),
+        ),
+        caveat="That masks are named as MVTec AD names them follows from the same format, and stands nowhere itself.",
     ),
     MvtecLayout(),
 )
@@ -140,6 +246,14 @@ ITD = Dataset(
             "type1cam1", "type2cam2", "type3cam1", "type4cam2", "type5cam2", "type6cam2", "type7cam2", "type8cam1",
             "type9cam2", "type10cam2",
         ),
+        verified="listing",
+        evidence=(
+            listing(
+                github("SimonThomine/IndustrialTextileDataset", "README.md", "092905b9aa"),
+                "The 10 types with their counts; TYPE/train/good, TYPE/test/{anomaly,good}, img1.png …; no masks.",
+            ),
+        ),
+        caveat="",
     ),
     MvtecLayout(masks=""),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Boxes in the JSON of COCO: LVIS, Objects365, iNaturalist 2021.
+"""Boxes in the JSON of COCO: LVIS, Objects365, iNaturalist 2017 and 2021.
 
 Lin et al., "Microsoft COCO", ECCV 2014, and https://cocodataset.org/#format-data: lists `images` (id, width, height,
 file_name), `annotations` (id, image_id, category_id, bbox [x, y, width, height], area, iscrowd) and `categories` (id,
@@ -50,13 +50,15 @@ class CocoJson:
 
     `name` is the field of an image that names its picture (a path or an address). `image_fields` are further
     fields of images that become attributes, `category_fields` fields of categories that become `extra` of every
-    annotation; lists of category ids become tuples of their names.
+    annotation; lists of category ids become tuples of their names. Without `areas`, `area` is not that of a mask, and
+    not read.
     """
 
     files: tuple[CocoFile, ...]
     name: str = "file_name"
     image_fields: tuple[str, ...] = ()
     category_fields: tuple[str, ...] = ()
+    areas: bool = True
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Files as declared, images as they stand, annotations as they stand."""
@@ -204,7 +206,7 @@ class _AnnotationTable:
     def _add_annotation(self, raw: Any) -> None:
         annotation = _RawAnnotation.model_validate(raw)
         flags = sum(1 << bit for bit, name in enumerate(FLAGS) if getattr(annotation, name))
-        has_area = annotation.area is not None
+        has_area = annotation.area is not None and self.reader.areas
         self.ids.append(annotation.id)
         self.image_ids.append(annotation.image_id)
         self.category_ids.append(annotation.category_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from snellen.core.item import Box
@@ -31,7 +31,8 @@ class ClassLists:
     Lines are cut at `separator` (None: spaces). Columns count from 0: of the picture (`picture`), of the class
     (`label`), of the face's box (`box`: left, top, right, bottom; none for whole pictures). A class is a number that
     `labels` or the list's `classes` name, or the name itself where there is neither. Several lines of one picture make
-    one sample. With `video`, files are videos and their middle frame is the picture.
+    one sample. With `video`, files are videos and their middle frame is the picture. Where `boxes` is a folder, a file
+    NAME_boundingbox.txt of it (left, top, right, bottom) has the box of the face that the picture's line is about.
     """
 
     lists: tuple[NamedList, ...]
@@ -42,6 +43,7 @@ class ClassLists:
     separator: str | None = None
     video: bool = False
     strip: str = "/"
+    boxes: str = ""
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Lists as declared, pictures in the order of their first lines."""
@@ -86,6 +88,8 @@ class ClassLists:
                 yield Note("odd", "line of a list twice; the first counts", location)
             else:
                 annotations[name].append(annotation)
+        if self.boxes:
+            yield from self._add_boxes(root, base / self.boxes, annotations)
         for name, of_picture in annotations.items():
             path = base / file.folder / name
             if self.video and path.is_file():
@@ -100,6 +104,18 @@ class ClassLists:
                 yield from annotated_file(
                     name_below(path, root), path, of_picture, lost=lost.get(name, 0), attributes=attributes
                 )
+
+    def _add_boxes(self, root: Path, folder: Path, annotations: dict[str, list[Annotation]]) -> Iterator[Note]:
+        """Give every annotation the box in the file of its picture; without the folder none has a box."""
+        if not folder.is_dir():
+            yield Note("odd", "no folder of the boxes", name_below(folder, root))
+            return
+        for name, of_picture in annotations.items():
+            box = read_box(folder / f"{PurePosixPath(name).stem}_boundingbox.txt", root)
+            if isinstance(box, Note):
+                yield box
+            else:
+                annotations[name] = [replace(annotation, box=box) for annotation in of_picture]
 
     def _row(self, cells: list[str], labels: Mapping[str, str], named: bool) -> tuple[str, Annotation] | str:
         if len(cells) <= max(self.picture, self.label, *(self.box or (0,))):
@@ -119,6 +135,17 @@ class ClassLists:
                 return "box that is no four numbers"
             box = (left, top, right, bottom)
         return cells[self.picture].lstrip(self.strip), Annotation(label, box)
+
+
+def read_box(path: Path, root: Path) -> Box | Note:
+    """Left, top, right and bottom in pixels, the only numbers of a file; a note where they are not."""
+    try:
+        x1, y1, x2, y2 = (float(cell) for cell in path.read_text("utf-8").split())
+    except FileNotFoundError:
+        return Note("missing", "box of a picture", name_below(path, root))
+    except (OSError, ValueError) as error:
+        return Note("unreadable", "box that is no four numbers", f"{name_below(path, root)}: {error}")
+    return x1, y1, x2, y2
 
 
 def places_class(name: str) -> str:

@@ -212,8 +212,9 @@ class _Ego(BaseModel):
 class EgoOrient:
     """Settings of the layout: github.com/jhCOR/EgoOrientBench, a list of questions, several of one object in a picture.
 
-    The object of a picture is `category_name`, the way it faces `original_label`, in its `extra` as `orientation`.
-    Files differ in their names: the first of `names` that is there is read.
+    The object of a picture is the first name of `category_name` (some questions about pictures of ImageNet have all its
+    names of the class, with commas), the way it faces `original_label`, in its `extra` as `orientation`. Files differ
+    in their names: the first of `names` that is there is read. `image` is a path from the folder where `names` begin.
     """
 
     names: tuple[str, ...]
@@ -237,7 +238,8 @@ class EgoOrient:
                 yield Note("odd", "picture outside the folder", row.image)
                 continue
             questions.setdefault(name, []).append(Question(str(number), row.question, (row.label,), {"type": row.type}))
-            annotation = Annotation(row.category_name.strip(), None, None, {"orientation": row.original_label})
+            label = row.category_name.split(",")[0].strip()
+            annotation = Annotation(label, None, None, {"orientation": row.original_label})
             annotations.setdefault(name, {})[annotation.label, row.original_label] = annotation
             domains[name] = row.domain
         for name, of_picture in annotations.items():

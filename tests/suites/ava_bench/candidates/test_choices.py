@@ -58,6 +58,10 @@ def test_names_fit_the_alphabet_that_the_paper_prints(choices: Choices) -> None:
     assert names[-1] < "vulpes vulpes"
 
 
+def test_a_stand_in_has_the_categories_of_what_it_stands_in_for(choices: Choices) -> None:
+    assert choices.categories("iNaturalist-2017") == choices.categories("iNaturalist-2021") != {}
+
+
 def test_every_label_of_a_face_is_one_of_seven_emotions(choices: Choices) -> None:
     for source in ("RAF-DB", "ExpW"):
         reader: Any = DATASETS.get(source).reader

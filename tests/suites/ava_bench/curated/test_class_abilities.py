@@ -73,12 +73,12 @@ def textures_and_scenes(root: Path) -> None:
 
 def faces(root: Path) -> None:
     for n in FIVE:
-        jpeg(root / f"ExpW/origin/{n}.jpg")
+        jpeg(root / f"ExpW/data/image/origin/{n}.jpg")
         jpeg(root / f"RAF-DB/basic/Image/original/{n}.jpg")
     lines = [
         f"{n}.jpg {face} 4 {left} {left + 20} 30 90.0 {face + 3}" for n in FIVE for face, left in enumerate((2, 40))
     ]
-    text(root / "ExpW/label.lst", lines)
+    text(root / "ExpW/data/label/label.lst", lines)
     text(root / "RAF-DB/basic/EmoLabel/list_patition_label.txt", [f"{n}.jpg 4" for n in FIVE])
 
 

@@ -1,7 +1,7 @@
 """Emotion: faces of RAF-DB and ExpW, one of seven emotions (appendix A.2).
 
-The box of a face is drawn where the dataset has one and the picture shows more than the face. ExpW has boxes, and each
-of several faces in a picture is an item of its own; of RAF-DB no boxes are read, and its pictures show one person each.
+The box of a face is drawn where the dataset has one and the picture shows more than the face. Both have boxes. Each of
+several faces of ExpW in a picture is an item of its own; RAF-DB names one face of a picture, and others may be in it.
 """
 
 from __future__ import annotations

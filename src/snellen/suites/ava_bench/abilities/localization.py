@@ -40,7 +40,7 @@ from snellen.suites.ava_bench.scoring import (
     BOX_PROTOCOLS,
 )
 
-DATASETS = ("Objects365", "LVIS", "iNaturalist-2021", "DIOR")
+DATASETS = ("Objects365", "LVIS", "iNaturalist-2021", "iNaturalist-2017", "DIOR")
 NAME = "localization, object"
 LOST = "annotations of the picture were of no use, so that its things are not all known"
 NOT_CHOSEN = "thing of a category that is not among the chosen ones"

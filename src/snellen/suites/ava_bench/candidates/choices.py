@@ -33,6 +33,8 @@ PLURAL_ALREADY = ("FSC-147",)
 """Datasets whose labels are plurals."""
 NUMBERED = ("Kylberg",)
 """Datasets whose labels have the number of a sample behind them."""
+STAND_INS: Mapping[str, str] = MappingProxyType({"iNaturalist-2017": "iNaturalist-2021"})
+"""Datasets whose things are chosen as those of another, which writes its labels alike."""
 EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -146,7 +148,7 @@ class Choices:
         categories: dict[str, dict[str, Category]] = {}
         for category in cast(Categories, self.files["things.yaml"]).categories:
             categories.setdefault(category.source, {})[category.label] = category
-        return categories
+        return categories | {stand_in: categories.get(source, {}) for stand_in, source in STAND_INS.items()}
 
     @cached_property
     def _category_names(self) -> Mapping[str, Mapping[str, str]]:

@@ -10,6 +10,7 @@ TASKS_OF_DATASET: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "LVIS": ("localization", "counting", "spatial", "object", "colour"),
         "Objects365": ("localization", "spatial", "object", "colour"),
         "iNaturalist-2021": ("localization", "object", "fine-grained"),
+        "iNaturalist-2017": ("localization", "object"),
         "DIOR": ("localization", "object"),
         "CARPK": ("counting",),
         "CrowdHuman": ("counting",),
@@ -36,4 +37,5 @@ TASKS_OF_DATASET: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Moments-in-Time": ("action",),
     }
 )
-"""By name of `snellen.datasets.DATASETS`: the 26 of the paper, and VSCrowd, which it cites for crowds."""
+"""By name of `snellen.datasets.DATASETS`: the 26 of the paper, VSCrowd, which it cites for crowds, and
+iNaturalist-2017, which has the boxes that iNaturalist-2021 lacks."""

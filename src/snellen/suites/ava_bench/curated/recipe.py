@@ -30,6 +30,7 @@ from snellen.curation.steps import plan_chain
 from snellen.datasets import DATASETS
 from snellen.datasets.folders import ALL, recipe_folders
 from snellen.datasets.inventory import Note
+from snellen.datasets.layout_notes import layout_notes
 from snellen.suites.ava_bench.abilities import ABILITIES, atomic, composites
 from snellen.suites.ava_bench.abilities.ability import Ability
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, thinned
@@ -358,4 +359,5 @@ def _notes(options: BuildOptions, context: CurationContext, items: Sequence[Item
         f"{dropped} things, pairs, questions or pictures were left out: curation.csv says by which rules",
         *([f"nothing was found for {', '.join(absent)}"] if absent else []),
         *missing,
+        *layout_notes(source for _, source in built),
     ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from snellen.core.item import Item
+from snellen.datasets.layout_notes import layout_notes
 from snellen.suites.vfm_bench.items import LEVELS
 from snellen.suites.vfm_bench.published import TABLE_7, TABLE_8
 
@@ -31,7 +32,7 @@ def count(items: Sequence[Item]) -> Counts:
 
 
 def count_lines(items: Sequence[Item]) -> list[str]:
-    """Lines for the card: by industry (Table 8), by concept level, and by source (Table 7)."""
+    """Lines for the card: by industry (Table 8), by concept level, how layouts are known, by source (Table 7)."""
     notes = []
     for name, row in TABLE_8.items():
         of_industry = [item for item in items if item.factors["industry"] == name]
@@ -41,7 +42,9 @@ def count_lines(items: Sequence[Item]) -> list[str]:
         of_level = [item for item in items if item.factors["concept_level"] == level]
         printed = sum(row.samples for row in TABLE_7 if row.level == level)
         notes.append(f"level {level}: {len(of_level)} queries (Table 7: {printed})")
-    for source in sorted({item.factors["source"] for item in items}):
+    sources = sorted({item.factors["source"] for item in items})
+    notes.extend(layout_notes(sources))
+    for source in sources:
         of_source = [item for item in items if item.factors["source"] == source]
         rows = [row for row in TABLE_7 if _letters(row.name) == _letters(source)]
         paper_rows = "; ".join(

@@ -1,0 +1,63 @@
+"""The tables of docs/sources.md, made of the cards. `python -m tests.datasets.sources_page` writes them anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from snellen.datasets import DATASETS
+from snellen.datasets.dataset import DatasetCard
+from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
+from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
+
+PAGE = Path(__file__).parents[2] / "docs" / "sources.md"
+
+
+def tables() -> Mapping[str, list[str]]:
+    """Lines of every table by the beginning of its header, which stays as the page has it."""
+    cards = [DATASETS.get(name).card for name in DATASETS]
+    return {
+        "| source | industry |": [
+            _row(card.name, row.industry, row.level, card.licence, card.layout, _origin(card))
+            for card in cards
+            if (row := ROW_OF_DATASET.get(card.name))
+        ],
+        "| source | tasks |": [
+            _row(card.name, ", ".join(tasks), card.licence, card.layout, _origin(card))
+            for card in cards
+            if (tasks := TASKS_OF_DATASET.get(card.name))
+        ],
+        "| source | known by |": [
+            _row(card.name, card.verified, "<br>".join(_evidence(card)), card.caveat) for card in cards
+        ],
+    }
+
+
+def rewritten(page: str) -> str:
+    """The page with its tables as the cards have them, and the counts above the last one."""
+    for header, rows in tables().items():
+        start = page.index(f"\n{header}") + 1
+        body = page.index("\n", page.index("\n", start) + 1) + 1  # behind the header and the rule below it
+        end = page.find("\n\n", body - 1)
+        page = page[:body] + "\n".join(rows) + ("\n" if end < 0 else page[end:])
+    statuses = [DATASETS.get(name).card.verified for name in DATASETS]
+    counts = (f"{statuses.count(status)} {status}" for status in ("listing", "loaders", "assumed"))
+    return re.sub(r"Of \d+ datasets: .*\n", f"Of {len(statuses)} datasets: {', '.join(counts)}.\n", page)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _origin(card: DatasetCard) -> str:
+    return f"[page]({card.homepage})" if card.homepage else card.citation
+
+
+def _evidence(card: DatasetCard) -> Iterator[str]:
+    for entry in card.evidence:
+        yield f"{entry.kind} [{entry.publisher}]({entry.url}): {entry.statement}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rewritten(PAGE.read_text("utf-8")), "utf-8")
