@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.suite import BuildOptions
 from snellen.exam import build, run
 from snellen.scoring.answers import read_answer
-from snellen.stimuli.scenes import truth
+from snellen.stimuli.scenes import Camera, Solid, truth
 from snellen.stimuli.scenes.raster import project
 from snellen.suites import SUITES
 from snellen.suites.vfm_bench.generated import block_pictures, concepts, recipe
@@ -122,9 +123,12 @@ def test_what_is_required_by_hand() -> None:
 def test_pictures_lean_and_look_down_as_told() -> None:
     for number, draft in enumerate(recipe.draw_pool(24, 1)):
         shot = block_pictures.picture_spec(draft, number, 1, (96, 72))
-        (foot, head), _ = project(shot.camera, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
-        lean = {"level": 0, "left": -1, "right": 1}[draft.tilt]
-        assert np.sign(round((head[0] - foot[0]) / abs(head[1] - foot[1]), 1)) == lean
+        for block_solid in shot.scene.solids[:2]:
+            low, high = solid_ends = _plumb_line(block_solid, shot.camera)
+            assert low[1] > high[1], solid_ends
+            lean = np.degrees(np.arctan((high[0] - low[0]) / (low[1] - high[1])))
+            # Between what is called level (6 degrees at most) and leaning (14 at least) there is nothing.
+            assert {"level": abs(lean) < 6.3, "left": lean < -13.7, "right": lean > 13.7}[draft.tilt]
         away = np.subtract(shot.camera.position_m, shot.camera.target_m)
         elevation = np.degrees(np.arcsin(away[2] / np.linalg.norm(away)))
         assert (elevation > 40) == (draft.height == "high")
@@ -133,6 +137,20 @@ def test_pictures_lean_and_look_down_as_told() -> None:
             assert min(solid.amodal_box) > 0
             assert solid.amodal_box[2] < 96
             assert solid.amodal_box[3] < 72
+
+
+def _plumb_line(solid: Solid, camera: Camera) -> list[Any]:
+    """Where a point 10 cm below the middle of a solid and one 10 cm above it stand in the picture."""
+    x, y, z = solid.pose.position_m
+    return [project(camera, np.array([[x, y, z + dz]]))[0][0] for dz in (-0.1, 0.1)]
+
+
+def test_the_instruction_names_what_differs() -> None:
+    """Rubber and metal of one colour are one class: the classes differ by colour, and nothing is said of material."""
+    for family in concepts.FAMILIES:
+        if "colour/secondary" in family.dimensions:
+            assert "colour" in family.scene
+            assert "made of" not in family.scene
 
 
 def test_sizes_and_colours_of_a_scene_are_those_of_its_draft() -> None:

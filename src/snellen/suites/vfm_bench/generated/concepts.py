@@ -177,7 +177,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         level="detail",
         handle="part",
-        scene="telling by the size of the smaller solid of the object and by what it is made of",
+        scene="telling by the size and the colour of the smaller solid of the object (glass and wood count as colours)",
         dimensions=("colour/secondary", "material/secondary", "size/secondary"),
         region="part",
         name=lambda appearance: f"{appearance['size/secondary']} {_material(appearance, 'secondary')} part",
@@ -189,7 +189,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         level="detail",
         handle="part-stuff",
-        scene="telling by what the smaller solid of the object is made of",
+        scene="telling by the colour of the smaller solid of the object (glass and wood count as colours)",
         dimensions=("colour/secondary", "material/secondary"),
         region="part",
         name=lambda appearance: f"{_material(appearance, 'secondary')} part",
