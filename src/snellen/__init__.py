@@ -6,6 +6,8 @@ so where an event loop runs, and blocks nobody.
 
 import typing
 
+from snellen.core.lazy import lazy_names
+
 if typing.TYPE_CHECKING:
     from snellen.core.errors import SnellenError as SnellenError
     from snellen.exam import Examination as Examination
@@ -17,15 +19,23 @@ if typing.TYPE_CHECKING:
 __all__ = ["Examination", "SnellenError", "__version__", "aexamine", "examine"]  # see __getattr__
 
 
-def __getattr__(name: str) -> typing.Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'snellen' has no attribute {name!r}")
-    import importlib
+_lazy_name = lazy_names(
+    __name__,
+    {
+        "Examination": "snellen.exam",
+        "SnellenError": "snellen.core.errors",
+        "aexamine": "snellen.exam",
+        "examine": "snellen.exam",
+    },
+)
 
+
+def __getattr__(name: str) -> typing.Any:
     if name == "__version__":
-        metadata = importlib.import_module("importlib.metadata")
-        return metadata.version("snellen")
-    return getattr(importlib.import_module("snellen.core.errors" if name == "SnellenError" else "snellen.exam"), name)
+        from importlib.metadata import version
+
+        return version("snellen")
+    return _lazy_name(name)
 
 
 def __dir__() -> list[str]:

@@ -27,15 +27,10 @@ from snellen.core.itemset import (
     BlindScore,
     ItemSet,
     is_itemset,
-    read_itemset,
-    read_same_itemset,
     write_blind,
-    write_itemset,
 )
-from snellen.core.media import MediaFolder
 from snellen.core.response import Response, Status
 from snellen.core.runfolder import (
-    RunCard,
     default_folder,
     has_tables,
     read_responses,
@@ -43,19 +38,17 @@ from snellen.core.runfolder import (
     refuse_other_run,
 )
 from snellen.core.subject import Subject
-from snellen.core.suite import BuildOptions, Recipe, Suite, check_items
+from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.core.versions import versions
 from snellen.curation.results import read_tables
-from snellen.curation.steps import copy_media
 from snellen.runs.ask import ask
 from snellen.runs.failures import summarize_failures
+from snellen.runs.gate import open_items, open_run_items
 from snellen.runs.generated_sets import generated_options, itemset_folder, suite_of_items
 from snellen.runs.judgements import (
-    judgement_folder,
     judgement_items,
     read_verdicts,
     score_judged,
-    unreadable_verdicts,
 )
 from snellen.runs.plan import Arm, Plan, run_card
 from snellen.runs.preflight import Preflight, make_subjects
@@ -64,7 +57,7 @@ from snellen.runs.replay import is_behind, replay
 from snellen.runs.score import damaged_scores, read_scores, score_paths, write_scores
 from snellen.runs.stamp import read_stamp, run_key, write_stamp
 from snellen.runs.stopping import BudgetSpent
-from snellen.runs.unread import JUDGED_READING, with_judged_reading
+from snellen.runs.unread import with_judged_reading
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
 
@@ -116,16 +109,6 @@ def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root:
             scores[key] = scores[key].model_copy(update=update)
     name = subject if isinstance(subject, str) else subject.card.name
     return BlindCard(method=f"{card.method}; {name} without pictures", scores=tuple(scores.values()))
-
-
-def open_items(root: Path, *, remember: bool = True) -> ItemSet:
-    """The item set in a folder, through the whole gate: form and meaning of its rows, its media, its suite's tasks.
-
-    `remember=False` reads every byte again. Raises SnellenError that names the row.
-    """
-    items = read_itemset(root, remember=remember)
-    check_items(items, SUITES.get(items.card.suite))
-    return items
 
 
 def find_items(
@@ -324,79 +307,19 @@ def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataF
     return scores
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What `judge` did: how many texts there were to judge, how many verdicts are missing, and how many say nothing."""
-
-    judge: str
-    texts: int
-    failed: int
-    unreadable: int
-
-
-def judge(
-    root: Path, by: str | Subject, *, unread: bool = False, protocol: str = "strict", show_progress: bool = True
-) -> Judged:
-    """Let a subject judge what a run's tasks leave to a judge, then score again every protocol scored so far.
-
-    `protocol` is the one whose judge is asked, scored in any case. `unread` instead lets it read what the parser could
-    not, and scores `judged-reading`. Nothing is judged twice. Raises SnellenError where there is nothing to judge.
-    """
-    _, items, suite = open_run_items(root)
-    protocol, responses = JUDGED_READING if unread else protocol, read_responses(root)
-    judged_items = judgement_items(responses, items, suite, protocol)
-    if not judged_items:
-        reason = "no reply with options or a whole number is unread" if unread else "nothing here is scored by a judge"
-        raise SnellenError(f"{root}: {reason}" + (f" under {protocol}" if protocol != "strict" and not unread else ""))
-    subject = make_subject(by, judged_items) if isinstance(by, str) else by
-    name = subject.card.name
-    before = read_verdicts(root, judged_items).get(name, {})
-    if unjudged := [item for item in judged_items if item.item_id not in before]:
-        folder = judgement_folder(root, unjudged)
-        if not is_itemset(folder / "items"):
-            copy_media(unjudged, items.media, MediaFolder(folder / "items" / "media"))
-            write_itemset(
-                folder / "items", unjudged, source="judgement", recipe={"run": root.name, "items": len(unjudged)}
-            )
-        is_recorded = not isinstance(by, str)  # what people left undecided costs nothing
-        run(
-            read_itemset(folder / "items"),
-            [subject],
-            folder / "run",
-            keep_going=is_recorded,
-            show_progress=show_progress,
-        )
-    verdicts = read_verdicts(root, judged_items).get(name, {})
-    for name_of_protocol in [JUDGED_READING] if unread else {*read_scores(root), protocol}:
-        rescore(root, items, suite, name_of_protocol)
-    unreadable = unreadable_verdicts(responses, suite, protocol, verdicts)
-    return Judged(name, len(judged_items), len(judged_items) - len(verdicts), unreadable)
-
-
-def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
-    """The card of a run, its item set (media checked) and its suite, which knows the protocol `judged-reading`.
-
-    Raises SnellenError where the set is not the one asked.
-    """
-    card = read_run_card(root)
-    items = read_same_itemset(Path(card.itemset), card.content_hash, f"{root} was run on")
-    check_items(items, SUITES.get(card.suite))
-    return card, items, with_judged_reading(SUITES.get(card.suite))
-
-
-def recover(root: Path) -> tuple[RunCard, ItemSet, Suite]:
-    """`open_run_items`, after the tables and scores of a run that was killed have been made from its record."""
+def recover(root: Path) -> None:
+    """Make the tables and scores of a run that was killed from its record; others stay as they are."""
+    if not is_behind(root):
+        return
     card, items, suite = open_run_items(root)
-    if is_behind(root):
-        if tables := sorted(card.annotations):
-            raise SnellenError(
-                f"{root}: the run was cut off, and shows from {', '.join(tables)}; give the same `snellen run` command "
-                f"again to finish it"
-            )
-        replay(root, items, suite, {})
-        for protocol in dict.fromkeys(["strict", *score_paths(root)]):
-            rescore(root, items, suite, protocol)
-    return card, items, suite
+    if tables := sorted(card.annotations):
+        raise SnellenError(
+            f"{root}: the run was cut off, and shows from {', '.join(tables)}; give the same `snellen run` command "
+            f"again to finish it"
+        )
+    replay(root, items, suite, {})
+    for protocol in dict.fromkeys(["strict", *score_paths(root)]):
+        rescore(root, items, suite, protocol)
 
 
 def open_examination(root: Path) -> Examination:

@@ -6,10 +6,12 @@ import io
 import json
 import os
 import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import h5py
 import pytest
 import scipy.io
 from PIL import Image
@@ -49,6 +51,46 @@ def matlab(**variables: Any) -> bytes:
     buffer = io.BytesIO()
     scipy.io.savemat(buffer, variables)  # type: ignore[arg-type]  # it takes open files too
     return buffer.getvalue()
+
+
+def hdf5(**arrays: Any) -> bytes:
+    """A file whose arrays have these shapes, of which nothing was ever written."""
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        for name, shape in arrays.items():
+            file.create_dataset(name, shape=shape, dtype="u1", chunks=True)
+    return buffer.getvalue()
+
+
+def nested_cells(levels: int) -> bytes:
+    """A .mat of a cell in a cell in a cell; `loadmat` ends the process with a few thousand."""
+    content = b""
+    for level in range(levels):
+        name = struct.pack("<II", 1, 9 * (level == levels - 1)) + b"traindata".ljust(16) * (level == levels - 1)
+        content = struct.pack("<4I2I2i", 6, 8, 1, 0, 5, 8, 1, 1) + name + content
+        content = struct.pack("<2I", 14, len(content)) + content
+    return b"MATLAB 5.0".ljust(124) + b"\x00\x01IM" + content
+
+
+def zlib_bomb() -> bytes:
+    """A .mat of 0.9 MB whose one element unpacks to 210 MB of zeros."""
+    packer = zlib.compressobj(1)
+    chunks = [packer.compress(struct.pack("<2I", 14, 21 * 10**7)), *(packer.compress(bytes(10**7)) for _ in range(21))]
+    content = b"".join(chunks) + packer.flush()
+    return b"MATLAB 5.0".ljust(124) + b"\x00\x01IM" + struct.pack("<2I", 15, len(content)) + content
+
+
+def sparse(root: Path, path: str, size: int) -> None:
+    """A file of so many bytes that takes no room."""
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    with (root / path).open("wb") as file:
+        file.truncate(size)
+
+
+def vast(root: Path, words: Words, path: str) -> Words:
+    """The words, about a file of 3 GB."""
+    sparse(root, path, 3 * 10**9)
+    return words
 
 
 def linked(root: Path) -> Words:
@@ -125,6 +167,16 @@ FILES: dict[str, Callable[[Path], Words]] = {
     "a .mat cut short": lambda root: source(root, "IIIT5K", {"traindata.mat": matlab(traindata=[1.0])[:150]}),
     "a .mat of another shape": lambda root: source(root, "IIIT5K", {"traindata.mat": matlab(traindata=[1.0, 2.0])}),
     "a .mat that is a page": lambda root: source(root, "IIIT5K", {"traindata.mat": b"<html>" * 99}),
+    "a .mat of cells in cells": lambda root: source(root, "IIIT5K", {"traindata.mat": nested_cells(3000)}),
+    "a .mat that unpacks to 210 MB": lambda root: source(root, "IIIT5K", {"traindata.mat": zlib_bomb()}),
+    "a .mat of 3 GB": lambda root: vast(root, source(root, "IIIT5K", {}), "IIIT5K/traindata.mat"),
+    "an HDF5 of 10^12 pictures": lambda root: source(
+        root, "NYU-Depth-V2", {"nyu_depth_v2_labeled.mat": hdf5(names=(1, 1), images=(10**12, 3, 8, 6))}),
+    "an HDF5 of a picture of 10^12 bytes": lambda root: source(
+        root, "NYU-Depth-V2", {"nyu_depth_v2_labeled.mat": hdf5(names=(1, 10**12), images=(1, 3, 10**6, 10**6))}),
+    "paths in 3 GB": lambda root: vast(root, ("sources", "check", "--root", root), "sources.yaml"),
+    "a script of 3 GB": lambda root: vast(root, script(root, b""), "script.json"),
+    "a design of 3 GB": lambda root: vast(root, design(root, b""), "design.yaml"),
     "paths nested without end": lambda root: (
         (root / "sources.yaml").write_bytes(DEEP), "sources", "check", "--root", root)[1:],
     "paths that laugh": lambda root: (

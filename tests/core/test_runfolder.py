@@ -26,6 +26,7 @@ from snellen.core.runfolder import RunFolder, open_run, read_exchanges, read_res
 from snellen.core.subject import Base, SubjectCard
 from snellen.runs.ask import ask
 from snellen.runs.plan import Plan, run_card
+from snellen.runs.score import write_scores
 from tests.helpers.journey import arm, colour_set, looker, says, suite_of, watched
 
 
@@ -391,3 +392,16 @@ def test_what_replaces_a_file_is_on_the_disk_before(tmp_path: Path, monkeypatch:
     assert steps == [".half", "replace", "folder"]
     files.write_bytes(tmp_path / "picture.png", b"x", durable=False)
     assert steps == [".half", "replace", "folder", "replace"]
+
+
+def test_pandas_reads_the_tables_of_a_run_by_name(tmp_path: Path, built: ItemSet) -> None:
+    import pandas as pd
+
+    root = tmp_path / "run"
+    run(root, built)
+    assert len(pd.read_parquet(root / "responses.parquet")) == 4
+    for protocol in ("strict", "published"):
+        scores = pd.DataFrame({"protocol": [protocol], "value": [1.0]})
+        write_scores(root, scores, protocol)
+    scores = pd.concat(map(pd.read_parquet, sorted(root.glob("scores.*.parquet"))))
+    assert list(scores["protocol"]) == ["published", "strict"]

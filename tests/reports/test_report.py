@@ -298,11 +298,11 @@ def test_unscored_unfinished_and_moved_runs_are_told_so(small_root: Path, tmp_pa
     shutil.copytree(small_root, moved)
     card = read_run_card(small_root)
     (moved / "run.json").write_text(card.model_copy(update={"itemset": str(tmp_path / "gone")}).model_dump_json())
-    with pytest.raises(SnellenError, match="no longer at"):
+    with pytest.raises(SnellenError, match="is no longer there"):
         load_run(moved, suite_of)
     other = write_items(tmp_path / "items", 4, seed=3)
     (moved / "run.json").write_text(card.model_copy(update={"itemset": str(other.root)}).model_dump_json())
-    with pytest.raises(SnellenError, match="another item set"):
+    with pytest.raises(SnellenError, match="not the item set"):
         load_run(moved, suite_of)
     with pytest.raises(SnellenError, match="at least one run"):
         write_report([], tmp_path / "none")
@@ -339,9 +339,12 @@ def test_levels_come_in_the_order_of_the_items(report: Report) -> None:
 @pytest.mark.usefixtures("without_figures")
 def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
     naming = SUITE.tasks["naming"]
-    suite = replace(SUITE, tasks={"naming": replace(naming, protocols={"strict": strict(units=all_right)})})
+    pairwise = replace(naming, protocols={"strict": strict(units=all_right)})
+    suite = replace(SUITE, tasks={**SUITE.tasks, "naming": pairwise})
     items = write_items(tmp_path / "items", 16, group=True)
-    root = write_run(tmp_path / "run", items, subjects(items)[4:7], suite=suite, protocols=("strict",))
+    root = write_run(
+        tmp_path / "run", items, subjects(items)[4:7], suite=suite, tasks=("naming",), protocols=("strict",)
+    )
     made = write_report([root], tmp_path / "report", suite_of=lambda name: suite)
     values = made.results[made.results["factor"] == ""].set_index("subject")["value"]
     pairs = pd.read_csv(made.root / "tables" / "shapes-contrasts.csv")

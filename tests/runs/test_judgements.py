@@ -13,7 +13,9 @@ from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.runfolder import read_exchanges, read_responses
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, judge, open_run_items, rescore, run
+from snellen.exam import build, rescore, run
+from snellen.judging import judge
+from snellen.runs.gate import open_run_items
 from snellen.runs.judgements import (
     FOLDER,
     judgement_items,

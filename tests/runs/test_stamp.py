@@ -23,6 +23,7 @@ from snellen.curation.steps import copy_media
 from snellen.exam import Examination, rescore
 from snellen.runs import stamp
 from snellen.runs.ask import ask
+from snellen.runs.gate import open_run_items
 from tests.helpers.sets import small_set
 
 SUBJECTS = ("fake:oracle", "fake:chance")
@@ -137,7 +138,7 @@ def test_a_table_is_believed_of_its_scores_alone(work: Path) -> None:
     assert not known(), "nobody has looked at a table yet"
     stamp.add_table(root, ["fake:oracle"], [("img2text", ["100 %"])])
     assert known()
-    _, items, suite = snellen.exam.open_run_items(root)
+    _, items, suite = open_run_items(root)
     rescore(root, items, suite, "published")
     assert not known(), "a protocol more is a row more"
 

@@ -13,8 +13,10 @@ from snellen.core.item import ReplySpec
 from snellen.core.itemset import ItemSet
 from snellen.core.runfolder import read_exchanges, read_responses
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, judge, open_run_items, rescore, run
+from snellen.exam import build, rescore, run
+from snellen.judging import judge
 from snellen.reports import load_run
+from snellen.runs.gate import open_run_items
 from snellen.runs.judgements import FOLDER, judgement_items
 from snellen.runs.score import read_scores
 from snellen.runs.unread import JUDGED_READING, read_reading

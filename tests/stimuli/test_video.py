@@ -6,7 +6,7 @@ import builtins
 import importlib
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +19,7 @@ from PIL import Image
 pytest.importorskip("av", reason="the extra 'video' is not installed")
 
 from snellen.core.errors import SnellenError
+from snellen.core.item import Media
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.stimuli.video import (
@@ -31,6 +32,7 @@ from snellen.stimuli.video import (
     rate_times,
     reading,
     uniform_times,
+    video_fault,
     write_video,
 )
 
@@ -319,6 +321,40 @@ def picture(tmp_path: Path) -> bytes:
     held = io.BytesIO()
     Image.fromarray(still(0)).save(held, "GIF", save_all=True, append_images=[Image.fromarray(still(9))])
     return held.getvalue()
+
+
+@pytest.mark.parametrize("clip", CLIPS, indirect=True)
+def test_a_video_is_what_its_card_says(clip: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "clip.mp4"
+    path.write_bytes(clip)
+    media = add_video(MediaFolder(tmp_path), path)
+    assert video_fault(clip, media) is None
+    for change, message in (
+        ({"seconds": media.seconds + 0.1}, " s, not "),
+        ({"width": media.height, "height": media.width}, f"{SIZE[0]} x {SIZE[1]} pixels, not"),
+        ({"format": "mp4" if media.format == "mkv" else "mkv"}, f"format {media.format} by the name of"),
+    ):
+        assert message in (video_fault(clip, replace(media, **change)) or "")
+    assert video_fault(clip[: len(clip) // 2], media) is not None
+
+
+def test_a_video_is_decoded_once_and_by_the_gate_alone(tmp_path: Path) -> None:
+    """Another reader, who only holds it against its name, does not make the gate forget, nor believe."""
+    path, looks = tmp_path / "clip.mp4", list[Media]()
+    path.write_bytes(CLIPS["mov"].make())
+    media = add_video(MediaFolder(tmp_path / "media"), path)
+
+    def fault(raw: bytes, media: Media) -> str | None:
+        looks.append(media)
+        return None
+
+    for decodes, count in ((False, 0), (True, 1), (False, 1), (True, 1)):
+        MediaFolder(tmp_path / "media").verify([("here", media)], video_fault=fault if decodes else None)
+        assert len(looks) == count
+    with pytest.raises(SnellenError, match="too long"):
+        MediaFolder(tmp_path / "media").verify(
+            [("here", media)], remember=False, video_fault=lambda raw, media: "too long"
+        )
 
 
 @pytest.mark.parametrize(

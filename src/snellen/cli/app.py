@@ -221,7 +221,7 @@ def verify(path: Annotated[Path, typer.Argument(help="An item set or a run.")]) 
     """Read every byte again and check it."""
     from snellen.core.itemset import is_itemset
     from snellen.core.runfolder import is_run, read_exchanges
-    from snellen.exam import open_items, open_run_items
+    from snellen.runs.gate import open_items, open_run_items
 
     if is_run(path) and not is_itemset(path):
         card, items, _ = open_run_items(path)
@@ -302,9 +302,11 @@ def score(
 ) -> None:
     """Score a run again, under another protocol too. Nothing is asked."""
     from snellen.exam import recover, rescore
+    from snellen.runs.gate import open_run_items
     from snellen.runs.score import score_path
 
-    _, items, suite = recover(run)
+    recover(run)
+    _, items, suite = open_run_items(run)
     scores = rescore(run, items, suite, protocol)
     print(f"{score_path(run, protocol)}: {len(scores)} rows")
 

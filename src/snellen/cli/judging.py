@@ -11,8 +11,8 @@ import typer
 
 from snellen.core.errors import SnellenError
 from snellen.core.runfolder import read_responses
-from snellen.exam import judge as do
-from snellen.exam import open_run_items
+from snellen.judging import judge as do
+from snellen.runs.gate import open_run_items
 from snellen.runs.judgements import (
     judgement_items,
     people_as_judge,

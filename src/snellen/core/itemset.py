@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -204,8 +204,14 @@ def prune_media(media: MediaFolder, items: Iterable[Item]) -> None:
             path.unlink()
 
 
-def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> ItemSet:
-    """Read a set, its rows against the content hash and (with `verify`) every media file against its name.
+def read_itemset(
+    root: Path,
+    *,
+    verify: bool = True,
+    remember: bool = True,
+    video_fault: Callable[[bytes, Media], str | None] | None = None,
+) -> ItemSet:
+    """Read a set, its rows against the content hash and (with `verify`) every media file as `MediaFolder.verify` does.
 
     Raises SnellenError naming file and row for anything missing, altered, cut short or unknown; nothing is half-loaded.
     """
@@ -232,7 +238,7 @@ def read_itemset(root: Path, *, verify: bool = True, remember: bool = True) -> I
     media = MediaFolder(root / "media")
     if verify:
         used = ((f"{path} row {n}", picture) for n, item in enumerate(items.values()) for picture in item.media())
-        media.verify(used, remember=remember)
+        media.verify(used, remember=remember, video_fault=video_fault)
     return ItemSet(root, card, tuple(items.values()), media, read_blind(root))
 
 
@@ -246,12 +252,14 @@ def _check_schema(path: Path, schema: pa.Schema) -> None:
         )
 
 
-def read_same_itemset(path: Path, content_hash: str, purpose: str) -> ItemSet:
+def read_same_itemset(path: Path, content_hash: str, purpose: str, **how: Any) -> ItemSet:
     """The item set in a folder, which must have this hash. Raises SnellenError where it is gone or another one.
 
-    `purpose` says what it was needed for: "not the item set that …".
+    `purpose` says what it was needed for: "not the item set that …"; `how` goes to `read_itemset`.
     """
-    items = read_itemset(path)
+    if not is_itemset(path):
+        raise SnellenError(f"{path}: the item set that {purpose} is no longer there; put it back")
+    items = read_itemset(path, **how)
     if items.card.content_hash != content_hash:
         raise SnellenError(f"{path}: not the item set that {purpose} (content_hash); restore it")
     return items

@@ -134,10 +134,17 @@ class MediaFolder:
 
         return Image.open(io.BytesIO(self.read(media)))
 
-    def verify(self, media: Iterable[tuple[str, Media]], *, remember: bool = True) -> None:
+    def verify(
+        self,
+        media: Iterable[tuple[str, Media]],
+        *,
+        remember: bool = True,
+        video_fault: Callable[[bytes, Media], str | None] | None = None,
+    ) -> None:
         """Check that every file is there and is what its name says, and that pictures are what their cards say.
 
-        `media` comes with where it is used, for the message.
+        `media` comes with where it is used, for the message. `video_fault` says why bytes are not the video that a card
+        describes, or None; without it videos are only held against their names.
 
         What was found whole is remembered under the home folder by size and time of change, with the size on the card,
         so that a second look is cheap: each file is read, and each picture decoded, once. `remember=False` reads every
@@ -156,9 +163,13 @@ class MediaFolder:
                 raise SnellenError(f"{path}: missing (used by {location}); build or copy the item set again")
             stat = path.stat()
             mark = [stat.st_size, stat.st_mtime_ns, item_media.width, item_media.height]
-            if known_marks.get(item_media.sha256) != mark and (fault := _file_fault(path, item_media)):
-                raise SnellenError(f"{path}: {fault} (used by {location}); build or copy the item set again")
-            fresh[item_media.sha256] = mark
+            decoded_mark = [*mark, 1] if item_media.kind == "video" else mark
+            known_mark = known_marks.get(item_media.sha256)
+            if known_mark != decoded_mark and (known_mark != mark or video_fault is not None):
+                if fault := _file_fault(path, item_media, video_fault):
+                    raise SnellenError(f"{path}: {fault} (used by {location}); build or copy the item set again")
+                known_mark = mark if video_fault is None else decoded_mark
+            fresh[item_media.sha256] = known_mark
             self._verified.add(item_media.sha256)
         if remember and fresh != known_marks:
             try:
@@ -167,12 +178,16 @@ class MediaFolder:
                 return  # a home that cannot be written costs time, nothing else
 
 
-def _file_fault(path: Path, media: Media) -> str | None:
+def _file_fault(
+    path: Path, media: Media, video_fault: Callable[[bytes, Media], str | None] | None = None
+) -> str | None:
     """Why a file is not the one that a card describes, or None."""
     raw = path.read_bytes()
     if sha256(raw) != media.sha256:
         return "the bytes were altered"
-    return picture_fault(raw, media) if media.kind == "picture" else None
+    if media.kind == "picture":
+        return picture_fault(raw, media)
+    return video_fault(raw, media) if video_fault is not None else None
 
 
 def picture_fault(raw: bytes, media: Media) -> str | None:

@@ -20,6 +20,7 @@ from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.suite import BuildOptions
+from snellen.core.user_files import read_text
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -130,7 +131,7 @@ def read_json_lines(path: Path, name: str, problems: list[str]) -> Iterator[tupl
     A file that cannot be read, and lines that are no JSON, go to `problems`.
     """
     try:
-        lines = path.read_text("utf-8-sig").split("\n")
+        lines = read_text(path, "utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = "missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
         problems.append(f"{name}: {reason}")

@@ -9,6 +9,7 @@ import yaml
 
 from snellen.core.condition import near, refuse_unknown
 from snellen.core.errors import SnellenError
+from snellen.core.user_files import read_yaml
 from snellen.datasets import DATASETS
 
 FILE = "sources.yaml"
@@ -29,9 +30,10 @@ def find_folders(root: Path, names: Iterable[str] = DATASETS) -> dict[str, Path]
     if not path.is_file():
         return folders
     try:
-        paths = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
-        raise SnellenError(f"{path}: cannot be read as YAML; write lines NAME: PATH") from error
+        paths = read_yaml(path)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise SnellenError(f"{path}: cannot be read as YAML ({reason}); write lines NAME: PATH") from error
     if not isinstance(paths, dict) or not all(isinstance(text, str) for pair in paths.items() for text in pair):
         raise SnellenError(f"{path}: not a mapping of names to paths; write lines NAME: PATH")
     for name, folder in paths.items():

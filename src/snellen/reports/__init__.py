@@ -1,7 +1,8 @@
 """Reports: a run's numbers as a page, tables and figures. What is heavy is imported when it is first asked for."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from snellen.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from snellen.analysis.section import Run as Run
@@ -20,9 +21,4 @@ _MODULES = {
     "write_report": "snellen.reports.writing",
 }
 __all__ = list(_MODULES)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(_MODULES[name]), name)
-    raise AttributeError(f"module 'snellen.reports' has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _MODULES)

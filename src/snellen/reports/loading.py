@@ -13,9 +13,9 @@ from snellen.analysis.results import KEYS, NUMBERS, results, with_python_strings
 from snellen.analysis.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import is_itemset, read_itemset
 from snellen.core.runfolder import read_responses, read_run_card
 from snellen.core.suite import Suite
+from snellen.runs.gate import open_asked_items
 from snellen.runs.score import read_scores
 from snellen.runs.unread import with_judged_reading
 
@@ -49,14 +49,7 @@ def load_run(root: Path, suite_of: SuiteOf = registered) -> Run:
     card = read_run_card(root)
     suite = with_judged_reading(suite_of(card.suite))
     responses, scores = read_responses(root), read_scores(root)
-    itemset_path = Path(card.itemset)
-    if not is_itemset(itemset_path):
-        raise SnellenError(f"{root}: its item set is no longer at {itemset_path}; put it back there")
-    items = read_itemset(itemset_path)
-    if items.card.content_hash != card.content_hash:
-        raise SnellenError(
-            f"{itemset_path}: another item set than {root} was asked about; put the old one back, or run again"
-        )
+    items = open_asked_items(root, card, suite)
     scores = {name: with_python_strings(rows) for name, rows in scores.items()}
     table = pd.concat([results(rows, items, suite, card.arms) for rows in scores.values()], ignore_index=True)
     table = with_python_strings(table)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from snellen.analysis.authenticity import AuthenticityRule
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
+from snellen.core.user_files import MAX_YAML_BYTES, parse_yaml, read_text
 from snellen.web.plan import Texts
 
 PRESETS = "presets"
@@ -92,15 +93,18 @@ def read_design(source: str) -> Design:
     """A design from a YAML file or a preset's name. Raises SnellenError that names the field and how to mend it."""
     path = Path(source)
     if path.is_file():
-        text, place = path.read_text("utf-8"), str(path)
+        try:
+            text, place = read_text(path, limit=MAX_YAML_BYTES), str(path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise SnellenError(f"{path}: not readable as text in UTF-8 ({error})") from error
     elif source in preset_names():
         text, place = files(__package__).joinpath(PRESETS, f"{source}.yaml").read_text("utf-8"), f"preset {source}"
     else:
         raise SnellenError(f"--design {source}: no such file, and no preset; {near(source, preset_names())}")
     try:
-        return Design.model_validate(yaml.safe_load(text))
-    except (yaml.YAMLError, RecursionError) as error:
-        raise SnellenError(f"{place}: not readable as YAML ({error})") from error
+        return Design.model_validate(parse_yaml(text))
+    except yaml.YAMLError as error:
+        raise SnellenError(f"{place}: not readable as YAML ({' '.join(str(error).split())[:300]})") from error
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "the design"

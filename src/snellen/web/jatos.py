@@ -25,6 +25,7 @@ from pydantic import ValidationError
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
+from snellen.core.user_files import read_text
 from snellen.web.bundle import INDEX, bundle_files
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan
@@ -149,7 +150,7 @@ def read_folder(paths: Iterable[Path], plan_hash: str = "") -> Iterator[tuple[st
             raise SnellenError(f"{path}: no results (*.jsonl) in this folder")
         for source in sources:
             try:
-                text = source.read_text("utf-8")
+                text = read_text(source, limit=MAX_MEMBER_BYTES)
             except (OSError, UnicodeDecodeError) as error:
                 raise SnellenError(f"{source}: not readable as results of a study ({error})") from error
             participants = list(_participants([text], str(source), plan_hash))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OLDER = b"MATLAB 5.0"
+MAX_ENTRIES, MAX_ENTRY_BYTES = 100_000, 200_000_000
+"""Of an array along its first axis, and of what is read of it at a time: a few bytes may claim to be any number."""
 
 
 class MissingH5pyError(SnellenError):
@@ -89,6 +92,18 @@ def read_entry(file: Any, array: str, index: int) -> NDArray[np.generic]:
     import numpy as np
 
     try:
-        return np.asarray(file[array][index])
-    except (KeyError, IndexError, ValueError, TypeError, OSError, RuntimeError) as error:
-        raise SnellenError(f"{file.filename}: no entry {index} of {array}; copy the file again") from error
+        return np.asarray(bounded(file[array], entries=1)[index])
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError, OSError, RuntimeError) as error:
+        raise SnellenError(f"{file.filename}: no entry {index} of {array} ({error}); copy the file again") from error
+
+
+def bounded(array: Any, entries: int = MAX_ENTRIES) -> Any:
+    """The array, of which `entries` are read along the first axis. Raises SnellenError where that is too much."""
+    count = min(array.shape[0], entries) if array.shape else 1
+    size = array.dtype.itemsize * count * math.prod(array.shape[1:])
+    if size > MAX_ENTRY_BYTES or (array.shape and array.shape[0] > MAX_ENTRIES):
+        raise SnellenError(
+            f"{array.file.filename}: {array.name} claims more than the {MAX_ENTRIES} entries or {MAX_ENTRY_BYTES} "
+            "bytes that are read; copy it again"
+        )
+    return array

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+import struct
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from snellen.core.user_files import read_bytes
+
 T = TypeVar("T")
+MAX_BYTES = 200_000_000
+"""Of a file, and of what it holds unpacked: the largest of the layouts read here has a few millions."""
+MAX_DEPTH = 50
+"""Cells within structures within cells: `loadmat` ends the whole process somewhere behind a few thousand."""
+_HEADER, _COMPRESSED, _MATRIX = 128, 15, 14
 
 
 def read_variable(path: Path, variable: str, read: Callable[[Any], T]) -> T | str:
@@ -14,14 +24,70 @@ def read_variable(path: Path, variable: str, read: Callable[[Any], T]) -> T | st
     import scipy.io
 
     try:
-        with path.open("rb") as file:
-            variables = scipy.io.loadmat(file, variable_names=[variable])  # type: ignore[arg-type]
+        raw = read_bytes(path, MAX_BYTES)
+        if fault := _fault(raw):
+            return fault
+        variables = scipy.io.loadmat(io.BytesIO(raw), variable_names=[variable])  # type: ignore[arg-type]
         return read(variables[variable].reshape(-1))
     except FileNotFoundError:
         return "file of the layout is not there"
+    except OSError as error:
+        return f"MATLAB file that cannot be read ({error.strerror})"
     except NotImplementedError:
         return "MATLAB 7.3 file, which is not read here; save it again in MATLAB with -v7"
     except KeyError:
         return f"MATLAB file without the variable {variable}"
     except Exception as error:  # noqa: BLE001  # loadmat raises whatever a damaged file leads it to
         return f"not a readable MATLAB file ({type(error).__name__}); copy it again"
+
+
+def _fault(raw: bytes) -> str | None:
+    """Why a file of version 5 is not given to `loadmat`, or None; what else is wrong with it `loadmat` finds.
+
+    Its elements are a type and a size (4 bytes each) and what they hold; a compressed one holds one more element.
+    """
+    order = {b"IM": "<", b"MI": ">"}.get(raw[126:128])
+    if order is None:  # version 4 has neither structures nor compression
+        return None
+    unpacked_bytes = len(raw)
+    try:
+        for kind, content in _elements(memoryview(raw)[_HEADER:], order):
+            if kind == _COMPRESSED:
+                unpacked = zlib.decompressobj().decompress(content, MAX_BYTES + 1)
+                unpacked_bytes += len(unpacked)
+                if unpacked_bytes > MAX_BYTES:
+                    return f"MATLAB file that unpacks to more than the {MAX_BYTES} bytes that are read"
+                content = memoryview(unpacked)
+            elif kind == _MATRIX:
+                content = memoryview(struct.pack(f"{order}II", kind, len(content)) + content)
+            if _is_deep(content, order):
+                return f"MATLAB file of more than the {MAX_DEPTH} levels that are read"
+    except (zlib.error, struct.error):
+        return "not a readable MATLAB file (cut short or damaged); copy it again"
+    return None
+
+
+def _is_deep(content: memoryview, order: str) -> bool:
+    levels = [_elements(content, order)]
+    while levels:
+        kind, inner = next(levels[-1], (0, content))
+        if kind == _MATRIX:
+            levels.append(_elements(inner, order))
+        elif kind == 0:
+            levels.pop()
+        if len(levels) > MAX_DEPTH:
+            return True
+    return False
+
+
+def _elements(content: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
+    """(type, what it holds) of each element; a small one has its size in the upper half of the type."""
+    place = 0
+    while place + 8 <= len(content):
+        kind, size = struct.unpack_from(f"{order}II", content, place)
+        if kind >> 16:
+            kind, size, place = kind & 0xFFFF, 0, place + 8
+        else:
+            place += 8
+        yield kind or -1, content[place : place + size]
+        place += size if kind == _COMPRESSED else -(-size // 8) * 8

@@ -14,11 +14,13 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.datasets.formats.file_tree import folders_holding, name_below
-from snellen.datasets.formats.hdf5 import Hdf5Depth, Hdf5Picture, MissingH5pyError, open_hdf5, read_entry
+from snellen.datasets.formats.hdf5 import Hdf5Depth, Hdf5Picture, MissingH5pyError, bounded, open_hdf5, read_entry
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, AttributeValue, RawSample
 
 FILE = "nyu_depth_v2_labeled.mat"
+DAMAGE = (SnellenError, KeyError, ValueError, TypeError, OSError, RuntimeError, AttributeError)
+"""What reading a damaged file leads to."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,15 @@ class NyuDepth:
             return
         with file:
             try:
-                names = [_text(file, reference) for reference in file["names"][:].reshape(-1)]
-                count = int(file["images"].shape[0])
-            except (KeyError, ValueError, TypeError, OSError, RuntimeError, AttributeError) as error:
+                names = [_text(file, reference) for reference in bounded(file["names"])[:].reshape(-1)]
+                count = int(bounded(file["images"], entries=1).shape[0])
+            except DAMAGE as error:
                 yield Note("unreadable", "not the file of the dataset", f"{self.name}: {error}; copy it again")
                 return
             for index in range(count):
                 try:
                     yield _sample(file, path, f"{name_below(path, root)}#{index}", index, names)
-                except SnellenError as error:
+                except DAMAGE as error:
                     yield Note("unreadable", "entry of the file", str(error))
 
 
@@ -77,7 +79,7 @@ def _sample(file: Any, path: Path, id: str, index: int, names: list[str]) -> Raw
             extra |= {"nearest_m": float(measured.min()), "median_m": float(np.median(measured))}
         annotations.append(Annotation(names[kind - 1], box, float(mask.sum()), extra))
     size = (int(labels.shape[1]), int(labels.shape[0]))
-    scenes = file["scenes"][:].reshape(-1) if "scenes" in file else []
+    scenes = bounded(file["scenes"])[:].reshape(-1) if "scenes" in file else []
     attributes: dict[str, AttributeValue] = {"scene": _text(file, scenes[index])} if index < len(scenes) else {}
     return RawSample(
         record_id=id,
@@ -92,4 +94,4 @@ def _sample(file: Any, path: Path, id: str, index: int, names: list[str]) -> Raw
 
 def _text(file: Any, reference: Any) -> str:
     """A MATLAB text: numbers of characters behind a reference."""
-    return "".join(chr(int(code)) for code in file[reference][:].reshape(-1))
+    return "".join(chr(int(code)) for code in bounded(file[reference])[:].reshape(-1))

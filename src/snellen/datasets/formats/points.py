@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from snellen.core.user_files import read_text
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import entries, folders_holding, name_below, pictures, subfolders
 from snellen.datasets.formats.lists import rows
@@ -51,12 +52,12 @@ class Fsc147:
                 classes[row[1][0]] = row[1][1]
         splits: dict[str, str] = {}
         try:
-            names_by_split = _SPLITS.validate_python(json.loads((base / SPLITS).read_text("utf-8")))
+            names_by_split = _SPLITS.validate_python(json.loads(read_text(base / SPLITS)))
             splits = {name: split for split, names in names_by_split.items() for name in names}
         except (OSError, ValueError, RecursionError) as error:
             yield Note("unreadable", "not the JSON of the splits", f"{SPLITS}: {str(error).splitlines()[0]}")
         try:
-            annotations = json.loads((base / ANNOTATIONS).read_text("utf-8"))
+            annotations = json.loads(read_text(base / ANNOTATIONS))
             pairs = list(annotations.items())
         except (OSError, ValueError, AttributeError, RecursionError) as error:
             yield Note("unreadable", "not the JSON of the points", f"{ANNOTATIONS}: {error}")

@@ -5,6 +5,7 @@ from its time until the next one's; the last until the video ends. Frames are RG
 be shown, with the stored number of pixels (pixels that are not square stay as stored).
 """
 
+from snellen.stimuli.video.checks import video_fault
 from snellen.stimuli.video.reading import add_video, frame_at_share, frames_at, rate_times, uniform_times
 from snellen.stimuli.video.writing import JoinedVideo, Pixels, join_clips, write_video
 
@@ -17,5 +18,6 @@ __all__ = [
     "join_clips",
     "rate_times",
     "uniform_times",
+    "video_fault",
     "write_video",
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
+from snellen.core.item_checks import MAX_PIXELS
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -48,6 +49,7 @@ def open_video(source: Path | bytes, location: str) -> Iterator[tuple[InputConta
             streams = [stream for stream in container.streams.video if not stream.disposition & covers]
             if not streams:
                 raise SnellenError(f"{location}: has no video stream; leave out the file")
+            streams[0].codec_context.options = {"max_pixels": str(MAX_PIXELS)}  # whatever the frames say they are
             yield container, streams[0]
     except (av.error.FFmpegError, OSError) as error:
         reason = getattr(error, "strerror", None) or error

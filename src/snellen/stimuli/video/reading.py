@@ -50,7 +50,7 @@ def add_video(media: MediaFolder, path: Path) -> Media:
     except OSError as error:
         raise SnellenError(f"{path}: cannot be read ({error.strerror}); mend or leave out the file") from error
     with open_video(raw, str(path)) as (container, stream):
-        format = _format(container, raw, str(path))
+        format = video_format(container, raw, str(path))
         line = timeline(container, stream, raw, str(path))
     ((_, first),) = _frames_at(raw, [0.0], str(path))
     return media.add(raw, "video", format, first.size, line.seconds)
@@ -91,7 +91,8 @@ def frame_at_share(path: Path, share: float) -> Image.Image:
     return frame
 
 
-def _format(container: InputContainer, raw: bytes, location: str) -> Literal["mp4", "mov", "avi", "webm", "mkv"]:
+def video_format(container: InputContainer, raw: bytes, location: str) -> Literal["mp4", "mov", "avi", "webm", "mkv"]:
+    """The format of an open file. Raises SnellenError for one that item sets do not hold."""
     name = container.format.name
     if name.startswith("mov,mp4"):
         return "mov" if container.metadata.get("major_brand", "qt").strip() == "qt" else "mp4"

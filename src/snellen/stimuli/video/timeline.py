@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ from snellen.stimuli.video.opening import ROUNDING_S, open_video
 if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
+
+MAX_FRAMES = 1_000_000
+"""Of one video: nine hours at 30 a second."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,9 @@ class Timeline:
 
 def timeline(container: InputContainer, stream: VideoStream, source: Path | bytes, location: str) -> Timeline:
     """Read without decoding where the file tells every frame's time; AVI does not."""
-    packets_read = [packet for packet in container.demux(stream) if packet.size]
+    packets_read = list(islice((packet for packet in container.demux(stream) if packet.size), MAX_FRAMES + 1))
+    if len(packets_read) > MAX_FRAMES:
+        raise SnellenError(f"{location}: more than the {MAX_FRAMES} frames that are read; cut it into parts")
     if any(packet.is_corrupt for packet in packets_read):
         raise SnellenError(f"{location}: damaged or cut short; copy it again, or leave it out")
     packets = tuple((packet.pts, packet.is_keyframe) for packet in packets_read if packet.pts is not None)

@@ -11,6 +11,7 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.subject import Subject, SubjectCard
+from snellen.core.user_files import MAX_YAML_BYTES, read_text
 from snellen.subjects.construction_models.boxes import DetectorSubject
 from snellen.subjects.construction_models.continuation import DTYPES, CausalModel, LogProbSubject
 from snellen.subjects.construction_models.faces import BlazeFaces, CascadeFaces
@@ -100,7 +101,7 @@ def _zero_shot(path: str, settings: Mapping[str, str]) -> ZeroShotDetector:
 def _vocabulary(path: Path) -> tuple[str, ...]:
     """The names of a file, one a line, lower case, each once. Raises SnellenError where there is none."""
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = read_text(path, limit=MAX_YAML_BYTES).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise SnellenError(f"{path}: not a readable vocabulary ({error}); write one name a line") from error
     names = [" ".join(line.split()).lower() for line in lines]

@@ -12,6 +12,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.subject import Subject, SubjectCard
+from snellen.core.user_files import read_text
 from snellen.subjects.fakes.appearances import appearances_by_picture, dimensions_of
 from snellen.subjects.fakes.biases import Bias, Biased, counting_to, preferring, says_yes
 from snellen.subjects.fakes.boxes import ExactBoxes, exact_boxes
@@ -93,7 +94,7 @@ def _counting(argument: str, items: Sequence[Item]) -> Subject:
 def _scripted(argument: str, items: Sequence[Item]) -> Subject:
     path = Path(argument)
     try:
-        script = json.loads(path.read_text("utf-8"))
+        script = json.loads(read_text(path))
     except (OSError, ValueError, RecursionError) as error:
         raise SnellenError(
             f"{path}: not a readable JSON file ({error}); it should lead from item ids to texts"

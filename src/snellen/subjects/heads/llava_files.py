@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.files import write_text
+from snellen.core.user_files import read_bytes
 from snellen.subjects.heads.conversations import Conversation, Turn
 
 MARK = "<image>"
@@ -51,7 +52,7 @@ def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> Llava
     which it lists, unless they are to be skipped.
     """
     try:
-        records = TypeAdapter(list[Record]).validate_json(path.read_bytes())
+        records = TypeAdapter(list[Record]).validate_json(read_bytes(path))
     except OSError as error:
         raise SnellenError(f"{path}: cannot be read ({error.strerror})") from error
     except ValidationError as error:

@@ -13,8 +13,10 @@ from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.response import Response
 from snellen.core.runfolder import read_responses
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, judge, open_run_items, run
+from snellen.exam import build, run
+from snellen.judging import judge
 from snellen.reports.loading import load_run, registered, with_inputs
+from snellen.runs.gate import open_run_items
 from snellen.runs.judgements import (
     judgement_items,
     people_as_judge,

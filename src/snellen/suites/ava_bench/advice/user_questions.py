@@ -13,6 +13,7 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
+from snellen.core.user_files import read_text
 from snellen.suites.ava_bench.advice.ability_profile import UserQuestion
 
 FORM = (
@@ -123,6 +124,6 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8-sig")
+        return read_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SnellenError(f"{path}: not readable as text in UTF-8 ({error})") from error

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
+from snellen.core.user_files import MAX_YAML_BYTES, parse_yaml, read_text
 from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
 
@@ -217,7 +218,7 @@ def read_files(folder: Path | None) -> Mapping[str, ChoiceFile]:
         if path.name not in FILES:
             raise SnellenError(f"{path}: no file of choices is called so; {near(path.name, FILES)}")
         try:
-            text = path.read_text("utf-8")
+            text = read_text(path, limit=MAX_YAML_BYTES)
         except (OSError, UnicodeDecodeError) as error:
             raise SnellenError(f"{path}: cannot be read as text in UTF-8; write it anew") from error
         choice_file = parse_file(path.name, text, str(path))
@@ -231,7 +232,7 @@ def read_files(folder: Path | None) -> Mapping[str, ChoiceFile]:
 def parse_file(name: str, text: str, location: str) -> ChoiceFile:
     """One file, its rows one a label. `location` is how errors call it. Raises SnellenError as `read_files` does."""
     try:
-        content = yaml.safe_load(text)
+        content = parse_yaml(text)
     except yaml.YAMLError as error:
         raise SnellenError(f"{location}: not YAML ({' '.join(str(error).split())}); mend it there") from error
     try:

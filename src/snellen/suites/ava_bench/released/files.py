@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Split
+from snellen.core.user_files import read_text
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.abilities.ability import ReleasedForm
 
@@ -133,7 +134,7 @@ def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]:
     path = shelf.paths[0]
     name = str(path.relative_to(base))
     try:
-        json_records = json.loads(path.read_text("utf-8-sig"))
+        json_records = json.loads(read_text(path, "utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
         problems.append(f"{name}: no JSON ({error})")
         return []
@@ -290,7 +291,7 @@ def count_rows(path: Path) -> int:
     try:
         if path.suffix == ".parquet":
             return int(pq.read_metadata(path).num_rows)
-        records = json.loads(path.read_text("utf-8-sig"))
+        records = json.loads(read_text(path, "utf-8-sig"))
     except (OSError, ValueError, RecursionError, pa.ArrowException):
         return 0
     return len(records) if isinstance(records, list) else 0

@@ -24,6 +24,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
+from snellen.core.user_files import read_text
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "omni_edit_id", "img_id", "image_id"),
@@ -135,7 +136,7 @@ def _csv_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8-sig")
+        return read_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SnellenError(f"{path}: not readable as text in UTF-8 ({error})") from error
 

@@ -15,6 +15,7 @@ from snellen.core.item import Item, Media
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
+from snellen.core.user_files import read_yaml
 from snellen.curation.draws import shuffled
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, add_distinct, folders_in, pictures_in, source_folder
 from snellen.suites.vlm2_bench.items import (
@@ -96,8 +97,8 @@ def _read_cues(path: Path, distractors: Mapping[str, Path]) -> Mapping[str, Sequ
     if not path.is_file():
         return {}
     try:
-        cues = TypeAdapter(dict[str, list[str]]).validate_python(yaml.safe_load(path.read_text("utf-8")))
-    except (yaml.YAMLError, ValidationError, UnicodeDecodeError) as error:
+        cues = TypeAdapter(dict[str, list[str]]).validate_python(read_yaml(path))
+    except (OSError, yaml.YAMLError, ValidationError, UnicodeDecodeError) as error:
         raise SnellenError(f"{path}: write a list of shared cues a distractor, as in `OTHER: [colour]`") from error
     if unknown := next((name for name in cues if name not in distractors), None):
         raise SnellenError(f"{path}: no distractor {unknown!r}; there are {', '.join(distractors)}")
