@@ -2,35 +2,83 @@
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
+from snellen.datasets.evidence import github, loader
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.lists import ClassLists, NamedList
 from snellen.datasets.formats.named_files import Aircraft, Cub200
 
+DTD = Dataset(
+    DatasetCard(
+        name="DTD",
+        title="DTD (Describable Textures Dataset)",
+        licence=UNKNOWN,
+        citation="Cimpoi et al., Describing Textures in the Wild, CVPR 2014",
+        homepage="https://www.robots.ox.ac.uk/~vgg/data/dtd/",
+        layout="dtd/images/TEXTURE/*.jpg (homepage)",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("pytorch/vision", "torchvision/datasets/dtd.py", "051ba34919"),
+                "dtd-r1.0.1.tar.gz: dtd/images/CLASS/NAME, as dtd/labels/SPLIT.txt names them.",
+            ),
+            loader(
+                github("tensorflow/datasets", "tensorflow_datasets/image_classification/dtd.py", "0d456aef87"),
+                "The same archive and folders; the class is the folder.",
+            ),
+        ),
+        caveat="",
+    ),
+    ClassFolders(""),
+)
 
-def _class_folders(name: str, citation: str, homepage: str, layout: str, between: int = 0) -> Dataset:
-    return Dataset(DatasetCard(name, name, UNKNOWN, citation, homepage, layout), ClassFolders("", between))
+KYLBERG = Dataset(
+    DatasetCard(
+        name="Kylberg",
+        title="Kylberg Texture Dataset",
+        licence=UNKNOWN,
+        citation="Kylberg, The Kylberg Texture Dataset v. 1.0, Uppsala University, 2011",
+        homepage="",
+        layout="TEXTURE/*.png (one archive a texture; the name of its folder is the class)",
+    ),
+    ClassFolders(""),
+)
 
+KTH_TIPS = Dataset(
+    DatasetCard(
+        name="KTH-TIPS",
+        title="KTH-TIPS",
+        licence=UNKNOWN,
+        citation="Fritz et al., The KTH-TIPS database, 2004",
+        homepage="https://www.csc.kth.se/cvap/databases/kth-tips/",
+        layout="KTH_TIPS/MATERIAL/*.png (homepage)",
+    ),
+    ClassFolders(""),
+)
 
-DTD = _class_folders(
-    "DTD", "Cimpoi et al., Describing Textures in the Wild, CVPR 2014",
-    "https://www.robots.ox.ac.uk/~vgg/data/dtd/", "dtd/images/TEXTURE/*.jpg (homepage)",
-)  # fmt: skip
-KYLBERG = _class_folders(
-    "Kylberg", "Kylberg, The Kylberg Texture Dataset v. 1.0, Uppsala University, 2011", "",
-    "TEXTURE/*.png (one archive a texture; the name of its folder is the class)",
-)  # fmt: skip
-KTH_TIPS = _class_folders(
-    "KTH-TIPS", "Fritz et al., The KTH-TIPS database, 2004",
-    "https://www.csc.kth.se/cvap/databases/kth-tips/", "KTH_TIPS/MATERIAL/*.png (homepage)",
-)  # fmt: skip
-KTH_TIPS2_B = _class_folders(
-    "KTH-TIPS2-b", "Mallikarjuna et al., The KTH-TIPS2 database, 2006",
-    "https://www.csc.kth.se/cvap/databases/kth-tips/", "KTH-TIPS2-b/MATERIAL/sample_{a,b,c,d}/*.png (homepage)", 1,
-)  # fmt: skip
-AID = _class_folders(
-    "AID", "Xia et al., AID: A Benchmark Data Set for Performance Evaluation of Aerial Scene Classification, "
-    "IEEE TGRS 55(7), 2017", "https://captain-whu.github.io/AID/", "AID/SCENE/*.jpg (homepage)",
-)  # fmt: skip
+KTH_TIPS2_B = Dataset(
+    DatasetCard(
+        name="KTH-TIPS2-b",
+        title="KTH-TIPS2-b",
+        licence=UNKNOWN,
+        citation="Mallikarjuna et al., The KTH-TIPS2 database, 2006",
+        homepage="https://www.csc.kth.se/cvap/databases/kth-tips/",
+        layout="KTH-TIPS2-b/MATERIAL/sample_{a,b,c,d}/*.png (homepage)",
+    ),
+    ClassFolders("", between=1),
+)
+
+AID = Dataset(
+    DatasetCard(
+        name="AID",
+        title="AID",
+        licence=UNKNOWN,
+        citation="Xia et al., AID: A Benchmark Data Set for Performance Evaluation of Aerial Scene "
+        "Classification, IEEE TGRS 55(7), 2017",
+        homepage="https://captain-whu.github.io/AID/",
+        layout="AID/SCENE/*.jpg (homepage)",
+    ),
+    ClassFolders(""),
+)
 
 PLACES = Dataset(
     DatasetCard(
@@ -44,6 +92,24 @@ PLACES = Dataset(
         "page; by loaders of it)",
         extras="of a picture: split",
         notes="434 = 365 + 69, and with the 30 classes of AID the 464 of AVA-Bench's main text.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("pytorch/vision", "torchvision/datasets/places365.py", "051ba34919"),
+                "The names of the lists of train-standard and val; a class's number as categories_places365.txt has "
+                "it; data_256_standard (as data_256 is called after unpacking) and val_256.",
+            ),
+            loader(
+                github(
+                    "tensorflow/datasets",
+                    "tensorflow_datasets/image_classification/places365_small.py",
+                    "0560e686de",
+                ),
+                "The same lists; names of train begin with /, those of val do not; the archives unpack to data_256 "
+                "and val_256.",
+            ),
+        ),
+        caveat="The 69 further classes: no public page or loader tells their lists and folders.",
     ),
     ClassLists((
         NamedList("places365_train_standard.txt", "data_256_standard", "train", "categories_places365.txt"),
@@ -64,6 +130,22 @@ RAF_DB = Dataset(
         "basic/Annotation/boundingbox/NAME_boundingbox.txt (left, top, right, bottom)",
         notes="The box is that of the one face that has an emotion: others may be in the picture. Without the folder "
         "of the boxes faces have none. The landmarks are not read.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("HCPLab-SYSU/CD-FER-Benchmark", "DFA/Utils.py", "1059c1c54f"),
+                "RAF/basic/EmoLabel/list_patition_label.txt of name and number, numbers from 1 in the order "
+                "surprise, fear, disgust, happy, sad, angry, neutral; Image/original with one box a picture in "
+                "Annotation/boundingbox, four numbers a file; train_ and test_ begin the names.",
+            ),
+            loader(
+                github("yaoing/DAN", "rafdb.py", "10179a53f4"),
+                "EmoLabel/list_patition_label.txt of name and number, one blank between; 1 is surprise, then fear, "
+                "disgust, happiness, sadness, anger, neutral.",
+            ),
+        ),
+        caveat="The files of boxes are read as NAME_boundingbox.txt, as code that was read but names no repository "
+        "has them; CD-FER-Benchmark calls them NAME.txt. Nobody says how many faces a whole picture shows.",
     ),
     ClassLists(
         (NamedList("EmoLabel/list_patition_label.txt", "Image/original"),),
@@ -84,6 +166,19 @@ EXPW = Dataset(
         layout="data/label/label.lst (lines picture, face, top, left, right, bottom, confidence, emotion), "
         "data/image/origin/*.jpg",
         notes="A picture may show several faces: each is a thing with a box.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("HazyResearch/meerkat", "meerkat/datasets/expw/__init__.py", "0d12ac1df2"),
+                "label/label.lst of eight columns (name, face, top, left, right, bottom, confidence, emotion) and "
+                "image/origin; several faces a picture, lines that come twice.",
+            ),
+            loader(
+                github("HCPLab-SYSU/CD-FER-Benchmark", "DFA/Utils.py", "1059c1c54f"),
+                "data/image/origin; 0 is angry, then disgust, fear, happy, sad, surprise, neutral.",
+            ),
+        ),
+        caveat="",
     ),
     ClassLists(
         (NamedList("label/label.lst", "image/origin"),),
@@ -103,6 +198,24 @@ CUB = Dataset(
         layout="CUB_200_2011/{images,image_class_labels,classes,bounding_boxes,train_test_split}.txt, "
         "CUB_200_2011/images/CLASS/*.jpg (README of the archive)",
         extras="of a picture: split",
+        verified="loaders",
+        evidence=(
+            loader(
+                github(
+                    "tensorflow/datasets",
+                    "tensorflow_datasets/image_classification/caltech_birds.py",
+                    "022193c1f0",
+                ),
+                "CUB_200_2011/{images,train_test_split,bounding_boxes}.txt, each with the number of the picture "
+                "first; 1 is train; boxes are x, y, width, height in pixels, used as they stand; 200 classes.",
+            ),
+            loader(
+                github("open-mmlab/mmpretrain", "mmpretrain/datasets/cub.py", "63dbff8b64"),
+                "The same folder with image_class_labels.txt; pictures and classes are counted from 1; 5,994 "
+                "pictures to train, 5,794 to test.",
+            ),
+        ),
+        caveat="Whether the first pixel of a box is 0 or 1 stands nowhere: it is read as 0.",
     ),
     Cub200(),
 )

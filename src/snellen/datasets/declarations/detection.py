@@ -2,7 +2,7 @@
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
-from snellen.datasets.evidence import github, listing
+from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.box_files import CrowdHuman, Kitti, TextBoxes, VocObjects
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.points import Fsc147, VsCrowd
@@ -42,6 +42,19 @@ OBJECTS365 = Dataset(
         "train/patchN/*.jpg, val/patchN/*.jpg (as unpacked; by loaders of it)",
         extras="of a thing: iscrowd, isfake, isreflected, where they are set; of a picture: split",
         notes="iscrowd marks a group in one box: such classes of a picture cannot be counted.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("open-mmlab/mmdetection", "configs/_base_/datasets/objects365v2_detection.py", "0d8877bc6b"),
+                "annotations/zhiyuan_objv2_train.json with train/, annotations/zhiyuan_objv2_val.json with val/.",
+            ),
+            loader(
+                github("ultralytics/ultralytics", "ultralytics/cfg/datasets/Objects365.yaml", "002363f134"),
+                "The publisher's archives patchN and zhiyuan_objv2_SPLIT.json; bbox is x, y of the upper left "
+                "corner, width, height in pixels; file_name ends with the picture's name.",
+            ),
+        ),
+        caveat="",
     ),
     CocoJson(
         files=tuple(
@@ -121,6 +134,20 @@ DIOR = Dataset(
         homepage="http://www.escience.cn/people/gongcheng/DIOR.html",
         layout="Annotations/Horizontal Bounding Boxes/*.xml, JPEGImages-trainval/*.jpg, JPEGImages-test/*.jpg (by "
         "loaders of it)",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("open-mmlab/mmrotate", "mmrotate/datasets/dior.py", "37ee2799ec"),
+                "JPEGImages-trainval/NUMBER.jpg, Annotations/Oriented Bounding Boxes/NUMBER.xml (beside the "
+                "horizontal ones); the 20 classes.",
+            ),
+            loader(
+                github("microsoft/torchgeo", "torchgeo/datasets/dior.py", "2e2639a56f"),
+                "Objects with name and bndbox of xmin, ymin, xmax, ymax, as in Pascal VOC; 20 classes.",
+            ),
+        ),
+        caveat="Annotations/Horizontal Bounding Boxes stands in code that names no repository. Loaders use the "
+        "numbers as they stand: that they count from 1 is the rule of Pascal VOC.",
     ),
     VocObjects("Annotations/Horizontal Bounding Boxes", ("JPEGImages-trainval", "JPEGImages-test")),
 )
@@ -155,6 +182,20 @@ CROWD_HUMAN = Dataset(
         "the citation of a third one, VSCrowd. CrowdHuman and VSCrowd are read; of the Crowd Surveillance Dataset "
         "(Yan et al. 2019) no page that we know describes the files. Persons with ignore, and `mask`, are no single "
         "persons: do not count pictures that have them.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("open-mmlab/mmdetection", "mmdet/datasets/crowdhuman.py", "0854fb2d2e"),
+                "ID.jpg is the picture; fbox, vbox and hbox are [x, y, width, height] in pixels; other tags than "
+                "person and extra.ignore are no single persons.",
+            ),
+            loader(
+                github("dataset-ninja/crowdhuman", "src/convert.py", "b8121238dd"),
+                "annotation_train.odgt and annotation_val.odgt, a JSON object a line with ID and gtboxes; pictures "
+                "in CrowdHuman_train0N/Images and CrowdHuman_val/Images.",
+            ),
+        ),
+        caveat="",
     ),
     CrowdHuman(),
 )
@@ -209,6 +250,22 @@ KITTI = Dataset(
         notes="DontCare regions are not things: things in them are not marked. nearest_m is the distance of the "
         "nearest corner of the thing's box along the camera's axis, worked out from its place, size and turn. Depth is "
         "measured by laser at some pixels only, and for those pictures of which the depth benchmark has the frame.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("tensorflow/datasets", "tensorflow_datasets/object_detection/kitti.py", "0acf31d0f6"),
+                "The 15 columns of training/label_2 in their order, DontCare left out, left, top, right, bottom in "
+                "pixels from the upper left corner; mapping/train_rand.txt counts lines of mapping/train_mapping.txt "
+                "from 1, whose second word is the drive.",
+            ),
+            loader(
+                github("pytorch/vision", "torchvision/datasets/kitti.py", "004357d84c"),
+                "A text file a picture of the same number; columns 4 to 7 the box, 8 to 10 height, width and length, "
+                "11 to 13 the place, 14 the turn.",
+            ),
+        ),
+        caveat="Where the depth benchmark's files lie, and that their values are metres times 256, is taken from the "
+        "readme of its devkit, which was not at hand.",
     ),
     Kitti(),
 )

@@ -83,6 +83,20 @@ PRODUCT1M = Dataset(
         layout="product1m_dev_ossurl_v2.txt, product1m_test_ossurl_v2.txt (lines id#####title#####url#####url#####"
         "product#;#product, homepage) and images/ID.jpg: the pictures that the lists link to",
         notes="Pictures of several products are left out: they have no one class. The training list has no classes.",
+        verified="listing",
+        evidence=(
+            listing(
+                github("zhanxlin/Product1M", "product1m_dev_ossurl_v2.txt", "db3ac79595"),
+                "The list itself: number, title, two addresses of the picture, the second ending with NUMBER.jpg, "
+                "and products with #;# between them; several of one product stand several times.",
+            ),
+            listing(
+                github("zhanxlin/Product1M", "README.md", "035267011d"),
+                "The two addresses of a line lead to the same picture; the lists of train and gallery are downloads "
+                "of their own.",
+            ),
+        ),
+        caveat="That the pictures lie in images/ below the lists is ours: the release has addresses only.",
     ),
     ProductList(
         "cosmetics",

@@ -1,6 +1,7 @@
 """Medical datasets."""
 
 from snellen.datasets.dataset import Dataset, DatasetCard
+from snellen.datasets.evidence import github, loader
 from snellen.datasets.formats.nifti import LabelledVolumes
 from snellen.datasets.formats.tables import OptionTable
 
@@ -36,6 +37,20 @@ MSD_BRAIN = Dataset(
         layout="Task01_BrainTumour/{imagesTr,labelsTr}/BRATS_NNN.nii.gz (dataset.json of the archive)",
         labels=("edema", "non-enhancing tumor", "enhancing tumour"),
         notes="Shown is the channel FLAIR, from the 0.5th to the 99.5th percentile of the volume's non-zero voxels.",
+        verified="loaders",
+        evidence=(
+            loader(
+                "https://github.com/Project-MONAI/tutorials/issues/1355",
+                "dataset.json of Task01_BrainTumour as downloaded: 2 is the non-enhancing tumor, 3 the enhancing one.",
+            ),
+            loader(
+                github("MIC-DKFZ/nnUNet", "nnunetv2/dataset_conversion/convert_MSD_dataset.py", "017de4adbc"),
+                "A task's folder holds imagesTr (four channels in one volume), labelsTr (of the same file names) and "
+                "dataset.json.",
+            ),
+        ),
+        caveat="MONAI's tutorial takes 2 for the enhancing tumor and 3 for the other; here stands what dataset.json "
+        "says. The order of the channels (FLAIR first) is that of dataset.json and was not seen.",
     ),
     LabelledVolumes("brain tumour", ("edema", "non-enhancing tumor", "enhancing tumour"), channel=0),
 )
@@ -50,6 +65,20 @@ MSD_SPLEEN = Dataset(
         layout="Task09_Spleen/{imagesTr,labelsTr}/spleen_N.nii.gz (dataset.json of the archive)",
         labels=("spleen", "no spleen"),
         notes="Shown is the abdominal window from -160 to 240 HU. Classes are slices with and without spleen.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("Project-MONAI/model-zoo", "models/spleen_ct_segmentation/docs/README.md", "0494b28379"),
+                "Task09_Spleen.tar, CT; label 1 is spleen, 0 everything else.",
+            ),
+            loader(
+                github("MIC-DKFZ/nnUNet", "nnunetv2/dataset_conversion/convert_MSD_dataset.py", "017de4adbc"),
+                "A task's folder holds imagesTr, labelsTr (of the same file names), imagesTs and dataset.json; names "
+                "that begin with a dot are no volumes.",
+            ),
+        ),
+        caveat="The dataset has one label, so slices give two classes. Table 7 of VFM Bench counts three; which is "
+        "the third, no page and no file of the release tells.",
     ),
     LabelledVolumes("abdomen", ("spleen",), window=(-160.0, 240.0), absent="no spleen"),
 )

@@ -2,6 +2,7 @@
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
+from snellen.datasets.evidence import github, loader
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.image_masks import ImagesAndMasks, Pair
 
@@ -44,6 +45,14 @@ CAMO = Dataset(
         layout="CAMO-V.1.0-CVIU2019/Images/{Train,Test}/*.jpg, CAMO-V.1.0-CVIU2019/GT/*.png (by loaders of it)",
         labels=(HIDDEN,),
         notes=ONE_CLASS,
+        verified="loaders",
+        evidence=(
+            loader(
+                github("chenqiu1024/Seg-R1", "utils/prepare_cod.py", "ca1256fae4"),
+                "CAMO-V.1.0-CVIU2019/Images/{Train,Test} and GT/NAME.png, of both in one folder.",
+            ),
+        ),
+        caveat="",
     ),
     ImagesAndMasks("scene", (Pair("Images/Train", "GT", HIDDEN), Pair("Images/Test", "GT", HIDDEN))),
 )
@@ -58,6 +67,19 @@ COD10K = Dataset(
         layout="COD10K-v3/{Train,Test}/Image/COD10K-{CAM,NonCAM}-*.jpg, COD10K-v3/{Train,Test}/GT_Object/*.png (by "
         "loaders of it)",
         labels=(HIDDEN, OPEN),
+        verified="loaders",
+        evidence=(
+            loader(
+                github("Sarthak6o1/Camouflaged-Object-Detection", "Readme.md"),
+                "The readme of the archive: {Train,Test}/{Image,GT_Object,GT_Instance,GT_Edge}; names COD10K-CAM-… "
+                "and COD10K-NonCAM-…; 6,000 pictures to train, 4,000 to test, 5,066 of them camouflaged.",
+            ),
+            loader(
+                github("chenqiu1024/Seg-R1", "utils/prepare_cod.py", "ca1256fae4"),
+                "COD10K-v3, where NonCAM in a name tells the pictures without camouflage.",
+            ),
+        ),
+        caveat="",
     ),
     ImagesAndMasks(
         "scene",

@@ -2,7 +2,7 @@
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
-from snellen.datasets.evidence import github, listing
+from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.named_files import CureOr
 from snellen.datasets.formats.nyu import NyuDepth
 from snellen.datasets.formats.question_lists import EgoOrient, TextVqa, VqaV2
@@ -18,6 +18,25 @@ NYU_DEPTH = Dataset(
         layout="nyu_depth_v2_labeled.mat (MATLAB 7.3; homepage)",
         extras="of a thing: instance, nearest_m, median_m; of a picture: scene",
         notes="Things are instances of the classes in `names`, walls and floors among them; boxes go around masks.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github(
+                    "TUI-NICR/nicr-scene-analysis-datasets",
+                    "src/nicr_scene_analysis_datasets/datasets/nyuv2/prepare_dataset.py",
+                    "0786b85898",
+                ),
+                "images, labels, instances and depths of the HDF5 file, pictures first and the other axes the wrong "
+                "way round; labels 1 to 894, 0 none; instances are counted from 1 within a class; depths in metres; "
+                "texts as numbers behind references.",
+            ),
+            loader(
+                github("GabrielMajeri/nyuv2-python-toolbox", "nyuv2/labeled.py", "647ec0d44a"),
+                "images and depths of the HDF5 file, pictures first.",
+            ),
+        ),
+        caveat="The second turns the axes by 90 degrees where the first exchanges them, which mirrors a picture: "
+        "they are exchanged here. Names of scenes are read from scenes, the first reads sceneTypes.",
     ),
     NyuDepth(),
 )
@@ -33,6 +52,20 @@ VQA_V2 = Dataset(
         "train2014/*.jpg, val2014/*.jpg of COCO (the page's download section)",
         extras="of a question: answer_type, question_type; of a picture: split",
         notes="The licence is that of the annotations.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("dandelin/ViLT", "DATA.md", "3db8b50354"),
+                "The names of the four JSON files and of the folders, pictures COCO_train2014_000000000009.jpg.",
+            ),
+            loader(
+                github("hengyuan-hu/bottom-up-attention-vqa", "tools/download.sh", "f51446b47c"),
+                "The publisher's archives: v2_Questions_Train_mscoco.zip, v2_Annotations_Train_mscoco.zip, the same "
+                "of Val.",
+            ),
+        ),
+        caveat="The keys inside (multiple_choice_answer, answers, question_type, answer_type) are those of the "
+        "download page, which was not at hand.",
     ),
     VqaV2(),
 )
@@ -47,6 +80,20 @@ COCO_TEXT = Dataset(
         homepage="https://bgshih.github.io/cocotext/",
         layout="cocotext.v2.json, train2014/*.jpg of COCO (homepage)",
         extras="of a word: legibility, language, class; of a picture: split",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("mindee/doctr", "doctr/datasets/coco_text.py", "1f1da14354"),
+                "Objects imgs and anns by id; file_name and set of a picture; image_id, legibility, utf8_string and "
+                "bbox [x, y, width, height] of a word.",
+            ),
+            loader(
+                github("open-mmlab/mmocr", "dataset_zoo/cocotextv2/textdet.py", "4ae693f692"),
+                "cocotext.v2.json of the publisher's release, train and val in the one file; all pictures in "
+                "train2014 of COCO.",
+            ),
+        ),
+        caveat="",
     ),
     CocoText(),
 )

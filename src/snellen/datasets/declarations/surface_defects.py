@@ -229,6 +229,16 @@ ISP_AD = Dataset(
         homepage="https://huggingface.co/datasets/p4ulk/ISP-AD",
         layout="MODALITY/train/good, MODALITY/test/CLASS, MODALITY/ground_truth/CLASS (assumed: as MVTec AD; the "
         "folders of the archive are described on no page we know)",
+        verified="assumed",
+        evidence=(
+            listing(
+                "https://huggingface.co/datasets/p4ulk/ISP-AD",
+                "559,049 pictures of three modalities in 256 and 512 pixels, synthetic and real defects; no folder "
+                "is named.",
+            ),
+        ),
+        caveat="The publisher's page names no folder and no public loader was found: read as MVTec AD. Two sizes of "
+        "the same pictures may lie in it, which would be read both.",
     ),
     MvtecLayout(),
 )
