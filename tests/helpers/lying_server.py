@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,9 +44,9 @@ def wire(
 
 
 class LyingServer:
-    """In a thread. `answer` gets the number of the request, from 1."""
+    """In a thread. `answer` gets the body of the request."""
 
-    def __init__(self, answer: Callable[[int], Wire]) -> None:
+    def __init__(self, answer: Callable[[Mapping[str, Any]], Wire]) -> None:
         self.answer, self.count, self.port = answer, 0, 0
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -80,12 +81,12 @@ class LyingServer:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
-            length = next(
-                int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")
-            )
-            await reader.readexactly(length)
+            length = re.search(rb"\r\ncontent-length: *(\d+)", head.lower())
+            if length is None:
+                return  # the client was sent on, and asks for a page
+            request = json.loads(await reader.readexactly(int(length[1])))
             self.count += 1
-            response = self.answer(self.count)
+            response = self.answer(request)
             for chunk in response.chunks:
                 writer.write(chunk)
                 await writer.drain()

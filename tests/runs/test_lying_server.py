@@ -8,8 +8,9 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,15 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
 
-from snellen.core.itemset import ItemSet
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.response import Response
 from snellen.core.runfolder import read_responses
-from snellen.core.suite import Suite
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.runs.score import score, write_scores
 from snellen.subjects.chat import ChatSubject, bodies, make_chat
-from tests.helpers.journey import arm, colour_set, suite_of
+from tests.helpers.journey import NAMED, RGB, arm, item, patch, suite_of
 from tests.helpers.lying_server import GOOD, LyingServer, Wire, wire
 
 pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # of the provider, at each lie of a type
@@ -146,32 +148,80 @@ REPLIES = ("a model without end", "a refusal", "stopped by a filter", "a call of
 """Lies that may be recorded as replies; they say nothing that is an answer."""
 
 
-class Stage:
-    """One server for all lies, and one small run for each."""
+@dataclass(frozen=True)
+class Outcomes:
+    """What came of lies: responses with outcome and score by the lie's name, and all bytes that lay in the run."""
 
-    def __init__(self, server: LyingServer, built: ItemSet, suite: Suite, subject: ChatSubject) -> None:
-        self.server, self.built, self.suite, self.subject = server, built, suite, subject
+    by_lie: Mapping[str, Sequence[tuple[Response, str, float]]]
+    kept: bytes
 
-    def ask(self, root: Path, response: Wire) -> Any:
-        """The responses when the server answers so."""
-        self.server.answer = lambda number: response
-        arms: list[Arm] = [arm(self.subject, self.suite)]
-        responses = ask(root, Plan(self.built, self.suite, arms))
-        scores = score(responses, self.built, self.suite)
-        write_scores(root, scores, "strict")
-        return responses, scores
+
+def lie(names: Iterable[str], root: Path, *, timeout: int = 60, most_bytes: int = 100_000) -> Outcomes:
+    """One run with two questions for each of these lies, which is all that comes back; then the server is honest."""
+    lies = list(names)
+    wires = [LIES[name] for name in lies]
+
+    def answer(request: Mapping[str, Any]) -> Wire:
+        (number,) = re.findall(r"Question (\d+)", json.dumps(request["messages"]))
+        return wires[int(number)]
+
+    with LyingServer(answer) as server, pytest.MonkeyPatch.context() as monkey:
+        monkey.setenv("LYING_API_KEY", KEY)
+        monkey.setenv("LYING_BASE_URL", server.url)
+        monkey.setattr(bodies, "MAX_BODY_BYTES", most_bytes)
+        subject = make_chat("openai-api/lying/run", {"attempts": "1", "timeout": str(timeout)})
+        assert isinstance(subject, ChatSubject)
+        arms: list[Arm] = [arm(replace(subject, first_wait=0.01), suite_of())]
+        plan = Plan(numbered_set(root / "set", len(lies)), suite_of(), arms, keep_going=True)
+        responses, scores = ask_and_score(root / "run", plan)
+        rows = list(zip(responses, scores["outcome"], scores["value"], strict=True))
+        kept = b"".join(path.read_bytes() for path in sorted((root / "run").rglob("*")) if path.is_file())
+        wires[:] = [HONEST] * len(wires)
+        _goes_on(root / "run", plan)
+    by_lie = {
+        name: [row for row in rows if row[0].item_id.startswith(f"{number}-")] for number, name in enumerate(lies)
+    }
+    return Outcomes(by_lie, kept)
+
+
+def numbered_set(root: Path, count: int) -> ItemSet:
+    """Of each number up to the count two items that name it in their question."""
+    media = MediaFolder(root / "media")
+    red = patch(media, RGB["red"])
+    items = [
+        item(f"{number}-{n}", [red], "red", "choice", options=NAMED, question=f"Question {number}: which colour?")
+        for number in range(count)
+        for n in "ab"
+    ]
+    return write_itemset(root, items, source="generated", recipe={"seed": 0})
+
+
+def ask_and_score(root: Path, plan: Plan) -> tuple[list[Response], pd.DataFrame]:
+    responses = ask(root, plan)
+    scores = score(responses, plan.items, plan.suite)
+    write_scores(root, scores, "strict")
+    return responses, scores
+
+
+def _goes_on(root: Path, plan: Plan) -> None:
+    """With an honest server what failed is asked again, and all tables are whole."""
+    responses, scores = ask_and_score(root, plan)
+    assert len(responses) == len(scores) == len(plan.items.items)
+    assert {response.status for response in responses} == {"ok"}
+    tables = [replace(r, text=(r.text or "").encode("utf-8", "backslashreplace").decode()) for r in responses]
+    assert read_responses(root) == tables, "half a character is written out"
+    for table in ("exchanges", "responses", "sent", "scores.strict"):
+        assert len(pd.read_parquet(root / f"{table}.parquet")) >= 1
+    assert scores["outcome"].isin(["answered", "no_answer"]).all()
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    built = colour_set(tmp_path_factory.mktemp("lies") / "set", 2)
-    with LyingServer(lambda number: HONEST) as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LYING_API_KEY", KEY)
-        patch.setenv("LYING_BASE_URL", server.url)
-        patch.setattr(bodies, "MAX_BODY_BYTES", 100_000)
-        subject = make_chat("openai-api/lying/run", {"attempts": "1", "timeout": "1"})
-        assert isinstance(subject, ChatSubject)
-        yield Stage(server, built, suite_of(), replace(subject, first_wait=0.01))
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcomes]:
+    """Of all lies in one run, but for those that need other bounds."""
+    bounds: dict[str, dict[str, int]] = {"content without end": {"most_bytes": 10**7}, "a slow trickle": {"timeout": 1}}
+    together = lie([name for name in LIES if name not in bounds], tmp_path_factory.mktemp("together"))
+    alone = {name: lie([name], tmp_path_factory.mktemp("alone"), **bound) for name, bound in bounds.items()}
+    return {**dict.fromkeys(together.by_lie, together), **alone}
 
 
 def test_there_are_enough_lies() -> None:
@@ -180,37 +230,21 @@ def test_there_are_enough_lies() -> None:
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_a_lie_is_recorded_with_its_reason_and_poisons_nothing(stage: Stage, tmp_path: Path, name: str) -> None:
-    root = tmp_path / "run"
-    lie = LIES[name]
-    if name == "content without end":
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bodies, "MAX_BODY_BYTES", 10**7)
-            responses, scores = stage.ask(root, lie)
-    else:
-        responses, scores = stage.ask(root, lie)
-    assert len(responses) == len(scores) == 2
-    for response, outcome, value in zip(responses, scores["outcome"], scores["value"], strict=True):
+def test_a_lie_is_recorded_with_its_reason(outcomes: Mapping[str, Outcomes], name: str) -> None:
+    answers = outcomes[name].by_lie[name]
+    assert len(answers) == 2
+    for response, outcome, points in answers:
         if name in REPLIES and response.status == "ok":
-            assert (outcome, value) == ("no_answer", 0.0)
+            assert (outcome, points) == ("no_answer", 0.0)
             continue
         assert (response.status, outcome, response.text) == ("failed", "failed", None)
-        assert math.isnan(value)
+        assert math.isnan(points)
         assert response.reason
         assert len(response.reason) <= 400
         assert not [c for c in response.reason if ord(c) < 32 or 127 <= ord(c) < 160]
-    kept = b"".join(path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file())
-    assert KEY.encode() not in kept
-    assert len(kept) < 2_000_000
-    _goes_on(stage, root)
 
 
-def _goes_on(stage: Stage, root: Path) -> None:
-    """With an honest server what failed is asked again, and all tables are whole."""
-    responses, scores = stage.ask(root, HONEST)
-    assert {response.status for response in responses} == {"ok"}
-    tables = [replace(r, text=(r.text or "").encode("utf-8", "backslashreplace").decode()) for r in responses]
-    assert read_responses(root) == tables, "half a character is written out"
-    for table in ("exchanges", "responses", "sent", "scores.strict"):
-        assert len(pd.read_parquet(root / f"{table}.parquet")) >= 1
-    assert scores["outcome"].isin(["answered", "no_answer"]).all()
+def test_no_run_keeps_a_key_or_grows_by_lies(outcomes: Mapping[str, Outcomes]) -> None:
+    for run in outcomes.values():
+        assert KEY.encode() not in run.kept
+        assert len(run.kept) < 2_000_000

@@ -30,7 +30,7 @@ PADDED = GOOD_BYTES + b" " * (5000 - len(GOOD_BYTES))
 
 def ask(response: Wire, monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
     """The reply's text, or why there is none, and how many requests it took."""
-    with LyingServer(lambda number: response) as server:
+    with LyingServer(lambda request: response) as server:
         monkeypatch.setenv("LYING_API_KEY", "k")
         monkeypatch.setenv("LYING_BASE_URL", server.url)
         subject = make_chat(f"openai-api/lying/body-{next(_names)}", {"attempts": "2"})
