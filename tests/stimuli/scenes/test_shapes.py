@@ -5,7 +5,7 @@ import pytest
 
 from snellen.stimuli.scenes import SHAPES, Material, Pose, Solid, turn
 from snellen.stimuli.scenes.model import Shape
-from snellen.stimuli.scenes.shapes import bounds, place_mesh, reach, support, unit_mesh
+from snellen.stimuli.scenes.shapes import bounds, lowest_m, place_mesh, reach, support, unit_mesh
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -61,6 +61,7 @@ def test_bounds_of_turned_and_stretched_solids() -> None:
         assert low == pytest.approx(vertices.min(axis=0), abs=0.005)
         assert high == pytest.approx(vertices.max(axis=0), abs=0.005)
         assert reach(solid, np.array([0, 0, 1.0])) == pytest.approx(high[2])
+        assert lowest_m([solid]) == low[2]
 
 
 def test_placed_normals_stay_square_to_a_stretched_surface() -> None:

@@ -28,7 +28,7 @@ from snellen.stimuli.scenes import (
 )
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, join_composite, tuple_of
 from snellen.stimuli.scenes.model import COLOURED, COLOURS, Colour, Matrix3, Shape
-from snellen.stimuli.scenes.shapes import bounds
+from snellen.stimuli.scenes.shapes import lowest_m
 from snellen.suites.ava_bench.items import ORIENTATIONS, SUITE, VERSION
 from snellen.suites.ava_bench.scenes import pseudo_words
 from snellen.suites.ava_bench.scenes.scenes import (
@@ -231,8 +231,7 @@ def _grown(solid: Solid, factor: float) -> Solid:
 
 
 def _on_floor(name: str, solids: Sequence[Solid], position: tuple[float, float]) -> list[Solid]:
-    low, _ = bounds(tuple(solids))
-    shift = (*position, FLOOR_GAP_M - float(low[2]))
+    shift = (*position, FLOOR_GAP_M - lowest_m(solids))
     return [replace(move(part, shift_m=shift), name=f"{name}/{n}") for n, part in enumerate(solids)]
 
 
@@ -262,8 +261,7 @@ def _plates(content: DisplayContent, positions: Positions, camera: Camera, rng: 
             *_letters(word, face, ink),
         ]
         turned = [move(part, frame) for part in upright]
-        low, _ = bounds(tuple(turned))
-        shift = (*position, FLOOR_GAP_M - float(low[2]))
+        shift = (*position, FLOOR_GAP_M - lowest_m(turned))
         names = [f"plate {n}", *(f"letter {n}/{k}" for k in range(len(upright) - 1))]
         solids += [replace(move(part, shift_m=shift), name=name) for part, name in zip(turned, names, strict=True)]
     return solids

@@ -32,7 +32,7 @@ from snellen.stimuli.scenes import (
     truth,
     turn,
 )
-from snellen.stimuli.scenes.shapes import bounds
+from snellen.stimuli.scenes.shapes import lowest_m
 from snellen.suites.vlm2_bench.items import Edit
 
 EDITS: tuple[Edit, ...] = ("add", "swap", "attribute", "remove", "environment")
@@ -112,8 +112,7 @@ def _solid(name: str, scene_object: SceneObject) -> Solid:
         Pose(scale=scene_object.scale),
     )
     solid = move(solid, turn((0.0, 0.0, 1.0), scene_object.turn_deg))
-    low, _ = bounds((solid,))
-    return move(solid, shift_m=(*scene_object.position_m, 0.002 - float(low[2])))
+    return move(solid, shift_m=(*scene_object.position_m, 0.002 - lowest_m((solid,))))
 
 
 @dataclass(frozen=True)
