@@ -116,7 +116,7 @@ def test_ciede2000_is_that_of_scikit_image(rgb: tuple[int, int, int], other_rgb:
     from skimage.color import deltaE_ciede2000, rgb2lab
 
     lab = [rgb2lab(np.array([each]) / 255)[0] for each in (rgb, other_rgb)]
-    expected = float(deltaE_ciede2000(*lab))  # type: ignore[no-untyped-call]
+    expected = float(deltaE_ciede2000(*lab))
     # Where hues lie opposite the formula jumps, and the last digit of a double decides.
     apart = abs(np.degrees(np.subtract(*(np.arctan2(each[2], each[1]) for each in lab))))
     assume(abs(apart - 180) > 1e-6)

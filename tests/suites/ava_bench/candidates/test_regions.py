@@ -207,8 +207,8 @@ def test_merging_is_that_of_scikit_image() -> None:
         two["pixel count"] += one["pixel count"]
         two["mean color"] = two["total color"] / two["pixel count"]
 
-    adjacent = graph.rag_mean_color(lab, labels, connectivity=1)  # type: ignore[no-untyped-call]
-    theirs = graph.merge_hierarchical(  # type: ignore[no-untyped-call]
+    adjacent = graph.rag_mean_color(lab, labels, connectivity=1)
+    theirs = graph.merge_hierarchical(
         labels, adjacent, thresh=12.0, rag_copy=True, in_place_merge=True, merge_func=join, weight_func=weigh
     )
     ours = merged(labels, lab, 12.0)
