@@ -37,7 +37,7 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def naming_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A scored run of the same two about one task, for tests of what does not hang on the task."""
     root = tmp_path_factory.mktemp("naming")
-    items = write_items(root / "items", 6)
+    items = write_items(root / "items", 6, tasks=("naming",))
     who = subjects(items)
     return write_run(root / "run", items, [who[1], who[5]], tasks=("naming",))
 

@@ -223,11 +223,18 @@ def suite_of(name: str) -> Suite:
 
 
 def write_items(
-    root: Path, n: int, seed: int = 0, version: str = "1", suite: str = "shapes", group: bool = False
+    root: Path,
+    n: int,
+    seed: int = 0,
+    version: str = "1",
+    suite: str = "shapes",
+    group: bool = False,
+    tasks: Sequence[str] = ("naming", "finding", "building", "sizing"),
 ) -> ItemSet:
     """An item set with n items a task; two questions of `naming` may be scored together."""
     album = Album(MediaFolder(root / "media"), seed)
-    items = [*naming(album, n), *finding(album, n), *building(album, n), *sizing(album, n)]
+    recipes = {"naming": naming, "finding": finding, "building": building, "sizing": sizing}
+    items = [item for task in tasks for item in recipes[task](album, n)]
     items = [replace(item, version=version, suite=suite) for item in items]
     if group:
         items = [replace(item, group_id=item.cluster_id) for item in items]

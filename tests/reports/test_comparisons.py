@@ -36,7 +36,7 @@ def described(items: ItemSet, name: str, skill: float, refuses: str = "", **attr
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two closed models, one of them with a counterpart, two open ones, of which one finds nothing."""
     folder = tmp_path_factory.mktemp("groups")
-    items = write_items(folder / "items", 32)
+    items = write_items(folder / "items", 32, tasks=TASKS)
     who: list[Subject] = [
         described(items, PLAIN, 0.4, weights="closed"),
         described(items, THINKER, 1.0, weights="closed", reasoning="yes", counterpart=PLAIN),
@@ -89,7 +89,7 @@ def test_families_hold_all_tasks_and_no_simulated_observer(run: Run, report: Rep
 
 
 def test_conditions_are_a_family_of_their_own(tmp_path: Path) -> None:
-    items = write_items(tmp_path / "items", 8)
+    items = write_items(tmp_path / "items", 8, tasks=("naming",))
     conditions = parse_conditions(SUITE.axes, "samples=1")
     who = [able("chat:a", items, {"naming": 1.0}), able("chat:b", items, {"naming": 0.1})]
     root = write_run(tmp_path / "run", items, who, conditions, protocols=("strict",), tasks=("naming",))

@@ -174,7 +174,7 @@ def test_two_runs_of_one_set_share_a_table(naming_root: Path, tmp_path: Path) ->
 
 @pytest.mark.usefixtures("without_figures")
 def test_two_sets_of_one_suite_stay_apart(naming_root: Path, tmp_path: Path) -> None:
-    items = write_items(tmp_path / "items", 6, seed=1)
+    items = write_items(tmp_path / "items", 6, seed=1, tasks=("naming",))
     other = write_run(tmp_path / "other", items, subjects(items)[:2], tasks=("naming",))
     both = write_report([naming_root, other], tmp_path / "report", suite_of=suite_of)
     names = sorted(path.name for path in (both.root / "tables").glob("*-main.csv"))
@@ -187,7 +187,7 @@ def test_two_sets_of_one_suite_stay_apart(naming_root: Path, tmp_path: Path) -> 
 @pytest.mark.usefixtures("without_figures")
 def test_two_suites_have_a_section_each(naming_root: Path, tmp_path: Path) -> None:
     flat = make_suite(card={"name": "flat", "title": "Flat"}, axes=("pictures", "samples"))
-    items = write_items(tmp_path / "items", 6, suite="flat")
+    items = write_items(tmp_path / "items", 6, suite="flat", tasks=("naming",))
     other = write_run(tmp_path / "other", items, subjects(items)[:2], suite=flat, tasks=("naming",))
     both = write_report([naming_root, other], tmp_path / "report", suite_of={"shapes": SUITE, "flat": flat}.__getitem__)
     assert list(both.results.columns) == result_columns(SUITE)
@@ -264,7 +264,7 @@ def test_inputs_go_to_the_suites_that_take_them(naming_root: Path, tmp_path: Pat
 
     flat = replace(make_suite(card={"name": "flat", "title": "Flat"}), sections=sections)
     suites = {"shapes": replace(SUITE, sections=sections, report_inputs=("tags", "checks")), "flat": flat}
-    items = write_items(tmp_path / "items", 6, suite="flat")
+    items = write_items(tmp_path / "items", 6, suite="flat", tasks=("naming",))
     other = write_run(tmp_path / "other", items, subjects(items)[:1], suite=flat, tasks=("naming",))
     inputs = {"tags": tmp_path / "here"}
     made = write_report([naming_root, other], tmp_path / "report", inputs=inputs, suite_of=suites.__getitem__)
@@ -341,7 +341,7 @@ def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
     naming = SUITE.tasks["naming"]
     pairwise = replace(naming, protocols={"strict": strict(units=all_right)})
     suite = replace(SUITE, tasks={**SUITE.tasks, "naming": pairwise})
-    items = write_items(tmp_path / "items", 16, group=True)
+    items = write_items(tmp_path / "items", 16, group=True, tasks=("naming",))
     root = write_run(
         tmp_path / "run", items, subjects(items)[4:7], suite=suite, tasks=("naming",), protocols=("strict",)
     )
@@ -355,7 +355,7 @@ def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("without_figures")
 def test_of_many_arms_the_first_are_compared(tmp_path: Path) -> None:
-    items = write_items(tmp_path / "items", 4)
+    items = write_items(tmp_path / "items", 4, tasks=("naming",))
     crowd = [able(f"chat:crowd/m{number:02d}", items, {"naming": 0.5}) for number in range(18)]
     root = write_run(tmp_path / "run", items, crowd, tasks=("naming",), protocols=("strict",))
     made = write_report([root], tmp_path / "report", suite_of=suite_of)
@@ -369,7 +369,7 @@ def test_of_many_arms_the_first_are_compared(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("without_figures")
 def test_rates_of_unread_replies_are_compared(tmp_path: Path) -> None:
-    items = write_items(tmp_path / "items", 20)
+    items = write_items(tmp_path / "items", 20, tasks=("naming",))
     naming = [item for item in items.items if item.task == "naming"]
 
     def scripted(name: str, unread: int) -> Scripted:
@@ -392,7 +392,7 @@ def test_rates_of_unread_replies_are_compared(tmp_path: Path) -> None:
 
 
 def test_nobody_who_answers_is_no_reason_to_break(tmp_path: Path) -> None:
-    items = write_items(tmp_path / "items", 4)
+    items = write_items(tmp_path / "items", 4, tasks=("naming",))
     who = [able("encoder:mute", items, {}, refuses=task) for task in ("naming",)]
     root = write_run(tmp_path / "run", items, who, tasks=("naming",))
     made = write_report([root], tmp_path / "report", suite_of=suite_of)

@@ -37,7 +37,7 @@ def writings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def naming_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A scored run over a few items of one task, for it is reported on many times."""
     root = tmp_path_factory.mktemp("naming")
-    items = write_items(root / "items", 4)
+    items = write_items(root / "items", 4, tasks=("naming",))
     return write_run(root / "run", items, subjects(items)[1:2], tasks=("naming",), protocols=("strict",))
 
 
