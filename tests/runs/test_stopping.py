@@ -253,16 +253,26 @@ def test_a_thread_that_does_not_end_costs_no_table(
 def test_what_is_learned_when_a_signal_comes_is_left(
     tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nobody is asked then; what former lives were answered stays in the tables."""
     monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.0)
 
     @dataclass(frozen=True)
     class Learner(Base):
+        is_signalled: bool = True
+
         async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
-            os.kill(os.getpid(), signal.SIGTERM)
-            await asyncio.Event().wait()
-            raise AssertionError
+            if self.is_signalled:
+                os.kill(os.getpid(), signal.SIGTERM)
+                await asyncio.Event().wait()
+            return self
+
+        async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+            return Reply("red")
 
     suite = suite_of()
-    with pytest.raises(Interrupted):
-        ask(tmp_path / "run", Plan(built, suite, [arm(Learner(SubjectCard("own:learner")), suite)]))  # type: ignore[arg-type]
-    assert read_responses(tmp_path / "run") == []
+    signalled, quiet = (Learner(SubjectCard("own:learner"), is_signalled) for is_signalled in (True, False))
+    for count in (0, 20):
+        with pytest.raises(Interrupted):
+            ask(tmp_path / "run", Plan(built, suite, [arm(signalled, suite)]))
+        assert len(read_responses(tmp_path / "run")) == count
+        assert len(ask(tmp_path / "run", Plan(built, suite, [arm(quiet, suite)]))) == 20

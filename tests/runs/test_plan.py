@@ -1,0 +1,71 @@
+"""What `run.json` says of a plan: transforms in use, and how many items an arm is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from snellen.core.condition import Axis
+from snellen.core.item import Item, View
+from snellen.core.media import MediaFolder
+from snellen.core.suite import Transform, Trial, ViewContext
+from snellen.runs.plan import Plan, run_card
+from snellen.runs.views import show_items
+from tests.helpers.journey import arm, colour_set, says, suite_of, task
+
+Trials = Sequence[Trial]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Writes a number of its stream into the question."""
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        return replace(view, question=str(rng.integers(10**9)))
+
+
+def drawn(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+    return (Drawn(),)
+
+
+def test_transforms_are_those_of_tasks_that_are_asked(tmp_path: Path) -> None:
+    """Of two tasks with a transform, one lacks the axis that the condition moves; a third has no items."""
+    axis = Axis("shots", (0, 1))
+    tasks = [task(axes=("shots",), transforms=drawn), task(id="other", transforms=drawn), task(id="none")]
+    suite, built = suite_of(axis, tasks=tasks), colour_set(tmp_path / "set")
+    for condition, names in (("shots=1", ["task"]), ("vanilla", ["task"])):
+        card = run_card(Plan(built, suite, [arm(says("own:red", "red"), suite, condition)]))
+        assert card.transforms == [f"{name}: Drawn()" for name in names]
+        assert [a.test_items for a in card.arms] == [{"task": 4}]
+    alone = suite_of(axis, transforms=drawn, tasks=[task(transforms=drawn)])
+    card = run_card(Plan(built, alone, [arm(says("own:red", "red"), alone, "shots=1")]))
+    assert card.transforms == []
+    assert [a.test_items for a in card.arms] == [{}]
+
+
+def test_who_decides_as_they_go_promises_no_number_of_items(tmp_path: Path) -> None:
+    def halves(trials: Trials) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+        yield tuple(trials[:2])
+
+    suite, built = suite_of(), colour_set(tmp_path / "set")
+    card = run_card(Plan(built, suite, [arm(says("own:red", "red"), suite, schedule=halves)]))
+    assert [a.test_items for a in card.arms] == [{}]
+
+
+def test_what_a_transform_draws_hangs_on_seed_and_stimulus_alone(tmp_path: Path) -> None:
+    built = colour_set(tmp_path / "set")
+    first, second, *_ = built.items
+    items = [first, replace(first, item_id="twin"), second]
+
+    def numbers(seed: int) -> list[str]:
+        context: Any = None
+        views = show_items(items, context, task(transforms=drawn), seed, built.media)
+        return [views[item.item_id].question for item in items]
+
+    here, twin, there = numbers(0)
+    assert here == twin != there
+    assert numbers(0) == [here, twin, there] != numbers(1)
