@@ -229,6 +229,12 @@ def score_rows(run: Run, task: str, metric: str = "") -> pd.DataFrame:
     return rows_simulated_last(scores[(scores["task"] == task) & (scores["metric"] == name)])
 
 
+def of_first_judge(scores: pd.DataFrame) -> pd.DataFrame:
+    """Scores of one arm in one task; where somebody judged, those of the first judge alone."""
+    judges = [judge for judge in scores["judge"].unique() if judge]
+    return scores[scores["judge"] == judges[0]] if judges else scores
+
+
 @once_a_run
 def scored_units(run: Run, task: str) -> dict[Arm, pd.DataFrame]:
     """By arm: unit (item, or group of items scored together) -> value, share of repeats that got it whole, cluster.
@@ -238,9 +244,7 @@ def scored_units(run: Run, task: str) -> dict[Arm, pd.DataFrame]:
     """
     protocol, units_by_arm = protocol_in(run, task), dict[Arm, pd.DataFrame]()
     for (subject, condition), part in score_rows(run, task).groupby(["subject", "condition"], sort=False):
-        judges = [judge for judge in part["judge"].unique() if judge]
-        rows = part[part["judge"] == judges[0]] if judges else part
-        repeats = []
+        rows, repeats = of_first_judge(part), []
         for _, repeat in rows.groupby("repeat", sort=False):
             units = protocol.units(repeat)
             names = units.index if units.index.name == "group_id" else repeat.loc[units.index, "item_id"]

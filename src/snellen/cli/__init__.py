@@ -13,7 +13,8 @@ def main() -> None:
     """Run a command.
 
     Exit codes: 0 done, 1 some items failed or were not asked, 2 bad input (one clear line), 3 a fault of the program
-    (one line, and a file to send), 130 and 143 stopped by SIGINT (Ctrl-C) and SIGTERM.
+    (one line, and a file to send), 4 a drop (`diff --fail-on drop`), 130 and 143 stopped by
+    SIGINT (Ctrl-C) and SIGTERM.
     """
     from snellen.cli.output import plain_streams
 

@@ -367,6 +367,27 @@ def report(
 
 
 @app.command()
+def diff(
+    former: Annotated[
+        str, typer.Argument(metavar="before", help="A run folder, or RUN:SUBJECT where it holds several.")
+    ],
+    current: Annotated[str, typer.Argument(metavar="after", help="The same, of the subject that takes its place.")],
+    fail_on: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--fail-on", help="drop: exit code 4 where anything dropped, 1 where items could not be compared."
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The page with what flipped, side by side.")] = Path("diff.html"),
+    as_json: Json = False,
+) -> None:
+    """What changed between two subjects on the same items: which ability broke, and which items flipped."""
+    from snellen.cli.diff import diff as do
+
+    do(former, current, fail_on, out, as_json)
+
+
+@app.command()
 def blind(
     name: Annotated[
         str, typer.Argument(metavar="itemset", help="An item set, or a suite whose generated items count.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from collections import Counter
@@ -16,6 +17,7 @@ from snellen.analysis.run_view import arm_name, lines_of
 from snellen.analysis.section import Run
 from snellen.core import files
 from snellen.core.item import Item, Media
+from snellen.core.media import MediaFolder
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.subject import is_simulated
@@ -93,15 +95,34 @@ class Thumbs:
     def _make(self, media: Media) -> Shot:
         if media.kind == "video":
             return Shot("", f"video, {media.seconds:.1f} s, {media.width} × {media.height}", 0, 0)
-        name = f"thumbs/{media.sha256[:20]}.jpg"
-        with self.media.open(media) as picture:
-            width = min(THUMB_WIDTH, picture.width)
-            size = width, max(1, round(picture.height * width / picture.width))
-            small = picture.convert("RGB").resize(size, reducing_gap=2.0)
-        buffer = io.BytesIO()
-        small.save(buffer, "JPEG", quality=85)
-        files.write_bytes(self.out / name, buffer.getvalue())
-        return Shot(name, "", *size)
+        jpeg, size = thumbnail(self.media, media)
+        return Shot(self._keep(f"thumbs/{media.sha256[:20]}.jpg", jpeg), "", *size)
+
+    def _keep(self, name: str, jpeg: bytes) -> str:
+        """Where the page finds it."""
+        files.write_bytes(self.out / name, jpeg)
+        return name
+
+
+class InlineThumbs(Thumbs):
+    """Thumbnails that stand in the page itself, as data URIs: for pages that are one file."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run, Path())
+
+    def _keep(self, name: str, jpeg: bytes) -> str:
+        return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode('ascii')}"
+
+
+def thumbnail(folder: MediaFolder, media: Media, max_width: int = THUMB_WIDTH) -> tuple[bytes, tuple[int, int]]:
+    """A picture as a JPEG of at most that width, and its width and height in pixels."""
+    with folder.open(media) as picture:
+        width = min(max_width, picture.width)
+        size = width, max(1, round(picture.height * width / picture.width))
+        small = picture.convert("RGB").resize(size, reducing_gap=2.0)
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=85)
+    return buffer.getvalue(), size
 
 
 def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str, list[Example]]]:
@@ -121,7 +142,7 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
         scores = scores[(scores["task"] == task) & (scores["metric"] == metric)]
         scores = scores.drop_duplicates(["subject", "condition", "item_id"])
         arm_names = [arm_name(s, c) for s, c in zip(scores["subject"], scores["condition"], strict=True)]
-        scores = scores.assign(arm=arm_names, mark=_marks(scores))
+        scores = scores.assign(arm=arm_names, mark=marks(scores))
         scores = scores[scores["arm"].isin(order)]
         chosen = draw(scores, [run.card.suite, run.card.recipe_hash, str(task)], each, limit)
         task_examples = []
@@ -129,7 +150,7 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
             rows_by_arm = {row.arm: row for row in lines_of(scores[scores["item_id"] == item_id])}
             item = run.items.by_id[item_id]
             predictions = tuple(
-                _prediction(
+                prediction(
                     item,
                     arm,
                     rows_by_arm[arm],
@@ -140,14 +161,17 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
                 for arm in order
                 if arm in rows_by_arm
             )
-            task_examples.append(_example(item, predictions, thumbs))
+            task_examples.append(example(item, predictions, thumbs))
         if task_examples:
             groups.append((str(task), task_examples))
     return [(task, task_examples) for task in run.suite.tasks for name, task_examples in groups if name == task]
 
 
-def _marks(scores: pd.DataFrame) -> list[str]:
-    """Right or wrong for all-or-nothing values; other values are partly right, and told apart by their own middle."""
+def marks(scores: pd.DataFrame) -> list[str]:
+    """What each score of a task comes to: right or wrong where values are all or nothing.
+
+    Other values are partly right, and told apart by their own middle.
+    """
     values = scores["value"]
     middle = values.median()
     binary = values.dropna().isin([0.0, 1.0]).all()
@@ -185,7 +209,8 @@ def draw(scores: pd.DataFrame, stream_names: list[str], each: int, limit: int) -
     return chosen
 
 
-def _prediction(item: Item, arm: str, row: object, metric: Metric, text: str, reason: str) -> Prediction:
+def prediction(item: Item, arm: str, row: object, metric: Metric, text: str, reason: str) -> Prediction:
+    """What an arm made of an item: `row` is its score with a `mark`, `text` its reply, `reason` why there is none."""
     mark, value = str(row.mark), float(row.value)  # type: ignore[attr-defined]
     score = "" if not mark.startswith("partly") else amount(value, metric)
     answer = json.loads(row.prediction)  # type: ignore[attr-defined]
@@ -193,7 +218,8 @@ def _prediction(item: Item, arm: str, row: object, metric: Metric, text: str, re
     return Prediction(arm, mark.partition(",")[0], score, answer_words(item, answer), foreign(text_or_reason, 240))
 
 
-def _example(item: Item, predictions: tuple[Prediction, ...], thumbs: Thumbs) -> Example:
+def example(item: Item, predictions: tuple[Prediction, ...], thumbs: Thumbs) -> Example:
+    """An item with what was made of it, as a page shows it."""
     groups: dict[str, list[Media]] = {}
     captions: dict[str, list[str]] = {}
     for demo in item.support:

@@ -41,8 +41,8 @@ def registered(name: str) -> Suite:
     return SUITES.get(name)
 
 
-def load_run(root: Path, suite_of: SuiteOf = registered) -> Run:
-    """Read a finished run, its scores and its items.
+def load_run(root: Path, suite_of: SuiteOf = registered, *, with_results: bool = True) -> Run:
+    """Read a finished run, its scores and its items; its results are empty where nobody needs them.
 
     Raises SnellenError where the run was cut off or never scored, or its item set is gone or another one.
     """
@@ -51,8 +51,8 @@ def load_run(root: Path, suite_of: SuiteOf = registered) -> Run:
     responses, scores = read_responses(root), read_scores(root)
     items = open_asked_items(root, card, suite)
     scores = {name: with_python_strings(rows) for name, rows in scores.items()}
-    table = pd.concat([results(rows, items, suite, card.arms) for rows in scores.values()], ignore_index=True)
-    table = with_python_strings(table)
+    tables = [results(rows if with_results else rows[:0], items, suite, card.arms) for rows in scores.values()]
+    table = with_python_strings(pd.concat(tables, ignore_index=True))
     return Run(card, suite, items, tuple(responses), scores, table, (root,))
 
 

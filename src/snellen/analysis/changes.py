@@ -1,0 +1,241 @@
+"""What changed from one examined subject to another, on the same items: task by task, ability by ability, item by item.
+
+An ability is what items require (`Item.requires`), over all tasks whose scores are shares. One that is required by
+exactly the items of one task is that task. Numbers, intervals and tests are those of `analysis.contrasts`. Conditions
+that show no pictures, or others, are controls: nothing can be lost there, and they are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from snellen.analysis.contrasts import contrast, with_holm
+from snellen.analysis.run_view import Arm, lines_of, main_metric, of_first_judge, score_rows, scored_units, unit_bounds
+from snellen.analysis.section import Run, protocol_of
+from snellen.core.errors import SnellenError
+from snellen.core.score import Metric
+from snellen.presentation.controls import PICTURES
+
+Verdict: TypeAlias = Literal["dropped", "rose", "no clear change", "too few items"]
+DROPPED: Verdict = "dropped"
+ROSE: Verdict = "rose"
+COLUMNS = (
+    "condition", "kind", "name", "tasks", "metric", "before", "after", "difference", "low", "high", "n", "clusters",
+    "p", "p_holm", "clear", "too_few_clusters", "verdict",
+)  # fmt: skip
+FLIP_COLUMNS = ("condition", "task", "item_id", "before", "after", "is_better")
+FLIP = 0.5
+"""A score flips when it moves by this share of its metric's range: right to wrong, where there is nothing between."""
+
+
+@dataclass(frozen=True)
+class Unpaired:
+    """Items (of a task under a condition) that cannot be compared, since they have a score on one side or on none."""
+
+    only_before: int = 0
+    only_after: int = 0
+    neither: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.only_before + self.only_after + self.neither
+
+
+@dataclass(frozen=True)
+class Changes:
+    """From the one subject of `before` to the one of `after`.
+
+    `table` has a row a condition and task or ability (`kind`), columns `COLUMNS`: `difference` is after minus before
+    with its 95 % interval, `clear` as in contrasts, with Holm's correction over all rows. `flips` has a row an item
+    whose score flipped, columns `FLIP_COLUMNS`. `pairs` are items that both have a score for; `unpaired` are by
+    condition and task; `left_out` are conditions and tasks in which nothing pairs.
+    """
+
+    before: Run
+    after: Run
+    table: pd.DataFrame
+    flips: pd.DataFrame
+    pairs: int
+    unpaired: Mapping[tuple[str, str], Unpaired]
+    left_out: tuple[str, ...]
+
+    def names(self, verdict: Verdict) -> list[str]:
+        """The abilities of that verdict, and the tasks of it that have none of these."""
+        rows = self.table[self.table["verdict"] == verdict]
+        abilities = rows[rows["kind"] == "ability"]
+        explained = {(row.condition, task) for row in lines_of(abilities) for task in row.tasks}
+        tasks = [row for row in lines_of(rows[rows["kind"] == "task"]) if (row.condition, row.name) not in explained]
+        return [row_name(row) for row in [*lines_of(abilities), *tasks]]
+
+    @cached_property
+    def unpaired_items(self) -> Unpaired:
+        """Over all conditions and tasks."""
+        counts = self.unpaired.values()
+        return Unpaired(*(sum(getattr(c, name) for c in counts) for name in ("only_before", "only_after", "neither")))
+
+
+def row_name(row: Any) -> str:
+    """What a row of the table is called: a task, or an ability with its tasks; the condition unless it is vanilla."""
+    name = f"{row.name} ({', '.join(row.tasks)})" if row.kind == "ability" else row.name
+    return name if row.condition == "vanilla" else f"{name} [{row.condition}]"
+
+
+def changes(former: Run, current: Run) -> Changes:
+    """Compare two runs of one subject each. Raises SnellenError for two item sets, and where nothing pairs."""
+    former, current = _without_controls(former), _without_controls(current)
+    if former.card.content_hash != current.card.content_hash:
+        raise SnellenError(
+            f"{former.root} and {current.root} were asked other items ({former.card.suite} "
+            f"{former.card.content_hash[:8]}, {current.card.suite} {current.card.content_hash[:8]}); run both on one "
+            f"item set"
+        )
+    items = {(task, condition): pair for task, condition, pair in _item_pairs(former, current)}
+    pairs = sum(len(pair.dropna()) for pair in items.values())
+    if not pairs:
+        raise SnellenError(
+            f"{former.root} and {current.root}: no item has a score in both under one condition; there are "
+            f"{_conditions(former)} and {_conditions(current)}"
+        )
+    rows = [*_task_rows(former, current), *_ability_rows(former, items)]
+    return Changes(
+        former,
+        current,
+        _with_verdicts(former, pd.DataFrame(rows, columns=[*COLUMNS[:-4], "family"])),
+        pd.DataFrame([row for key, pair in items.items() for row in _flips(former, *key, pair)], columns=FLIP_COLUMNS),
+        pairs,
+        {(condition, task): _unpaired(pair) for (task, condition), pair in items.items()},
+        tuple(f"{task} [{condition}]" for (task, condition), pair in items.items() if pair.dropna().empty),
+    )
+
+
+def _without_controls(run: Run) -> Run:
+    arms = [arm for arm in run.card.arms if arm.columns.get(PICTURES.name, PICTURES.default) == PICTURES.default]
+    if len(arms) == len(run.card.arms):
+        return run
+    conditions = {arm.condition for arm in arms}
+    return replace(
+        run,
+        card=run.card.model_copy(update={"arms": arms}),
+        responses=tuple(response for response in run.responses if response.condition in conditions),
+        scores={name: rows[rows["condition"].isin(conditions)] for name, rows in run.scores.items()},
+    )
+
+
+def _conditions(run: Run) -> str:
+    return ", ".join(sorted({arm.condition for arm in run.card.arms})) or "controls alone"
+
+
+def _item_pairs(former: Run, current: Run) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """(task, condition, items with their score `before` and `after`, NaN for none, and `cluster`) of either run."""
+    for task in former.suite.tasks:
+        sides = [_item_scores(run, task) for run in (former, current)]
+        for condition in dict.fromkeys([*sides[0], *sides[1]]):
+            empty = pd.DataFrame({"value": [], "cluster": []}, dtype=object)
+            first, second = (side.get(condition, empty) for side in sides)
+            pair = pd.DataFrame({"before": first["value"], "after": second["value"]}, dtype=float)
+            yield task, condition, pair.assign(cluster=first["cluster"].combine_first(second["cluster"]))
+
+
+def _item_scores(run: Run, task: str) -> dict[str, pd.DataFrame]:
+    """By condition: mean value (NaN for none) and cluster of each item that was not declined."""
+    if task not in set(run.scores[protocol_of(run)]["task"]):
+        return {}
+    scores = score_rows(run, task)
+    scores = scores[scores["outcome"] != "not_applicable"]
+    return {
+        str(condition): of_first_judge(part)
+        .groupby("item_id", sort=False)
+        .agg(value=("value", "mean"), cluster=("cluster_id", "first"))
+        for condition, part in scores.groupby("condition", sort=False)
+    }
+
+
+def _unpaired(pair: pd.DataFrame) -> Unpaired:
+    """Who declined an item has no score for it; only where both did is there nothing to be missed."""
+    is_before, is_after = pair["before"].notna(), pair["after"].notna()
+    return Unpaired(
+        int((is_before & ~is_after).sum()), int((~is_before & is_after).sum()), int((~is_before & ~is_after).sum())
+    )
+
+
+def _task_rows(former: Run, current: Run) -> Iterator[dict[str, Any]]:
+    for task in former.suite.tasks:
+        units = [
+            {arm.condition: part for arm, part in scored_units(run, task).items()} if _has(run, task) else {}
+            for run in (former, current)
+        ]
+        for condition, first in units[0].items():
+            if (second := units[1].get(condition)) is None:
+                continue
+            both = first[["value", "cluster"]].join(second["value"].rename("after"), how="inner")
+            arms = {Arm("before", condition): first, Arm("after", condition): second}
+            yield from _row(former, condition, "task", task, (task,), both.rename(columns={"value": "before"}),
+                            unit_bounds(former, task, arms))  # fmt: skip
+
+
+def _has(run: Run, task: str) -> bool:
+    return task in set(run.scores[protocol_of(run)]["task"])
+
+
+def _ability_rows(run: Run, pairs: Mapping[tuple[str, str], pd.DataFrame]) -> Iterator[dict[str, Any]]:
+    by_condition: dict[str, list[pd.DataFrame]] = {}
+    for (task, condition), pair in pairs.items():
+        if _is_share(main_metric(run, task)) and len(pair := pair.dropna()):
+            by_condition.setdefault(condition, []).append(pair.assign(task=task))
+    for condition, parts in by_condition.items():
+        whole = pd.concat(parts)
+        required = [run.items.by_id[item_id].requires for item_id in whole.index]
+        for ability in sorted({name for names in required for name in names}):
+            part = whole[[ability in names for names in required]]
+            tasks = tuple(dict.fromkeys(part["task"]))
+            if len(tasks) > 1 or len(part) < (whole["task"] == tasks[0]).sum():
+                yield from _row(run, condition, "ability", ability, tasks, part, (0.0, 1.0))
+
+
+def _is_share(metric: Metric) -> bool:
+    return metric.share and metric.higher_is_better and metric.bounds == (0.0, 1.0) and metric.summary == "mean"
+
+
+def _row(
+    run: Run, condition: str, kind: str, name: str, tasks: Sequence[str], both: pd.DataFrame, bounds: Any
+) -> Iterator[dict[str, Any]]:
+    """One row of the table but for what all rows decide; none where nothing pairs."""
+    if both.empty:
+        return
+    first, second = both["before"].to_numpy(float), both["after"].to_numpy(float)
+    clusters = both["cluster"].to_numpy(str)
+    numbers = contrast(second, first, clusters, "changes", run.card.suite, condition, kind, name, bounds=bounds)
+    yield {
+        "condition": condition, "kind": kind, "name": name, "tasks": tuple(tasks), "family": "changes",
+        "metric": main_metric(run, tasks[0]).name, "before": first.mean(), "after": second.mean(), **numbers,
+    }  # fmt: skip
+
+
+def _with_verdicts(run: Run, table: pd.DataFrame) -> pd.DataFrame:
+    corrected = with_holm(table)
+    verdicts = [_verdict(row, main_metric(run, row.tasks[0])) for row in lines_of(corrected)]
+    return corrected.assign(verdict=verdicts)[list(COLUMNS)]
+
+
+def _verdict(row: Any, metric: Metric) -> Verdict:
+    if row.clear:
+        return DROPPED if row.difference * metric.sign < 0 else ROSE
+    return "too few items" if row.too_few_clusters else "no clear change"
+
+
+def _flips(run: Run, task: str, condition: str, pair: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    metric = main_metric(run, task)
+    if metric.bounds is None:
+        return
+    step = FLIP * (metric.bounds[1] - metric.bounds[0])
+    moves = pair["after"] - pair["before"]
+    for item_id in pair.index[np.abs(moves.to_numpy()) >= step - 1e-9]:
+        row = pair.loc[item_id]
+        yield condition, task, item_id, row["before"], row["after"], bool(moves[item_id] * metric.sign > 0)

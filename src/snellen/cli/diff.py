@@ -1,0 +1,143 @@
+"""`snellen diff`: what changed from one subject to another, for whoever guards a model in CI."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import typer
+
+from snellen.analysis.changes import DROPPED, ROSE, Changes, changes
+from snellen.analysis.run_view import lines_of
+from snellen.analysis.section import Run
+from snellen.cli.output import console, print_json
+from snellen.core.condition import near
+from snellen.core.errors import SnellenError
+from snellen.core.runfolder import is_run
+from snellen.core.subject import is_simulated
+from snellen.exam import recover
+from snellen.reports.changes_page import change_lines, write_changes_page
+from snellen.reports.loading import load_run
+
+DROPPED_CODE = 4
+"""Exit code where an ability or a task dropped, and --fail-on drop was given."""
+UNPAIRED_CODE = 1
+"""Exit code where none did and --fail-on drop was given, but some items could not be compared."""
+
+
+def diff(former: str, current: str, fail_on: str | None, out: Path, as_json: bool) -> None:
+    """Compare, write the page, print; end with what `fail_on` asks for."""
+    if fail_on not in (None, "drop"):
+        raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' can be failed on")
+    compared = changes(side(former), side(current))
+    write_changes_page(compared, out)
+    if as_json:
+        print_json(as_plain(compared, out))
+    else:
+        _print(compared, out)
+    if fail_on and compared.names(DROPPED):
+        raise typer.Exit(DROPPED_CODE)
+    if fail_on and compared.unpaired_items.total:
+        raise typer.Exit(UNPAIRED_CODE)
+
+
+def side(text: str) -> Run:
+    """A run of one subject: `RUN`, or `RUN:SUBJECT` where it holds several.
+
+    Without a name it is the only subject, else the only one that is not simulated. Raises SnellenError where there is
+    no such run or subject, or several.
+    """
+    root, name = _root_and_subject(text)
+    recover(root)
+    run = load_run(root, with_results=False)
+    subjects = list(dict.fromkeys(arm.subject for arm in run.card.arms))
+    examined = [subject for subject in subjects if not is_simulated(subject)]
+    if name and name not in subjects:
+        raise SnellenError(f"{root}: nobody called {name!r} was examined there; {near(name, subjects)}")
+    if not name and len(subjects) > 1 and len(examined) != 1:
+        raise SnellenError(f"{root}: holds several subjects ({', '.join(subjects)}); write {root}:SUBJECT")
+    return _of_subject(run, name or (subjects if len(subjects) == 1 else examined)[0])
+
+
+def _root_and_subject(text: str) -> tuple[Path, str]:
+    """The run folder and the name behind it; names of subjects have colons too."""
+    if is_run(Path(text)):
+        return Path(text), ""
+    for at in (n for n, sign in enumerate(text) if sign == ":"):
+        if is_run(Path(text[:at])):
+            return Path(text[:at]), text[at + 1 :]
+    raise SnellenError(f"{text}: no run lies here; give a run folder, or RUN:SUBJECT")
+
+
+def _of_subject(run: Run, name: str) -> Run:
+    arms = [arm for arm in run.card.arms if arm.subject == name]
+    return replace(
+        run,
+        card=run.card.model_copy(update={"arms": arms}),
+        responses=tuple(response for response in run.responses if response.subject == name),
+        scores={protocol: rows[rows["subject"] == name] for protocol, rows in run.scores.items()},
+    )
+
+
+def as_plain(compared: Changes, out: Path) -> dict[str, Any]:
+    """The comparison as JSON data; what cannot be told is null."""
+    return {
+        "suite": compared.before.suite.name,
+        "before": compared.before.card.arms[0].subject,
+        "after": compared.after.card.arms[0].subject,
+        "dropped": compared.names(DROPPED),
+        "rose": compared.names(ROSE),
+        "rows": _records(compared.table),
+        "flips": _records(compared.flips),
+        "paired": compared.pairs,
+        "unpaired": asdict(compared.unpaired_items),
+        "nothing_pairs_in": list(compared.left_out),
+        "page": str(out),
+    }
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): _plain(cell) for name, cell in row.items()} for row in table.to_dict("records")]
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, tuple):
+        return list(cell)
+    cell = cell.item() if hasattr(cell, "item") else cell
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _print(compared: Changes, out: Path) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in ("", "before", "after", "change", "95 % interval", "p", "n"):
+        table.add_column(head, justify="right" if head else "left", overflow="fold")
+    colours = {DROPPED: "red", ROSE: "green"}
+    for line in change_lines(compared):
+        verdict = f"\n[{colours[line.verdict]}]{line.verdict}[/]" if line.verdict in colours else ""
+        cells = (line.before, line.after, line.difference, escape(line.span), line.p, str(line.n))
+        table.add_row(escape(line.name) + verdict, *cells)
+    screen = console(80)
+    screen.print(table)
+    worse = sum(not flip.is_better for flip in lines_of(compared.flips))
+    screen.print(f"{compared.pairs} answers paired; {worse} flipped to worse, {len(compared.flips) - worse} to better.")
+    missing = compared.unpaired_items
+    if missing.total:
+        screen.print(
+            f"{missing.total} items unpaired: {missing.only_before} scored before only, {missing.only_after} after "
+            f"only, {missing.neither} in neither."
+        )
+    if compared.left_out:
+        screen.print(f"Nothing pairs in {escape(', '.join(compared.left_out))}.")
+    for word, verdict in (("Dropped", DROPPED), ("Rose", ROSE)):
+        if names := compared.names(verdict):
+            screen.print(f"[{colours[verdict]}]{word}: {escape('; '.join(names))}[/]", highlight=False)
+    if not compared.names(DROPPED):
+        screen.print("Nothing dropped that these items could show.")
+    screen.print(f"Page: {out}", soft_wrap=True)

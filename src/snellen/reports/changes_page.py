@@ -1,0 +1,144 @@
+"""The page of `snellen diff`: what changed between two subjects, and the items whose scores flipped, side by side.
+
+One file without scripts: pictures are data URIs, and the policy allows nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from snellen.analysis.changes import Changes, row_name
+from snellen.analysis.run_view import lines_of, main_metric, of_first_judge, score_rows
+from snellen.analysis.section import Run
+from snellen.core import files
+from snellen.core.response import Response
+from snellen.core.score import Metric
+from snellen.reports.examples import Example, InlineThumbs, Prediction, example, marks, prediction
+from snellen.reports.words import amount, foreign, probability, span
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+MAX_FLIPS = 100
+"""Items on the page; the table counts all."""
+
+
+@dataclass(frozen=True)
+class ChangeLine:
+    """A row of the table of changes as people read it; the two scores, their difference and its interval as text.
+
+    `name` is the task or ability, with its condition unless that is vanilla.
+    """
+
+    name: str
+    verdict: str
+    before: str
+    after: str
+    difference: str
+    span: str
+    p: str
+    n: int
+
+
+@dataclass(frozen=True)
+class FlipCard:
+    """An item that flipped, with what both subjects made of it."""
+
+    task: str
+    condition: str
+    is_better: bool
+    example: Example
+
+
+def change_lines(changes: Changes) -> list[ChangeLine]:
+    """The table as people read it, drops first, abilities before tasks."""
+    order = {"dropped": 0, "rose": 1, "no clear change": 2, "too few items": 3}
+    rows = sorted(lines_of(changes.table), key=lambda row: (order[row.verdict], row.kind))
+    return [_change_line(row, main_metric(changes.before, row.tasks[0])) for row in rows]
+
+
+def _change_line(row: Any, metric: Metric) -> ChangeLine:
+    sign = "" if row.difference == 0 or math.isnan(row.difference) else "+" if row.difference > 0 else "−"
+    return ChangeLine(
+        foreign(row_name(row), 120), row.verdict, amount(row.before, metric, row.n), amount(row.after, metric, row.n),
+        sign + amount(abs(row.difference), metric, row.n, False), span(row.low, row.high, metric, row.n),
+        probability(row.p_holm), int(row.n),
+    )  # fmt: skip
+
+
+def write_changes_page(changes: Changes, path: Path) -> None:
+    """Write the page."""
+    files.write_text(path, render_changes(changes))
+
+
+def render_changes(changes: Changes) -> str:
+    """The page as text."""
+    template, style = _template()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
+    flips = changes.flips.sort_values("is_better", kind="stable")
+    return template.render(
+        changes=changes,
+        subjects=[_subject(run) for run in (changes.before, changes.after)],
+        lines=change_lines(changes),
+        broke=changes.names("dropped"),
+        rose=changes.names("rose"),
+        flips=list(_flip_cards(changes, flips[:MAX_FLIPS])),
+        worse=int((~flips["is_better"].astype(bool)).sum()),
+        style=style,
+        style_digest=digest,
+    )
+
+
+@cache
+def _template() -> tuple[Template, str]:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    room = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    room.filters.update(foreign=foreign)
+    return room.get_template("changes.html.j2"), Path(__file__).with_name("changes.css").read_text("utf-8")
+
+
+def _subject(run: Run) -> str:
+    return run.card.arms[0].subject
+
+
+def _flip_cards(changes: Changes, flips: pd.DataFrame) -> Iterator[FlipCard]:
+    thumbs = InlineThumbs(changes.after)
+    sides = [_Side(run) for run in (changes.before, changes.after)]
+    for row in lines_of(flips):
+        item = changes.after.items.by_id[row.item_id]
+        predictions = tuple(side.prediction(row.task, row.condition, row.item_id) for side in sides)
+        yield FlipCard(row.task, row.condition, row.is_better, example(item, predictions, thumbs))
+
+
+class _Side:
+    """What one subject made of items, looked up by task, condition and item; of repeats the first."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.responses: dict[tuple[str, str], Response] = {}
+        for response in run.responses:
+            self.responses.setdefault((response.condition, response.item_id), response)
+        self._rows: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def prediction(self, task: str, condition: str, item_id: str) -> Prediction:
+        if (task, condition) not in self._rows:
+            scores = score_rows(self.run, task)
+            scores = of_first_judge(scores[scores["condition"] == condition]).drop_duplicates("item_id")
+            rows = lines_of(scores.assign(mark=marks(scores)))
+            self._rows[task, condition] = {row.item_id: row for row in rows}
+        response, item = self.responses[condition, item_id], self.run.items.by_id[item_id]
+        row, metric = self._rows[task, condition][item_id], main_metric(self.run, task)
+        return prediction(item, _subject(self.run), row, metric, response.text or "", response.reason)

@@ -1,0 +1,180 @@
+"""What dropped is named, by its interval, and nothing else; what has no score on a side is counted, not judged."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from snellen.analysis.changes import DROPPED, ROSE, Changes, changes
+from snellen.analysis.run_view import lines_of
+from snellen.analysis.section import Run
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+from snellen.core.runfolder import ArmCard, RunCard
+from snellen.core.score import Outcome
+from snellen.core.seeds import stream
+from snellen.runs.score import COLUMNS
+from tests.reports.exam import SUITE, write_items
+
+Score = Callable[[Item], float]
+"""The score of an item, NaN where the call failed."""
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    return write_items(tmp_path_factory.mktemp("changes") / "items", 20)
+
+
+def run_of(items: ItemSet, score: Score, *, tasks: tuple[str, ...] = ("naming", "finding", "building"),
+           conditions: Mapping[str, str] | None = None, outcome: Outcome = "failed") -> Run:  # fmt: skip
+    """A run of one subject with these scores, `outcome` for none; conditions with their value of `pictures`."""
+    conditions = conditions or {"vanilla": "original"}
+    rows = [
+        {
+            "subject": "chat:model", "fingerprint": "f", "suite": "shapes", "task": item.task, "condition": condition,
+            "repeat": 0, "split": "test", "protocol": "strict", "judge": "", "item_id": item.item_id,
+            "metric": SUITE.tasks[item.task].protocols["strict"].metrics[0].name, "stimulus_id": item.stimulus_id,
+            "group_id": item.group_id, "cluster_id": item.cluster_id, "truth": json.dumps(item.answer),
+            "prediction": "null", "outcome": outcome if math.isnan(score(item)) else "answered", "value": score(item),
+            "chance": 0.25,
+        }
+        for condition in conditions for item in items.items if item.task in tasks
+    ]  # fmt: skip
+    arms = [
+        ArmCard(subject="chat:model", fingerprint="f", settings={}, attributes={}, condition=condition,
+                columns={"pictures": pictures}, repeat=0)
+        for condition, pictures in conditions.items()
+    ]  # fmt: skip
+    card = RunCard(suite="shapes", version="1", itemset="", recipe_hash="r", content_hash=items.card.content_hash,
+                   seed=0, limit=None, arms=arms)  # fmt: skip
+    scores = {"strict": pd.DataFrame(rows, columns=list(COLUMNS))}
+    return Run(card, SUITE, items, (), scores, pd.DataFrame(), (Path("run"),))
+
+
+def number(item: Item) -> int:
+    return int(item.item_id.rpartition("-")[2])
+
+
+def right(item: Item) -> float:
+    return 1.0
+
+
+def by_name(compared: Changes) -> dict[str, str]:
+    return {row.name: row.verdict for row in lines_of(compared.table)}
+
+
+def test_by_hand(items: ItemSet) -> None:
+    # Of ten items six went from right to wrong: mean -0.6, variance of the units (6 - 10 * 0.36) / 9 = 0.26667; with
+    # two units of variance 1 it is (10 * 0.26667 + 2) / 12 = 0.38889, half a width 1.95996 * sqrt(0.038889) = 0.38651.
+    # Six differences flip their signs: 2 of 64 are as far from 0. One test: Holm changes nothing.
+    first = run_of(items, lambda item: 1.0 if number(item) < 10 else math.nan, tasks=("finding",))
+    second = run_of(items, lambda item: 0.0 if number(item) < 6 else 1.0, tasks=("finding",))
+    compared = changes(first, second)
+    (row,) = lines_of(compared.table)
+    assert (row.kind, row.name, row.n, row.clusters, row.before) == ("task", "finding", 10, 10, 1.0)
+    assert row.difference == pytest.approx(-0.6)
+    assert (row.low, row.high) == (pytest.approx(-0.98651, abs=1e-5), pytest.approx(-0.21349, abs=1e-5))
+    assert row.p == row.p_holm == pytest.approx(2 / 64)
+    assert compared.names(DROPPED) == ["finding"]
+    assert compared.names(ROSE) == []
+    assert list(compared.flips["item_id"]) == [f"finding-{n:04d}" for n in range(6)]
+    assert not compared.flips["is_better"].any()
+    assert (compared.pairs, compared.unpaired_items.only_after, compared.unpaired_items.total) == (10, 10, 10)
+    back = changes(second, first)
+    assert (back.names(DROPPED), back.names(ROSE)) == ([], ["finding"])
+
+
+def test_a_planted_drop_is_found_and_it_alone_is_named(items: ItemSet) -> None:
+    """Two tasks hold the items that need colour, one of them beside items that need shape."""
+    compared = changes(run_of(items, right), run_of(items, lambda item: float("colour" not in item.requires)))
+    assert compared.names(DROPPED) == ["colour (naming, building)"]
+    verdicts = by_name(compared)
+    assert {name for name, verdict in verdicts.items() if verdict == DROPPED} == {"colour", "naming", "building"}
+    assert verdicts["shape"] == verdicts["finding"] == "no clear change"
+    assert all("colour" in items.by_id[item_id].requires for item_id in compared.flips["item_id"])
+    assert len(compared.flips) == 30
+
+
+def test_a_task_that_dropped_beside_its_abilities_is_named_itself(items: ItemSet) -> None:
+    compared = changes(run_of(items, right), run_of(items, lambda item: float(item.task != "finding")))
+    assert compared.names(DROPPED) == ["finding"]
+
+
+def test_the_same_answers_show_nothing(items: ItemSet) -> None:
+    same = run_of(items, lambda item: float(number(item) % 3 == 0))
+    compared = changes(same, same)
+    assert (len(compared.flips), compared.names(DROPPED), compared.names(ROSE)) == (0, [], [])
+    assert compared.unpaired_items.total == 0
+    assert (compared.table["difference"] == 0).all()
+
+
+def test_more_of_an_error_is_a_drop(items: ItemSet) -> None:
+    first, second = (
+        run_of(items, lambda item, e=e: e + 0.1 * e * (number(item) % 5), tasks=("sizing",)) for e in (0.1, 0.9)
+    )
+    assert changes(first, second).names(DROPPED) == ["sizing"]
+    assert changes(second, first).names(ROSE) == ["sizing"]
+
+
+def test_what_failed_is_neither_right_nor_wrong(items: ItemSet) -> None:
+    second = run_of(items, lambda item: math.nan if item.task == "finding" or number(item) < 5 else 1.0)
+    compared = changes(run_of(items, right), second)
+    assert compared.names(DROPPED) == []
+    assert len(compared.flips) == 0
+    assert compared.left_out == ("finding [vanilla]",)
+    assert "finding" not in by_name(compared)
+    assert (compared.unpaired_items.only_before, compared.pairs) == (30, 30)
+
+
+def test_what_both_decline_is_not_missed(items: ItemSet) -> None:
+    both = [run_of(items, lambda item: math.nan if item.task == "finding" else 1.0, outcome="not_applicable")] * 2
+    assert changes(*both).unpaired_items.total == 0
+    assert changes(run_of(items, right), both[1]).unpaired_items.only_before == 20
+
+
+def test_too_few_items_are_no_verdict(items: ItemSet) -> None:
+    first, second = (run_of(items, lambda item, v=v: v if number(item) < 5 else math.nan, tasks=("finding",))
+                     for v in (1.0, 0.0))  # fmt: skip
+    assert by_name(changes(first, second)) == {"finding": "too few items"}
+
+
+def test_conditions_are_paired_with_themselves_and_controls_left_out(items: ItemSet) -> None:
+    blind = {"vanilla": "original", "pictures=none": "none"}
+    first, second = run_of(items, right, conditions=blind), run_of(items, right, conditions=blind)
+    assert set(changes(first, second).table["condition"]) == {"vanilla"}
+    with pytest.raises(SnellenError, match=r"no item has a score in both .* samples=1 and vanilla"):
+        changes(run_of(items, right, conditions={"samples=1": "original"}), run_of(items, right))
+
+
+def test_other_items_are_refused(items: ItemSet, tmp_path: Path) -> None:
+    other = write_items(tmp_path / "items", 4, seed=1)
+    with pytest.raises(SnellenError, match="were asked other items"):
+        changes(run_of(items, right), run_of(other, right))
+
+
+def false_drops(items: ItemSet, seeds: range) -> tuple[int, int]:
+    """Of so many comparisons of two that guess: in how many anything dropped, and in how many there is a verdict."""
+    drops = verdicts = 0
+    for seed in seeds:
+        rng = stream("two that guess", seed)
+        sides = [dict(zip(items.by_id, (rng.random(len(items.items)) < 0.5).astype(float), strict=True)) for _ in "ab"]
+        compared = changes(*(run_of(items, lambda item, s=side: s[item.item_id]) for side in sides))
+        drops += bool(compared.names(DROPPED))
+        verdicts += bool(compared.names(DROPPED) or compared.names(ROSE))
+    return drops, verdicts
+
+
+@pytest.mark.slow
+def test_false_alarms_stay_at_the_level(items: ItemSet) -> None:
+    """Any verdict in at most 5 % of comparisons of equal guessers, a drop in half as many."""
+    seeds = range(300)
+    drops, verdicts = false_drops(items, seeds)
+    assert verdicts <= binom.ppf(0.999, len(seeds), 0.05)
+    assert drops <= binom.ppf(0.999, len(seeds), 0.025)
