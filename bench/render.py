@@ -201,7 +201,7 @@ def suite_specs(count: int) -> dict[str, list[RenderSpec]]:
     drafts = vfm.design(options).drafts[:count]
     return {
         "combo": [object_spec(1 + 9503 * n // count, 0, 0) for n in range(count)],
-        "vfm-bench": [picture_spec(draft, n, 0, vfm.SIZE_PX) for n, draft in enumerate(drafts)],
+        "vfm-bench": [picture_spec(draft, n, 0, options.size_px) for n, draft in enumerate(drafts)],
         "ava-bench, tables": [table.shot for _, table in ava.draw_tables(one, options)],
         "ava-bench, displays": [display.shot for _, display in ava.draw_displays(one, options)],
         "vlm2-bench, rooms": list(itertools.islice(vlm2._room_specs(plan, options), count)),

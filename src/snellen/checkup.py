@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from snellen.compute import Progress, Shard, map_ahead
 from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions
 from snellen.exam import Examination, build, run
 from snellen.runs.plan import Plan
 from snellen.runs.preflight import Preflight, make_subjects
@@ -36,11 +36,12 @@ CHECKUP_SUBJECTS = (
 
 @dataclass(frozen=True)
 class Checkup:
-    """What the main job made: examinations, the report, and the seconds it took."""
+    """What the main job made: examinations, the report, the seconds it took, and what to know of its pictures."""
 
     examinations: Sequence[Examination]
     report: Report
     seconds: float
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ def checkup(
             folder,
             seed=seed,
             quick=quick,
+            size=None if quick else CHECKUP_SIZE_PX,
             workers=workers,
             renderer=renderer,
             quality=quality,
@@ -101,7 +103,7 @@ def checkup(
 
     in_order = [examinations[name] for name in SUITES if name in examinations]
     report = write_report([examination.root for examination in in_order], out / "report")
-    return Checkup(in_order, report, time.monotonic() - start)
+    return Checkup(in_order, report, time.monotonic() - start, batteries[0].options.size_notes())
 
 
 def _seed_there(folder: Path) -> int:

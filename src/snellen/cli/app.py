@@ -8,8 +8,8 @@ from typing import Annotated, Optional
 import typer
 
 from snellen.cli.auxiliary import auxiliary, conversations
-from snellen.cli.options import Json, Workers, cores, read_balance
-from snellen.cli.output import console, print_fields, print_json
+from snellen.cli.options import Json, Workers, cores, named_paths, read_balance
+from snellen.cli.output import console, print_json
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
@@ -89,6 +89,8 @@ def checkup(
         screen.print(print_table(rows))
     screen.print(f"Report: {result.report.page.resolve()}", soft_wrap=True)
     screen.print(f"{result.seconds:.0f} seconds")
+    for note in result.notes:
+        screen.print(f"Note: {note} (snellen build … --size WxH)", soft_wrap=True)
     summaries = [summary(examination, with_table=False) for examination in result.examinations]
     for run_summary in summaries:
         explain(run_summary)
@@ -153,67 +155,32 @@ def build(
     workers: Workers = None,
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
+    size: Annotated[Optional[str], typer.Option(help="WxH of generated pictures in pixels; 640x480 otherwise.")] = None,  # noqa: UP045
     balance: Annotated[
         str, typer.Option(help="paper: its own frequencies; answers: level ones, no base rates.")
     ] = "paper",
     as_json: Json = False,
 ) -> None:
     """Build an item set."""
-    from snellen.core.errors import SnellenError
-    from snellen.core.suite import BuildOptions
-    from snellen.curation.steps import chain_lines
-    from snellen.exam import build as do
-    from snellen.exam import find_recipe
-    from snellen.suites import SUITES
+    from snellen.cli.building import build, size_of
 
-    name, _, task = suite.partition("/")
-    declared = SUITES.get(name)
-    find_recipe(declared, how)
-    if out is None and not plan:
-        raise SnellenError("--out FOLDER is needed, unless --plan only asks what would be made")
-    options = BuildOptions(
-        out or Path(),
+    build(
+        suite,
+        how,
+        out,
+        plan=plan,
+        as_json=as_json,
         seed=seed,
         n=n,
         full=full,
-        tasks=(task,) if task else (),
-        sources=_pairs("--source", source),
-        inputs=_pairs("--input", inputs),
+        sources=named_paths("--source", source),
+        inputs=named_paths("--input", inputs),
         workers=cores(workers),
         renderer=renderer,
         quality=quality,
+        size=size_of(size, how) if size else None,
         balance=read_balance(balance),
-        show_progress=not as_json,
     )
-    if plan:
-        planned = dict(find_recipe(declared, how).plan(options))
-        steps = [] if as_json else planned.pop("steps", [])
-        print_fields(planned, as_json)
-        print("".join(f"{line}\n" for line in chain_lines(steps)), end="")
-        return
-    items = do(declared, how, options)
-    summary = {"itemset": str(items.root), "items": items.card.items, "counts": items.card.counts}
-    hashes = {"recipe_hash": items.card.recipe_hash, "content_hash": items.card.content_hash}
-    from snellen.cli.blind import blind_notes
-
-    blind = blind_notes(items.blind, declared) if items.blind else []
-    print_fields({**summary, **hashes, "notes": [*items.card.notes, *blind]}, as_json)
-
-
-def _pairs(option: str, written: list[str]) -> dict[str, Path]:
-    from snellen.core.errors import SnellenError
-
-    pairs: dict[str, Path] = {}
-    for pair in written:
-        name, equals, path = pair.partition("=")
-        if not equals or not name or not path:
-            raise SnellenError(f"{option} {pair!r}: write NAME=PATH")
-        if not Path(path).exists():
-            raise SnellenError(f"{option} {pair!r}: {path} does not exist")
-        if name in pairs:
-            raise SnellenError(f"{option} {pair!r}: {name} is {pairs[name]} already; give each name once")
-        pairs[name] = Path(path)
-    return pairs
 
 
 @app.command()
@@ -248,7 +215,7 @@ def show(
     """Print, and draw, exactly what would be sent."""
     from snellen.cli.preview import show as do
 
-    do(itemset, item_id, condition, html, seed, _pairs("--input", inputs))
+    do(itemset, item_id, condition, html, seed, named_paths("--input", inputs))
 
 
 @app.command()
@@ -290,7 +257,7 @@ def run(
     from snellen.cli.asking import run as do
 
     do(
-        itemset, subject, condition, limit=limit, repeats=repeats, inputs=_pairs("--input", inputs), budget=budget,
+        itemset, subject, condition, limit=limit, repeats=repeats, inputs=named_paths("--input", inputs), budget=budget,
         keep_going=keep_going, seed=seed, out=out, as_json=as_json,
     )  # fmt: skip
 
@@ -361,7 +328,7 @@ def report(
     for root in runs:
         recover(root)
     paths = write_report(
-        runs, out, compare_published=compare == "published", full=full, inputs=_pairs("--input", inputs)
+        runs, out, compare_published=compare == "published", full=full, inputs=named_paths("--input", inputs)
     )
     print(paths.page)
 

@@ -27,6 +27,11 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.score import Protocol
 from snellen.core.subject import SubjectCard
 
+SIZE_PX, QUICK_SIZE_PX, CHECKUP_SIZE_PX = (640, 480), (240, 180), (384, 288)
+"""Width and height of generated pictures: of a build, of a quick one, and of the checkup."""
+MIN_SIDE_PX, MAX_SIDE_PX = 90, 4096
+"""What generated pictures may measure across and along."""
+
 Dialogue: TypeAlias = Generator[tuple[Prompt, ...], tuple[Reply, ...], dict[str, str | None]]
 """Yields prompts that may go at once, is sent their replies in order, returns each item's answering text, or None."""
 
@@ -164,6 +169,7 @@ class BuildOptions:
 
     `n` is the number of test items a task, None for the checkup size; `tasks` empty means all. `balance` says whose
     frequencies answers have: the paper's own, or level ones (`answers`), so that no base rate helps who does not look.
+    `size` is width and height of generated pictures, None for the usual ones (`size_px`).
     """
 
     out: Path
@@ -177,6 +183,7 @@ class BuildOptions:
     renderer: str = "mitsuba"
     quality: str = "good"
     quick: bool = False
+    size: tuple[int, int] | None = None
     balance: Literal["paper", "answers"] = "paper"
     show_progress: bool = True
 
@@ -192,13 +199,28 @@ class BuildOptions:
         """What the card of a recipe keeps of `balance`: nothing where it is the paper's."""
         return {} if self.balance == "paper" else {"balance": self.balance}
 
-    def rendering(self, size_px: tuple[int, int]) -> dict[str, Any]:
-        """What decides how pictures of this size are rendered, as the card of a recipe `generated` keeps it."""
+    @property
+    def size_px(self) -> tuple[int, int]:
+        """Width and height of generated pictures."""
+        return self.size or (QUICK_SIZE_PX if self.quick else SIZE_PX)
+
+    def size_notes(self) -> list[str]:
+        """What the card says of pictures that are smaller than usual ones."""
+        (width, height), (usual_width, usual_height) = self.size_px, SIZE_PX
+        if width * height >= usual_width * usual_height:
+            return []
+        return [
+            f"pictures of {width}x{height} pixels, smaller than the usual {usual_width}x{usual_height}: small things "
+            "are harder to see in them"
+        ]
+
+    def rendering(self) -> dict[str, Any]:
+        """What decides how pictures are rendered, as the card of a recipe `generated` keeps it."""
         return {
             "seed": self.seed,
             "full": self.full,
             "quick": self.quick,
-            "size_px": list(size_px),
+            "size_px": list(self.size_px),
             "renderer": self.renderer,
             **({"quality": self.quality} if self.renderer == "mitsuba" else {}),
         }

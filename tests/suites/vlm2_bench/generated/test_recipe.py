@@ -145,7 +145,7 @@ def test_numbers_of_sequences_do_not_tell_patterns(built: ItemSet) -> None:
 
 def test_clips_move_and_leave() -> None:
     pair = clips.draw_pair(0, 0)
-    shots = clips.clip_specs(pair.first, pair, 0)
+    shots = clips.clip_specs(pair.first, pair, 0, clips.FRAMES, (192, 144))
     assert len(shots) == clips.FRAMES
     pixels = [sum(int(s.mask.sum()) for s in truth(shot.scene, shot.camera, detail=1).solids) for shot in shots]
     middle = pixels[len(pixels) // 2]

@@ -37,7 +37,6 @@ from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions, Tu
 
 CHECKUP_N, QUICK_N, FULL_N = 36, 4, 1600
 """Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
-SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
 SECONDS_A_PICTURE, BYTES_A_PICTURE = 2.4, 110_000
 """CPU time and disk of one picture, for plans."""
 BATCH = 6
@@ -115,7 +114,7 @@ class Generated:
         """Counts, seed, size, renderer."""
         design = make_design(options)
         train = {task: design.items(task, "train") for task in generated_tasks()}
-        return {"counts": dict(design.counts), "train_counts": train, **options.rendering(_size(options))}
+        return {"counts": dict(design.counts), "train_counts": train, **options.rendering()}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
@@ -154,13 +153,10 @@ class Generated:
             provenance=drawn_by,
             notes=[
                 "no faces, people or kinds of places are rendered, so that emotion, action and scene are absent",
+                *options.size_notes(),
                 *imbalance(items),
             ],
         )
-
-
-def _size(options: BuildOptions) -> tuple[int, int]:
-    return QUICK_SIZE_PX if options.quick else SIZE_PX
 
 
 Content = TypeVar("Content")
@@ -206,7 +202,9 @@ def _draw(
 
 def _draw_pictures(drawing: Drawing[Content, Picture]) -> list[tuple[Split, Picture]]:
     draw_picture, numbered, split, options = drawing
-    return [(split, draw_picture(content, number, options.seed, split, _size(options))) for number, content in numbered]
+    return [
+        (split, draw_picture(content, number, options.seed, split, options.size_px)) for number, content in numbered
+    ]
 
 
 def _turns(capacities: Sequence[int], count: int) -> list[tuple[int, int]]:

@@ -189,7 +189,9 @@ def _boxes(solids: Sequence[Solid], camera: Camera) -> list[Rect]:
 def _camera(rng: np.random.Generator, size_px: tuple[int, int]) -> Camera:
     up = math.radians(float(rng.uniform(*ELEVATION_DEG)))
     eye = (0.0, -DISTANCE_M * math.cos(up), 0.35 + DISTANCE_M * math.sin(up))
-    return Camera(eye, (0.0, 0.0, 0.35), horizontal_fov_deg=FOV_DEG, width_px=size_px[0], height_px=size_px[1])
+    wider = max(1.0, 3 * size_px[0] / (4 * size_px[1]))  # than 4:3: as much is seen along, and more across
+    across_deg = 2 * math.degrees(math.atan(wider * math.tan(math.radians(FOV_DEG / 2))))
+    return Camera(eye, (0.0, 0.0, 0.35), horizontal_fov_deg=across_deg, width_px=size_px[0], height_px=size_px[1])
 
 
 def _solids(content: DisplayContent, camera: Camera, rng: np.random.Generator) -> tuple[Solid, ...]:

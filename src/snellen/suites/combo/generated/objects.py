@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from snellen.core.seeds import seed_of, stream
+from snellen.core.suite import SIZE_PX
 from snellen.stimuli.scenes import RenderSpec, chain, clear_camera, composite, composite_scene, turn
 from snellen.suites.combo.alignment import NaturalCategory, dressed
 from snellen.suites.combo.items import SUITE, VERSION
 
 VIEWS = 20
 """Random views of each object (section 3.1)."""
-SIZE_PX = (480, 360)
 
 
 def object_spec(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZE_PX) -> RenderSpec:

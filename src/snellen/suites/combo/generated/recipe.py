@@ -28,13 +28,12 @@ from snellen.stimuli.scenes import RenderSpec, all_composites
 from snellen.suites.combo import alignment, categories, perception
 from snellen.suites.combo.categories import OBJECTS_A_RULE, Pair, Rule
 from snellen.suites.combo.difficulty import packaged_features
-from snellen.suites.combo.generated.objects import SIZE_PX, VIEWS, natural_spec, object_spec, view_of
+from snellen.suites.combo.generated.objects import VIEWS, natural_spec, object_spec, view_of
 from snellen.suites.combo.items import SUITE, VERSION
 from snellen.suites.combo.space import table
 from snellen.suites.combo.tasks import TASKS
 
 CHECKUP_N, QUICK_N = 24, 8
-QUICK_SIZE_PX = (240, 180)
 OBJECTS_A_BATCH = 64
 LEVEL_CHOICE = 300
 """Objects among which the next one is chosen where answers are to be level."""
@@ -181,7 +180,7 @@ class Generated:
         """Counts, seed, size, renderer, the natural categories, and the features that set the levels."""
         return {
             "counts": _counts(options),
-            **options.rendering(_size(options)),
+            **options.rendering(),
             **options.balanced(),
             "natural_categories": digest(alignment.natural_categories().model_dump(mode="json"), 16),
             "difficulty": [packaged_features().about["features_digest"], *packaged_features().thresholds],
@@ -219,12 +218,8 @@ class Generated:
             source="generated",
             recipe=self.parameters(options),
             provenance={"render": renderer_info(settings), "difficulty": features.encoder},
-            notes=[f"the levels of {categories.TASK} were set by encoder:{features.encoder}"],
+            notes=[f"the levels of {categories.TASK} were set by encoder:{features.encoder}", *options.size_notes()],
         )
-
-
-def _size(options: BuildOptions) -> tuple[int, int]:
-    return QUICK_SIZE_PX if options.quick else SIZE_PX
 
 
 Key: TypeAlias = tuple[int, int] | tuple[str, int]
@@ -235,7 +230,7 @@ Renders: TypeAlias = Mapping[Key, tuple[Media, Mapping[str, str]]]
 
 def _render(plan: Design, options: BuildOptions, settings: RenderSettings, media: MediaFolder) -> Renders:
     """Every picture. With `full`, all 190,080 views are rendered into the home folder too."""
-    size, specs, appearances = _size(options), dict[Key, RenderSpec](), dict[Key, dict[str, str]]()
+    size, specs, appearances = options.size_px, dict[Key, RenderSpec](), dict[Key, dict[str, str]]()
     for index, view in plan.objects():
         specs[index, view] = object_spec(index, view, options.seed, size)
         appearances[index, view] = all_composites()[index].dimensions()

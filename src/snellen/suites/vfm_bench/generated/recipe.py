@@ -47,7 +47,6 @@ from snellen.suites.vfm_bench.transforms import with_mean_regions
 
 CHECKUP_N, QUICK_N, FULL_N = 12, 4, 4200
 """Items; the paper has 4,200 (section 3.2)."""
-SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
 MIN_WAYS, MAX_WAYS = 2, 10
 PICTURES_A_CLASS = SHOTS + 1
 MAX_PICTURES = 400
@@ -251,7 +250,7 @@ class Generated:
         """Count, seed, size, renderer."""
         return {
             "counts": {TASK: count_of(options)},
-            **options.rendering(_size(options)),
+            **options.rendering(),
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
@@ -273,7 +272,7 @@ class Generated:
         plan = design(options)
         media = MediaFolder(options.out / "media")
         specs = [
-            block_pictures.picture_spec(draft, k, options.seed, _size(options)) for k, draft in enumerate(plan.drafts)
+            block_pictures.picture_spec(draft, k, options.seed, options.size_px) for k, draft in enumerate(plan.drafts)
         ]
         paths, provenance = render_for_recipe(specs, options)
         pictures = [media.add_file(path) for path in paths]
@@ -283,12 +282,11 @@ class Generated:
             source="generated",
             recipe=self.parameters(options),
             provenance=provenance,
-            notes=["concepts are rules on composite blocks, patterns, lights and views, one pool of pictures for all"],
+            notes=[
+                "concepts are rules on composite blocks, patterns, lights and views, one pool of pictures for all",
+                *options.size_notes(),
+            ],
         )
-
-
-def _size(options: BuildOptions) -> tuple[int, int]:
-    return QUICK_SIZE_PX if options.quick else SIZE_PX
 
 
 def episode_items(plan: Design, specs: Sequence[RenderSpec], pictures: Sequence[Media], seed: int) -> list[Item]:

@@ -32,7 +32,6 @@ from snellen.suites.vlm2_bench.items import SUITE, VERSION
 FRAMES, FRAMES_A_SECOND = 48, 12
 QUICK_FRAMES, QUICK_FRAMES_A_SECOND = 16, 4
 """For trying things out: clips last as long, and move less smoothly."""
-SIZE_PX = (192, 144)
 HALF_WAY_M = 3.3
 """From the middle of the floor to where an object comes in or has left; just outside the picture."""
 VIDEOS_A_PAIR = 4
@@ -63,9 +62,7 @@ def draw_pair(seed: int, number: int) -> ClipPair:
             return ClipPair(number, first, near[differs][int(rng.integers(len(near[differs])))], differs)
 
 
-def clip_specs(
-    index: int, pair: ClipPair, seed: int, frames: int = FRAMES, size_px: tuple[int, int] = SIZE_PX
-) -> list[RenderSpec]:
+def clip_specs(index: int, pair: ClipPair, seed: int, frames: int, size_px: tuple[int, int]) -> list[RenderSpec]:
     """The frames of one clip: the object comes in from the left of the path, turns a little as it goes, and leaves."""
     rng = stream(SUITE, VERSION, seed, "clip", pair.number)  # one studio, path and camera for both objects
     azimuth, turned = float(rng.uniform(0, 360)), float(rng.uniform(0, 360))

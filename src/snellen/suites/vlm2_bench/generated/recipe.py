@@ -48,7 +48,6 @@ TASKS = tuple(FULL_COUNTS)
 CHECKUP_N, QUICK_N = 12, 4
 MIN_FAMILIES = 12
 """How many objects, which are clusters, sequences are about where there are as many sequences."""
-SIZE_PX, QUICK_SIZE_PX = (384, 288), (240, 180)
 ITEMS_A_CLIP_PAIR, MAX_CLIP_PAIRS = 20, 3
 SECONDS_A_PICTURE, SECONDS_A_FRAME, BYTES_A_PICTURE = 0.9, 0.25, 115_000
 """CPU time and disk, for plans (`docs/benchmarks.md`)."""
@@ -132,9 +131,9 @@ class Generated:
         return {
             "counts": counts_of(options),
             "objects": len(design(options).families),
-            **options.rendering(_size(options)),
+            **options.rendering(),
             **options.balanced(),
-            "clip_px": list(clips.SIZE_PX),
+            "clip_px": list(_clip_px(options)),
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
@@ -173,12 +172,8 @@ class Generated:
             source="generated",
             recipe=self.parameters(options),
             provenance=provenance,
-            notes=["no people are rendered, so that the tasks about persons are absent"],
+            notes=["no people are rendered, so that the tasks about persons are absent", *options.size_notes()],
         )
-
-
-def _size(options: BuildOptions) -> tuple[int, int]:
-    return QUICK_SIZE_PX if options.quick else SIZE_PX
 
 
 def _clip(options: BuildOptions) -> tuple[int, int]:
@@ -188,9 +183,15 @@ def _clip(options: BuildOptions) -> tuple[int, int]:
     return clips.FRAMES, clips.FRAMES_A_SECOND
 
 
+def _clip_px(options: BuildOptions) -> tuple[int, int]:
+    """Width and height of a frame: half of a picture's, since a clip has so many."""
+    width, height = options.size_px
+    return width // 2, height // 2
+
+
 def _room_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     for n, change in enumerate(plan.rooms):
-        camera = rooms.view_of(change, stream(SUITE, VERSION, options.seed, "room view", n), _size(options))
+        camera = rooms.view_of(change, stream(SUITE, VERSION, options.seed, "room view", n), options.size_px)
         for which, room in enumerate((change.before, change.after)):
             yield RenderSpec(room.scene(), camera, seed_of(SUITE, VERSION, options.seed, "room noise", n, which))
 
@@ -198,13 +199,13 @@ def _room_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
 def _object_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     for number, family in enumerate((*plan.families, *plan.calibration)):
         for picture, index in enumerate(family.all()):
-            yield objects.picture_spec(index, options.seed, (number, picture), _size(options))
+            yield objects.picture_spec(index, options.seed, (number, picture), options.size_px)
 
 
 def _clip_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     for pair in plan.clips:
         for index in (pair.first, pair.second):
-            yield from clips.clip_specs(index, pair, options.seed, _clip(options)[0])
+            yield from clips.clip_specs(index, pair, options.seed, _clip(options)[0], _clip_px(options))
 
 
 def _rooms(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
@@ -260,7 +261,7 @@ class _Family:
             zip((picture.sha256 for picture in self.pictures), map(objects.appearance_of, family.all()), strict=True)
         )
         self.boxes = {
-            picture.sha256: _box(objects.picture_spec(index, options.seed, (number, picture_number), _size(options)))
+            picture.sha256: _box(objects.picture_spec(index, options.seed, (number, picture_number), options.size_px))
             for picture_number, (picture, index) in enumerate(zip(self.pictures, family.all(), strict=True))
         }
 

@@ -1,0 +1,63 @@
+"""`snellen build`: options as recipes take them, and what is printed of a plan or a new set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from snellen.cli.blind import blind_notes
+from snellen.cli.output import print_fields
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet
+from snellen.core.suite import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions, Suite
+from snellen.curation.steps import chain_lines
+from snellen.exam import build as build_items
+from snellen.exam import find_recipe
+from snellen.suites import SUITES
+
+SHAPES = (1.0, 1.8)
+"""Least and greatest width of generated pictures in heights; in others, tables of solids do not find room."""
+
+
+def build(suite_and_task: str, how: str, out: Path | None, *, plan: bool, as_json: bool, **given: Any) -> None:
+    """Build a set, or say what would be made; `given` are fields of `BuildOptions`."""
+    name, _, task = suite_and_task.partition("/")
+    suite = SUITES.get(name)
+    recipe = find_recipe(suite, how)
+    if out is None and not plan:
+        raise SnellenError("--out FOLDER is needed, unless --plan only asks what would be made")
+    options = BuildOptions(out or Path(), tasks=(task,) if task else (), show_progress=not as_json, **given)
+    if plan:
+        planned = dict(recipe.plan(options))
+        steps = [] if as_json else planned.pop("steps", [])
+        print_fields(planned, as_json)
+        print("".join(f"{line}\n" for line in chain_lines(steps)), end="")
+    else:
+        print_fields(_summary(build_items(suite, how, options), suite), as_json)
+
+
+def _summary(items: ItemSet, suite: Suite) -> dict[str, Any]:
+    blind = blind_notes(items.blind, suite) if items.blind else []
+    return {
+        "itemset": str(items.root),
+        "items": items.card.items,
+        "counts": items.card.counts,
+        "recipe_hash": items.card.recipe_hash,
+        "content_hash": items.card.content_hash,
+        "notes": [*items.card.notes, *blind],
+    }
+
+
+def size_of(text: str, how: str) -> tuple[int, int]:
+    """Width and height of `640x480`. Raises SnellenError for what is none, or of a recipe that draws no pictures."""
+    if how != "generated":
+        raise SnellenError(f"--size {text!r} is for --from generated: pictures of other recipes keep their size")
+    sides = text.split("x")
+    if len(sides) != 2 or not all(side.isascii() and side.isdigit() and len(side) < 6 for side in sides):
+        raise SnellenError(f"--size {text!r}: write WIDTHxHEIGHT in pixels, e.g. 640x480")
+    width, height = map(int, sides)
+    if not all(MIN_SIDE_PX <= side <= MAX_SIDE_PX for side in (width, height)):
+        raise SnellenError(f"--size {text!r}: each side must have {MIN_SIDE_PX} to {MAX_SIDE_PX} pixels")
+    if not SHAPES[0] <= width / height <= SHAPES[1]:
+        raise SnellenError(f"--size {text!r}: give a width of 1 to 1.8 heights, since scenes need room")
+    return width, height
