@@ -69,7 +69,7 @@ def set_facts(card: ItemSetCard) -> tuple[tuple[str, str], ...]:
         ("recipe hash", card.recipe_hash),
         ("content hash", card.content_hash),
         ("made with", _plain(card.provenance)),
-        ("remarks", " ".join(card.notes)),
+        ("remarks", "; ".join(card.notes)),
     )
     return tuple((name, foreign(fact, 2000)) for name, fact in facts if fact)
 

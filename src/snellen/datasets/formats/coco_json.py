@@ -225,6 +225,8 @@ class _AnnotationTable:
         for index, image in enumerate(self.images):
             if first_index.setdefault(image.id, index) != index:
                 yield "odd", "two images of one id; the first counts", str(image.id)
+                if image.name != self.images[first_index[image.id]].name:
+                    self.unread_image_ids.append(image.id)  # whose annotations they are is not known
         for key in ("images", "categories"):
             if not (self.images if key == "images" else self.names):
                 yield "missing", f"no {key}", "the file is cut short, or of another form"
@@ -238,10 +240,16 @@ class _AnnotationTable:
         image_index = np.fromiter((index_of.get(id, -1) for id in self.image_ids), np.int64, len(self.image_ids))
         ids = np.frombuffer(self.ids, np.int64) if self.ids else np.empty(0, np.int64)
         is_first = np.zeros(len(ids), bool)
-        is_first[np.unique(ids, return_index=True)[1]] = True  # `unique` gives the first row of every id
+        _, first_rows, id_numbers = np.unique(ids, return_index=True, return_inverse=True)
+        is_first[first_rows] = True
         is_listed = np.isin(np.frombuffer(self.category_ids, np.int64), list(self.names)) if self.ids else is_first
-        # An annotation that is there twice, or of no image, costs no image anything; one of an unknown category does:
-        # its image shows an object that nobody names, so its objects must not be counted.
+        # An annotation that is there twice, or of no image, costs no image anything. One of an unknown category does:
+        # its image shows an object that nobody names, so its objects must not be counted. So does one that is of
+        # another thing than the first of its id.
+        repeated = (~is_first).nonzero()[0]
+        for row, first_row in zip(repeated.tolist(), first_rows[id_numbers[repeated]].tolist(), strict=True):
+            if self._object_key(row) != self._object_key(first_row):
+                self._lose(index_of.get(self.image_ids[row], -1))
         yield from self._misfits("two annotations of one id; the first counts", ~is_first)
         yield from self._misfits("annotation of an image that is not listed", image_index < 0)
         unknown = ~is_listed & is_first
@@ -257,6 +265,10 @@ class _AnnotationTable:
     def _misfits(self, message: str, misfits: NDArray[np.bool_]) -> Iterator[_Problem]:
         for row in misfits.nonzero()[0].tolist():
             yield "odd", message, f"annotation {self.ids[row]}"
+
+    def _object_key(self, row: int) -> tuple[Any, ...]:
+        """What tells the object of a row: image, category, box."""
+        return self.image_ids[row], self.category_ids[row], *self.boxes[4 * row : 4 * row + 4]
 
     def _lose(self, image_index: int) -> None:
         self.lost[image_index] = self.lost.get(image_index, 0) + 1

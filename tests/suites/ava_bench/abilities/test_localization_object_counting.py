@@ -8,6 +8,7 @@ from snellen.core.item import Media
 from snellen.datasets.sample import Annotation, Question
 from snellen.suites.ava_bench.abilities import counting, localization
 from snellen.suites.ava_bench.abilities import object as object_ability
+from snellen.suites.ava_bench.candidates import completeness
 from snellen.suites.ava_bench.candidates.choices import read_choices
 from snellen.suites.ava_bench.candidates.rules import Caps, Rules
 from snellen.suites.ava_bench.items import ItemSource
@@ -36,7 +37,7 @@ def test_a_thing_alone_of_its_kind_is_kept_with_its_asked_name() -> None:
     ("marked", "size", "rule"),
     [
         ((cat(), cat((50.0, 50.0, 60.0, 60.0))), (100, 100), localization.SEVERAL),
-        ((cat(iscrowd=True),), (100, 100), localization.GROUP),
+        ((cat(iscrowd=True),), (100, 100), completeness.CROWD),
         ((cat(None),), (100, 100), localization.NO_BOX),
         ((cat(),), None, localization.NO_BOX),
         (
@@ -62,7 +63,7 @@ def test_just_inside_the_limits_stays() -> None:
 def test_where_annotations_were_lost_nothing_is_known_to_be_alone() -> None:
     at = curating(choices=CHOICES)
     assert list(localization.find(scene(cat(), lost=1), at)) == []
-    assert at.ledger.dropped == {(localization.NAME, "LVIS", localization.LOST): 1}
+    assert at.ledger.dropped == {(localization.NAME, "LVIS", completeness.LOST): 1}
 
 
 def test_birds_and_mammals_are_domains_of_their_own() -> None:
@@ -90,7 +91,7 @@ def test_counts_of_a_picture_by_category() -> None:
                  Annotation("water", BOX), attributes={"not_exhaustive_category_ids": ("grape",)})  # fmt: skip
     [one] = counting.find(held, at)
     assert (one.label, one.bin, one.truth) == ("cup", "03", {"things": "cups", "count": 3})
-    rules = (counting.RANGE, counting.NOT_ALL, counting.UNCOUNTED)
+    rules = (counting.RANGE, completeness.NOT_EXHAUSTIVE, counting.UNCOUNTED)
     assert at.ledger.dropped == {("counting", "LVIS", rule): 1 for rule in rules}
 
 
@@ -98,7 +99,7 @@ def test_crowds_with_people_that_are_not_told_apart_cannot_be_counted() -> None:
     at = curating()
     crowd = [Annotation("person", BOX), Annotation("mask", BOX, None, {"ignore": True})]
     assert list(counting.find(scene(*crowd, source="CrowdHuman"), at)) == []
-    assert at.ledger.dropped == {("counting", "CrowdHuman", counting.IGNORED): 1}
+    assert at.ledger.dropped == {("counting", "CrowdHuman", completeness.IGNORED): 1}
 
 
 def test_of_a_video_one_frame_is_taken_for_a_number_of_people() -> None:

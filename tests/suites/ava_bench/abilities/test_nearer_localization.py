@@ -12,7 +12,7 @@ from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities import localization as objects
 from snellen.suites.ava_bench.abilities import nearer_localization, relative_depth
 from snellen.suites.ava_bench.abilities.nearer_localization import CURATION, pairs_of
-from snellen.suites.ava_bench.candidates import depths
+from snellen.suites.ava_bench.candidates import completeness, depths
 from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext
 from snellen.suites.ava_bench.candidates.depths import ROADS, ROOMS
 from snellen.suites.ava_bench.candidates.rules import Caps
@@ -56,7 +56,7 @@ def told(held: Sample) -> tuple[int, dict[str, int]]:
         (room(bag(), bed()), 1, {}),
         # Another bag, be it of unknown distance, leaves the bed with nothing to be compared with.
         (room(bag(), thing("bag"), bed()), 0, {objects.SEVERAL: 1, depths.NO_DEPTH: 1, relative_depth.ALONE: 1}),
-        (room(bag(), bed(), lost=1), 0, {objects.LOST: 2}),
+        (room(bag(), bed(), lost=1), 0, {completeness.LOST: 2}),
         (room(bag(), bed(far=1.5)), 1, {}),
         (room(bag(), bed(far=1.49)), 0, {relative_depth.GAP: 1}),
         (room(bag(), bed((449.0, 150.0, 550.0, 250.0))), 0, {relative_depth.OVERLAP: 1}),

@@ -17,6 +17,7 @@ from snellen.core.seeds import stream
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities import spatial
 from snellen.suites.ava_bench.abilities.spatial import POSITIONS, position
+from snellen.suites.ava_bench.candidates.completeness import CROWD, LOST, NOT_EXHAUSTIVE, NOT_EXHAUSTIVE_FIELD
 from snellen.suites.ava_bench.candidates.depths import EXCLUDED
 from tests.suites.ava_bench.candidates.fixtures import scene
 from tests.suites.ava_bench.candidates.marked_scenes import curating, dropped, looked_at, shown, thing
@@ -59,8 +60,13 @@ def test_boxes_fill_so_much_of_the_picture(source: str, box: Box, rule: str) -> 
     ("source", "things", "more", "rules"),
     [
         ("LVIS", [thing("fork"), thing("fork", (20, 0, 21, 1))], {}, {spatial.SEVERAL: 2}),
-        ("Objects365", [thing("Fork", iscrowd=True)], {}, {spatial.GROUP: 1}),
-        ("LVIS", [thing("fork")], {"attributes": {spatial.UNEXHAUSTED: ("fork", "pin")}}, {spatial.NOT_ALL: 1}),
+        ("Objects365", [thing("Fork", iscrowd=True)], {}, {CROWD: 1}),
+        (
+            "LVIS",
+            [thing("fork")],
+            {"attributes": {NOT_EXHAUSTIVE_FIELD: ("fork", "pin")}},
+            {NOT_EXHAUSTIVE: 1},
+        ),
         ("LVIS", [thing("fork", None)], {}, {spatial.NO_BOX: 1}),
         ("NYU-Depth-V2", [thing("wall", (0, 0, 90, 90))], {}, {EXCLUDED: 1}),
     ],
@@ -75,7 +81,7 @@ def test_a_picture_of_unknown_size_or_with_lost_things_is_left_out() -> None:
     at = curating()
     pair = thing("fork"), OTHER
     assert not looked_at(spatial.CURATION, at, scene(*pair, size=None), scene(*pair, lost=1))
-    assert dropped(at) == {spatial.NO_BOX: 2, spatial.LOST: 2}
+    assert dropped(at) == {spatial.NO_BOX: 2, LOST: 2}
 
 
 sides = st.tuples(st.integers(0, 8), st.integers(1, 4))

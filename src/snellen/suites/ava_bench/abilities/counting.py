@@ -26,6 +26,7 @@ from snellen.suites.ava_bench.candidates.candidates import (
     capped_by_source,
     origin_of,
 )
+from snellen.suites.ava_bench.candidates.completeness import completeness
 from snellen.suites.ava_bench.items import (
     MAX_COUNT,
     ItemSource,
@@ -44,16 +45,12 @@ from snellen.suites.ava_bench.scoring import (
 
 NAME = "counting"
 DATASETS = ("VQAv2", "FSC-147", "CARPK", "CrowdHuman", "VSCrowd", "LVIS")
-LOST = "annotations of the picture were of no use, so that its things cannot be counted"
-NOT_ALL = "category of which not all things are marked"
 UNCOUNTED = "category that is not counted by the piece"
-IGNORED = "people in the picture that are not told apart"
 RANGE = "count of 0 or above the greatest"
 OTHER_QUESTION = "question that is more than how many there are"
 ASKED_TWICE = "second question about the same things in a picture"
 NO_NUMBER = "answer that is no number"
 SAME_VIDEO = "more than {} of a video with as many people"
-UNEXHAUSTED = "not_exhaustive_category_ids"
 TOLD_APART = (
     *("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray", "grey"),
     *("big", "large", "little", "small", "old", "young", "different", "more", "other", "total", "types", "kinds"),
@@ -72,23 +69,19 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """Every category of a picture with its count, where the count is sure."""
     if scene.source == "VQAv2":
         yield from _question_candidates(scene, context)
-    elif scene.lost:
-        context.ledger.drop(NAME, scene.source, LOST, scene.record_id)
+    elif rule := completeness(scene).picture:
+        context.ledger.drop(NAME, scene.source, rule, scene.record_id)
     else:
         yield from _annotation_candidates(scene, context)
 
 
 def _annotation_candidates(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
     """Things that are marked one by one."""
-    if scene.source == "CrowdHuman" and any(annotation.extra.get("ignore") for annotation in scene.annotations):
-        context.ledger.drop(NAME, scene.source, IGNORED, scene.record_id)
-        return
-    unsure = scene.attributes.get(UNEXHAUSTED, ())
-    origin = None
+    known, origin = completeness(scene), None
     for label, count in Counter(annotation.label for annotation in scene.annotations).items():
         location = f"{scene.record_id}: {count} {label}"
-        if isinstance(unsure, tuple) and label in unsure:
-            context.ledger.drop(NAME, scene.source, NOT_ALL, location)
+        if rule := known.rule(label):
+            context.ledger.drop(NAME, scene.source, rule, location)
         elif not context.choices.counted(scene.source, label):
             context.ledger.drop(NAME, scene.source, UNCOUNTED, location)
         elif count > context.rules.most_counted:

@@ -17,6 +17,7 @@ from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
 from snellen.suites.ava_bench.candidates.classification import OUTSIDE, lies_in
+from snellen.suites.ava_bench.candidates.completeness import is_alone
 from snellen.suites.ava_bench.candidates.rules import Caps
 from snellen.suites.ava_bench.items import (
     EMOTIONS,
@@ -59,10 +60,9 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 def _rule(scene: Sample, face: Annotation, emotions: EmotionsByBox, accepted_boxes: set[Box | None]) -> str | None:
     """Why a face is left out; None where it is not."""
-    alone = len(scene.annotations) == 1 and not scene.lost
     if emotions[face.box].isdisjoint(EMOTIONS):
         return UNKNOWN
-    if face.box is None and not alone:
+    if face.box is None and not is_alone(face, scene):
         return UNPLACED
     if face.box is not None and not lies_in(face.box, scene.size):
         return OUTSIDE
@@ -76,8 +76,7 @@ def _box_to_draw(scene: Sample, face: Annotation, context: CurationContext) -> B
     if face.box is None or scene.size is None:
         return None
     share = box_area(face.box) / (scene.size[0] * scene.size[1])
-    alone = len(scene.annotations) == 1 and not scene.lost
-    return None if alone and share >= context.rules.face_share else face.box
+    return None if is_alone(face, scene) and share >= context.rules.face_share else face.box
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:

@@ -21,6 +21,7 @@ from snellen.suites.ava_bench.candidates.candidates import (
     capped,
     origin_of,
 )
+from snellen.suites.ava_bench.candidates.completeness import completeness
 from snellen.suites.ava_bench.candidates.rules import Caps
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
@@ -42,10 +43,8 @@ from snellen.suites.ava_bench.scoring import (
 
 DATASETS = ("Objects365", "LVIS", "iNaturalist-2021", "iNaturalist-2017", "DIOR")
 NAME = "localization, object"
-LOST = "annotations of the picture were of no use, so that its things are not all known"
 NOT_CHOSEN = "thing of a category that is not among the chosen ones"
 SEVERAL = "several things of the category in the picture"
-GROUP = "a group of things in one box"
 NO_BOX = "thing without a box"
 AREA = "box of the wrong size"
 
@@ -58,17 +57,15 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         drop(NAME, scene.source, NOT_CHOSEN, scene.record_id, other_count)
     if not annotations:
         return
-    if scene.lost:
-        drop(NAME, scene.source, LOST, scene.record_id, len(annotations))
-        return
-    counts, origin = Counter(annotation.label for annotation in annotations), None
+    known, origin = completeness(scene), None
+    counts = Counter(categories[annotation.label].name for annotation in annotations)
     min_share, max_share = context.rules.thing_area
     for annotation in annotations:
         location = f"{scene.record_id}: {annotation.label}"
-        if counts[annotation.label] > 1:
+        if rule := known.rule(annotation.label):
+            drop(NAME, scene.source, rule, location)
+        elif counts[categories[annotation.label].name] > 1:
             drop(NAME, scene.source, SEVERAL, location)
-        elif annotation.extra.get("iscrowd"):
-            drop(NAME, scene.source, GROUP, location)
         elif annotation.box is None or scene.size is None:
             drop(NAME, scene.source, NO_BOX, location)
         elif not min_share < (share := box_area(annotation.box) / (scene.size[0] * scene.size[1])) < max_share:

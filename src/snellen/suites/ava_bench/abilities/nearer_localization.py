@@ -20,7 +20,7 @@ from snellen.core.score import Metric
 from snellen.curation.draws import grouped, least_used, level_shares, shuffled
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, FirstPartAlone
-from snellen.suites.ava_bench.abilities.localization import AREA, LOCALIZATION, LOST, SEVERAL
+from snellen.suites.ava_bench.abilities.localization import AREA, LOCALIZATION, SEVERAL
 from snellen.suites.ava_bench.abilities.relative_depth import (
     ALONE,
     BEYOND,
@@ -34,6 +34,7 @@ from snellen.suites.ava_bench.abilities.relative_depth import (
     depth_gap,
 )
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
+from snellen.suites.ava_bench.candidates.completeness import completeness
 from snellen.suites.ava_bench.candidates.depths import (
     NO_CROP,
     ROAD_CLASSES,
@@ -89,12 +90,10 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
     Indoors the whole picture is shown, so that things with another one of their name go at once.
     """
-    kinds, objects = (
-        Counter(_question_name(annotation, scene, context) for annotation in scene.annotations),
-        list[MeasuredObject](),
-    )
+    kinds = Counter(_question_name(annotation, scene, context) for annotation in scene.annotations)
+    known, objects = completeness(scene), list[MeasuredObject]()
     for annotation in scene.annotations:
-        object_or_rule = LOST if scene.lost else measure(annotation, scene, context)
+        object_or_rule = known.rule(annotation.label) or measure(annotation, scene, context)
         if isinstance(object_or_rule, MeasuredObject):
             if scene.source == ROADS and annotation.extra.get("occluded") != 0:
                 object_or_rule = OCCLUDED

@@ -22,6 +22,7 @@ from snellen.curation.draws import grouped, least_used, shuffled
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
+from snellen.suites.ava_bench.candidates.completeness import completeness
 from snellen.suites.ava_bench.candidates.depths import EXCLUDED, ROOMS, excluded, name_of, recording
 from snellen.suites.ava_bench.items import (
     ItemSource,
@@ -49,15 +50,11 @@ NAME = "spatial"
 POSITIONS = ("Left above", "Left below", "Right above", "Right below")
 """Section A.2; section 3.2.3 writes top-left, top-right, bottom-left, bottom-right."""
 DATASETS = (ROOMS, "LVIS", "Objects365")
-LOST = "annotations of the picture were of no use, so that its things are not all known"
-NOT_ALL = "thing of a category of which not all things are marked"
 SEVERAL = "several things of the category in the picture"
-GROUP = "a group of things in one box"
 NO_BOX = "thing without a box in a picture of known size"
 SMALL = "box too small a part of the picture"
 ALONE = "thing that no other one can be compared with"
 OVERLAP = "target and reference that share columns or rows of the picture"
-UNEXHAUSTED = "not_exhaustive_category_ids"
 CHUNK = 2_000_000
 """Pairs that are worked out at once, so that memory stays small."""
 
@@ -67,11 +64,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
     `boxes` holds four numbers a thing, in the order of `labels`.
     """
-    if scene.lost:
-        context.ledger.drop(NAME, scene.source, LOST, scene.record_id, max(1, len(scene.annotations)))
-        return
-    left_out, unexhausted = excluded(scene, context), scene.attributes.get(UNEXHAUSTED, ())
-    unsure = unexhausted if isinstance(unexhausted, tuple) else ()
+    left_out, known = excluded(scene, context), completeness(scene)
     share = context.rules.spatial_indoor_area if scene.source == ROOMS else context.rules.spatial_open_area
     min_area = share * scene.size[0] * scene.size[1] if scene.size else 0.0
     counts = Counter([annotation.label for annotation in scene.annotations])
@@ -81,12 +74,10 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         label, box = annotation.label, annotation.box
         if label in left_out:
             rule = EXCLUDED
-        elif label in unsure:
-            rule = NOT_ALL
+        elif known.rule(label):
+            rule = known.rule(label)
         elif counts[label] > 1:
             rule = SEVERAL
-        elif annotation.extra.get("iscrowd"):
-            rule = GROUP
         elif box is None or scene.size is None:
             rule = NO_BOX
         elif box_area(box) < min_area:
