@@ -247,6 +247,20 @@ MOMENTS = Dataset(
         "training/ACTION/*.mp4, validation/ACTION/*.mp4 (by loaders of it)",
         extras="of a picture: split",
         notes="For research only. The picture is the middle frame.",
+        verified="assumed",
+        evidence=(
+            loader(
+                github("open-mmlab/mmaction2", "tools/data/mit/preprocess_data.sh", "96662d4429"),
+                "Moments_in_Time_Raw.zip unpacks to training/, validation/ and lists *.csv and *.txt side by side.",
+            ),
+            loader(
+                github("open-mmlab/mmaction2", "tools/data/mit/README.md", "2ceb3fa064"),
+                "trainingSet.csv, validationSet.csv, moments_categories.txt; training/yawning/NAME.mp4, classes such "
+                "as adult+female+singing.",
+            ),
+        ),
+        caveat="One publisher of code was found where two are wanted. The columns of the lists (path, action, votes) "
+        "were not seen.",
     ),
     ClassLists(
         (NamedList("trainingSet.csv", "training", "train"), NamedList("validationSet.csv", "validation", "val")),

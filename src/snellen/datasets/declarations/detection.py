@@ -19,6 +19,20 @@ LVIS = Dataset(
         extras="of a picture: split; neg_category_ids and not_exhaustive_category_ids as names of classes",
         notes="The licence is that of the annotations; pictures are from Flickr under licences of their own. `area` is "
         "that of the mask. Only classes outside not_exhaustive_category_ids may be counted.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("open-mmlab/mmdetection", "configs/_base_/datasets/lvis_v1_instance.py", "09df0e347e"),
+                "annotations/lvis_v1_train.json with train2017/; of annotations/lvis_v1_val.json pictures lie in "
+                "val2017/ and train2017/.",
+            ),
+            loader(
+                github("facebookresearch/VLPart", "datasets/README.md", "aaaffa9b5a"),
+                "lvis_v1_train.json and lvis_v1_val.json, pictures train2017/ and val2017/ of COCO.",
+            ),
+        ),
+        caveat="The fields neg_category_ids and not_exhaustive_category_ids are those of the dataset's page, which "
+        "was not at hand.",
     ),
     CocoJson(
         files=tuple(
@@ -230,6 +244,25 @@ FSC_147 = Dataset(
         layout="annotation_FSC147_384.json, ImageClasses_FSC147.txt, Train_Test_Val_FSC_147.json, "
         "images_384_VarV2/*.jpg (homepage)",
         extras="of a thing: point, x and y in pixels; of a picture: split",
+        verified="listing",
+        evidence=(
+            listing(
+                github("cvlab-stonybrook/LearningToCountEverything", "test.py", "18df403e0e"),
+                "images_384_VarV2; a split is a list of file names under train, val, test; of a picture "
+                "box_examples_coordinates and points, in pixels of that folder's pictures.",
+            ),
+            listing(
+                github("cvlab-stonybrook/LearningToCountEverything", "data/ImageClasses_FSC147.txt", "a8041e89fe"),
+                "The file of classes lies in the repository, beside Train_Test_Val_FSC_147.json.",
+            ),
+            loader(
+                github("Verg-Avesta/CounTR", "util/FSC147.py", "01e83fd438"),
+                "The first number of a point runs with the width, the second with the height.",
+            ),
+        ),
+        caveat="The authors' stored code calls the annotations json_annotationCombined_384_VarV2_updated1.json; "
+        "annotation_FSC147_384.json is the name in code of many others, which was read without its "
+        "repositories.",
     ),
     Fsc147(),
 )

@@ -1,7 +1,7 @@
 """Medical datasets."""
 
 from snellen.datasets.dataset import Dataset, DatasetCard
-from snellen.datasets.evidence import github, loader
+from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.nifti import LabelledVolumes
 from snellen.datasets.formats.tables import OptionTable
 
@@ -23,6 +23,21 @@ GMAI_MMBENCH = Dataset(
         layout="GMAI-MMBench_VAL.tsv (columns index, image as base64, question, A … E, answer, modality, clinical "
         "VQA task …; the test tables have no answers), or Parquet of the same columns",
         notes="Objects are modality and clinical task. Pictures come from 284 datasets with licences of their own.",
+        verified="listing",
+        evidence=(
+            listing(
+                "https://huggingface.co/datasets/OpenGVLab/GMAI-MMBench/discussions/1",
+                "The publisher's own upload of GMAI_mm_bench_VAL.tsv; the page is to be run with VLMEvalKit (data "
+                "GMAI-MMBench_VAL).",
+            ),
+            loader(
+                "https://huggingface.co/datasets/VLMEval/GMAI-MMBench/tree/main",
+                "GMAI-MMBench_VAL.tsv of 9.34 GB: the table as VLMEvalKit reads multiple choice, with pictures in "
+                "base64.",
+            ),
+        ),
+        caveat="The columns modality and clinical VQA task were seen in a copy that names no origin. Which of its "
+        "classes are on which level of Table 7, neither release says.",
     ),
     OptionTable(objects=("modality", "clinical vqa task")),
 )

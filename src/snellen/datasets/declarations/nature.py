@@ -51,6 +51,10 @@ CAMO = Dataset(
                 github("chenqiu1024/Seg-R1", "utils/prepare_cod.py", "ca1256fae4"),
                 "CAMO-V.1.0-CVIU2019/Images/{Train,Test} and GT/NAME.png, of both in one folder.",
             ),
+            loader(
+                github("zhang-haojie/wesam", "configs/base_config.py", "4ab52837d1"),
+                "CAMO-V.1.0-CVIU2019/GT, Images/Train and Images/Test.",
+            ),
         ),
         caveat="",
     ),

@@ -108,6 +108,20 @@ IIIT5K = Dataset(
         layout="IIIT5K/traindata.mat, IIIT5K/testdata.mat, IIIT5K/{train,test}/*.png (readme of the archive)",
         extras="of a picture: split",
         notes="A picture is a cropped word, written in capitals in the lists whatever it looks like.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("mindee/doctr", "doctr/datasets/iiit5k.py", "0079209521"),
+                "A MATLAB struct array whose rows begin with the picture's path below the folder; of every word "
+                "picture and text.",
+            ),
+            loader(
+                github("open-mmlab/mmocr", "dataset_zoo/iiit5k/textrecog.py", "1d5f43e79f"),
+                "IIIT5K-Word_V3.0.tar.gz unpacks to IIIT5K/train and IIIT5K/test.",
+            ),
+        ),
+        caveat="doctr reads the struct of letters beside traindata.mat and testdata.mat; the fields ImgName and "
+        "GroundTruth are those of the archive's readme, which was not at hand.",
     ),
     Iiit5k(),
 )
