@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType
 
 
@@ -35,9 +37,7 @@ def _run_command() -> None:
     former = {number: signal.signal(number, interrupt) for number in signals}
     try:
         with one_line_errors():
-            from snellen.cli.app import app
-
-            app(standalone_mode=True, prog_name="snellen")
+            _command()(standalone_mode=True, prog_name="snellen")
     except SnellenError as error:
         print(f"snellen: {redacted(str(error))}", file=sys.stderr)
         sys.exit(2)
@@ -51,6 +51,16 @@ def _run_command() -> None:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+@functools.cache
+def _command() -> Callable[..., object]:
+    """All commands, put together once in a process: their options are read off the types of some hundred parameters."""
+    from typer.main import get_command
+
+    from snellen.cli.app import app
+
+    return get_command(app)
 
 
 def _exit(code: int) -> None:
