@@ -31,13 +31,13 @@ class DatasetCard:
     citation: str
     homepage: str
     layout: str
+    verified: Verification
     objects: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     extras: str = ""
     notes: str = ""
-    verified: Verification = "assumed"
     evidence: tuple[Evidence, ...] = ()
-    caveat: str = "Nobody has looked for evidence yet."
+    caveat: str = ""
 
     @property
     def origin(self) -> str:

@@ -2,7 +2,7 @@
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
-from snellen.datasets.evidence import github, loader
+from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.lists import ClassLists, NamedList
 from snellen.datasets.formats.named_files import Aircraft, Cub200
@@ -26,7 +26,6 @@ DTD = Dataset(
                 "The same archive and folders; the class is the folder.",
             ),
         ),
-        caveat="",
     ),
     ClassFolders(""),
 )
@@ -39,6 +38,15 @@ KYLBERG = Dataset(
         citation="Kylberg, The Kylberg Texture Dataset v. 1.0, Uppsala University, 2011",
         homepage="",
         layout="TEXTURE/*.png (one archive a texture; the name of its folder is the class)",
+        verified="assumed",
+        evidence=(
+            loader(
+                "https://github.com/RimTouny/Texture-Image-Comparison",
+                "A subset: six classes (canvas1, seat2 …) of 40 pictures of 576 x 576 pixels.",
+            ),
+        ),
+        caveat="The publisher's page was not at hand, and one publisher of code was found that reads a part. A "
+        "folder a class is what one archive a texture unpacks to.",
     ),
     ClassFolders(""),
 )
@@ -51,6 +59,9 @@ KTH_TIPS = Dataset(
         citation="Fritz et al., The KTH-TIPS database, 2004",
         homepage="https://www.csc.kth.se/cvap/databases/kth-tips/",
         layout="KTH_TIPS/MATERIAL/*.png (homepage)",
+        verified="assumed",
+        caveat="The publisher's page was not at hand. Code that was read takes KTH_TIPS as folders of classes, but "
+        "names no repository.",
     ),
     ClassFolders(""),
 )
@@ -63,6 +74,14 @@ KTH_TIPS2_B = Dataset(
         citation="Mallikarjuna et al., The KTH-TIPS2 database, 2006",
         homepage="https://www.csc.kth.se/cvap/databases/kth-tips/",
         layout="KTH-TIPS2-b/MATERIAL/sample_{a,b,c,d}/*.png (homepage)",
+        verified="assumed",
+        evidence=(
+            listing(
+                "https://m.moam.info/the-kth-tips2-database_5b1a33227f8b9ab76d8b45c9.html",
+                "The users' guide: four physical samples of each of 11 materials; no folder is named.",
+            ),
+        ),
+        caveat="That a material's folder holds one folder a sample stands in code that names no repository.",
     ),
     ClassFolders("", between=1),
 )
@@ -76,6 +95,22 @@ AID = Dataset(
         "Classification, IEEE TGRS 55(7), 2017",
         homepage="https://captain-whu.github.io/AID/",
         layout="AID/SCENE/*.jpg (homepage)",
+        verified="loaders",
+        evidence=(
+            loader(
+                "https://huggingface.co/spaces/LINC-BIT/EdgeTA/blame/4dff05912ff92a09351791463e0278cfb70de7a8/data/da"
+                "tasets/image_classification/aid.py",
+                "A folder a class; 30 classes.",
+            ),
+            loader(
+                "https://huggingface.co/datasets/isaaccorley/aid",
+                "Files airport_1.jpg …, named after their class.",
+            ),
+            loader(
+                "https://huggingface.co/datasets/blanchon/AID/blob/main/README.md",
+                "10,000 pictures of 600 x 600 pixels in 30 classes.",
+            ),
+        ),
     ),
     ClassFolders(""),
 )
@@ -178,7 +213,6 @@ EXPW = Dataset(
                 "data/image/origin; 0 is angry, then disgust, fear, happy, sad, surprise, neutral.",
             ),
         ),
-        caveat="",
     ),
     ClassLists(
         (NamedList("label/label.lst", "image/origin"),),
@@ -231,6 +265,20 @@ AIRCRAFT = Dataset(
         "archive)",
         extras="of a picture: split",
         notes="For research only. The last 20 rows of a picture are a banner with its author.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("pytorch/vision", "torchvision/datasets/fgvc_aircraft.py", "12b74a0e8b"),
+                "fgvc-aircraft-2013b/data/images_variant_SPLIT.txt of the picture's number, a blank and the variant, "
+                "which may hold blanks; data/images/NUMBER.jpg.",
+            ),
+            loader(
+                github("open-mmlab/mmpretrain", "mmpretrain/datasets/fgvcaircraft.py", "1cad446b1e"),
+                "The same files; 100 variants, 6,667 pictures to train and validate, 3,333 to test.",
+            ),
+        ),
+        caveat="That boxes in images_box.txt are xmin, ymin, xmax, ymax counted from 1 is taken from the archive's "
+        "readme, which was not at hand.",
     ),
     Aircraft(),
 )

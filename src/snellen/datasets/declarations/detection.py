@@ -68,7 +68,6 @@ OBJECTS365 = Dataset(
                 "corner, width, height in pixels; file_name ends with the picture's name.",
             ),
         ),
-        caveat="",
     ),
     CocoJson(
         files=tuple(
@@ -176,6 +175,21 @@ CARPK = Dataset(
         homepage="https://lafi.github.io/LPN/",
         layout="CARPK_devkit/data/Annotations/*.txt (lines x1 y1 x2 y2 1), CARPK_devkit/data/Images/*.png (devkit)",
         labels=("car",),
+        verified="loaders",
+        evidence=(
+            loader(
+                github("natalib1/Car-Counting-Challenge", "datasets/draw_bounding_boxes.sh", "6d660329b3"),
+                "CARPK_devkit/data/Annotations and CARPK_devkit/data/Images.",
+            ),
+            loader(
+                github("natalib1/Car-Counting-Challenge", "datasets/tool/draw_bounding_boxes.py", "6d660329b3"),
+                "NAME.txt of each picture: five whole numbers a car, the first four x1 y1 x2 y2 in pixels.",
+            ),
+            loader(
+                github("sordonia120446/vision", "app/carpk/draw_bounding_boxes.py", "27f869b764"),
+                "The same columns; a car is x2 - x1 wide.",
+            ),
+        ),
     ),
     TextBoxes("data/Annotations", "data/Images", "car"),
 )
@@ -209,7 +223,6 @@ CROWD_HUMAN = Dataset(
                 "in CrowdHuman_train0N/Images and CrowdHuman_val/Images.",
             ),
         ),
-        caveat="",
     ),
     CrowdHuman(),
 )
@@ -230,6 +243,16 @@ VS_CROWD = Dataset(
         notes="What AVA-Bench cites for crowds, under the names of two other datasets (see CrowdHuman). Boxes are "
         "those of heads. Five frames a second are nearly the same picture: keep those of a video on one side of a "
         "split. The page counts 634 videos, 479 to train and 137 to test, which are 616.",
+        verified="listing",
+        evidence=(
+            listing(
+                "https://github.com/HopLee6/VSCrowd-Dataset",
+                "train_XXX.txt and test_XXX.txt, a line a frame: FrameID, then for each head HeadID x1 y1 x2 y2 p1 "
+                "p2 (left, top, right, bottom, centre); 0001 is the first frame.",
+            ),
+        ),
+        caveat="That the frames lie in videos/VIDEO/FRAME.jpg and the lists in annotations/ was seen in code that "
+        "names no repository.",
     ),
     VsCrowd(),
 )

@@ -119,6 +119,9 @@ PRODUCTS_10K = Dataset(
         homepage="https://arxiv.org/abs/2008.10545",
         layout="train.csv (name,class,group) beside train/, test_kaggletest.csv (the same columns) beside test/",
         notes="Classes are numbers of products and compete within their group; their names are not released.",
+        verified="assumed",
+        caveat="Columns name, class and group of train.csv and test_kaggletest.csv, beside train/ and test/, stand "
+        "in much code that was read, which names no repository.",
     ),
     ProductList(
         "product group",
@@ -137,6 +140,9 @@ SCENERY_WATERMARK = Dataset(
         citation="Vesnin, Scenery Watermark Detection, Kaggle, 2023",
         homepage="https://www.kaggle.com/dsv/4926870",
         layout="a folder a class, in folders of splits or not (assumed from its two classes)",
+        verified="assumed",
+        caveat="The publisher's page was not at hand and no public loader was found: read as a folder a class "
+        "because there are two classes.",
     ),
     ClassFolders("scenery"),
 )
@@ -151,6 +157,18 @@ RICE_IMAGE = Dataset(
         homepage="",
         layout="Rice_Image_Dataset/VARIETY/*.jpg",
         labels=("Arborio", "Basmati", "Ipsala", "Jasmine", "Karacadag"),
+        verified="assumed",
+        evidence=(
+            loader(
+                github(
+                    "AliKHaliliT/75000-Rice-Image-Dataset-for-Object-Detection-and-Object-Segmentation",
+                    "README.md",
+                ),
+                "Five kinds of rice of 15,000 pictures each.",
+            ),
+        ),
+        caveat="Rice_Image_Dataset/Arborio/Arborio (1).jpg stands in much code that was read, which names no "
+        "repository.",
     ),
     ClassFolders("rice"),
 )
@@ -164,6 +182,8 @@ FABRICS = Dataset(
         "ECCV 2016",
         homepage="",
         layout="Fabrics/MATERIAL/SAMPLE/*.png",
+        verified="assumed",
+        caveat="No page of the publisher and no public loader was at hand: folders are those of the paper's section 3.",
     ),
     ClassFolders("fabric", between=1),
 )
@@ -181,6 +201,16 @@ IMAGE_EXPOSURES = Dataset(
         labels=("under-exposed", "well exposed", "over-exposed"),
         notes="Three classes. The RAW pictures of Fu et al. are not read: their layout is "
         "described on no page we know, and subjects take no RAW.",
+        verified="assumed",
+        evidence=(
+            listing(
+                github("csjcai/SICE", "README.md", "0704e0a977"),
+                "Part 1 of 360 sequences and part 2 of 229, whose references are an archive of their own: 4,413 "
+                "pictures; no folder is named.",
+            ),
+        ),
+        caveat="Dataset_Part1 and Dataset_Part2 stand in code that names no repository. That numbers run from dark "
+        "to bright was seen nowhere: compare the first and the last picture of some sequences.",
     ),
     Exposures("scene"),
 )
@@ -200,6 +230,9 @@ CLOTHING_ATTRIBUTES = Dataset(
         notes="Eleven objects of 42 classes: 11 colours, 6 patterns, 7 + 3 + 3, and six of two. "
         "The order of the values (1 no, 2 yes; those of category, neckline, sleevelength, gender, skin_exposure) is "
         "that of the paper's Table 1, not read from the files: compare the counts, few people wear ties and scarfs.",
+        verified="assumed",
+        caveat="Code that was read takes ClothingAttributeDataset/images and labels/, with files by the names of the "
+        "attributes, but names no repository. The order of the values was seen nowhere.",
     ),
     AttributesMat(
         (

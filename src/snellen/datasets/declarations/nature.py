@@ -2,7 +2,7 @@
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
-from snellen.datasets.evidence import github, loader
+from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.image_masks import ImagesAndMasks, Pair
 
@@ -19,6 +19,8 @@ RICE_LEAF_DISEASE = Dataset(
         homepage="",
         layout="rice_leaf_diseases/DISEASE/*.jpg",
         labels=("Bacterial leaf blight", "Brown spot", "Leaf smut"),
+        verified="assumed",
+        caveat="The publisher's page was not at hand, and no public loader was looked at that names its repository.",
     ),
     ClassFolders("rice leaf"),
 )
@@ -31,6 +33,17 @@ TOMATO_LEAF = Dataset(
         citation="kaustubh b, Tomato leaf disease detection, Kaggle, 2020",
         homepage="https://www.kaggle.com/datasets/kaustubhb999/tomatoleaf",
         layout="tomato/{train,val}/DISEASE/*",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("Project-AgML/AgML", "docs/datasets/tomato_leaf_disease.md"),
+                "Classes are names of folders: 10 of them, 11,000 JPEG.",
+            ),
+            loader(
+                github("pragatib00/tomato-leaf-disease-detection", "Dataset.md"),
+                "Folders to train and to validate, with 10 classes.",
+            ),
+        ),
     ),
     ClassFolders("tomato leaf"),
 )
@@ -56,7 +69,6 @@ CAMO = Dataset(
                 "CAMO-V.1.0-CVIU2019/GT, Images/Train and Images/Test.",
             ),
         ),
-        caveat="",
     ),
     ImagesAndMasks("scene", (Pair("Images/Train", "GT", HIDDEN), Pair("Images/Test", "GT", HIDDEN))),
 )
@@ -83,7 +95,6 @@ COD10K = Dataset(
                 "COD10K-v3, where NonCAM in a name tells the pictures without camouflage.",
             ),
         ),
-        caveat="",
     ),
     ImagesAndMasks(
         "scene",
@@ -105,6 +116,19 @@ NC4K = Dataset(
         layout="NC4K/Imgs/*.jpg, NC4K/GT/*.png (by loaders of it)",
         labels=(HIDDEN,),
         notes=ONE_CLASS,
+        verified="assumed",
+        evidence=(
+            listing(
+                github("JingZhang617/COD-Rank-Localize-and-Segment", "README.md", "1dbfeeb375"),
+                "The archive has pictures, masks and masks of instances; no folder is named.",
+            ),
+            loader(
+                github("bbdjj/CGCOD", "README.md"),
+                "A folder of pictures and one of masks, called img and gt.",
+            ),
+        ),
+        caveat="Imgs and GT are the names in the test sets that others packed with NC4K in them; those of the "
+        "publisher's archive were not seen.",
     ),
     ImagesAndMasks("scene", (Pair("Imgs", "GT", HIDDEN),)),
 )
@@ -117,6 +141,9 @@ INDIAN_BIRD = Dataset(
         citation="Basandrai, 25 Indian bird species with 22.6k images, Kaggle, 2023",
         homepage="https://www.kaggle.com/datasets/arjunbasandrai/25-indian-bird-species-with-226k-images",
         layout="Birds_25/{train,valid}/SPECIES/*.jpg (by users of it)",
+        verified="assumed",
+        caveat="The publisher's page was not at hand. Classes such as Asian-Green-Bee-Eater and folders to train and "
+        "validate stand in notes that name no repository.",
     ),
     ClassFolders("bird"),
 )
@@ -129,6 +156,9 @@ EPLID = Dataset(
         citation="Shaheen, Egyptian Plant Leaf Image Dataset (EPLID), Kaggle, 2019",
         homepage="https://www.kaggle.com/datasets/mahmoudshaheen1134/plant-leaf-image-dataset",
         layout="a folder a class, in folders of splits or not (assumed from its eight classes)",
+        verified="assumed",
+        caveat="The publisher's page was not at hand and no public loader was found: read as a folder a class "
+        "because there are eight classes.",
     ),
     ClassFolders("plant leaf"),
 )
@@ -142,6 +172,14 @@ PLANT_SEEDLINGS = Dataset(
         "Algorithms, arXiv 1711.05458, 2017",
         homepage="https://arxiv.org/abs/1711.05458",
         layout="SPECIES/*.png",
+        verified="assumed",
+        evidence=(
+            loader(
+                github("Project-AgML/AgML", "docs/datasets/plant_seedlings_aarhus.md", "3c38affad0"),
+                "Classes are names of folders: 12 species, 5,539 PNG.",
+            ),
+        ),
+        caveat="One publisher of code was found where two are wanted.",
     ),
     ClassFolders("plant seedling"),
 )
@@ -154,6 +192,9 @@ MEAT = Dataset(
         citation="Agistany, Pork, meat, and horse meat dataset, Kaggle, 2022",
         homepage="https://www.kaggle.com/datasets/iqbalagistany/pork-meat-and-horse-meat-dataset",
         layout="a folder a class, in folders of splits or not (by users of it)",
+        verified="assumed",
+        caveat="The publisher's page was not at hand and no public loader was found that names its repository: read "
+        "as a folder a class.",
     ),
     ClassFolders("meat"),
 )

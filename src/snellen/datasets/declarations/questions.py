@@ -93,7 +93,6 @@ COCO_TEXT = Dataset(
                 "train2014 of COCO.",
             ),
         ),
-        caveat="",
     ),
     CocoText(),
 )
@@ -138,6 +137,19 @@ TEXT_VQA = Dataset(
         extras="of a word: rotation in degrees (then the box is that of the word before it is turned about its "
         "upper left corner: assumed); of a picture: split",
         notes="Words were read by a program (Rosetta), not by people. AVA-Bench does not say which boxes it used.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("haotian-liu/LLaVA", "docs/Evaluation.md", "05f156c4ff"),
+                "TextVQA_0.5.1_val.json and train_val_images.zip of the publisher.",
+            ),
+            loader(
+                github("OpenGVLab/InternVL", "internvl_chat/eval/vqa/README.md", "284e715222"),
+                "TextVQA_Rosetta_OCR_v0.2_train.json and _val.json beside the questions.",
+            ),
+        ),
+        caveat="That boxes are shares of the picture (top_left_x, top_left_y, width, height) and that words may be "
+        "turned stands in code that names no repository; about which point a word is turned is assumed.",
     ),
     TextVqa(),
 )

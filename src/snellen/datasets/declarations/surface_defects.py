@@ -30,7 +30,6 @@ MVTEC_AD = Dataset(
                 "OBJECT/SPLIT/CLASS and OBJECT/ground_truth/CLASS; only the class good of test has no masks.",
             ),
         ),
-        caveat="",
     ),
     MvtecLayout(),
 )  # fmt: skip
@@ -62,7 +61,6 @@ MVTEC_AD_2 = Dataset(
                 "mvtec_ad_2/OBJECT/{test_private,test_private_mixed,test_public,train,validation}.",
             ),
         ),
-        caveat="",
     ),
     MvtecLayout(splits=("train", "validation", "test_public"), masks="{split}/ground_truth/{label}"),
 )
@@ -94,7 +92,6 @@ MVTEC_LOCO = Dataset(
                 "ground_truth/CLASS/NAME/*.png; pixels that are not 0 mark a defect.",
             ),
         ),
-        caveat="",
     ),
     MvtecLayout(splits=("train", "validation", "test")),
 )
@@ -124,7 +121,6 @@ MVTEC_3D = Dataset(
                 "good.",
             ),
         ),
-        caveat="",
     ),
     MvtecLayout(splits=("train", "validation", "test"), masks="{split}/{label}/gt", pictures="rgb"),
 )  # fmt: skip
@@ -159,7 +155,6 @@ VISA = Dataset(
                 "In a mask every pixel that is not 0 is marked.",
             ),
         ),
-        caveat="",
     ),
     MvtecLayout(splits=("Data/Images",), masks="Data/Masks/{label}", unmarked=("Normal",)),
 )  # fmt: skip
@@ -263,7 +258,6 @@ ITD = Dataset(
                 "The 10 types with their counts; TYPE/train/good, TYPE/test/{anomaly,good}, img1.png …; no masks.",
             ),
         ),
-        caveat="",
     ),
     MvtecLayout(masks=""),
 )  # fmt: skip
@@ -278,6 +272,23 @@ NEU_DET = Dataset(
         layout="IMAGES/*.jpg and ANNOTATIONS/*.xml in the form of Pascal VOC, or train and validation folders of "
         "both: pictures and annotations are paired by their names",
         labels=("crazing", "inclusion", "patches", "pitted_surface", "rolled-in_scale", "scratches"),
+        verified="loaders",
+        evidence=(
+            loader(
+                github(
+                    "siddhartamukherjee/NEU-DET-Steel-Surface-Defect-Detection",
+                    "ANNOTATIONS/scratches_100.xml",
+                    "4bab6b2550",
+                ),
+                "A copy of the files: ANNOTATIONS/*.xml beside IMAGES/*.jpg of the same names. A box across a "
+                "picture of 200 pixels runs from 1 to 200: pixels count from 1 and the last one is included.",
+            ),
+            loader(
+                github("Buster-maker/neural-architecture-search", "README.md"),
+                "1,800 pictures of six kinds of defects, one folder of pictures and one of annotations in the form "
+                "of Pascal VOC.",
+            ),
+        ),
     ),
     VocBoxes("steel strip"),
 )
