@@ -156,6 +156,7 @@ def build(
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
     size: Annotated[Optional[str], typer.Option(help="WxH of generated pictures in pixels; 640x480 otherwise.")] = None,  # noqa: UP045
+    rules: Annotated[Optional[Path], typer.Option(help="YAML of thresholds other than the recipe's own.")] = None,  # noqa: UP045
     balance: Annotated[
         str, typer.Option(help="paper: its own frequencies; answers: level ones, no base rates.")
     ] = "paper",
@@ -179,6 +180,7 @@ def build(
         renderer=renderer,
         quality=quality,
         size=size_of(size, how) if size else None,
+        rules=rules,
         balance=read_balance(balance),
     )
 

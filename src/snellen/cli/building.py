@@ -24,6 +24,8 @@ def build(suite_and_task: str, how: str, out: Path | None, *, plan: bool, as_jso
     name, _, task = suite_and_task.partition("/")
     suite = SUITES.get(name)
     recipe = find_recipe(suite, how)
+    if given.get("rules") and not hasattr(recipe, "rules"):
+        raise SnellenError(f"--rules: {name} --from {how} has no thresholds that a file could change")
     if out is None and not plan:
         raise SnellenError("--out FOLDER is needed, unless --plan only asks what would be made")
     options = BuildOptions(out or Path(), tasks=(task,) if task else (), show_progress=not as_json, **given)

@@ -169,7 +169,8 @@ class BuildOptions:
 
     `n` is the number of test items a task, None for the checkup size; `tasks` empty means all. `balance` says whose
     frequencies answers have: the paper's own, or level ones (`answers`), so that no base rate helps who does not look.
-    `size` is width and height of generated pictures, None for the usual ones (`size_px`).
+    `rules` is a file of thresholds that differ from the recipe's own. `size` is width and height of generated
+    pictures, None for the usual ones (`size_px`).
     """
 
     out: Path
@@ -184,6 +185,7 @@ class BuildOptions:
     quality: str = "good"
     quick: bool = False
     size: tuple[int, int] | None = None
+    rules: Path | None = None
     balance: Literal["paper", "answers"] = "paper"
     show_progress: bool = True
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from snellen.core.item import Box
 from snellen.core.seeds import stream
+from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities import absolute_depth
 from snellen.suites.ava_bench.abilities.absolute_depth import CURATION
 from snellen.suites.ava_bench.candidates import depths
 from snellen.suites.ava_bench.candidates.depths import ROADS, ROOMS, crop_around, within
-from snellen.suites.ava_bench.candidates.rules import Caps
 from tests.suites.ava_bench.candidates.fixtures import scene
 from tests.suites.ava_bench.candidates.marked_scenes import curating, dropped, looked_at, shown, thing
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.item import Media
+from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Question
 from snellen.suites.ava_bench.abilities import counting, localization
 from snellen.suites.ava_bench.abilities import object as object_ability
 from snellen.suites.ava_bench.candidates import completeness
 from snellen.suites.ava_bench.candidates.choices import read_choices
-from snellen.suites.ava_bench.candidates.rules import Caps, Rules
+from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.items import ItemSource
 from tests.suites.ava_bench.candidates.fixtures import FewChoices, curating, scene
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from snellen.core.item import Box
+from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities import localization as objects
 from snellen.suites.ava_bench.abilities import nearer_localization, relative_depth
@@ -15,7 +16,6 @@ from snellen.suites.ava_bench.abilities.nearer_localization import CURATION, pai
 from snellen.suites.ava_bench.candidates import completeness, depths
 from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext
 from snellen.suites.ava_bench.candidates.depths import ROADS, ROOMS
-from snellen.suites.ava_bench.candidates.rules import Caps
 from tests.suites.ava_bench.candidates.fixtures import scene
 from tests.suites.ava_bench.candidates.marked_scenes import curating, dropped, looked_at, shown, thing
 

@@ -9,13 +9,13 @@ import pytest
 
 from snellen.core.item import Box
 from snellen.core.seeds import stream
+from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities import relative_depth
 from snellen.suites.ava_bench.abilities.relative_depth import CURATION, bin_gaps, pairs_of
 from snellen.suites.ava_bench.candidates import depths
 from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext
 from snellen.suites.ava_bench.candidates.depths import ROADS, ROOMS
-from snellen.suites.ava_bench.candidates.rules import Caps
 from tests.suites.ava_bench.candidates.fixtures import scene
 from tests.suites.ava_bench.candidates.marked_scenes import curating, dropped, looked_at, shown, thing
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from snellen.curation.rules import Caps
 from snellen.suites.ava_bench.abilities import colour
 from snellen.suites.ava_bench.candidates.candidates import Candidate, capped, draw_candidates, thinned
-from snellen.suites.ava_bench.candidates.rules import Caps, Rules, rule_table
+from snellen.suites.ava_bench.candidates.rules import Rules, rule_table
 from tests.suites.ava_bench.candidates.fixtures import candidates, curating, scene
 
 

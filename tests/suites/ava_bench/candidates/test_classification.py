@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from snellen.core.seeds import stream
+from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Attributes, Sample
 from snellen.suites.ava_bench.abilities import action, emotion, fine_grained, ocr, orientation, texture
 from snellen.suites.ava_bench.abilities import scene as scene_ability
@@ -25,7 +26,7 @@ from snellen.suites.ava_bench.candidates.classification import (
     source_of,
     with_names,
 )
-from snellen.suites.ava_bench.candidates.rules import Caps, Rules
+from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.items import ORIENTATIONS
 from tests.suites.ava_bench.candidates.class_fixtures import asked, chosen, merging, texts
 from tests.suites.ava_bench.candidates.fixtures import candidates, curating, scene

@@ -20,8 +20,9 @@ pytest.importorskip("av", reason="the extra 'video' is not installed")
 from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
+from snellen.curation.rules import Caps
 from snellen.stimuli.video import write_video
-from snellen.suites.ava_bench.candidates.rules import Caps, Rules
+from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated.recipe import Curated
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
 

@@ -18,10 +18,12 @@ from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
+from snellen.curation.rules import Caps
 from snellen.suites.ava_bench.abilities import localization
-from snellen.suites.ava_bench.candidates.rules import Caps, Rules
+from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated.pictures import OTHER_SIZE, UNREADABLE
-from snellen.suites.ava_bench.curated.recipe import ONE_SIDE, Curated
+from snellen.suites.ava_bench.curated.recipe import Curated
+from snellen.suites.ava_bench.curated.splits import ONE_SIDE
 
 FEW = Curated(Rules(counted_open=Caps(2, 6, 1)))
 KINDS = {1: "giraffe", 2: "elephant", 3: "cup"}

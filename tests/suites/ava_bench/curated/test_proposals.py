@@ -16,9 +16,10 @@ from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.curation.queues import write_queue
+from snellen.curation.rules import Caps
 from snellen.exam import run
 from snellen.suites.ava_bench.candidates.choices import read_choices
-from snellen.suites.ava_bench.candidates.rules import Caps, Rules
+from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated.recipe import Curated
 from snellen.web.reviewing import decide_review
 from tests.helpers.reviewers import reviewed_by

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from snellen.core.item import Item
+from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
 from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, source_of, with_names
-from snellen.suites.ava_bench.candidates.rules import Caps
 from snellen.suites.ava_bench.items import (
     ItemSource,
 )

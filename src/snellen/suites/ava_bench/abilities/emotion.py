@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from snellen.core.item import Box, Item
+from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Sample
 from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
 from snellen.suites.ava_bench.candidates.classification import OUTSIDE, lies_in
 from snellen.suites.ava_bench.candidates.completeness import is_alone
-from snellen.suites.ava_bench.candidates.rules import Caps
 from snellen.suites.ava_bench.items import (
     EMOTIONS,
     ItemSource,

@@ -22,12 +22,12 @@ import numpy as np
 
 from snellen.core.item import Item
 from snellen.curation.draws import draw_options, grouped, shuffled
+from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
 from snellen.suites.ava_bench.candidates.choices import species_name
 from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, with_names
-from snellen.suites.ava_bench.candidates.rules import Caps
 from snellen.suites.ava_bench.items import (
     ItemSource,
 )

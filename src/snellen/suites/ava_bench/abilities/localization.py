@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from snellen.core.item import Item
+from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import (
@@ -22,7 +23,6 @@ from snellen.suites.ava_bench.candidates.candidates import (
     origin_of,
 )
 from snellen.suites.ava_bench.candidates.completeness import completeness
-from snellen.suites.ava_bench.candidates.rules import Caps
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
     ItemSource,

@@ -200,7 +200,8 @@ def _indoor_target_counts(
 
     Of more than `pairs_indoor_classes` it is drawn which are taken.
     """
-    (min_pairs, max_pairs, _), max_classes = context.rules.pairs_indoor, context.rules.pairs_indoor_classes
+    min_pairs, max_pairs = context.rules.pairs_indoor.minimum, context.rules.pairs_indoor.maximum
+    max_classes = context.rules.pairs_indoor_classes
     target_counts: dict[tuple[str, str], int] = {}
     for classes in shuffled(list(bins), context.rng(NAME, "classes", source)):
         pair_count = sum(_pair_counts(bins[classes]).values())

@@ -47,7 +47,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """Between so many pictures of a texture, of all datasets of its pool together; which stay is drawn by the seed."""
-    min_pictures, max_pictures, _ = context.rules.texture
+    min_pictures, max_pictures = context.rules.texture.minimum, context.rules.texture.maximum
 
     def pool_of(candidate: Candidate) -> str:
         return context.choices.texture_pool(candidate.origin.source)

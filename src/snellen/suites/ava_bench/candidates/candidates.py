@@ -15,8 +15,9 @@ from snellen.core.item import Box, Item
 from snellen.core.seeds import stream
 from snellen.curation.draws import grouped, shuffled
 from snellen.curation.ledger import Ledger
+from snellen.curation.rules import Caps
 from snellen.datasets.sample import Picture, Sample
-from snellen.suites.ava_bench.candidates.rules import Caps, Rules
+from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from PIL import Image
 from snellen.core.colour import srgb_to_lab
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box
+from snellen.curation.rules import OURS
 from snellen.subjects.loading import import_extra
-from snellen.suites.ava_bench.candidates.rules import OURS
 
 Pixels = NDArray[np.uint8]
 Labels = NDArray[np.int64]

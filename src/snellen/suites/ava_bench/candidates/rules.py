@@ -3,105 +3,120 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from snellen.curation.rules import LOOSEST_CAPS, OURS, Caps, bound
 from snellen.suites.ava_bench.items import AREA_SHARES, MAX_COUNT, MIN_DEPTH_GAP_M
 
-OURS = "ours"
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Extent = Annotated[float, Field(ge=0)]
 
 
-class Caps(NamedTuple):
-    """How many pictures a bin of a class needs and keeps at most, and how many such bins the class needs."""
-
-    minimum: int
-    maximum: int
-    min_bins: int = 1
-
-
-def _bound(what: str, origin: str = "A.2") -> dict[str, str]:
-    return {"what": what, "origin": origin}
+def _bound(what: str, origin: str = "A.2", loosest: Any = None) -> dict[str, Any]:
+    return bound(what, origin, loosest)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
     """The thresholds of sections 3.2, 3.3 and appendix A.2, and ours where it has none (`rule_table` lists them)."""
 
-    test_share: float = field(default=0.2, metadata=_bound("share of every class and bin that is for testing", "3.3"))
-    fewest: int = field(
-        default=5, metadata=_bound("fewest items of a class and bin, so that one of them tests and four train", OURS)
+    test_share: Share = field(default=0.2, metadata=_bound("share of every class and bin that is for testing", "3.3"))
+    fewest: Count = field(
+        default=5,
+        metadata=_bound("fewest items of a class and bin, so that one of them tests and four train", OURS, loosest=2),
     )
 
     thing_area: tuple[float, float] = field(
-        default=AREA_SHARES, metadata=_bound("localization, object: share of the picture that the box fills, between")
+        default=AREA_SHARES,
+        metadata=_bound("localization, object: share of the picture that the box fills, between", loosest=(0.0, 1.0)),
     )
-    a_thing: int = field(default=700, metadata=_bound("localization, object: pictures of a category at most"))
+    a_thing: Count = field(default=700, metadata=_bound("localization, object: pictures of a category at most"))
 
-    most_counted: int = field(default=MAX_COUNT, metadata=_bound("counting: greatest number of things"))
+    most_counted: Annotated[int, Field(ge=1, le=MAX_COUNT)] = field(
+        default=MAX_COUNT, metadata=_bound("counting: greatest number of things")
+    )
     counted_open: Caps = field(
-        default=Caps(15, 30, 5), metadata=_bound("counting, VQAv2 and LVIS: pictures a count; counts a category")
+        default=Caps(15, 30, 5),
+        metadata=_bound("counting, VQAv2 and LVIS: pictures a count; counts a category", loosest=LOOSEST_CAPS),
     )
     counted_fsc: Caps = field(
-        default=Caps(6, 12, 4), metadata=_bound("counting, FSC-147: pictures a count; counts a category")
+        default=Caps(6, 12, 4),
+        metadata=_bound("counting, FSC-147: pictures a count; counts a category", loosest=LOOSEST_CAPS),
     )
-    counted_cars: Caps = field(default=Caps(10, 20, 5), metadata=_bound("counting, CARPK: pictures a count; counts"))
+    counted_cars: Caps = field(
+        default=Caps(10, 20, 5), metadata=_bound("counting, CARPK: pictures a count; counts", loosest=LOOSEST_CAPS)
+    )
     counted_crowds: Caps = field(
-        default=Caps(25, 50, 1), metadata=_bound("counting, CrowdHuman and VSCrowd, each: pictures a count")
+        default=Caps(25, 50, 1),
+        metadata=_bound("counting, CrowdHuman and VSCrowd, each: pictures a count", loosest=LOOSEST_CAPS),
     )
-    crowd_frames: int = field(
+    crowd_frames: Count = field(
         default=1, metadata=_bound("counting, VSCrowd: frames of a video that show as many people, at most", OURS)
     )
 
-    spatial_indoor_area: float = field(
-        default=0.02, metadata=_bound("spatial, NYU-Depth V2: least share of the picture that a box fills")
+    spatial_indoor_area: Share = field(
+        default=0.02, metadata=_bound("spatial, NYU-Depth V2: least share of the picture that a box fills", loosest=0.0)
     )
-    spatial_open_area: float = field(
-        default=0.002, metadata=_bound("spatial, LVIS and Objects365: least share of the picture that a box fills")
+    spatial_open_area: Share = field(
+        default=0.002,
+        metadata=_bound("spatial, LVIS and Objects365: least share of the picture that a box fills", loosest=0.0),
     )
-    spatial_references: int = field(
-        default=8, metadata=_bound("spatial: reference classes of a target class in a position")
+    spatial_references: Count = field(
+        default=8, metadata=_bound("spatial: reference classes of a target class in a position", loosest=1)
     )
-    spatial_rows: int = field(default=5, metadata=_bound("spatial: pictures of each of them"))
-    spatial_positions: int = field(
-        default=2, metadata=_bound("spatial: positions in which a target class must appear (the paper: several)", OURS)
+    spatial_rows: Count = field(default=5, metadata=_bound("spatial: pictures of each of them", loosest=1))
+    spatial_positions: Count = field(
+        default=2,
+        metadata=_bound("spatial: positions in which a target class must appear (the paper: several)", OURS, loosest=1),
     )
-    spatial_classes: int = field(
+    spatial_classes: Count = field(
         default=24,
         metadata=_bound("spatial: target classes of a dataset; 3 datasets x 24 x 4 positions x 40 are the 11.5K", OURS),
     )
 
-    coloured_pictures: int = field(default=7000, metadata=_bound("colour: pictures of a dataset"))
+    coloured_pictures: Count = field(default=7000, metadata=_bound("colour: pictures of a dataset"))
 
-    depth_side_px: int = field(
+    depth_side_px: Count = field(
         default=384, metadata=_bound("absolute depth, indoors: side to which a picture is resized to measure its boxes")
     )
-    depth_least_box_px: float = field(
-        default=500.0, metadata=_bound("absolute depth, indoors: least area of a box in pixels, at that size")
+    depth_least_box_px: Extent = field(
+        default=500.0,
+        metadata=_bound("absolute depth, indoors: least area of a box in pixels, at that size", loosest=0.0),
     )
     depth_indoor: Caps = field(
-        default=Caps(10, 30, 3), metadata=_bound("absolute depth, indoors: pictures a bin; bins a class")
+        default=Caps(10, 30, 3),
+        metadata=_bound("absolute depth, indoors: pictures a bin; bins a class", loosest=LOOSEST_CAPS),
     )
-    depth_outdoor: Caps = field(default=Caps(20, 60, 1), metadata=_bound("absolute depth, outdoors: pictures a bin"))
-    depth_nearest_outdoor_m: float = field(
-        default=8.0, metadata=_bound("absolute depth, outdoors: least distance in metres")
+    depth_outdoor: Caps = field(
+        default=Caps(20, 60, 1), metadata=_bound("absolute depth, outdoors: pictures a bin", loosest=LOOSEST_CAPS)
+    )
+    depth_nearest_outdoor_m: Extent = field(
+        default=8.0, metadata=_bound("absolute depth, outdoors: least distance in metres", loosest=0.0)
     )
     crop_widths: tuple[float, float] = field(
         default=(1.0, 2.0), metadata=_bound("depth, outdoors: width of the crop in heights, between")
     )
-    edge_px: float = field(
+    edge_px: Extent = field(
         default=1.0,
         metadata=_bound(
             "depth, outdoors: a box so near to an edge of the picture, or nearer, touches it; KITTI cuts at width - 1",
             OURS,
         ),
     )
-    depth_gap_m: float = field(default=MIN_DEPTH_GAP_M, metadata=_bound("relative depth: least difference in metres"))
-    pairs_indoor: Caps = field(
-        default=Caps(10, 30), metadata=_bound("relative depth, indoors: pairs of two classes with one of them nearer")
+    depth_gap_m: Annotated[float, Field(ge=MIN_DEPTH_GAP_M)] = field(
+        default=MIN_DEPTH_GAP_M, metadata=_bound("relative depth: least difference in metres")
     )
-    pairs_indoor_classes: int = field(
+    pairs_indoor: Caps = field(
+        default=Caps(10, 30),
+        metadata=_bound("relative depth, indoors: pairs of two classes with one of them nearer", loosest=LOOSEST_CAPS),
+    )
+    pairs_indoor_classes: Count = field(
         default=131, metadata=_bound("relative depth, indoors: pairs of classes at most; the paper has as many")
     )
-    pairs_outdoor: int = field(
+    pairs_outdoor: Count = field(
         default=6000, metadata=_bound("relative depth, outdoors: pairs in all, as many of every two classes")
     )
     gap_edges_indoor: tuple[float, ...] = field(
@@ -113,46 +128,58 @@ class Rules:
         metadata=_bound("relative depth, outdoors: metres between ranges of differences that are split alike", OURS),
     )
 
-    scene_pictures: int = field(default=30, metadata=_bound("scene: pictures of a class, neither more nor fewer"))
-    action_pictures: int = field(
+    scene_pictures: Count = field(
+        default=30, metadata=_bound("scene: pictures of a class, neither more nor fewer", loosest=2)
+    )
+    action_pictures: Count = field(
         default=50,
         metadata=_bound(
             "action: clips of a class at most; the paper's 500 and 100 contradict its 15K of 302 classes", OURS
         ),
     )
-    emotion_pictures: int = field(
+    emotion_pictures: Count = field(
         default=1214, metadata=_bound("emotion: faces of an emotion and dataset at most, of 17K in all", OURS)
     )
-    face_share: float = field(
+    face_share: Share = field(
         default=0.95,
         metadata=_bound("emotion: share of the picture from which on a lone face's box is the picture, undrawn", OURS),
     )
-    texture: Caps = field(default=Caps(120, 480), metadata=_bound("texture: pictures of an attribute"))
+    texture: Caps = field(
+        default=Caps(120, 480), metadata=_bound("texture: pictures of an attribute", loosest=LOOSEST_CAPS)
+    )
     orientation: Caps = field(
-        default=Caps(10, 40, 2), metadata=_bound("orientation, EgoOrientBench: pictures an orientation; orientations")
+        default=Caps(10, 40, 2),
+        metadata=_bound("orientation, EgoOrientBench: pictures an orientation; orientations", loosest=LOOSEST_CAPS),
     )
     orientation_cure_or: Caps = field(
         default=Caps(5, 6, 2),
         metadata=_bound(
-            "orientation, CURE-OR: pictures an orientation, of 2 backgrounds by 3 devices; orientations (fewest: ours)"
+            "orientation, CURE-OR: pictures an orientation, of 2 backgrounds by 3 devices; orientations (fewest: ours)",
+            loosest=LOOSEST_CAPS,
         ),
     )
-    species_pictures: int = field(default=30, metadata=_bound("fine-grained: pictures of a class"))
-    species_birds: int = field(default=100, metadata=_bound("fine-grained: classes of CUB-200-2011"))
-    species_others: int = field(default=50, metadata=_bound("fine-grained: classes of every other group"))
-    word_area_coco_text: float = field(
-        default=1500.0, metadata=_bound("ocr, COCO-Text: least area of a word's box in pixels")
+    species_pictures: Count = field(default=30, metadata=_bound("fine-grained: pictures of a class", loosest=2))
+    species_birds: Count = field(default=100, metadata=_bound("fine-grained: classes of CUB-200-2011", loosest=2))
+    species_others: Count = field(default=50, metadata=_bound("fine-grained: classes of every other group", loosest=2))
+    word_area_coco_text: Extent = field(
+        default=1500.0, metadata=_bound("ocr, COCO-Text: least area of a word's box in pixels", loosest=0.0)
     )
-    word_area_text_vqa: float = field(
-        default=2000.0, metadata=_bound("ocr, TextVQA: least area of a word's box in pixels")
+    word_area_text_vqa: Extent = field(
+        default=2000.0, metadata=_bound("ocr, TextVQA: least area of a word's box in pixels", loosest=0.0)
     )
-    word_turn: float = field(
+    word_turn: Extent = field(
         default=1.0, metadata=_bound("ocr, TextVQA: greatest angle in degrees by which a word is turned", OURS)
     )
-    words_iiit5k: int = field(default=2000, metadata=_bound("ocr, IIIT5K: pictures"))
-    words_others: int = field(
+    words_iiit5k: Count = field(default=2000, metadata=_bound("ocr, IIIT5K: pictures"))
+    words_others: Count = field(
         default=4450, metadata=_bound("ocr, COCO-Text and TextVQA: words of each at most, of 10.9K in all", OURS)
     )
+
+    def __post_init__(self) -> None:
+        for name in ("thing_area", "crop_widths", "gap_edges_indoor", "gap_edges_outdoor"):
+            numbers = getattr(self, name)
+            if min(numbers, default=0) < 0 or list(numbers) != sorted(set(numbers)):
+                raise ValueError(f"{name}: {list(numbers)} are no growing numbers of 0 or more")
 
 
 def rule_table(rules: Rules) -> list[tuple[str, str, str, str]]:

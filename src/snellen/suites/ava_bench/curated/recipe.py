@@ -20,12 +20,13 @@ from snellen.core import files
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.item import Item, Media, Split
+from snellen.core.item import Item, Split
 from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_TASK
-from snellen.curation.splitting import assign_sides, balance, bind_units, check_splits
+from snellen.curation.rules import changed_rules, in_words, read_rules
+from snellen.curation.splitting import check_splits
 from snellen.curation.steps import plan_chain
 from snellen.datasets import DATASETS
 from snellen.datasets.folders import ALL, recipe_folders
@@ -33,12 +34,14 @@ from snellen.datasets.inventory import Note
 from snellen.datasets.layout_notes import layout_notes
 from snellen.suites.ava_bench.abilities import ABILITIES, atomic, composites
 from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, thinned
+from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, thinned
 from snellen.suites.ava_bench.candidates.choices import read_choices
 from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated import proposals
+from snellen.suites.ava_bench.curated.loosening import advise
 from snellen.suites.ava_bench.curated.pictures import PictureStore, UnusablePicture
+from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, balances, split_up
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE, ItemSource
 
@@ -46,7 +49,6 @@ CHOICES = "choices"
 """What a source of the user's own reviewed files is called."""
 TRAIN = 4
 """With `n`, training items for each test item."""
-ONE_SIDE = "class or bin with too few pictures to have some for training and some for testing"
 TWICE = "second picture of one id"
 DOMAINS: Mapping[str, str] = {
     "CARPK": "Car",
@@ -65,24 +67,6 @@ DOMAINS: Mapping[str, str] = {
 """What Table 2 calls the domain of a dataset; all others are `Open`."""
 
 
-@dataclass(frozen=True)
-class CuratedGroup:
-    """Abilities that ask about the same candidates, and how these come about."""
-
-    curation: Curation
-    abilities: tuple[Ability, ...]
-
-    @property
-    def name(self) -> str:
-        """Under which the ledger keeps what is left out."""
-        return self.curation.name
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """The tasks that are built."""
-        return tuple(ability.name for ability in self.abilities)
-
-
 def curated_groups() -> list[CuratedGroup]:
     """All abilities that are made of real datasets, in the order of the registry."""
     groups: dict[str, list[Ability]] = {}
@@ -93,18 +77,8 @@ def curated_groups() -> list[CuratedGroup]:
 
 
 @dataclass(frozen=True)
-class SelectedCandidate:
-    """A candidate with its stored picture, ready to be asked about. `unit` names the pixels of the whole picture."""
-
-    group: CuratedGroup
-    candidate: Candidate
-    picture: Media
-    unit: str
-
-
-@dataclass(frozen=True)
 class Curated:
-    """The recipe `curated`. A build by command has the paper's numbers; other rules are given in Python."""
+    """The recipe `curated`, by rules of which `--rules FILE` may change some."""
 
     rules: Rules = field(default_factory=Rules)
 
@@ -113,7 +87,7 @@ class Curated:
         if proposal := proposals.find_proposal(options):
             return {"step": proposal.step.name, "seed": options.seed}
         tasks = [task for group in select_groups(options, None) for task in group.tasks]
-        return {"tasks": tasks, "seed": options.seed, "n": options.n, **asdict(self.rules)}
+        return {"tasks": tasks, "seed": options.seed, "n": options.n, **asdict(read_rules(options.rules, self.rules))}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """How many items there will be at most, both sides together. Annotations are read, pictures are not opened."""
@@ -134,6 +108,11 @@ class Curated:
             "suite": SUITE,
             "items": {task: len(candidates) for group, candidates in selection for task in group.tasks},
             "left_out": int(sum(context.ledger.dropped.values())),
+            "rules": [
+                advice
+                for group, candidates in selection
+                for advice in advise(group, candidates, _folders(options), context)
+            ],
             "steps": steps,
         }
 
@@ -167,13 +146,19 @@ class Curated:
                 "media": digest(sorted({selected.picture.sha256 for selected, _ in ready}), 16),
             },
             provenance={"curation": context.ledger.as_card(), "balance": balances(ready)},
-            notes=_notes(options, context, items),
+            notes=[*_notes(options, context, items), *self._rule_notes(context)],
         )
+
+    def _rule_notes(self, context: CurationContext) -> list[str]:
+        changes = changed_rules(context.rules, Rules())
+        return [f"rules that differ from the paper's: {in_words(changes)}"] if changes else []
 
     def _begin(self, options: BuildOptions) -> CurationContext:
         options.need_items(SUITE)
         refuse_unknown(options.inputs, proposals.INPUTS, f"{SUITE} --from curated: no --input")
-        return CurationContext(self.rules, read_choices(options.sources.get(CHOICES)), options.seed)
+        return CurationContext(
+            read_rules(options.rules, self.rules), read_choices(options.sources.get(CHOICES)), options.seed
+        )
 
 
 def _folders(options: BuildOptions) -> dict[str, Path]:
@@ -268,35 +253,6 @@ def complete(
                 yield SelectedCandidate(group, completed, picture_store.apply_crop(completed, picture), picture.sha256)
 
 
-def split_up(ready: Sequence[SelectedCandidate], context: CurationContext) -> list[tuple[SelectedCandidate, Split]]:
-    """The side of every item; a picture is on one side whatever is asked about it, in whatever dataset it stands.
-
-    So is a video of which frames are asked about (`Origin.one_side`). Classes and bins that would be on one side alone
-    are left out.
-    """
-    unit = bind_units((selected.unit, selected.candidate.origin.undivided) for selected in ready)
-    units: dict[Any, list[Any]] = {}
-    for selected in ready:
-        units.setdefault(unit[selected.unit], []).append(_stratum(selected))
-    side = assign_sides(units, context.rules.test_share, context.rng("splits"))
-    sides: dict[Any, set[Split]] = {}
-    for selected in ready:
-        sides.setdefault(_stratum(selected), set()).add(side[unit[selected.unit]])
-    split_candidates = []
-    for selected in ready:
-        if len(sides[_stratum(selected)]) == 2:
-            split_candidates.append((selected, side[unit[selected.unit]]))
-            context.ledger.keep(selected.group.name, selected.candidate.origin.source)
-        else:
-            location = " ".join(selected.candidate.stratum[1:]).strip()
-            context.ledger.drop(selected.group.name, selected.candidate.origin.source, ONE_SIDE, location)
-    return split_candidates
-
-
-def _stratum(selected: SelectedCandidate) -> tuple[str, ...]:
-    return selected.group.name, *selected.candidate.stratum
-
-
 def make_items(ready: Sequence[tuple[SelectedCandidate, Split]], context: CurationContext) -> Iterator[Item]:
     """The items, task by task in the paper's order, in an order that tells nothing of their answers."""
     for task in (*atomic(), *composites()):
@@ -330,18 +286,6 @@ def _source(handle: str, selected: SelectedCandidate, side: Split) -> ItemSource
             **({"crop_px": list(selected.candidate.crop)} if selected.candidate.crop else {}),
         },
     )
-
-
-def balances(ready: Sequence[tuple[SelectedCandidate, Split]]) -> Mapping[str, Any]:
-    """For the card: how near every ability came to its share of test items."""
-    names = dict.fromkeys(selected.group.name for selected, _ in ready)
-    return {
-        name: balance(
-            [selected.candidate.stratum for selected, _ in ready if selected.group.name == name],
-            [side for selected, side in ready if selected.group.name == name],
-        ).as_card()
-        for name in names
-    }
 
 
 def _notes(options: BuildOptions, context: CurationContext, items: Sequence[Item]) -> list[str]:

@@ -1,0 +1,66 @@
+"""For `--plan`: which rules leave an ability nothing of a user's dataset, and which values would leave something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from snellen.core.item import Media
+from snellen.curation.ledger import Ledger
+from snellen.curation.rules import changed_rules, in_words, loosened
+from snellen.datasets import DATASETS
+from snellen.datasets.sample import Sample
+from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext
+from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, split_up
+
+MAX_SAMPLES = 5000
+"""Pictures of a dataset that rules are tried on: each is looked at once for every value that is tried."""
+UNOPENED = Media("0" * 64, "picture", "png", 1, 1)
+
+
+def advise(
+    group: CuratedGroup, selection: Sequence[Candidate], folders: Mapping[str, Path], context: CurationContext
+) -> Iterator[str]:
+    """A line for every dataset that is given and of which an ability has nothing."""
+    remaining = _split_counts(group, selection, context)
+    for source in (source for source in group.curation.datasets if source in folders and not remaining.get(source)):
+        samples = list(islice(DATASETS.get(source).samples(folders[source]), MAX_SAMPLES))
+        if samples:
+            yield f"{group.name}, {source}: nothing is left; {_advice(group, source, samples, context)}"
+
+
+def _advice(group: CuratedGroup, source: str, samples: Sequence[Sample], context: CurationContext) -> str:
+    def count(rules: Rules) -> int:
+        trial = CurationContext(rules, context.choices, context.seed)
+        candidates = [candidate for sample in samples for candidate in group.curation.find(sample, trial)]
+        return _split_counts(group, group.curation.select(candidates, trial), trial).get(source, 0)
+
+    rules = loosened(context.rules, count)
+    if rules is None:
+        return f"no threshold is to blame, but: {_reasons(group, source, context.ledger)}"
+    changes = changed_rules(rules, context.rules)
+    leave = "leaves" if len(changes) == 1 else "leave"
+    return (
+        f"{', '.join(changes)} {leave} nothing, where {in_words(changes)} in --rules FILE would leave "
+        f"{count(rules)} items"
+    )
+
+
+def _reasons(group: CuratedGroup, source: str, ledger: Ledger) -> str:
+    """What leaves out most, commonest first."""
+    counts = {rule: count for (name, of, rule), count in ledger.dropped.items() if (name, of) == (group.name, source)}
+    commonest = sorted(counts, key=lambda rule: -counts[rule])[:3]
+    return "; ".join(f"{rule} ({counts[rule]})" for rule in commonest) or "nothing that it asks about is annotated"
+
+
+def _split_counts(group: CuratedGroup, selection: Sequence[Candidate], context: CurationContext) -> dict[str, int]:
+    """Items by dataset that have both sides of the split, as far as can be known of pictures that are not opened."""
+    trial = CurationContext(context.rules, context.choices, context.seed)
+    unopened = [SelectedCandidate(group, candidate, UNOPENED, candidate.origin.handle) for candidate in selection]
+    counts: dict[str, int] = {}
+    for selected, _ in split_up(unopened, trial):
+        source = selected.candidate.origin.source
+        counts[source] = counts.get(source, 0) + 1
+    return counts

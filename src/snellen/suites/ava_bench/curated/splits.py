@@ -1,0 +1,83 @@
+"""What is selected for abilities that share their candidates, and on which side of the split it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from snellen.core.item import Media, Split
+from snellen.curation.splitting import assign_sides, balance, bind_units
+from snellen.suites.ava_bench.abilities.ability import Ability
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext
+
+ONE_SIDE = "class or bin with too few pictures to have some for training and some for testing"
+
+
+@dataclass(frozen=True)
+class CuratedGroup:
+    """Abilities that ask about the same candidates, and how these come about."""
+
+    curation: Curation
+    abilities: tuple[Ability, ...]
+
+    @property
+    def name(self) -> str:
+        """Under which the ledger keeps what is left out."""
+        return self.curation.name
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks that are built."""
+        return tuple(ability.name for ability in self.abilities)
+
+
+@dataclass(frozen=True)
+class SelectedCandidate:
+    """A candidate with its stored picture, ready to be asked about. `unit` names the pixels of the whole picture."""
+
+    group: CuratedGroup
+    candidate: Candidate
+    picture: Media
+    unit: str
+
+
+def split_up(ready: Sequence[SelectedCandidate], context: CurationContext) -> list[tuple[SelectedCandidate, Split]]:
+    """The side of every item; a picture is on one side whatever is asked about it, in whatever dataset it stands.
+
+    So is a video of which frames are asked about (`Origin.one_side`). Classes and bins that would be on one side alone
+    are left out.
+    """
+    unit = bind_units((selected.unit, selected.candidate.origin.undivided) for selected in ready)
+    units: dict[Any, list[Any]] = {}
+    for selected in ready:
+        units.setdefault(unit[selected.unit], []).append(_stratum(selected))
+    side = assign_sides(units, context.rules.test_share, context.rng("splits"))
+    sides: dict[Any, set[Split]] = {}
+    for selected in ready:
+        sides.setdefault(_stratum(selected), set()).add(side[unit[selected.unit]])
+    split_candidates = []
+    for selected in ready:
+        if len(sides[_stratum(selected)]) == 2:
+            split_candidates.append((selected, side[unit[selected.unit]]))
+            context.ledger.keep(selected.group.name, selected.candidate.origin.source)
+        else:
+            location = " ".join(selected.candidate.stratum[1:]).strip()
+            context.ledger.drop(selected.group.name, selected.candidate.origin.source, ONE_SIDE, location)
+    return split_candidates
+
+
+def _stratum(selected: SelectedCandidate) -> tuple[str, ...]:
+    return selected.group.name, *selected.candidate.stratum
+
+
+def balances(ready: Sequence[tuple[SelectedCandidate, Split]]) -> Mapping[str, Any]:
+    """For the card: how near every ability came to its share of test items."""
+    names = dict.fromkeys(selected.group.name for selected, _ in ready)
+    return {
+        name: balance(
+            [selected.candidate.stratum for selected, _ in ready if selected.group.name == name],
+            [side for selected, side in ready if selected.group.name == name],
+        ).as_card()
+        for name in names
+    }
