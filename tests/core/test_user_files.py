@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from snellen.core.user_files import parse_yaml, read_bytes, read_text, read_yaml
+from snellen.core.user_files import read_bytes, read_text
+from snellen.core.user_yaml import parse_yaml, read_yaml
 
 
 def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
+
+GARBAGE_THRESHOLDS = (50_000, 20, 20)
+"""Of new objects before garbage is looked for: imports and items make many that stay, and next to no cycles."""
 
 
 def main() -> None:
@@ -20,6 +24,7 @@ def main() -> None:
     """
     from snellen.cli.output import plain_streams
 
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
     with plain_streams():
         _run_command()
 

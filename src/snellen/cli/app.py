@@ -1,6 +1,7 @@
-"""The commands. Everything heavy is imported inside them, so that `--help` is quick."""
+"""The commands. Everything heavy is imported inside them, so that `--help` is quick.
 
-from __future__ import annotations
+Their annotations are evaluated as they are defined: Typer would evaluate them as texts, one by one, for every command.
+"""
 
 from pathlib import Path
 from typing import Annotated, Optional

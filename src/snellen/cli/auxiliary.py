@@ -1,7 +1,5 @@
 """`snellen tower auxiliary` and `conversations`: what ComBo's specialized models learn."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,7 +63,7 @@ def conversations(
         print(f"Learn: snellen tower {stage} --data {out / name} --images {out / PICTURES} --tower TOWER --out HEAD")
 
 
-def _print_card(card: ClassifierCard, out: Path, items: str) -> None:
+def _print_card(card: "ClassifierCard", out: Path, items: str) -> None:
     from snellen.subjects.encoders.classification import layer_setting
 
     print(f"{card.model}: {card.supervision}, {card.pictures} pictures")

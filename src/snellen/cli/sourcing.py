@@ -1,7 +1,5 @@
 """`snellen sources`: the real datasets that are known, and what of them lies on this machine."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -67,7 +65,7 @@ def check(
         raise typer.Exit(2)
 
 
-def _describe(card: DatasetCard) -> dict[str, object]:
+def _describe(card: "DatasetCard") -> dict[str, object]:
     """The card, and what the suites that use the dataset say of it."""
     from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
     from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
@@ -99,7 +97,7 @@ def _published_pictures(name: str) -> int:
     return ROW_OF_DATASET[name].pictures if name in ROW_OF_DATASET else 0
 
 
-def _print_inventory(card: DatasetCard, inventory: Inventory) -> None:
+def _print_inventory(card: "DatasetCard", inventory: "Inventory") -> None:
     if not inventory.exists:
         print(f"{card.name}: not there. From {card.origin} put into {inventory.root}: {card.layout}")
         return

@@ -1,7 +1,5 @@
 """`snellen study`: people as subjects and as judges."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Optional

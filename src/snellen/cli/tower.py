@@ -1,7 +1,5 @@
 """`snellen tower`: vision towers read by a language model, trained stage by stage, fitted to abilities, compared."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional, cast, get_args
@@ -253,7 +251,7 @@ def _plan(
     micro_batch: int,
     device: str,
     scope: str = "",
-) -> HeadPlan:
+) -> "HeadPlan":
     from snellen.core.condition import near
     from snellen.core.errors import SnellenError
     from snellen.subjects.heads.fitting import HeadPlan
@@ -268,7 +266,7 @@ def _plan(
     return HeadPlan(tower, language_model, stage, base_folder, device=device, micro_batch=micro_batch)
 
 
-def _train_stage(plan: HeadPlan, path: Path, images: Path, out: Path, skip_missing: bool) -> None:
+def _train_stage(plan: "HeadPlan", path: Path, images: Path, out: Path, skip_missing: bool) -> None:
     from snellen.compute import Progress
     from snellen.subjects.heads.features import opener
     from snellen.subjects.heads.fitting import train_head
@@ -283,7 +281,7 @@ def _train_stage(plan: HeadPlan, path: Path, images: Path, out: Path, skip_missi
     _print_card(card, out)
 
 
-def _print_card(card: HeadCard, out: Path) -> None:
+def _print_card(card: "HeadCard", out: Path) -> None:
     print(
         f"{card.steps} steps on {card.conversations} conversations: "
         f"loss {card.first_loss:.3f} to {card.last_loss:.3f}; "
@@ -293,7 +291,7 @@ def _print_card(card: HeadCard, out: Path) -> None:
     print(out / "head.json")
 
 
-def _print_sweep(result: Sweep, out: Path) -> None:
+def _print_sweep(result: "Sweep", out: Path) -> None:
     for outcome in result.outcomes:
         if outcome.status != "done":
             print(f"{outcome.tower} {outcome.ability}: {outcome.status}: {outcome.reason}")
@@ -301,7 +299,7 @@ def _print_sweep(result: Sweep, out: Path) -> None:
     print(out / "ranks.csv")
 
 
-def _print_settings(table: pd.DataFrame, out: Path) -> None:
+def _print_settings(table: "pd.DataFrame", out: Path) -> None:
 
     console, marks = new_console(140, fixed=True), table["status"].where(table["status"] != "done", "")
     console.print("Settings of Table 3 (95 % intervals; printed: the paper's own numbers, of its own items):")
@@ -310,7 +308,7 @@ def _print_settings(table: pd.DataFrame, out: Path) -> None:
     print(out / "settings.csv")
 
 
-def _print_ranks(examination: Examination, ranks: pd.DataFrame) -> None:
+def _print_ranks(examination: "Examination", ranks: "pd.DataFrame") -> None:
 
     from snellen.reports import print_table
 
@@ -321,7 +319,7 @@ def _print_ranks(examination: Examination, ranks: pd.DataFrame) -> None:
     console.print(ranks.drop(columns="subject").to_string(index=False))
 
 
-def _print_tiers(tiers: Tiers, out: Path) -> None:
+def _print_tiers(tiers: "Tiers", out: Path) -> None:
     print("Attentive probes on the same towers:")
     _print_ranks(tiers.examination, tiers.ranks)
     _print_comparison(tiers.comparison, ("probes", "heads"))
@@ -334,7 +332,7 @@ def _print_tiers(tiers: Tiers, out: Path) -> None:
     print(out / "tiers.csv")
 
 
-def _print_comparison(table: pd.DataFrame, names: tuple[str, str]) -> None:
+def _print_comparison(table: "pd.DataFrame", names: tuple[str, str]) -> None:
     """Agreement of orders and the gap, from the rows of `evaluator_table`."""
     console, (first, second) = new_console(120, fixed=True), names
     orders = table.loc[table["measure"] == "tau", ["task", "value", "low", "high", "p", "encoders"]]

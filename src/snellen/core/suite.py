@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import yaml
 from pydantic import BaseModel, ConfigDict
 
 from snellen.core.annotations import Annotations
@@ -159,6 +158,8 @@ class SuiteCard(BaseModel):
 
 def read_suite_card(package: str) -> SuiteCard:
     """The card of a suite: `suite.yaml` in its package."""
+    import yaml
+
     text = files(package).joinpath("suite.yaml").read_text("utf-8")
     return SuiteCard.model_validate(yaml.safe_load(text))
 

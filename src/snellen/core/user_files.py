@@ -5,9 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 MAX_LIST_BYTES = 2_000_000_000
 """Of a list of records as datasets and other tools write them: LLaVA's own has 1.03 GB."""
@@ -28,29 +25,3 @@ def read_bytes(path: Path, limit: int = MAX_LIST_BYTES) -> bytes:
 def read_text(path: Path, encoding: str = "utf-8", limit: int = MAX_LIST_BYTES) -> str:
     """The text of a file. Raises OSError as `read_bytes` does, and UnicodeDecodeError."""
     return read_bytes(path, limit).decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
-
-
-def read_yaml(path: Path) -> Any:
-    """What a YAML file says. Raises OSError as `read_bytes` does, UnicodeDecodeError, and YAMLError as `parse_yaml`."""
-    return parse_yaml(read_text(path, limit=MAX_YAML_BYTES))
-
-
-def parse_yaml(text: str) -> Any:
-    """What YAML says, without aliases (`*name`), which let a line stand for a billion others.
-
-    Raises YAMLError for them, for what is no YAML, and where it is nested too deep.
-    """
-    try:
-        return yaml.load(text, _PlainLoader)  # a SafeLoader that reads less
-    except RecursionError as error:
-        raise yaml.YAMLError("nested too deep") from error
-
-
-class _PlainLoader(yaml.SafeLoader):
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(
-                problem="aliases are not read: write out what it stands for", problem_mark=event.start_mark
-            )
-        return super().compose_node(parent, index)

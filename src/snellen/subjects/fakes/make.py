@@ -15,7 +15,6 @@ from snellen.core.subject import Subject, SubjectCard
 from snellen.core.user_files import read_text
 from snellen.subjects.fakes.appearances import appearances_by_picture, dimensions_of
 from snellen.subjects.fakes.biases import Bias, Biased, counting_to, preferring, says_yes
-from snellen.subjects.fakes.boxes import ExactBoxes, exact_boxes
 from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.naming import KnowsNames, true_names
 from snellen.subjects.fakes.simple import Chance, Constant, FirstOption, Scripted
@@ -105,6 +104,8 @@ def _scripted(argument: str, items: Sequence[Item]) -> Subject:
 
 
 def _exact_boxes(argument: str, items: Sequence[Item]) -> Subject:
+    from snellen.subjects.fakes.boxes import ExactBoxes, exact_boxes
+
     return ExactBoxes(_card("exact-boxes"), *exact_boxes(items))
 
 

@@ -15,7 +15,7 @@ from snellen.core.item import Item, Media
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.core.user_files import read_yaml
+from snellen.core.user_yaml import read_yaml
 from snellen.curation.draws import shuffled
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, add_distinct, folders_in, pictures_in, source_folder
 from snellen.suites.vlm2_bench.items import (
