@@ -257,6 +257,10 @@ def test_classes_in_lists(tmp_path: Path) -> None:
         "val_256/Places365_val_00000001.jpg": "airfield",
         "data_256_extra/c/cabin/outdoor/00000001.jpg": "cabin/outdoor",
     }
+    (tmp_path / "places/data_256_standard").rename(tmp_path / "places/data_256")
+    assert "data_256/a/arch/00000001.jpg" in [
+        sample.record_id for sample in DATASETS.get("Places434").samples(tmp_path / "places")
+    ]
     faces, _ = samples_of("ExpW", tmp_path / "expw").values()
     assert [(face.label, face.box) for face in faces.annotations] == [
         ("angry", (2, 1, 5, 6)),

@@ -17,7 +17,7 @@ from snellen.datasets.sample import Mask, RawSample, Sample
 class DatasetCard:
     """What is known of a dataset before any of its files is read.
 
-    `layout` says where its files belong below its folder, with what the layout is known from. `objects` and `labels`
+    `layout` says where its files belong below its folder. `objects` and `labels`
     are those that every copy holds, empty where no page names them for certain. `extras` says what stands in
     `Annotation.extra`, `Question.extra` and `Sample.attributes`. `homepage` is empty where no address is known for
     certain: then the citation has to do. `verified` says how the layout is known and `evidence` by which pages and

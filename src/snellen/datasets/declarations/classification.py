@@ -14,7 +14,7 @@ DTD = Dataset(
         licence=UNKNOWN,
         citation="Cimpoi et al., Describing Textures in the Wild, CVPR 2014",
         homepage="https://www.robots.ox.ac.uk/~vgg/data/dtd/",
-        layout="dtd/images/TEXTURE/*.jpg (homepage)",
+        layout="dtd/images/TEXTURE/*.jpg",
         verified="loaders",
         evidence=(
             loader(
@@ -58,7 +58,7 @@ KTH_TIPS = Dataset(
         licence=UNKNOWN,
         citation="Fritz et al., The KTH-TIPS database, 2004",
         homepage="https://www.csc.kth.se/cvap/databases/kth-tips/",
-        layout="KTH_TIPS/MATERIAL/*.png (homepage)",
+        layout="KTH_TIPS/MATERIAL/*.png",
         verified="assumed",
         caveat="The publisher's page was not at hand. Code that was read takes KTH_TIPS as folders of classes, but "
         "names no repository.",
@@ -73,7 +73,7 @@ KTH_TIPS2_B = Dataset(
         licence=UNKNOWN,
         citation="Mallikarjuna et al., The KTH-TIPS2 database, 2006",
         homepage="https://www.csc.kth.se/cvap/databases/kth-tips/",
-        layout="KTH-TIPS2-b/MATERIAL/sample_{a,b,c,d}/*.png (homepage)",
+        layout="KTH-TIPS2-b/MATERIAL/sample_{a,b,c,d}/*.png",
         verified="assumed",
         evidence=(
             listing(
@@ -94,7 +94,7 @@ AID = Dataset(
         citation="Xia et al., AID: A Benchmark Data Set for Performance Evaluation of Aerial Scene "
         "Classification, IEEE TGRS 55(7), 2017",
         homepage="https://captain-whu.github.io/AID/",
-        layout="AID/SCENE/*.jpg (homepage)",
+        layout="AID/SCENE/*.jpg",
         verified="loaders",
         evidence=(
             loader(
@@ -122,9 +122,9 @@ PLACES = Dataset(
         licence=UNKNOWN,
         citation="Zhou et al., Places: A 10 Million Image Database for Scene Recognition, TPAMI 40(6), 2018",
         homepage="http://places2.csail.mit.edu",
-        layout="places365_train_standard.txt, places365_val.txt, categories_places365.txt, data_256_standard/, "
-        "val_256/, extra69_train.txt, categories_extra69.txt, data_256_extra/ (filelists and small pictures of the "
-        "page; by loaders of it)",
+        layout="places365_train_standard.txt, places365_val.txt, categories_places365.txt, data_256_standard/ or "
+        "data_256/, val_256/, extra69_train.txt, categories_extra69.txt, data_256_extra/ (filelists and small pictures "
+        "of the page)",
         extras="of a picture: split",
         notes="434 = 365 + 69, and with the 30 classes of AID the 464 of AVA-Bench's main text.",
         verified="loaders",
@@ -147,9 +147,11 @@ PLACES = Dataset(
         caveat="The 69 further classes: no public page or loader tells their lists and folders.",
     ),
     ClassLists((
-        NamedList("places365_train_standard.txt", "data_256_standard", "train", "categories_places365.txt"),
-        NamedList("places365_val.txt", "val_256", "val", "categories_places365.txt"),
-        NamedList("extra69_train.txt", "data_256_extra", "train", "categories_extra69.txt"),
+        NamedList(
+            "places365_train_standard.txt", ("data_256_standard", "data_256"), "train", "categories_places365.txt"
+        ),
+        NamedList("places365_val.txt", ("val_256",), "val", "categories_places365.txt"),
+        NamedList("extra69_train.txt", ("data_256_extra",), "train", "categories_extra69.txt"),
     )),
 )  # fmt: skip
 
@@ -183,7 +185,7 @@ RAF_DB = Dataset(
         "has them; CD-FER-Benchmark calls them NAME.txt. Nobody says how many faces a whole picture shows.",
     ),
     ClassLists(
-        (NamedList("EmoLabel/list_patition_label.txt", "Image/original"),),
+        (NamedList("EmoLabel/list_patition_label.txt", ("Image/original",)),),
         labels={"1": "surprise", "2": "fear", "3": "disgust", "4": "happiness", "5": "sadness", "6": "anger",
                 "7": "neutral"},
         boxes="Annotation/boundingbox",
@@ -215,7 +217,7 @@ EXPW = Dataset(
         ),
     ),
     ClassLists(
-        (NamedList("label/label.lst", "image/origin"),),
+        (NamedList("label/label.lst", ("image/origin",)),),
         label=7,
         box=(3, 2, 4, 5),
         labels={"0": "angry", "1": "disgust", "2": "fear", "3": "happy", "4": "sad", "5": "surprise", "6": "neutral"},
@@ -230,7 +232,7 @@ CUB = Dataset(
         citation="Wah et al., The Caltech-UCSD Birds-200-2011 Dataset, CNS-TR-2011-001, 2011",
         homepage="https://www.vision.caltech.edu/datasets/cub_200_2011/",
         layout="CUB_200_2011/{images,image_class_labels,classes,bounding_boxes,train_test_split}.txt, "
-        "CUB_200_2011/images/CLASS/*.jpg (README of the archive)",
+        "CUB_200_2011/images/CLASS/*.jpg",
         extras="of a picture: split",
         verified="loaders",
         evidence=(
@@ -261,8 +263,7 @@ AIRCRAFT = Dataset(
         licence=UNKNOWN,
         citation="Maji et al., Fine-Grained Visual Classification of Aircraft, arXiv 1306.5151, 2013",
         homepage="https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/",
-        layout="data/images_variant_{train,val,test}.txt, data/images_box.txt, data/images/*.jpg (README of the "
-        "archive)",
+        layout="data/images_variant_{train,val,test}.txt, data/images_box.txt, data/images/*.jpg",
         extras="of a picture: split",
         notes="For research only. The last 20 rows of a picture are a banner with its author.",
         verified="loaders",
@@ -292,7 +293,7 @@ MOMENTS = Dataset(
         "2020",
         homepage="http://moments.csail.mit.edu",
         layout="trainingSet.csv, validationSet.csv (lines PATH,ACTION,votes for,votes against), "
-        "training/ACTION/*.mp4, validation/ACTION/*.mp4 (by loaders of it)",
+        "training/ACTION/*.mp4, validation/ACTION/*.mp4",
         extras="of a picture: split",
         notes="For research only. The picture is the middle frame.",
         verified="assumed",
@@ -311,7 +312,7 @@ MOMENTS = Dataset(
         "were not seen.",
     ),
     ClassLists(
-        (NamedList("trainingSet.csv", "training", "train"), NamedList("validationSet.csv", "validation", "val")),
+        (NamedList("trainingSet.csv", ("training",), "train"), NamedList("validationSet.csv", ("validation",), "val")),
         separator=",", video=True,
     ),
 )  # fmt: skip

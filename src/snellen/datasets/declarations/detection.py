@@ -15,7 +15,7 @@ LVIS = Dataset(
         citation="Gupta, Dollár and Girshick, LVIS: A Dataset for Large Vocabulary Instance Segmentation, CVPR 2019",
         homepage="https://www.lvisdataset.org",
         layout="lvis_v1_train.json and lvis_v1_val.json (beside the pictures or in annotations/), train2017/*.jpg and "
-        "val2017/*.jpg of COCO (the page's download section)",
+        "val2017/*.jpg of COCO",
         extras="of a picture: split; neg_category_ids and not_exhaustive_category_ids as names of classes",
         notes="The licence is that of the annotations; pictures are from Flickr under licences of their own. `area` is "
         "that of the mask. Only classes outside not_exhaustive_category_ids may be counted.",
@@ -53,7 +53,7 @@ OBJECTS365 = Dataset(
         citation="Shao et al., Objects365: A Large-Scale, High-Quality Dataset for Object Detection, ICCV 2019",
         homepage="https://www.objects365.org",
         layout="zhiyuan_objv2_train.json and zhiyuan_objv2_val.json (beside train/ and val/ or in annotations/), "
-        "train/patchN/*.jpg, val/patchN/*.jpg (as unpacked; by loaders of it)",
+        "train/patchN/*.jpg, val/patchN/*.jpg",
         extras="of a thing: iscrowd, isfake, isreflected, where they are set; of a picture: split",
         notes="iscrowd marks a group in one box: such classes of a picture cannot be counted.",
         verified="loaders",
@@ -84,8 +84,8 @@ INATURALIST = Dataset(
         licence=UNKNOWN,
         citation="Van Horn et al., Benchmarking Representation Learning for Natural World Image Collections, CVPR 2021",
         homepage="https://github.com/visipedia/inat_comp/tree/master/2021",
-        layout="train.json or train_mini.json, val.json, and the pictures as file_name has them: "
-        "train/CLASS/*.jpg, val/CLASS/*.jpg (homepage)",
+        layout="train.json or train_mini.json, val.json, and the pictures as file_name has them: train/CLASS/*.jpg, "
+        "val/CLASS/*.jpg",
         extras="of a thing: common_name, supercategory, kingdom, phylum, class, order, family, genus; of a picture: "
         "split",
         notes="The published annotations hold no boxes (those of 2017 do), while AVA-Bench locates birds and mammals: "
@@ -145,8 +145,7 @@ DIOR = Dataset(
         citation="Li et al., Object detection in optical remote sensing images: A survey and a new benchmark, ISPRS "
         "Journal of Photogrammetry and Remote Sensing 159, 2020",
         homepage="http://www.escience.cn/people/gongcheng/DIOR.html",
-        layout="Annotations/Horizontal Bounding Boxes/*.xml, JPEGImages-trainval/*.jpg, JPEGImages-test/*.jpg (by "
-        "loaders of it)",
+        layout="Annotations/Horizontal Bounding Boxes/*.xml, JPEGImages-trainval/*.jpg, JPEGImages-test/*.jpg",
         verified="loaders",
         evidence=(
             loader(
@@ -173,7 +172,7 @@ CARPK = Dataset(
         citation="Hsieh, Lin and Hsu, Drone-based Object Counting by Spatially Regularized Regional Proposal Networks, "
         "ICCV 2017",
         homepage="https://lafi.github.io/LPN/",
-        layout="CARPK_devkit/data/Annotations/*.txt (lines x1 y1 x2 y2 1), CARPK_devkit/data/Images/*.png (devkit)",
+        layout="CARPK_devkit/data/Annotations/*.txt (lines x1 y1 x2 y2 1), CARPK_devkit/data/Images/*.png",
         labels=("car",),
         verified="loaders",
         evidence=(
@@ -202,7 +201,7 @@ CROWD_HUMAN = Dataset(
         citation="Shao et al., CrowdHuman: A Benchmark for Detecting Human in a Crowd, arXiv 1805.00123, 2018",
         homepage="https://www.crowdhuman.org",
         layout="annotation_train.odgt, annotation_val.odgt, Images/*.jpg (the zips of train and val unpacked into one "
-        "folder or several; homepage)",
+        "folder or several)",
         labels=("person",),
         extras="of a thing: full_box and head_box as [x1, y1, x2, y2], not cut; ignore, where it is set; of a picture: "
         "split",
@@ -236,7 +235,7 @@ VS_CROWD = Dataset(
         "Large-Scale Benchmark, IEEE Transactions on Image Processing 31, 2022",
         homepage="https://github.com/HopLee6/VSCrowd-Dataset",
         layout="annotations/VIDEO.txt (VIDEO is train_NNN or test_NNN; a line a frame: FrameID, then HeadID x1 y1 x2 "
-        "y2 p1 p2 for every head; homepage), videos/VIDEO/FrameID.jpg (by users of it)",
+        "y2 p1 p2 for every head), videos/VIDEO/FrameID.jpg",
         labels=("person",),
         extras="of a thing: head, its id in the video; point, x and y of its centre in pixels; of a picture: video; "
         "split",
@@ -265,7 +264,7 @@ FSC_147 = Dataset(
         citation="Ranjan et al., Learning To Count Everything, CVPR 2021",
         homepage="https://github.com/cvlab-stonybrook/LearningToCountEverything",
         layout="annotation_FSC147_384.json, ImageClasses_FSC147.txt, Train_Test_Val_FSC_147.json, "
-        "images_384_VarV2/*.jpg (homepage)",
+        "images_384_VarV2/*.jpg",
         extras="of a thing: point, x and y in pixels; of a picture: split",
         verified="listing",
         evidence=(
@@ -299,7 +298,7 @@ KITTI = Dataset(
         "Invariant CNNs, 3DV 2017",
         homepage="https://www.cvlibs.net/datasets/kitti/",
         layout="training/image_2/*.png, training/label_2/*.txt; for depth also mapping/ of the object devkit and "
-        "data_depth_annotated/{train,val}/DRIVE/proj_depth/groundtruth/image_02/*.png (readmes of the devkits)",
+        "data_depth_annotated/{train,val}/DRIVE/proj_depth/groundtruth/image_02/*.png",
         extras="of a thing: truncated, occluded, size_m (height, width, length), at_m (x, y, z), rotation_y, "
         "nearest_m; of a picture: drive, where the devkit's mapping tells it; unmarked, where there are DontCare "
         "regions: x1, y1, x2, y2 of all of them, one after the other",

@@ -21,7 +21,7 @@ WFDD = Dataset(
         citation="Chen et al., A Unified Anomaly Synthesis Strategy with Gradient Ascent for Industrial Anomaly "
         "Detection and Localization, arXiv 2407.09359, 2024",
         homepage="https://arxiv.org/abs/2407.09359",
-        layout="CLOTH/train/good, CLOTH/test/DEFECT, CLOTH/ground_truth/DEFECT (as MVTec AD, by loaders of it)",
+        layout="CLOTH/train/good, CLOTH/test/DEFECT, CLOTH/ground_truth/DEFECT (as MVTec AD)",
         objects=("grey_cloth", "grid_cloth", "pink_flower", "yellow_cloth"),
         verified="listing",
         evidence=(
@@ -47,8 +47,7 @@ AITEX = Dataset(
         citation="Silvestre-Blanes et al., A Public Fabric Database for Defect Detection Methods and Results, Autex "
         "Research Journal 19(4), 2019",
         homepage="https://www.aitex.es/afid/",
-        layout="Defect_images/NNNN_DDD_FF.png, Mask_images/NNNN_DDD_FF_mask.png, NODefect_images/FABRIC/*.png "
-        "(homepage)",
+        layout="Defect_images/NNNN_DDD_FF.png, Mask_images/NNNN_DDD_FF_mask.png, NODefect_images/FABRIC/*.png",
         labels=("defect", "no defect"),
         notes="Two classes; the code of the defect (DDD) is not read.",
         verified="loaders",
@@ -80,8 +79,8 @@ PRODUCT1M = Dataset(
         citation="Zhan et al., Product1M: Towards Weakly Supervised Instance-Level Product Retrieval via Cross-Modal "
         "Pretraining, ICCV 2021",
         homepage="https://github.com/zhanxlin/Product1M",
-        layout="product1m_dev_ossurl_v2.txt, product1m_test_ossurl_v2.txt (lines id#####title#####url#####url#####"
-        "product#;#product, homepage) and images/ID.jpg: the pictures that the lists link to",
+        layout="product1m_dev_ossurl_v2.txt, product1m_test_ossurl_v2.txt (lines "
+        "id#####title#####url#####url#####product#;#product) and images/ID.jpg: the pictures that the lists link to",
         notes="Pictures of several products are left out: they have no one class. The training list has no classes.",
         verified="listing",
         evidence=(
@@ -139,7 +138,7 @@ SCENERY_WATERMARK = Dataset(
         licence=UNKNOWN,
         citation="Vesnin, Scenery Watermark Detection, Kaggle, 2023",
         homepage="https://www.kaggle.com/dsv/4926870",
-        layout="a folder a class, in folders of splits or not (assumed from its two classes)",
+        layout="a folder a class, in folders of splits or not",
         verified="assumed",
         caveat="The publisher's page was not at hand and no public loader was found: read as a folder a class "
         "because there are two classes.",
@@ -197,7 +196,7 @@ IMAGE_EXPOSURES = Dataset(
         "27(4), 2018; Fu et al., Raw Image Based Over-Exposure Correction Using Channel-Guidance Strategy, IEEE TCSVT "
         "34(4), 2024",
         homepage="https://doi.org/10.1109/TIP.2018.2794218",
-        layout="{Dataset_Part1,Dataset_Part2}/SCENE/1.JPG … from dark to bright, PART/Label/SCENE.JPG (SICE)",
+        layout="{Dataset_Part1,Dataset_Part2}/SCENE/1.JPG … from dark to bright, PART/Label/SCENE.JPG",
         labels=("under-exposed", "well exposed", "over-exposed"),
         notes="Three classes. The RAW pictures of Fu et al. are not read: their layout is "
         "described on no page we know, and subjects take no RAW.",
@@ -222,7 +221,7 @@ CLOTHING_ATTRIBUTES = Dataset(
         licence=UNKNOWN,
         citation="Chen, Gallagher and Girod, Describing Clothing by Semantic Attributes, ECCV 2012",
         homepage="https://doi.org/10.1007/978-3-642-33712-3_44",
-        layout="images/000001.jpg …, labels/ATTRIBUTE_GT.mat with a column GT (by loaders of it)",
+        layout="images/000001.jpg …, labels/ATTRIBUTE_GT.mat with a column GT",
         objects=(
             "color", "pattern", "category", "neckline", "sleevelength", "gender", "collar", "necktie", "placket",
             "scarf", "skin_exposure",

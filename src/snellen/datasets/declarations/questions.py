@@ -15,7 +15,7 @@ NYU_DEPTH = Dataset(
         licence=UNKNOWN,
         citation="Silberman et al., Indoor Segmentation and Support Inference from RGBD Images, ECCV 2012",
         homepage="https://cs.nyu.edu/~fergus/datasets/nyu_depth_v2.html",
-        layout="nyu_depth_v2_labeled.mat (MATLAB 7.3; homepage)",
+        layout="nyu_depth_v2_labeled.mat (MATLAB 7.3)",
         extras="of a thing: instance, nearest_m, median_m; of a picture: scene",
         notes="Things are instances of the classes in `names`, walls and floors among them; boxes go around masks.",
         verified="loaders",
@@ -49,7 +49,7 @@ VQA_V2 = Dataset(
         citation="Goyal et al., Making the V in VQA Matter, CVPR 2017",
         homepage="https://visualqa.org",
         layout="v2_OpenEnded_mscoco_{train,val}2014_questions.json, v2_mscoco_{train,val}2014_annotations.json, "
-        "train2014/*.jpg, val2014/*.jpg of COCO (the page's download section)",
+        "train2014/*.jpg, val2014/*.jpg of COCO",
         extras="of a question: answer_type, question_type; of a picture: split",
         notes="The licence is that of the annotations.",
         verified="loaders",
@@ -78,7 +78,7 @@ COCO_TEXT = Dataset(
         citation="Veit et al., COCO-Text: Dataset and Benchmark for Text Detection and Recognition in Natural Images, "
         "arXiv 1601.07140, 2016",
         homepage="https://bgshih.github.io/cocotext/",
-        layout="cocotext.v2.json, train2014/*.jpg of COCO (homepage)",
+        layout="cocotext.v2.json, train2014/*.jpg of COCO",
         extras="of a word: legibility, language, class; of a picture: split",
         verified="loaders",
         evidence=(
@@ -104,7 +104,7 @@ IIIT5K = Dataset(
         licence=UNKNOWN,
         citation="Mishra, Alahari and Jawahar, Scene Text Recognition using Higher Order Language Priors, BMVC 2012",
         homepage="https://cvit.iiit.ac.in/research/projects/cvit-projects/the-iiit-5k-word-dataset",
-        layout="IIIT5K/traindata.mat, IIIT5K/testdata.mat, IIIT5K/{train,test}/*.png (readme of the archive)",
+        layout="IIIT5K/traindata.mat, IIIT5K/testdata.mat, IIIT5K/{train,test}/*.png",
         extras="of a picture: split",
         notes="A picture is a cropped word, written in capitals in the lists whatever it looks like.",
         verified="loaders",
@@ -132,8 +132,7 @@ TEXT_VQA = Dataset(
         licence="CC BY 4.0",
         citation="Singh et al., Towards VQA Models That Can Read, CVPR 2019",
         homepage="https://textvqa.org/dataset/",
-        layout="TextVQA_0.5.1_{train,val}.json, TextVQA_Rosetta_OCR_v0.2_{train,val}.json, train_images/*.jpg "
-        "(homepage)",
+        layout="TextVQA_0.5.1_{train,val}.json, TextVQA_Rosetta_OCR_v0.2_{train,val}.json, train_images/*.jpg",
         extras="of a word: rotation in degrees (then the box is that of the word before it is turned about its "
         "upper left corner: assumed); of a picture: split",
         notes="Words were read by a program (Rosetta), not by people. AVA-Bench does not say which boxes it used.",
@@ -214,8 +213,7 @@ CURE_OR = Dataset(
         citation="Temel, Lee and AlRegib, CURE-OR: Challenging Unreal and Real Environments for Object Recognition, "
         "ICMLA 2018",
         homepage="https://github.com/olivesgatech/CURE-OR",
-        layout="BACKGROUND_DEVICE_ORIENTATION_OBJECT_CHALLENGE_LEVEL.jpg, in whatever folders (github.com/olivesgatech/"
-        "mini-CURE-OR, File Name Format)",
+        layout="BACKGROUND_DEVICE_ORIENTATION_OBJECT_CHALLENGE_LEVEL.jpg, in whatever folders",
         extras="of a thing: orientation; of a picture: background, device, challenge (1: none), level",
         notes="Labels are the numbers of the objects, 001 to 100: no page has their names as text.",
         verified="listing",

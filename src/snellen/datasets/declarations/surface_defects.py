@@ -13,7 +13,7 @@ MVTEC_AD = Dataset(
         licence=MVTEC_LICENCE,
         citation="Bergmann et al., The MVTec Anomaly Detection Dataset, IJCV 129(4), 2021",
         homepage="https://www.mvtec.com/company/research/datasets/mvtec-ad",
-        layout="OBJECT/train/good, OBJECT/test/DEFECT, OBJECT/ground_truth/DEFECT/*_mask.png (readme of the archive)",
+        layout="OBJECT/train/good, OBJECT/test/DEFECT, OBJECT/ground_truth/DEFECT/*_mask.png",
         objects=(
             "bottle", "cable", "capsule", "carpet", "grid", "hazelnut", "leather", "metal_nut", "pill", "screw",
             "tile", "toothbrush", "transistor", "wood", "zipper",
@@ -42,7 +42,7 @@ MVTEC_AD_2 = Dataset(
         citation="Heckler-Kram et al., The MVTec AD 2 Dataset, arXiv 2503.21622, 2025",
         homepage="https://www.mvtec.com/company/research/datasets/mvtec-ad-2",
         layout="OBJECT/train/good, OBJECT/validation/good, OBJECT/test_public/{good,bad}, "
-        "OBJECT/test_public/ground_truth/bad/*_mask.png (readme of the archive; test_private has no labels)",
+        "OBJECT/test_public/ground_truth/bad/*_mask.png (test_private has no labels)",
         objects=("can", "fabric", "fruit_jelly", "rice", "sheet_metal", "vial", "wallplugs", "walnuts"),
         verified="loaders",
         evidence=(
@@ -73,7 +73,7 @@ MVTEC_LOCO = Dataset(
         citation="Bergmann et al., Beyond Dents and Scratches, IJCV 130(4), 2022",
         homepage="https://www.mvtec.com/company/research/datasets/mvtec-loco",
         layout="OBJECT/{train,validation}/good, OBJECT/test/{good,logical_anomalies,structural_anomalies}, "
-        "OBJECT/ground_truth/CLASS/NUMBER/*.png (readme of the archive)",
+        "OBJECT/ground_truth/CLASS/NUMBER/*.png",
         objects=("breakfast_box", "juice_bottle", "pushpins", "screw_bag", "splicing_connectors"),
         verified="loaders",
         evidence=(
@@ -104,8 +104,7 @@ MVTEC_3D = Dataset(
         citation="Bergmann et al., The MVTec 3D-AD Dataset for Unsupervised 3D Anomaly Detection and Localization, "
         "VISAPP 2022",
         homepage="https://www.mvtec.com/company/research/datasets/mvtec-3d-ad",
-        layout="OBJECT/{train,validation}/good/rgb, OBJECT/test/DEFECT/{rgb,gt} (readme of the archive; the depth in "
-        "xyz is not read)",
+        layout="OBJECT/{train,validation}/good/rgb, OBJECT/test/DEFECT/{rgb,gt} (the depth in xyz is not read)",
         objects=(
             "bagel", "cable_gland", "carrot", "cookie", "dowel", "foam", "peach", "potato", "rope", "tire",
         ),
@@ -133,7 +132,7 @@ VISA = Dataset(
         citation="Zou et al., SPot-the-Difference Self-Supervised Pre-training for Anomaly Detection and "
         "Segmentation, ECCV 2022",
         homepage="https://github.com/amazon-science/spot-diff",
-        layout="OBJECT/Data/Images/{Normal,Anomaly}, OBJECT/Data/Masks/Anomaly (VisA.tar as unpacked, homepage)",
+        layout="OBJECT/Data/Images/{Normal,Anomaly}, OBJECT/Data/Masks/Anomaly (VisA.tar as unpacked)",
         objects=(
             "candle", "capsules", "cashew", "chewinggum", "fryum", "macaroni1", "macaroni2", "pcb1", "pcb2", "pcb3",
             "pcb4", "pipe_fryum",
@@ -167,8 +166,8 @@ BTAD = Dataset(
         citation="Mishra et al., VT-ADL: A Vision Transformer Network for Image Anomaly Detection and Localization, "
         "ISIE 2021",
         homepage="http://avires.dimi.uniud.it/papers/btad/btad.zip",
-        layout="{01,02,03}/train/ok, {01,02,03}/test/{ok,ko}, {01,02,03}/ground_truth/ko (the archive as loaders "
-        "read it: BTech_Dataset_transformed)",
+        layout="{01,02,03}/train/ok, {01,02,03}/test/{ok,ko}, {01,02,03}/ground_truth/ko below "
+        "BTech_Dataset_transformed",
         objects=("01", "02", "03"),
         verified="loaders",
         evidence=(
@@ -199,7 +198,7 @@ GOODS_AD = Dataset(
         citation="Zhang et al., PKU-GoodsAD: A Supermarket Goods Dataset for Unsupervised Anomaly Detection and "
         "Segmentation, IEEE RA-L 9(3), 2024",
         homepage="https://github.com/jianzhang96/GoodsAD",
-        layout="OBJECT/train/good, OBJECT/test/DEFECT, OBJECT/ground_truth/DEFECT (as MVTec AD, homepage)",
+        layout="OBJECT/train/good, OBJECT/test/DEFECT, OBJECT/ground_truth/DEFECT (as MVTec AD)",
         objects=("cigarette_box", "drink_bottle", "drink_can", "food_bottle", "food_box", "food_package"),
         verified="listing",
         evidence=(
@@ -222,8 +221,7 @@ ISP_AD = Dataset(
         citation="Krassnig and Gruber, ISP-AD: A Large-Scale Real-World Dataset for Advancing Industrial Anomaly "
         "Detection with Synthetic and Real Defects, arXiv 2503.04997, 2025",
         homepage="https://huggingface.co/datasets/p4ulk/ISP-AD",
-        layout="MODALITY/train/good, MODALITY/test/CLASS, MODALITY/ground_truth/CLASS (assumed: as MVTec AD; the "
-        "folders of the archive are described on no page we know)",
+        layout="MODALITY/train/good, MODALITY/test/CLASS, MODALITY/ground_truth/CLASS (as MVTec AD)",
         verified="assumed",
         evidence=(
             listing(
@@ -246,7 +244,7 @@ ITD = Dataset(
         citation="Thomine and Snoussi, Distillation-based fabric anomaly detection, Textile Research Journal "
         "94(5-6), 2023",
         homepage="https://github.com/SimonThomine/IndustrialTextileDataset",
-        layout="TYPE/train/good, TYPE/test/{good,anomaly}; no masks (homepage)",
+        layout="TYPE/train/good, TYPE/test/{good,anomaly}; no masks",
         objects=(
             "type1cam1", "type2cam2", "type3cam1", "type4cam2", "type5cam2", "type6cam2", "type7cam2", "type8cam1",
             "type9cam2", "type10cam2",

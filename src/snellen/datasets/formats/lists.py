@@ -16,12 +16,19 @@ from snellen.datasets.sample import Annotation, RawSample
 
 @dataclass(frozen=True)
 class NamedList:
-    """A list, the folder of its pictures and the split it stands for. `classes` is a file of lines NAME NUMBER."""
+    """A list, the folder of its pictures and the split it stands for. `classes` is a file of lines NAME NUMBER.
+
+    `folders` are the names that the folder may have: the first that is there counts.
+    """
 
     name: str
-    folder: str
+    folders: tuple[str, ...]
     split: str = ""
     classes: str = ""
+
+    def folder(self, base: Path) -> Path:
+        """Where the pictures lie, or should lie, below the folder that holds the list."""
+        return next((base / name for name in self.folders if (base / name).is_dir()), base / self.folders[0])
 
 
 @dataclass(frozen=True)
@@ -90,8 +97,9 @@ class ClassLists:
                 annotations[name].append(annotation)
         if self.boxes:
             yield from self._add_boxes(root, base / self.boxes, annotations)
+        folder = file.folder(base)
         for name, of_picture in annotations.items():
-            path = base / file.folder / name
+            path = folder / name
             if self.video and path.is_file():
                 yield RawSample(
                     record_id=name_below(path, root),
