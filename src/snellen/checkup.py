@@ -21,6 +21,7 @@ from snellen.suites import SUITES
 
 if TYPE_CHECKING:
     from snellen.reports import Report
+    from snellen.reports.writing import Companion
 
 CHECKUP_SUITES = ("ava-bench", "combo", "vlm2-bench", "vfm-bench")
 """In the order of asking: who is asked longest comes first, since the other sets are built meanwhile."""
@@ -64,11 +65,12 @@ def checkup(
     quality: str = "fast",
     show_progress: bool = True,
     check_plan: Callable[[Plan, Path], None] | None = None,
+    explorer: Companion | None = None,
 ) -> Checkup:
     """Render a battery where none is, examine the packaged subjects and any more, write the report.
 
     Everything lies in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders a new battery from a new seed.
-    With more than one worker, the sets to come are built while one is asked.
+    With more than one worker, the sets to come are built while one is asked. `explorer` is `write_report`'s.
     """
     start, examinations = time.monotonic(), {}
     batteries = []
@@ -102,7 +104,7 @@ def checkup(
     from snellen.reports import write_report
 
     in_order = [examinations[name] for name in SUITES if name in examinations]
-    report = write_report([examination.root for examination in in_order], out / "report")
+    report = write_report([examination.root for examination in in_order], out / "report", explorer=explorer)
     return Checkup(in_order, report, time.monotonic() - start, batteries[0].options.size_notes())
 
 

@@ -97,7 +97,7 @@ def vendor_folder() -> Path:
     try:
         return web_parts(refuse)
     except SnellenError as error:
-        pytest.skip(f"{error}; fetch them by `python -c 'from snellen.web.lock import web_parts; web_parts()'`")
+        pytest.skip(f"{error}; fetch them by `python -m snellen.web.lock`")
 
 
 def write_bundle(folder: Path, study: StudyPlan, transport: Transport = "folder") -> Path:

@@ -3,6 +3,7 @@
 Their annotations are evaluated as they are defined: Typer would evaluate them as texts, one by one, for every command.
 """
 
+import sys
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -74,7 +75,9 @@ def checkup(
     from snellen.cli.asking import announce, explain, finish
     from snellen.cli.finished import summary
     from snellen.reports import print_table
+    from snellen.web.explorer import explorer_writer
 
+    explorer, reason = explorer_writer()
     result = do(
         subject,
         out=out,
@@ -84,11 +87,14 @@ def checkup(
         renderer=renderer,
         quality=quality,
         check_plan=announce,
+        explorer=explorer,
     )
     screen = console()
     for _, rows in result.report.results.groupby("suite", sort=False):  # which the report has worked out already
         screen.print(print_table(rows))
     screen.print(f"Report: {result.report.page.resolve()}", soft_wrap=True)
+    if reason:
+        screen.print(reason, soft_wrap=True)
     screen.print(f"{result.seconds:.0f} seconds")
     for note in result.notes:
         screen.print(f"Note: {note} (snellen build … --size WxH)", soft_wrap=True)
@@ -325,15 +331,24 @@ def report(
     from snellen.core.errors import SnellenError
     from snellen.exam import recover
     from snellen.reports import write_report
+    from snellen.web.explorer import explorer_writer
 
     if compare not in (None, "published"):
         raise SnellenError(f"--compare {compare!r}: only 'published' can be compared with")
     for root in runs:
         recover(root)
+    explorer, reason = explorer_writer()
     paths = write_report(
-        runs, out, compare_published=compare == "published", full=full, inputs=named_paths("--input", inputs)
+        runs,
+        out,
+        compare_published=compare == "published",
+        full=full,
+        inputs=named_paths("--input", inputs),
+        explorer=explorer,
     )
     print(paths.page)
+    if reason:
+        print(f"snellen: {reason}", file=sys.stderr)
 
 
 @app.command()

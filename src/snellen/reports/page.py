@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
-def render(sections: Sequence[dict[str, Any]]) -> str:
-    """The whole page as text."""
-    return _template().render(sections=sections, unable_rule=UNABLE_RULE)
+def render(sections: Sequence[dict[str, Any]], *, explorer: bool = False) -> str:
+    """The whole page as text; `explorer` says whether it leads to `explore.html` beside it."""
+    return _template().render(sections=sections, unable_rule=UNABLE_RULE, explorer=explorer)
 
 
 @cache

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -32,6 +32,11 @@ from snellen.reports.words import slug
 
 RANKS = "ranks"
 """The file of the ranks, and the name of the section of a suite that shows its own in their place."""
+
+
+Companion: TypeAlias = Callable[[Sequence[Exam], Path], None]
+"""Writes something more about the exams of a report into its folder."""
+EXPLORER = "explore.html"
 
 
 @dataclass(frozen=True)
@@ -64,23 +69,29 @@ def write_report(
     full: bool = False,
     inputs: Mapping[str, Path] | None = None,
     suite_of: SuiteOf = registered,
+    explorer: Companion | None = None,
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
     Runs about one item set share their tables; other item sets, and other suites, get a section each.
     `compare_published` shows printed numbers beside ours; `full` shows more examples and draws every factor; `inputs`
-    are runs and files by name that pieces of a suite are made with. Raises SnellenError for runs of two versions of a
+    are runs and files by name that pieces of a suite are made with; `explorer` writes `explore.html`
+    (`web.explorer.explorer_writer`), to which the page leads. Raises SnellenError for runs of two versions of a
     suite, for inputs that no suite here takes, and where a run, its scores or its items cannot be read. A report that
     lies there already, made of the same runs by the same code with the same options, is left as it is.
     """
     page, stamp = out / "index.html", ""
     if runs and suite_of is registered:  # code of other suites is not in this package: nobody would see it change
-        stamp = report_stamp(runs, {"published": compare_published, "full": full}, inputs or {})
+        options = {"published": compare_published, "full": full, "explorer": explorer is not None}
+        stamp = report_stamp(runs, options, inputs or {})
     if stamp and is_current(out, stamp):
         return Report(out, page, read_results(out))
     remove_stamp(out)
     loaded = with_inputs([load_run(root, suite_of) for root in runs], inputs or {})
     exams = gather(loaded)
+    (out / EXPLORER).unlink(missing_ok=True)
+    if explorer:
+        explorer(exams, out)
     studies = [with_studies(exam) for exam in exams]
     shortfalls: dict[str, list[Gap]] = {}
     for exam in exams:
@@ -91,7 +102,7 @@ def write_report(
         _section(exam, study_exam, name, out, compare_published, full)
         for exam, (name, study_exam) in zip(exams, _names(studies), strict=True)
     ]
-    files.write_text(page, render(sections))
+    files.write_text(page, render(sections, explorer=explorer is not None))
     if stamp:
         write_stamp(out, stamp)
     return Report(out, page, rows)

@@ -153,7 +153,7 @@ def _add_check(block: str, point: int, number: int, collected: _Pages, seed: int
 
 
 def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder]) -> None:
-    from snellen.web.lock import web_parts
+    from snellen.web.lock import copy_parts, web_parts
     from snellen.web.page import copy_page, index_page
 
     parts = web_parts()
@@ -164,7 +164,7 @@ def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder
     files.write_text(root / "plan.js", as_script(text))
     files.write_text(root / "index.html", index_page(plan.texts.title, "folder"))
     copy_page(root)
-    shutil.copytree(parts, root / "vendor")
+    copy_parts(parts, root / "vendor", "study")
     paths = {part.path for page in plan.pages.values() for part in _media_parts(page)}
     for picture, folder in media.items():
         if media_path(picture) in paths:

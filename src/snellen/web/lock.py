@@ -1,7 +1,7 @@
-"""Web parts of other people (jsPsych …): fetched from npm as `web.lock` names them, checked, and kept outside git.
+"""Web parts of other people (jsPsych, Vega …): fetched from npm as `web.lock` names them, checked, kept outside git.
 
 No bundler: a package's own built files are used as they are. This module needs the standard library only, since the
-build of a wheel calls it too.
+build of a wheel calls it too. `python -m snellen.web.lock` fetches them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ Pack: TypeAlias = Callable[[str, Path], Path]
 class WebPackage:
     """One package of the lock: what npm publishes under `name` and `version`, and what of it lies in `folder`.
 
-    `files` have the same paths in the package and in `folder`. The licence is the package's file `licence_file`, or
+    `files` have the same paths in the package and in `folder`, and are for the pages of a study or of the explorer
+    (`pages`). The licence is the package's file `licence_file`, or
     `licence_text` where it has none, and lies beside them as LICENSE.
     """
 
@@ -50,6 +51,7 @@ class WebPackage:
     folder: str
     files: tuple[str, ...]
     licence: str
+    pages: str = "study"
     licence_file: str = ""
     licence_text: str = ""
 
@@ -186,19 +188,32 @@ def complete(folder: Path, lock: Path = LOCK) -> bool:
     return all((folder / path).is_file() for package in read_lock(lock) for path in package.paths)
 
 
+def present_parts() -> Path | None:
+    """The folder of the web parts where all of them are there; nothing is fetched."""
+    return next((folder for folder in (PACKAGE_FOLDER, home() / "web") if complete(folder)), None)
+
+
+def copy_parts(parts: Path, out: Path, pages: str) -> None:
+    """Copy the web parts into a new folder, but for what only other kinds of pages need."""
+    others = {package.folder for package in read_lock() if package.pages != pages}
+    shutil.copytree(parts, out, ignore=lambda folder, names: others & set(names) if Path(folder) == parts else set())
+
+
 def web_parts(pack: Pack = npm_pack) -> Path:
     """The folder of the web parts, fetched at first use: beside this module where it may be written, else below home.
 
     Raises SnellenError that names the way to mend it where they cannot be fetched.
     """
-    folders = (PACKAGE_FOLDER, home() / "web")
-    for folder in folders:
-        if complete(folder):
-            return folder
-    target = folders[0] if os.access(PACKAGE_FOLDER.parent, os.W_OK) else folders[1]
+    if folder := present_parts():
+        return folder
+    target = PACKAGE_FOLDER if os.access(PACKAGE_FOLDER.parent, os.W_OK) else home() / "web"
     try:
         fetch_web_parts(target, pack=pack)
     except (SnellenError, OSError) as error:
         names = ", ".join(f"{package.name} {package.version}" for package in read_lock())
-        raise SnellenError(f"{target}: the web parts of study pages ({names}) could not be fetched: {error}") from None
+        raise SnellenError(f"{target}: the parts of web pages ({names}) could not be fetched: {error}") from None
     return target
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{web_parts()}\n")

@@ -1,0 +1,193 @@
+"""What the explorer shows, as plain JSON: subjects, scores by task and ability, every item, and who answered what.
+
+Texts are cut and made visible as on a report's page (`reports.words.foreign`). Equal texts and pictures stand once, in
+`strings` and `pictures`; whatever names one has its number there. The page reads this, nothing else: `explore.js`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from snellen.analysis.results import metric_of
+from snellen.analysis.run_view import arm_name, lines_of
+from snellen.analysis.section import Run
+from snellen.core.item import Item, Media
+from snellen.core.response import Response
+from snellen.core.subject import is_simulated
+from snellen.presentation.controls import PICTURES
+from snellen.reports.examples import THUMB_WIDTH, Prediction, Shot, Thumbs, example, marks, prediction
+from snellen.reports.loading import Exam
+from snellen.reports.rows import arm_order, metric_in, standing, subgroups_of, whole_tasks_of
+from snellen.reports.words import amount, foreign, span
+
+MAX_THUMBS = 4000
+"""Pictures of a report up to which each has a thumbnail beside it. Of more, the item set's own files are shown."""
+MARKS = ("right", "wrong", "partly", "no answer", "failed", "declined")
+
+
+class LinkedPictures(Thumbs):
+    """The item set's own files, by their path from the report: nothing is copied, but the set must stay where it is."""
+
+    def _make(self, media: Media) -> Shot:
+        if media.kind == "video":
+            return super()._make(media)
+        path = Path(os.path.relpath(self.media.find(media).resolve(), self.out.resolve()))
+        width = min(THUMB_WIDTH, media.width)
+        return Shot(quote(path.as_posix()), "", width, max(1, round(media.height * width / media.width)))
+
+
+class Numbered:
+    """Each of equal things once, by its number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Any, int] = {}
+
+    def __call__(self, entry: Any) -> int:
+        """The number of an entry, which is put in where it is new."""
+        return self.numbers.setdefault(entry, len(self.numbers))
+
+    @property
+    def entries(self) -> list[Any]:
+        """All of them, in the order of their numbers."""
+        return list(self.numbers)
+
+
+class Content:
+    """The content of an explorer as it is put together, exam by exam."""
+
+    def __init__(self) -> None:
+        self.strings, self.pictures, self.arms = Numbered(), Numbered(), Numbered()
+        self.exams: list[dict[str, Any]] = []
+        self.items: list[list[Any]] = []
+        self.subjects: dict[str, str] = {}
+        self.blind_arms: set[str] = set()
+
+    def add(self, run: Run, thumbs: Thumbs) -> None:
+        """Put in what a run holds."""
+        arms = sorted(arm_order(whole_tasks_of(run)), key=is_simulated)
+        numbers = {arm: self.arms(arm) for arm in arms}
+        for card in run.card.arms:
+            self.subjects[arm_name(card.subject, card.condition)] = card.subject
+            if card.columns.get(PICTURES.name) == "none":
+                self.blind_arms.add(arm_name(card.subject, card.condition))
+        exam = len(self.exams)
+        tasks = list(dict.fromkeys(str(task) for task in whole_tasks_of(run)["task"]))
+        self.exams.append({"title": run.suite.card.title, "tasks": [_task(run, task) for task in tasks],
+                           "rows": list(_grid_rows(run, tasks, numbers))})  # fmt: skip
+        answers = _answers(run)
+        for item in run.items.items:
+            if item.item_id in answers:
+                self.items.append(
+                    self._item(exam, tasks.index(item.task), item, answers[item.item_id], numbers, thumbs)
+                )
+
+    def _item(
+        self, exam: int, task: int, item: Item, predictions: Sequence[tuple[Prediction, float]],
+        numbers: dict[str, int], thumbs: Thumbs,
+    ) -> list[Any]:  # fmt: skip
+        shown, text = example(item, (), thumbs), self.strings
+        return [
+            exam,
+            task,
+            text(shown.item_id),
+            text(shown.question),
+            text(shown.truth),
+            [text(foreign(name, 60)) for name in item.requires],
+            [[text(foreign(name, 60)), text(foreign(level, 60))] for name, level in item.factors.items()],
+            [[text(foreign(name, 60)), value] for name, value in item.measures.items() if math.isfinite(value)],
+            self._shots(shown.query),
+            [[text(option.text), self._shots(option.shots), int(option.right)] for option in shown.options],
+            [[text(a), self._shots(shots), [text(c) for c in captions]] for a, shots, captions in shown.support],
+            [
+                [numbers[answer.arm], MARKS.index(answer.mark), round(value, 4) if math.isfinite(value) else None,
+                 text(answer.score), text(answer.read), text(answer.text)]
+                for answer, value in predictions if answer.arm in numbers
+            ],
+        ]  # fmt: skip
+
+    def _shots(self, shots: Sequence[Shot]) -> list[int]:
+        return [self.pictures((shot.thumb, shot.note, shot.width, shot.height)) for shot in shots]
+
+    def as_plain(self) -> dict[str, Any]:
+        """The content as JSON data."""
+        return {
+            "arms": [
+                {
+                    "name": foreign(name, 120),
+                    "subject": foreign(self.subjects.get(name, name), 120),
+                    "blind": name in self.blind_arms,
+                }
+                for name in self.arms.entries
+            ],
+            "marks": MARKS,
+            "exams": self.exams,
+            "items": self.items,
+            "pictures": self.pictures.entries,
+            "strings": self.strings.entries,
+        }
+
+
+def explorer_content(exams: Sequence[Exam], out: Path) -> dict[str, Any]:
+    """The content of the explorer of a report in `out`; thumbnails are written there."""
+    content = Content()
+    pictures = {media.sha256 for exam in exams for item in exam.joined.items.items for media in item.media()}
+    kind = Thumbs if len(pictures) <= MAX_THUMBS else LinkedPictures
+    for exam in exams:
+        content.add(exam.joined, kind(exam.joined, out))
+    return content.as_plain()
+
+
+def _task(run: Run, task: str) -> dict[str, Any]:
+    """A task's name, and its main metric: name, whether more is better, width of its range (0: none), per cent."""
+    row = next(lines_of(whole_tasks_of(run)[whole_tasks_of(run)["task"] == task]))
+    metric = metric_in(run.suite, row)
+    width = 0.0 if metric.bounds is None else metric.bounds[1] - metric.bounds[0]
+    return {"name": task, "metric": metric.label, "sign": metric.sign, "width": width, "share": metric.share}
+
+
+def _grid_rows(run: Run, tasks: Sequence[str], numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
+    """A row a task and ability in it: its cells by arm, [arm, value, interval, standing, n]."""
+    parts = subgroups_of(run)
+    parts = parts[(parts["factor"] == "requires") & ~parts["level"].astype(str).str.startswith("not ")]
+    for number, task in enumerate(tasks):
+        whole = whole_tasks_of(run)
+        yield {"task": number, "ability": "", "cells": _cells(run, whole[whole["task"] == task], numbers)}
+        for ability, rows in parts[parts["task"] == task].groupby("level", sort=True):
+            yield {"task": number, "ability": foreign(str(ability), 60), "cells": _cells(run, rows, numbers)}
+
+
+def _cells(run: Run, rows: Any, numbers: dict[str, int]) -> list[list[Any]]:
+    cells = []
+    for row in lines_of(rows):
+        metric = metric_in(run.suite, row)
+        text = amount(row.value, metric, row.n)
+        cells.append(
+            [numbers[row.arm], text, span(row.low, row.high, metric, row.n), standing(row, metric), int(row.n)]
+        )
+    return cells
+
+
+def _answers(run: Run) -> dict[str, list[tuple[Prediction, float]]]:
+    """By item: what each arm made of it, and its score by the main metric; of repeats the first."""
+    responses: dict[tuple[str, str, str], Response] = {}
+    for response in run.responses:
+        responses.setdefault((response.item_id, response.subject, response.condition), response)
+    answers: dict[str, list[tuple[Prediction, float]]] = {}
+    keys = whole_tasks_of(run).drop_duplicates("task")
+    for key in lines_of(keys):
+        scores = run.scores[key.protocol]
+        scores = scores[(scores["task"] == key.task) & (scores["metric"] == key.metric)]
+        scores = scores.sort_values("judge", ascending=False, kind="stable")
+        scores = scores.drop_duplicates(["subject", "condition", "item_id"]).sort_index()
+        metric = metric_of(run.suite.tasks[key.task].protocols[key.protocol], key.metric)
+        for row in lines_of(scores.assign(mark=marks(scores))):
+            response = responses[row.item_id, row.subject, row.condition]
+            arm, item = arm_name(row.subject, row.condition), run.items.by_id[row.item_id]
+            answer = prediction(item, arm, row, metric, response.text or "", response.reason)
+            answers.setdefault(row.item_id, []).append((answer, float(row.value)))
+    return answers

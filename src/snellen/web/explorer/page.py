@@ -1,0 +1,100 @@
+"""`explore.html`: one file with its scripts and rows in it, for browsers forbid pages of files to load either.
+
+Every script is allowed by its digest and nothing else is, `eval` neither: Vega's expressions are interpreted.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.core import files
+from snellen.core.errors import SnellenError
+from snellen.reports.writing import EXPLORER, Companion
+from snellen.web.explorer.content import explorer_content
+from snellen.web.explorer.specs import score_by_measure
+from snellen.web.lock import present_parts
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from snellen.reports.loading import Exam
+
+FETCH = "python -m snellen.web.lock"
+SCRIPTS = ("vega/build/vega.min.js", "vega-lite/build/vega-lite.min.js", "datatables/js/dataTables.min.js")
+INTERPRETER = "vega-interpreter/build/vega-interpreter.js"
+INTERPRETER_HEAD = "import { ascending, isString, DisallowedObjectProperties } from 'vega-util';"
+INTERPRETER_END = "export { expression as expressionInterpreter };"
+
+
+def explorer_writer() -> tuple[Companion | None, str]:
+    """What writes an explorer beside a report, or None and a line that says why there is none."""
+    parts = present_parts()
+    if parts is None:
+        return None, f"{EXPLORER} is left out: its parts (web.lock) are not here; `{FETCH}` fetches them"
+    return lambda exams, out: write_explorer(exams, out, parts), ""
+
+
+def write_explorer(exams: Sequence[Exam], out: Path, parts: Path) -> None:
+    """Write the explorer of a report in the folder `out`; `parts` is the folder of the web parts."""
+    files.write_text(out / EXPLORER, render_explorer(explorer_content(exams, out), parts))
+
+
+def render_explorer(content: dict[str, Any], parts: Path) -> str:
+    """The page as text."""
+    here = Path(__file__)
+    style = here.with_name("explore.css").read_text("utf-8")
+    scripts = [*_part_scripts(parts), here.with_name("explore.js").read_text("utf-8")]
+    return _template().render(
+        style=style,
+        style_digest=_digest(style),
+        scripts=scripts,
+        script_digests=[_digest(script) for script in scripts],
+        content=as_block(content),
+        spec=as_block(score_by_measure()),
+    )
+
+
+@cache
+def _part_scripts(parts: Path) -> tuple[str, ...]:
+    texts = [(parts / path).read_text("utf-8") for path in SCRIPTS]
+    texts.insert(2, as_classic((parts / INTERPRETER).read_text("utf-8")))
+    # What the page's parser would take for the end of a script says the same with a backslash, in strings and patterns.
+    return tuple(text.replace("</script", "<\\/script").replace("<!--", "<\\!--") for text in texts)
+
+
+def as_classic(module: str) -> str:
+    """Vega's interpreter, which is published as a module alone, as a classic script: modules do not load from files.
+
+    All it imports is also part of Vega's own script. Raises SnellenError where the module has other ends than known.
+    """
+    if module.count(INTERPRETER_HEAD) != 1 or module.count(INTERPRETER_END) != 1:
+        raise SnellenError(f"{INTERPRETER}: imports or exports something new; correct web/explorer/page.py")
+    head = INTERPRETER_HEAD.replace("import ", "const ").replace("from 'vega-util'", "= vega")
+    body = module.replace(INTERPRETER_HEAD, head).replace(INTERPRETER_END, "return expression;")
+    return f"const expressionInterpreter = (() => {{\n{body}\n}})();\n"
+
+
+def as_block(content: Any) -> str:
+    """JSON that may stand in a page: no sign in it begins or ends anything there."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    room = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+    return room.get_template("explore.html.j2")

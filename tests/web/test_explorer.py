@@ -1,0 +1,223 @@
+"""The explorer of a report in a real browser: from a file, without a network, and whatever its texts say."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from snellen.core.condition import Condition
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.reports import Report, write_report
+from snellen.reports.loading import Exam, gather, load_run
+from snellen.web import lock
+from snellen.web.explorer import content as explorer_content
+from snellen.web.explorer import explorer_writer, write_explorer
+from snellen.web.explorer.page import FETCH, as_block, as_classic
+from tests.reports.exam import SUITE, Album, able, building, leave_out_figures, naming, suite_of, write_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page as Tab
+
+HOSTILE = """</script><script>window.hostile=1</script><img src=x onerror="window.hostile=1">=1+1\u202e"""
+EIGHTH = 8
+"""Items a task; colour is required by every second of `naming` and all of `building`."""
+MAX_BYTES = 1_200_000
+
+
+def hostile_items(root: Path) -> ItemSet:
+    """Two tasks; a question, an option and a level of a factor are markup; items of one task have a measure."""
+    album = Album(MediaFolder(root / "media"), 0)
+    items = [*naming(album, EIGHTH), *building(album, EIGHTH)]
+    first = replace(
+        items[0], question=HOSTILE, factors={**items[0].factors, "note": HOSTILE},
+        options=(replace(items[0].options[0], text=HOSTILE), *items[0].options[1:]),
+    )  # fmt: skip
+    items = [first, *items[1:]]
+    measured = [
+        replace(item, measures={"size": float(n)}) if item.task == "naming" else item for n, item in enumerate(items)
+    ]
+    return write_itemset(root, measured, source="generated", recipe={"n": EIGHTH})
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """A report with its explorer: one who answers in markup and is right in one task, and one who is right in both."""
+    parts = lock.present_parts()
+    if parts is None:
+        pytest.skip(f"the parts of the explorer are not here: `{FETCH}` fetches them")
+    root = tmp_path_factory.mktemp("explored")
+    items = hostile_items(root / "items")
+    subjects = [
+        able("chat:a", items, {"naming": 1.0, "building": -1.0}, HOSTILE + " The answer is {}."),
+        able(f"chat:{HOSTILE}", items, {"naming": 1.0, "building": 1.0}, "The answer is {}."),
+    ]
+    unsighted = Condition(SUITE.axes, (("pictures", "none"),))
+    run = write_run(root / "run", items, subjects, [unsighted], tasks=("naming", "building"))
+    with pytest.MonkeyPatch.context() as patch:
+        leave_out_figures(patch)
+        return write_report(
+            [run], root / "report", suite_of=suite_of, explorer=lambda exams, out: write_explorer(exams, out, parts)
+        )
+
+
+@contextmanager
+def offline_tab(browser: Browser, **options: object) -> Iterator[Tab]:
+    """A tab; the test fails for a request that leaves the folder, and for anything on the console."""
+    context = browser.new_context(offline=True, reduced_motion="reduce", **options)  # type: ignore[arg-type]
+    context.set_default_timeout(60_000)
+    opened, troubles = context.new_page(), list[str]()
+    opened.on("pageerror", lambda error: troubles.append(str(error)))
+    opened.on("console", lambda message: troubles.append(message.text))
+    opened.on("request", lambda request: troubles.append(request.url) if not request.url.startswith("file:") else None)
+    opened.on("requestfailed", lambda request: troubles.append(f"failed: {request.url}"))
+    opened.on("dialog", lambda dialog: troubles.append("a dialog"))
+    yield opened
+    assert opened.evaluate("window.hostile") is None
+    context.close()
+    assert not troubles, troubles
+
+
+def content_of(report: Report) -> dict[str, object]:
+    text = (report.root / "explore.html").read_text("utf-8")
+    match = re.search(r'<script type="application/json" id="content">(.*?)</script>', text, re.DOTALL)
+    assert match
+    return dict(json.loads(match[1]))
+
+
+def test_two_clicks_lead_from_the_report_to_the_flips(browser: Browser, report: Report) -> None:
+    with offline_tab(browser) as opened:
+        opened.goto(report.page.as_uri())
+        opened.click("text=Explore items")
+        opened.click("text=A against B")
+        cards = opened.locator("#cards article")
+        count = opened.locator("#flip-count").text_content() or ""
+        flips = int(re.findall(r"(\d+) flipped", count)[0])
+        assert 0 < flips == cards.count() <= EIGHTH, "they differ in one task"
+        assert "0 where A is better" in count
+        first = cards.first
+        assert (first.locator("h3").text_content() or "").startswith("building")
+        assert first.locator("img").count() >= 9
+        assert first.locator(".reply .mark-wrong").count() >= 1
+        assert first.locator(".reply .mark-right").count() >= 1
+        assert first.get_by_text("Without pictures: ").count() == 2
+        pictures = "#cards article:first-child img"
+        loaded = f"[...document.querySelectorAll('{pictures}')].every((i) => i.complete && i.naturalWidth)"
+        opened.wait_for_function(loaded)
+
+
+def test_a_cell_of_the_grid_leads_to_its_items_and_filters_narrow_them(browser: Browser, report: Report) -> None:
+    with offline_tab(browser) as opened:
+        opened.goto((report.root / "explore.html").as_uri())
+        opened.locator("tr", has_text="where colour decides").first.locator("button").first.click()
+        assert opened.locator("#count").text_content() == f"{EIGHTH // 2} of {2 * EIGHTH} items"
+        assert opened.locator("#table tbody tr").count() == EIGHTH // 2
+        opened.select_option("#filters select >> nth=1", "")
+        assert opened.locator("#count").text_content() == f"{EIGHTH} of {2 * EIGHTH} items"
+        opened.select_option("#filters select >> nth=0", "0/1")
+        opened.select_option("#filters select >> nth=3", "wrong")
+        wrong = int((opened.locator("#count").text_content() or "").split()[0])
+        opened.select_option("#filters select >> nth=3", "right")
+        right = int((opened.locator("#count").text_content() or "").split()[0])
+        assert right + wrong == EIGHTH
+        assert wrong > 0
+        opened.select_option("#filters select >> nth=0", "")
+        opened.fill("#table_wrapper input[type=search]", "window.hostile")
+        opened.wait_for_function("document.querySelectorAll('#table tbody tr').length === 1")
+        assert "</script>" in (opened.locator("#table tbody").text_content() or ""), "markup is text"
+        assert "\u202e" not in opened.content()
+
+
+def test_keys_alone_reach_an_item_and_come_back(browser: Browser, report: Report) -> None:
+    with offline_tab(browser, viewport={"width": 390, "height": 844}, color_scheme="dark") as opened:
+        opened.goto((report.root / "explore.html").as_uri())
+        opened.keyboard.press("Tab")
+        assert opened.evaluate("document.activeElement.textContent") == "Subjects by ability"
+        opened.keyboard.press("Tab")
+        opened.keyboard.press("Enter")
+        opened.wait_for_selector("#table tbody button")
+        for _ in range(30):
+            opened.keyboard.press("Tab")
+            if opened.evaluate("document.activeElement.className") == "open":
+                break
+        label = opened.evaluate("document.activeElement.getAttribute('aria-label')")
+        assert label == "Open naming-0000"
+        opened.keyboard.press("Enter")
+        assert opened.locator("#detail article").count() == 1
+        opened.keyboard.press("Escape")
+        assert not opened.locator("#detail").is_visible()
+        assert opened.evaluate("document.activeElement.getAttribute('aria-label')") == label
+        assert opened.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_measure_is_drawn_without_eval(browser: Browser, report: Report) -> None:
+    with offline_tab(browser) as opened:
+        opened.goto((report.root / "explore.html").as_uri() + "#measures")
+        opened.wait_for_selector("#chart[data-points]")
+        assert opened.get_attribute("#chart", "data-points") == str(2 * EIGHTH)
+        inked = """(() => { const c = document.querySelector('#chart canvas'), d = c.getContext('2d')
+            .getImageData(0, 0, c.width, c.height).data; return d.some((v, n) => n % 4 === 3 && v > 0); })()"""
+        assert opened.evaluate(inked)
+
+
+def test_the_page_is_small_and_allows_its_own_scripts_alone(report: Report) -> None:
+    text = (report.root / "explore.html").read_text("utf-8")
+    content = content_of(report)
+    assert len(text) - len(as_block(content)) < MAX_BYTES
+    policy = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)[0]
+    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy
+    assert policy.count("sha256-") == text.count("<script>") + 1, "each script, and the style"
+    assert "\u202e" not in text
+    assert '<a href="explore.html">' in report.page.read_text("utf-8")
+
+
+def test_without_its_parts_there_is_a_line_and_no_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(lock, "PACKAGE_FOLDER", tmp_path / "none")
+    writer, reason = explorer_writer()
+    assert writer is None
+    assert FETCH in reason
+    assert "\n" not in reason
+
+
+def test_an_explorer_of_former_runs_does_not_stay(report: Report, tmp_path: Path) -> None:
+    (tmp_path / "explore.html").write_text("former")
+    run = report.root.parent / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        leave_out_figures(patch)
+        page = write_report([run], tmp_path, suite_of=suite_of).page
+    assert not (tmp_path / "explore.html").exists()
+    assert "explore.html" not in page.read_text("utf-8")
+
+
+def test_many_pictures_are_shown_where_they_lie(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explorer_content, "MAX_THUMBS", 3)
+    exams: list[Exam] = gather([load_run(report.root.parent / "run", suite_of)])
+    (tmp_path / "out" / "report").mkdir(parents=True)
+    content = explorer_content.explorer_content(exams, tmp_path / "out" / "report")
+    paths = [path for path, *_ in content["pictures"]]
+    assert paths
+    assert all((tmp_path / "out" / "report" / path).is_file() for path in paths)
+    assert not (tmp_path / "out" / "report" / "thumbs").exists()
+
+
+def test_a_module_with_other_ends_is_refused() -> None:
+    with pytest.raises(SnellenError, match="correct web/explorer/page"):
+        as_classic("import { other } from 'vega-util';")
+
+
+def test_no_text_ends_the_block_it_stands_in() -> None:
+    block = as_block({"text": HOSTILE + "\u2028<!--"})
+    assert not set("<>&\u2028") & set(block)
+    assert json.loads(block) == {"text": HOSTILE + "\u2028<!--"}
