@@ -167,6 +167,7 @@ def build(
     balance: Annotated[
         str, typer.Option(help="paper: its own frequencies; answers: level ones, no base rates.")
     ] = "paper",
+    settings: Annotated[list[str], typer.Option("--set", help="NAME=VALUE of a setting that the recipe has.")] = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
     """Build an item set."""
@@ -189,6 +190,7 @@ def build(
         size=size_of(size, how) if size else None,
         rules=rules,
         balance=read_balance(balance),
+        settings=settings,
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.cli.blind import blind_notes
+from snellen.cli.options import read_settings
 from snellen.cli.output import print_fields
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet
@@ -19,8 +20,10 @@ SHAPES = (1.0, 1.8)
 """Least and greatest width of generated pictures in heights; in others, tables of solids do not find room."""
 
 
-def build(suite_and_task: str, how: str, out: Path | None, *, plan: bool, as_json: bool, **given: Any) -> None:
-    """Build a set, or say what would be made; `given` are fields of `BuildOptions`."""
+def build(
+    suite_and_task: str, how: str, out: Path | None, *, plan: bool, as_json: bool, settings: list[str], **given: Any
+) -> None:
+    """Build a set, or say what would be made; `settings` are NAME=VALUE, `given` are fields of `BuildOptions`."""
     name, _, task = suite_and_task.partition("/")
     suite = SUITES.get(name)
     recipe = find_recipe(suite, how)
@@ -28,6 +31,8 @@ def build(suite_and_task: str, how: str, out: Path | None, *, plan: bool, as_jso
         raise SnellenError(f"--rules: {name} --from {how} has no thresholds that a file could change")
     if out is None and not plan:
         raise SnellenError("--out FOLDER is needed, unless --plan only asks what would be made")
+    known = getattr(recipe, "settings", {})
+    given["settings"] = read_settings(settings, known, f"{name} --from {how}")
     options = BuildOptions(out or Path(), tasks=(task,) if task else (), show_progress=not as_json, **given)
     if plan:
         planned = dict(recipe.plan(options))

@@ -1,6 +1,7 @@
 """Options that several commands have."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Optional
 
@@ -40,3 +41,21 @@ def named_paths(option: str, written: list[str]) -> dict[str, Path]:
             raise SnellenError(f"{option} {pair!r}: {name} is {paths[name]} already; give each name once")
         paths[name] = Path(path)
     return paths
+
+
+def read_settings(written: list[str], known: Mapping[str, tuple[str, ...]], recipe: str) -> dict[str, str]:
+    """The settings written as NAME=VALUE. Raises SnellenError for what the recipe does not have."""
+    from snellen.core.condition import refuse_unknown
+    from snellen.core.errors import SnellenError
+
+    settings: dict[str, str] = {}
+    for pair in written:
+        name, equals, value = pair.partition("=")
+        if not known:
+            raise SnellenError(f"--set {pair!r}: {recipe} has no settings")
+        refuse_unknown([name], known, f"--set {pair!r}: {recipe} has no setting")
+        if not equals or name in settings:
+            raise SnellenError(f"--set {pair!r}: write NAME=VALUE, each name once")
+        refuse_unknown([value], known[name], f"--set {pair!r}: {name} cannot be")
+        settings[name] = value
+    return settings

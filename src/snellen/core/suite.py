@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from snellen.core.annotations import Annotations
-from snellen.core.condition import Axis, Condition, Value
+from snellen.core.condition import Axis, Condition, Value, refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.fidelity import PrintedNumber
 from snellen.core.hashing import digest
@@ -164,14 +164,18 @@ def read_suite_card(package: str) -> SuiteCard:
     return SuiteCard.model_validate(yaml.safe_load(text))
 
 
+Settings: TypeAlias = Mapping[str, tuple[str, ...]]
+"""What a recipe may be set to beside its sizes: name -> values, of which the first is the default."""
+
+
 @dataclass(frozen=True)
 class BuildOptions:
     """What a recipe is told.
 
     `n` is the number of test items a task, None for the checkup size; `tasks` empty means all. `balance` says whose
     frequencies answers have: the paper's own, or level ones (`answers`), so that no base rate helps who does not look.
-    `rules` is a file of thresholds that differ from the recipe's own. `size` is width and height of generated
-    pictures, None for the usual ones (`size_px`).
+    `rules` is a file of thresholds that differ from the recipe's own. `settings` are those that the recipe declares
+    (`Recipe.settings`). `size` is width and height of generated pictures, None for the usual ones (`size_px`).
     """
 
     out: Path
@@ -188,6 +192,7 @@ class BuildOptions:
     size: tuple[int, int] | None = None
     rules: Path | None = None
     balance: Literal["paper", "answers"] = "paper"
+    settings: Mapping[str, str] = field(default_factory=dict)
     show_progress: bool = True
 
     def test_items(self, suite: str, checkup: int, quick: int) -> int:
@@ -217,6 +222,18 @@ class BuildOptions:
             "are harder to see in them"
         ]
 
+    def setting(self, name: str, settings: Settings) -> str:
+        """The value of one of a recipe's settings. Raises SnellenError with the nearest one there is."""
+        value = self.settings.get(name, settings[name][0])
+        refuse_unknown([value], settings[name], f"--set {name}:")
+        return value
+
+    def changed(self, settings: Settings) -> dict[str, Any]:
+        """What the card of a recipe keeps of its settings: those that are not at their default."""
+        values = {name: self.setting(name, settings) for name in settings}
+        changed = {name: value for name, value in values.items() if value != settings[name][0]}
+        return {"settings": changed} if changed else {}
+
     def rendering(self) -> dict[str, Any]:
         """What decides how pictures are rendered, as the card of a recipe `generated` keeps it."""
         return {
@@ -235,7 +252,7 @@ class BuildOptions:
 
 
 class Recipe(typing.Protocol):
-    """One way to the items of a suite."""
+    """One way to the items of a suite. One that has `settings` declares them as an attribute of that name."""
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """What the card keeps as the recipe: everything that decides the items, as plain JSON data."""

@@ -115,7 +115,8 @@ def _perfect(row: Any) -> bool:
 
 
 def _contains_chance(row: Any) -> bool:
-    return bool(row.low <= row.chance <= row.high)
+    """Also where no interval can be told, as of one item: nothing speaks against it there."""
+    return math.isnan(row.low) or bool(row.low <= row.chance <= row.high)
 
 
 def _check(run: Run, text: str, rows: list[Any], holds: Callable[[Any], bool]) -> Check:

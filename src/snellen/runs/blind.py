@@ -33,8 +33,8 @@ def blind_card(items: ItemSet, suite: Suite) -> BlindCard:
 
 
 def recipe_card(suite: Suite, recipe: Mapping[str, Any]) -> BlindCard | None:
-    """What was measured of the suite's generated recipe; None where nobody did, as of sets with level answers."""
-    if "balance" in recipe:
+    """What was measured of the suite's generated recipe; None for level answers and changed settings."""
+    if "balance" in recipe or "settings" in recipe:
         return None
     return read_blind(Path(str(files(f"snellen.suites.{suite.name.replace('-', '_')}.generated"))))
 

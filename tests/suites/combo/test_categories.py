@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from snellen.core.seeds import stream
 from snellen.stimuli.scenes import DIMENSIONS, composite
 from snellen.suites.combo import categories
 from snellen.suites.combo.categories import (
+    DIFFERENCES,
     MIN_OBJECTS,
     OBJECTS_A_RULE,
     RULES_A_FAMILY,
@@ -26,6 +30,7 @@ from snellen.suites.combo.categories import (
     choose_pairs,
     draw_family,
     pair_items,
+    quotas,
     random_rule,
     reference_pairs,
     variant_of,
@@ -35,6 +40,8 @@ from snellen.suites.combo.difficulty import (
     Features,
     level_of,
     packaged_features,
+    rank_correlation,
+    read_features,
     separation,
     wasserstein,
 )
@@ -43,16 +50,16 @@ from tests.suites.combo.fixtures import says, shown, unseen
 
 
 @cache
-def _chosen(count: int = 24, seed: int = 0) -> tuple[list[Rule], list[Pair]]:
-    return choose_pairs(count, max(6, count), seed, packaged_features())
+def _chosen(count: int = 24, seed: int = 0) -> list[Pair]:
+    return choose_pairs(count, seed, packaged_features())
 
 
 @cache
 def _items(count: int = 24) -> list[Item]:
     """Questions about pairs, without pictures."""
-    rules, pairs = _chosen(count)
+    pairs = _chosen(count)
     pictures = {}
-    for rule in rules:
+    for rule in {rule for pair in pairs for rule in (pair.first, pair.second)}:
         objects = stream("test", rule.text()).permutation(np.flatnonzero(rule.mask()))[:OBJECTS_A_RULE]
         pictures[rule] = [(unseen(int(k)), composite(int(k)).dimensions()) for k in objects]
     return [item for n, pair in enumerate(pairs) for item in pair_items(n, pair, pictures, 0, {})]
@@ -95,32 +102,31 @@ def test_a_family_differs_in_one_or_two_values() -> None:
 
 
 def test_no_object_follows_both_rules_of_a_pair() -> None:
-    _, pairs = _chosen()
-    for one in (*pairs, *(Pair(a, b, 0.0, "") for a, b in reference_pairs(40, stream("test", "reference")))):
+    for one in (*_chosen(), *(Pair(a, b, 0.0, "", "") for a, b in reference_pairs(40, stream("test", "reference")))):
         assert not (one.first.mask() & one.second.mask()).any()
 
 
 def test_deciding_dimensions_are_fixed_by_both_to_different_values() -> None:
     first = Rule((("shape/primary", "cube"), ("colour/primary", "red")))
-    assert Pair(first, Rule((("shape/primary", "cone"), ("colour/primary", "red"))), 0.0, "").deciding() == (
+    assert Pair(first, Rule((("shape/primary", "cone"), ("colour/primary", "red"))), 0.0, "", "").deciding() == (
         "shape/primary",
     )
-    assert Pair(first, Rule((("shape/primary", "cone"),)), 0.0, "").deciding() == ("shape/primary",)
-    assert Pair(first, Rule((("contact-point/anchor", "apex"),)), 0.0, "").deciding() == ()
-    for pair in _chosen()[1]:
+    assert Pair(first, Rule((("shape/primary", "cone"),)), 0.0, "", "").deciding() == ("shape/primary",)
+    assert Pair(first, Rule((("contact-point/anchor", "apex"),)), 0.0, "", "").deciding() == ()
+    for pair in _chosen():
         for dimension in pair.deciding():
             assert dict(pair.first.fixed)[dimension] != dict(pair.second.fixed)[dimension]
 
 
 @pytest.mark.parametrize(("count", "wanted"), [(24, [6, 6, 6, 6]), (6, [2, 2, 1, 1]), (1, [1, 0, 0, 0])])
 def test_levels_are_balanced(count: int, wanted: list[int]) -> None:
-    _, pairs = _chosen(count)
+    pairs = _chosen(count)
     assert [sum(pair.level == level for pair in pairs) for level in LEVELS] == wanted
 
 
 def test_a_level_is_where_the_distance_lies() -> None:
     thresholds = packaged_features().thresholds
-    for pair in _chosen()[1]:
+    for pair in _chosen():
         assert pair.level == level_of(pair.distance, thresholds)
     assert [level_of(x, (1.0, 2.0, 3.0)) for x in (0.5, 1.5, 2.5, 3.5)] == ["expert", "hard", "medium", "easy"]
     assert level_of(1.0, (1.0, 2.0, 3.0)) == "hard"
@@ -131,20 +137,122 @@ def test_pairs_come_from_the_seed() -> None:
     first = _chosen()
     _chosen.cache_clear()
     assert _chosen() == first
-    assert _chosen(24, 1)[1] != first[1]
+    assert _chosen(24, 1) != first
 
 
-def test_no_rule_is_asked_about_much_oftener_than_others() -> None:
-    _, pairs = _chosen()
-    assert max(Counter(rule for pair in pairs for rule in (pair.first, pair.second)).values()) <= 5
+def _disjoint_factors(pair: Pair) -> set[str]:
+    """Dimensions of which the objects of both categories share no value, read off the objects themselves."""
+    looks = [
+        [composite(int(k)).dimensions() for k in np.flatnonzero(rule.mask())] for rule in (pair.first, pair.second)
+    ]
+    return {d for d in DIMENSIONS if not {look[d] for look in looks[0]} & {look[d] for look in looks[1]}}
+
+
+def test_what_a_pair_hangs_on_is_what_its_objects_do_not_share() -> None:
+    """A shape implies its own points; a material whether there is a colour. Nothing else tells categories apart."""
+    implied = {"shape": {"contact-point"}, "material": {"colour"}}
+    for pair in _chosen():
+        dimensions = _disjoint_factors(pair)
+        factors = {d.split("/")[0] for d in dimensions}
+        if pair.difference == "anchor":
+            assert dimensions == {"contact-point/anchor"}
+        elif pair.difference == "combination":
+            (factor,) = {d.split("/")[0] for d in pair.deciding()}
+            assert {f"{factor}/primary", f"{factor}/secondary"} == set(pair.deciding()) <= dimensions
+            first, second = dict(pair.first.fixed), dict(pair.second.fixed)
+            assert first[f"{factor}/primary"] == second[f"{factor}/secondary"]
+            assert first[f"{factor}/secondary"] == second[f"{factor}/primary"]
+        else:
+            assert pair.difference in factors <= {pair.difference, *implied.get(pair.difference, set())}
+            assert len(pair.deciding()) == 1
+
+
+@pytest.mark.parametrize("count", [1, 6, 12, 50])
+def test_expert_pairs_hang_on_shapes_and_anchors_in_at_least_half(count: int) -> None:
+    expert = [difference for level, difference in quotas(count) if level == "expert"]
+    assert sum(name in ("shape", "anchor") for name in expert) >= len(expert) / 2
+    assert sum(name in ("shape", "anchor", "combination") for name in expert) >= len(expert) / 2
+    cells = quotas(count)
+    assert len(cells) == count
+    assert count < 6 or {difference for _, difference in cells} == set(DIFFERENCES)
+
+
+def test_quotas_of_six_pairs_by_hand() -> None:
+    """Turns: shape, colour, anchor, combination, shape, material, anchor; easy begins at the sixth of them."""
+    by_hand = [("easy", "material"), ("easy", "anchor"), ("medium", "combination"), ("medium", "shape")]
+    assert quotas(6) == [*by_hand, ("hard", "colour"), ("expert", "shape")]
+
+
+def test_pairs_keep_their_quotas_where_the_features_reach_them() -> None:
+    """Colours are never medium or easy by the packaged features; at the other two levels every difference is."""
+    for pairs in (_chosen(), _chosen(12, 1)):
+        asked = [cell for cell in quotas(len(pairs)) if cell[1] != "colour" or cell[0] in ("hard", "expert")]
+        assert not Counter(asked) - Counter((pair.level, pair.difference) for pair in pairs)
+        assert len({frozenset((pair.first, pair.second)) for pair in pairs}) == len(pairs)
+
+
+def test_a_small_set_has_a_rule_of_its_own_for_every_category_of_a_pair() -> None:
+    pairs = _chosen(6)
+    assert len({rule for pair in pairs for rule in (pair.first, pair.second)}) >= 11
+    assert {pair.difference for pair in pairs} == set(DIFFERENCES)
+
+
+def test_granularity_is_that_of_both_categories() -> None:
+    coarse, fine = Rule((("shape/primary", "cube"),)), Rule((("shape/primary", "cone"), ("colour/primary", "red")))
+    assert Pair(coarse, fine, 0.0, "", "").granularity() == "1 and 2"
+    assert Pair(fine, fine, 0.0, "", "").granularity() == "2"
 
 
 def test_levels_that_cannot_be_filled_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(categories, "ATTEMPTS", 3)
     held = packaged_features()
     never = Features(held.values[:, :4], held.encoder, (1e6, 2e6, 3e6), {})
-    with pytest.raises(SnellenError, match="no 4 pairs over four levels from 6 rules with seed 0"):
-        choose_pairs(4, 6, 0, never)
+    with pytest.raises(SnellenError, match="no more pairs easy by the distance of efficientnet-lite2 with seed 0"):
+        choose_pairs(4, 0, never)
+
+
+# Features of others
+
+
+def _packed(path: Path, features: NDArray[np.float64], **about: Any) -> Path:
+    told = {"encoder": "mine", "features_digest": "0", "thresholds": [1.0, 2.0, 3.0], **about}
+    np.savez(path, features=features, about=np.array(json.dumps(told)))
+    return path
+
+
+def test_features_of_another_encoder_are_read(tmp_path: Path) -> None:
+    held = read_features(_packed(tmp_path / "mine.npz", np.ones((9504, 3))))
+    assert (held.encoder, held.thresholds, held.values.shape) == ("mine", (1.0, 2.0, 3.0), (9504, 3))
+
+
+@pytest.mark.parametrize(
+    ("features", "about"),
+    [
+        (np.ones((12, 3)), {}),
+        (np.full((9504, 3), np.nan), {}),
+        (np.ones((9504, 3)), {"thresholds": [3.0, 2.0, 1.0]}),
+        (np.ones((9504, 3)), {"thresholds": "high"}),
+    ],
+)
+def test_what_is_no_file_of_features_is_an_error(
+    tmp_path: Path, features: NDArray[np.float64], about: dict[str, Any]
+) -> None:
+    with pytest.raises(SnellenError, match=r"no features of 9504 objects .* make them by"):
+        read_features(_packed(tmp_path / "odd.npz", features, **about))
+
+
+@pytest.mark.parametrize("raw", [b"", b"hello", b"PK\x03\x04"])
+def test_a_file_of_something_else_is_an_error(tmp_path: Path, raw: bytes) -> None:
+    (tmp_path / "odd.npz").write_bytes(raw)
+    with pytest.raises(SnellenError, match="no features of 9504 objects"):
+        read_features(tmp_path / "odd.npz")
+
+
+def test_rank_correlation_by_hand() -> None:
+    """Ranks 1 2 3 4 against 1 3 2 4: 1 - 6 * (0 + 1 + 1 + 0) / (4 * 15) = 0.8."""
+    assert rank_correlation([1.0, 2.0, 5.0, 9.0], [10.0, 30.0, 20.0, 40.0]) == 0.8
+    assert rank_correlation([1.0, 2.0], [1.0, 2.0]) is None
+    assert rank_correlation([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) is None
 
 
 # Questions
@@ -181,7 +289,7 @@ def test_every_picture_follows_the_rule_of_its_category() -> None:
 
 
 def test_neither_the_letter_nor_the_order_tells_the_rule() -> None:
-    _, pairs = _chosen()
+    pairs = _chosen()
     as_a = [item.provenance["rules"]["A"] == pairs[int(item.group_id[-4:])].first.text() for item in _items()[::2]]
     first_asked = [item.answer for item in _items()[::2]]
     assert 4 <= sum(as_a) <= 20
@@ -191,7 +299,9 @@ def test_neither_the_letter_nor_the_order_tells_the_rule() -> None:
 def test_a_question_says_how_hard_it_is() -> None:
     for item in _items():
         assert item.factors["difficulty"] in LEVELS
-        assert set(item.factors["deciding"].split(", ")) <= {*DIMENSIONS, "several"}
+        assert set(item.factors["deciding"].split(", ")) <= set(DIMENSIONS)
+        assert item.factors["difference"] in DIFFERENCES
+        assert item.factors["granularity"] in "12345"
         assert item.measures["distance"] > 0
         assert item.measures["objects"] >= 2 * MIN_OBJECTS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ def _alignment_items(n: int = 24) -> list[Item]:
     items = []
     for k, name in enumerate(alignment.names_for(n, 0, "test")):
         items.append(alignment.img2text_item(k, name, *pictures[name], 0))
-        others = alignment.distractors(name, stream("test", k), coco=False)
+        others = alignment.distractors(name, stream("test", k))
         chosen = {one: pictures[one] for one in (name, *others)}
         items.append(alignment.text2img_item(k, name, chosen, 0))
     return items
@@ -75,6 +75,29 @@ def test_chance_of_the_anchor_question_with_solved_examples() -> None:
     assert _mean_chance(asked, "anchor") == pytest.approx(4 / 10)
 
 
+@pytest.mark.parametrize(("condition", "anchors", "pivots"), [("vanilla", 60, 0), ("pivot=on", 60, 22)])
+def test_what_has_one_option_is_not_asked(condition: str, anchors: int, pivots: int) -> None:
+    """Of 66 joints 6 are on a sphere, whose point the shape implies; 22 hang a cone, the one shape with two pivots."""
+    (point,) = parse_conditions(SUITE.axes, condition)
+    items = perception_items(range(0, 9504, 144))
+    questions = Counter(item.factors["question"] for item in items if asks(item, point))
+    assert (questions["anchor"], questions["pivot"]) == (anchors, pivots)
+    assert all(len(item.options) > 1 for item in items if asks(item, point))
+    implied = {item.factors["primary shape"] for item in items if item.factors["anchor"] == "implied by the shape"}
+    assert implied == {"sphere"}
+
+
+def test_solved_examples_show_every_contact_point_on_every_shape_that_has_it() -> None:
+    train = [replace(item, split="train") for item in perception_items(range(5, 9504, 144))]
+    asked = [item for item in perception_items([0]) if item.factors["question"] == "anchor"]
+    (view,) = [v for v in shown([*asked, *train], demos="in-context") if v.item_id == asked[0].item_id]
+    looks = {
+        item.query[0].sha256: (item.factors["primary shape"], item.answer) for item in train if "anchor" in item.item_id
+    }
+    pairs = [looks[demo.media[0].sha256] for demo in view.support]
+    assert sorted(pairs) == sorted((s, p) for s, points in ANCHORS.items() for p in points if len(points) > 1)
+
+
 # What is asked and offered
 
 
@@ -89,7 +112,9 @@ def test_seven_questions_and_the_pivot_about_one_picture() -> None:
 
 
 def test_the_pivot_is_asked_only_where_wanted() -> None:
-    items = perception_items([4321])
+    cone = next(n for n in range(144 * 11, 9504, 144) if composite(n).secondary.shape == "cone")
+    items = perception_items([cone])
+    assert items[0].factors["anchor"] == "open"
     for text, count in (("vanilla", 7), ("pivot=on", 8)):
         (condition,) = parse_conditions(SUITE.axes, text)
         assert sum(asks(item, condition) for item in items) == count
@@ -158,19 +183,6 @@ def test_no_two_pictures_of_a_question_show_the_label() -> None:
             assert len({option.media[0].sha256 for option in item.options}) == 4
 
 
-def test_distractors_are_others_unlike_the_label_and_each_other() -> None:
-    told = alignment.natural_categories()
-    every = [category.name for category in told.categories]
-    for name in every:
-        for coco in (True, False):
-            found = alignment.distractors(name, stream("test", name, coco), coco=coco)
-            assert len(set(found)) == 3
-            assert name not in found
-            assert set(found) <= {*every, *(told.coco_names if coco else ())}
-            held = [name, *found]
-            assert not any(alignment.similar(a, b) for n, a in enumerate(held) for b in held[n + 1 :])
-
-
 def test_every_category_has_its_turn_before_any_has_two() -> None:
     names_of = alignment.names_for(60, 0, "test")
     assert len(set(names_of[:24])) == len(set(names_of[24:48])) == 24
@@ -219,12 +231,11 @@ def test_who_must_guess_draws_evenly_from_all_options() -> None:
 
 
 def test_natural_categories_need_shape_and_contact_point_together() -> None:
-    items, coco = _alignment_items(), set(alignment.natural_categories().coco_names)
+    items = _alignment_items()
     for item, view in zip(items, shown(items), strict=True):
         assert says("blind-to=colour+material", items, view) == item.answer
         said = {says("blind-to=shape+contact-point", items, view, draw) for draw in range(12)}
-        possible = {option.key for option in item.options} - coco  # no composite is a horse
-        assert (len(said) > 1) == (len(possible) > 1), item.item_id
+        assert len(said) > 1, item.item_id
 
 
 def test_something_requires_each_factor_in_perception() -> None:
@@ -238,11 +249,11 @@ def test_something_requires_each_factor_in_perception() -> None:
 @pytest.mark.parametrize("n", [1, 5, 24, 25, 40, 100])
 def test_the_budget_of_pictures_is_held(n: int) -> None:
     made = design(options(Path("unused"), n=n, quick=False))
-    assert made.pictures() <= max_pictures(n) == max(120, 5 * n)
+    assert made.pictures() <= max_pictures(n) == max(120, 8 * n)
     assert [made.counts[task] for task in SUITE.tasks] == [n] * 4
     assert len(made.test) == n
     assert len(made.pairs) == -(-n // 2)
-    assert min(map(len, made.rules.values())) == 6
+    assert {len(objects) for objects in made.rules.values()} == {5}
 
 
 @pytest.mark.parametrize("n", [1, 24, 40])
@@ -318,15 +329,11 @@ def test_the_anchors_are_those_of_the_shape(toy: ItemSet) -> None:
 
 
 def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
-    """Names that are never right are not offered; values of a dimension come about equally often."""
+    """Values of a dimension come about equally often."""
     sets = {
         balance: RECIPE.build(options(tmp_path / balance, n=24, renderer="blank", balance=balance, tasks=TWO_TASKS))
         for balance in ("paper", "answers")
     }
-    offered = {name: {o.key for i in built.task("img2text") for o in i.options} for name, built in sets.items()}
-    coco = set(alignment.natural_categories().coco_names)
-    assert offered["paper"] & coco
-    assert not offered["answers"] & coco
 
     def spread(balance: str, question: str) -> int:
         items = [i for i in sets[balance].task("pattern-perception") if i.split == "test"]
@@ -337,3 +344,21 @@ def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
         assert spread("answers", question) < spread("paper", question), question
     assert "balance" not in sets["paper"].card.recipe
     assert sets["answers"].card.recipe["balance"] == "answers"
+
+
+@pytest.mark.parametrize("setting", alignment.DISTRACTORS)
+def test_whose_names_stand_among_the_labels_is_a_setting(tmp_path: Path, setting: str) -> None:
+    told = {"settings": {"distractors": setting}, "tasks": ("img2text",), "renderer": "blank"}
+    card = (built := RECIPE.build(options(tmp_path / "set", n=24, **told))).card
+    catalogue = alignment.natural_categories()
+    coco = {"paper": catalogue.coco_names, "coco-plausible": [entry.name for entry in catalogue.coco_plausible]}
+    labels = {option.key for item in built.items for option in item.options}
+    others = labels - {category.name for category in catalogue.categories}
+    assert others <= set(coco.get(setting, ()))
+    assert bool(others) == (setting != "natural")
+    assert card.recipe.get("settings") == (None if setting == "natural" else {"distractors": setting})
+
+
+def test_a_setting_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(SnellenError, match="did you mean 'natural'"):
+        RECIPE.plan(options(Path("unused"), settings={"distractors": "nature"}))

@@ -87,20 +87,29 @@ def test_which_tasks_a_condition_is_asked_in(oracle: pd.DataFrame) -> None:
     assert asked["method=cot"] == {"category-building"}
 
 
-def test_how_many_questions_each_condition_asks(oracle: pd.DataFrame) -> None:
+def _unasked(toy: ItemSet, question: str) -> int:
+    """How many objects have one contact point of this kind, so that there is nothing to ask."""
+    items = [item for item in toy.task("pattern-perception") if item.split == "test"]
+    return sum(item.factors["question"] == question and len(item.options) == 1 for item in items)
+
+
+def test_how_many_questions_each_condition_asks(oracle: pd.DataFrame, toy: ItemSet) -> None:
     whole = oracle[(oracle["factor"] == "") & (oracle["metric"] == "accuracy")]
     n = {(row["condition"], row["task"]): row["n"] for row in whole.to_dict("records")}
-    assert [n["vanilla", task] for task in TASKS] == [7 * 16, 16, 16, 16]
-    assert n["pivot=on", "pattern-perception"] == 8 * 16
-    assert n["demos=in-context", "pattern-perception"] < 3 * 16  # two materials, and the anchor unless it is a sphere's
+    spheres, others = _unasked(toy, "anchor"), _unasked(toy, "pivot")
+    assert (spheres, others) > (0, 0)
+    assert [n["vanilla", task] for task in TASKS] == [7 * 16 - spheres, 16, 16, 16]
+    assert n["pivot=on", "pattern-perception"] == 8 * 16 - spheres - others
+    assert n["demos=in-context", "pattern-perception"] == 3 * 16 - spheres
 
 
 def test_solved_examples_leave_spheres_out_where_the_anchor_is_asked(oracle: pd.DataFrame, toy: ItemSet) -> None:
-    spheres = (
-        sum(i.split == "test" and i.factors["primary shape"] == "sphere" for i in toy.task("pattern-perception")) // 8
-    )
     rows = oracle[(oracle["condition"] == "demos=in-context") & (oracle["factor"] == "question")].set_index("level")
-    assert rows["n"].to_dict() == {"anchor": 16 - spheres, "primary-material": 16, "secondary-material": 16}
+    assert rows["n"].to_dict() == {
+        "anchor": 16 - _unasked(toy, "anchor"),
+        "primary-material": 16,
+        "secondary-material": 16,
+    }
     assert float(rows["chance"]["anchor"]) < 0.5
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import combinations
 
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from snellen.core.condition import Condition
@@ -27,9 +29,18 @@ from snellen.suites.combo.items import SUITE, VERSION, choice_item
 from snellen.suites.combo.scoring import PROTOCOLS
 from snellen.suites.combo.space import Mask, as_claims, members, required
 
+Floats = NDArray[np.float64]
 IMG2TEXT, TEXT2IMG = "img2text", "text2img"
 PAPER_COUNT = 120
 """Questions of either task (Table 1)."""
+DISTRACTORS = ("natural", "coco-plausible", "paper")
+"""Which labels stand beside the right one in img2text; the first is the default.
+
+`natural`: other categories, in sets that tell nothing (`option_sets`). `paper`: other categories and 21 COCO names
+(appendix B.3), which are never right. `coco-plausible`: the same with COCO names that common sense does not rule out.
+"""
+SCALING_STEPS = 300
+"""Steps after which the weights of `option_sets` are level to five digits and more."""
 
 
 class NaturalCategory(BaseModel):
@@ -49,13 +60,23 @@ class NaturalCategory(BaseModel):
     why: str
 
 
+class PlausibleName(BaseModel):
+    """A COCO name that two blocks might be built for, and the categories whose pictures might be called so."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    too_similar: list[str]
+
+
 class NaturalCategories(BaseModel):
-    """`choices/natural_categories.yaml`: our 24 categories, and 21 COCO names that only distract."""
+    """`choices/natural_categories.yaml`: our 24 categories, and twice 21 COCO names that only distract."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     categories: list[NaturalCategory]
     coco_names: list[str]
+    coco_plausible: list[PlausibleName]
 
 
 @cache
@@ -87,20 +108,52 @@ def dressed(category: NaturalCategory, rng: np.random.Generator) -> Composite:
 
 def similar(first_name: str, second_name: str) -> bool:
     """Whether two names may not stand in one question: too similar by the list, or abstracted by the same joint."""
-    by_name = {category.name: category for category in natural_categories().categories}
-    for name, other in ((first_name, second_name), (second_name, first_name)):
-        if name in by_name and other in by_name[name].too_similar:
-            return True
+    catalogue = natural_categories()
+    by_name = {category.name: category for category in catalogue.categories}
+    too_similar = {category.name: category.too_similar for category in catalogue.categories}
+    too_similar |= {entry.name: entry.too_similar for entry in catalogue.coco_plausible}
+    if second_name in too_similar.get(first_name, ()) or first_name in too_similar.get(second_name, ()):
+        return True
     if first_name in by_name and second_name in by_name:
         return bool((joint_of(by_name[first_name]) & joint_of(by_name[second_name])).any())
     return False
 
 
-def distractors(name: str, rng: np.random.Generator, *, coco: bool) -> list[str]:
-    """Three names that are unlike `name` and unlike each other, from the other categories (and the COCO names)."""
-    catalogue = natural_categories()
-    names = [category.name for category in catalogue.categories if category.name != name]
-    names += catalogue.coco_names if coco else []
+@cache
+def option_sets() -> tuple[tuple[tuple[str, ...], ...], Floats]:
+    """All sets of four categories unlike each other, and a weight each, such that every category has the same weight.
+
+    Whoever sees one of these sets then knows nothing of which name is right: where answers come equally often, and
+    their set is drawn by weight, each of the four is right as often as the others. The weights are the most even ones
+    of all that do so (generalized iterative scaling, Darroch and Ratcliff 1972). Sum 1, shape (sets,).
+    """
+    names = [category.name for category in natural_categories().categories]
+    unlike = {frozenset(two) for two in combinations(names, 2) if not similar(*two)}
+    sets = tuple(
+        four for four in combinations(names, 4) if all(frozenset(two) in unlike for two in combinations(four, 2))
+    )
+    contains = np.array([[name in four for name in names] for four in sets], float)
+    logs = np.zeros(len(names))
+    for _ in range(SCALING_STEPS):
+        weights = np.exp(contains @ logs)
+        weights /= weights.sum()
+        logs += np.log(4 / len(names) / (weights @ contains)) / 4
+    return sets, weights
+
+
+def natural_distractors(name: str, rng: np.random.Generator) -> list[str]:
+    """Three other categories, by the weights of `option_sets`."""
+    sets, weights = option_sets()
+    holding = [n for n, four in enumerate(sets) if name in four]
+    shares = weights[holding]
+    four = sets[holding[int(rng.choice(len(holding), p=shares / shares.sum()))]]
+    return [other for other in four if other != name]
+
+
+def distractors(name: str, rng: np.random.Generator, others: Sequence[str] = ()) -> list[str]:
+    """Three names that are unlike `name` and unlike each other, from the other categories and `others`."""
+    names = [category.name for category in natural_categories().categories if category.name != name]
+    names += others
     chosen: list[str] = []
     for n in rng.permutation(len(names)):
         if not any(similar(names[n], other) for other in (name, *chosen)):
@@ -110,12 +163,21 @@ def distractors(name: str, rng: np.random.Generator, *, coco: bool) -> list[str]
     return chosen
 
 
+def label_distractors(name: str, rng: np.random.Generator, setting: str) -> list[str]:
+    """The wrong labels of an img2text question, by one of `DISTRACTORS`."""
+    catalogue = natural_categories()
+    if setting == "natural":
+        return natural_distractors(name, rng)
+    plausible = [entry.name for entry in catalogue.coco_plausible]
+    return distractors(name, rng, catalogue.coco_names if setting == "paper" else plausible)
+
+
 def img2text_item(
-    n: int, name: str, picture: Media, appearance: Mapping[str, str], seed: int, *, coco: bool = True
+    n: int, name: str, picture: Media, appearance: Mapping[str, str], seed: int, setting: str = DISTRACTORS[0]
 ) -> Item:
-    """An item: which of four labels matches the picture; `coco` lets COCO names stand among the wrong ones."""
+    """An item: which of four labels matches the picture, the wrong ones by one of `DISTRACTORS`."""
     rng = stream(SUITE, VERSION, seed, IMG2TEXT, n)
-    names = [name, *distractors(name, rng, coco=coco)]
+    names = [name, *label_distractors(name, rng, setting)]
     names = [names[k] for k in rng.permutation(4)]
     masks = {category.name: joint_of(category) for category in natural_categories().categories}
     nothing = np.zeros(9504, bool)  # no object abstracts a COCO name

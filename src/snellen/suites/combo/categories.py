@@ -1,15 +1,16 @@
 """Category Building (section 3.2, appendix B.4): two rule-categories, four objects of each, and a test object.
 
-A rule fixes some dimensions. The rules of a family are made from one another by changing a few of the fixed values, so
-that pairs within a family are close and pairs across families are far; every pair of disjoint rules is a candidate,
-and its difficulty is measured, not assumed.
+A rule fixes some dimensions. The two rules of a pair fix the same ones, and to the same values but for what the pair
+is to hang on: a shape, an anchor, a combination, a colour or a material. How far apart they lie is measured, not
+assumed, and each of these comes equally often at each level (`quotas`): by distance alone the hard end would be colour
+and material, which the encoder sees worst, and the paper's is the secondary's shape and combinations (section 4.2).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from snellen.core.suite import Method, Task, Transform, ViewContext
 from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, control, order_transforms
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify
 from snellen.presentation.presenters import Present, with_layout
-from snellen.stimuli.scenes import DIMENSIONS, all_composites
+from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, all_composites
 from snellen.suites.combo import prompts
 from snellen.suites.combo.difficulty import LEVELS, Features, level_of, separation
 from snellen.suites.combo.items import SUITE, VERSION, choice_item
@@ -38,11 +39,17 @@ PAPER_COUNT = 400
 """Questions: 100 a level (Table 1)."""
 SHOTS = 4
 QUERIES_A_PAIR = 2
-OBJECTS_A_RULE = 6
-"""Pictures of each category in the pool: four to support, two to ask."""
+OBJECTS_A_RULE = SHOTS + 1
+"""Pictures of each category in the pool: four to support, one to ask."""
 RULES_A_FAMILY = 3
+DIFFERENCES = ("shape", "anchor", "combination", "colour", "material")
+"""What a pair may hang on."""
+_TURNS = ("shape", "colour", "anchor", "combination", "shape", "material", "anchor")
+_FIRST_TURN = {"easy": 5, "medium": 3, "hard": 1, "expert": 0}
+"""How they take turns at a level, and where each level begins: six pairs then have all five, and of the expert ones
+never less than half hang on a shape or an anchor."""
 ATTEMPTS = 200
-"""Draws of families before the levels count as unreachable."""
+"""Draws of a pair before its level counts as one that this difference does not reach."""
 MIN_OBJECTS = 72
 """Fewest objects of a category: fewer would not tell the Gaussian of its features (`design/category-difficulty.md`)."""
 
@@ -64,12 +71,17 @@ class Rule:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two rules no object follows both of, their distance and its level."""
+    """Two rules no object follows both of, their distance and its level, and which of `DIFFERENCES` they hang on."""
 
     first: Rule
     second: Rule
     distance: float
     level: str
+    difference: str
+
+    def granularity(self) -> str:
+        """How many dimensions each category fixes: one number where they fix as many."""
+        return " and ".join(str(n) for n in sorted({len(self.first.fixed), len(self.second.fixed)}))
 
     def deciding(self) -> tuple[str, ...]:
         """Dimensions that both rules fix, to different values."""
@@ -125,60 +137,96 @@ def _disjoint(rule: Rule, other_rule: Rule) -> bool:
     return not (rule.mask() & other_rule.mask()).any()
 
 
-def choose_pairs(count: int, rules_count: int, seed: int, features: Features) -> tuple[list[Rule], list[Pair]]:
-    """Families of rules, and `count` pairs of them spread evenly over the four levels.
+def quotas(count: int) -> list[tuple[str, str]]:
+    """The level and the difference of each of `count` pairs: levels equally often, differences in turn in each."""
+    cells = []
+    for n, level in enumerate(LEVELS):
+        pairs = count // len(LEVELS) + (n < count % len(LEVELS))
+        cells += [(level, _TURNS[(_FIRST_TURN[level] + k) % len(_TURNS)]) for k in range(pairs)]
+    return cells
 
-    Draws families until every level has enough candidates. Raises SnellenError where that never happens.
+
+def choose_pairs(count: int, seed: int, features: Features) -> list[Pair]:
+    """`count` different pairs by their `quotas`.
+
+    Where a difference does not reach a level by these features, that takes its place which this level has least of.
+    Raises SnellenError where none reaches it.
     """
-    counts = {level: count // 4 + (n < count % 4) for n, level in enumerate(LEVELS)}
-    for attempt in range(ATTEMPTS):
-        rng = stream(SUITE, VERSION, seed, TASK, "families", attempt)
-        rules: list[Rule] = []
-        while len(rules) < rules_count:
-            rules += [rule for rule in draw_family(rng) if rule not in rules]
-        rules = rules[:rules_count]
-        by_level = _measured([pair for pair in _candidates(rules, rng) if _disjoint(*pair)], features)
-        if all(len(by_level[level]) >= counts[level] for level in LEVELS):
-            pairs = [pair for level in LEVELS for pair in _spread(by_level[level], counts[level], rng)]
-            used = [rule for rule in rules if any(rule in (pair.first, pair.second) for pair in pairs)]
-            return used, pairs
-    raise SnellenError(
-        f"combo/{TASK}: no {count} pairs over four levels from {rules_count} rules with seed {seed}; try another seed"
-    )
-
-
-def _measured(candidates: Sequence[tuple[Rule, Rule]], features: Features) -> dict[str, list[Pair]]:
-    """The candidates as pairs with distance and level, by level."""
     from threadpoolctl import threadpool_limits
 
-    by_level: dict[str, list[Pair]] = {level: [] for level in LEVELS}
+    pairs: list[Pair] = []
+    unreachable: set[tuple[str, str]] = set()
     with threadpool_limits(1):  # matrices of 64 x 64: threads that wait for each other cost ten times the work
-        for first, second in candidates:
-            distance = separation(features.values, first.mask(), second.mask())
-            level = level_of(distance, features.thresholds)
-            by_level[level].append(Pair(first, second, distance, level))
-    return by_level
+        for level, difference in quotas(count):
+            uses = Counter(pair.difference for pair in pairs if pair.level == level)
+            others = sorted((name for name in DIFFERENCES if name != difference), key=lambda name: uses[name])
+            for name in (difference, *others):
+                if (level, name) in unreachable:
+                    continue
+                rng = stream(SUITE, VERSION, seed, TASK, "pair", level, name, len(pairs))
+                if pair := _pair_at(level, name, features, rng, pairs):
+                    pairs.append(pair)
+                    break
+                unreachable.add((level, name))
+            else:
+                raise SnellenError(
+                    f"combo/{TASK}: no more pairs {level} by the distance of {features.encoder} with seed {seed}; try "
+                    "another seed, or other features"
+                )
+    return pairs
 
 
-def _candidates(rules: Sequence[Rule], rng: np.random.Generator, max_across: int = 400) -> list[tuple[Rule, Rule]]:
-    """Every pair within a family, and some of those across."""
-    families = [rules[n : n + RULES_A_FAMILY] for n in range(0, len(rules), RULES_A_FAMILY)]
-    within = [pair for family in families for pair in combinations(family, 2)]
-    inner = set(within)
-    across = [pair for pair in combinations(rules, 2) if pair not in inner]
-    return within + [across[int(k)] for k in rng.permutation(len(across))[:max_across]]
+def _pair_at(
+    level: str, difference: str, features: Features, rng: np.random.Generator, former_pairs: Sequence[Pair]
+) -> Pair | None:
+    """A pair of this level that hangs on this difference and is none of the former; None where no draw is one."""
+    known = {frozenset((pair.first, pair.second)) for pair in former_pairs}
+    for _ in range(ATTEMPTS):
+        first, second = contrast(difference, rng)
+        if min(first.mask().sum(), second.mask().sum()) < MIN_OBJECTS or frozenset((first, second)) in known:
+            continue
+        distance = separation(features.values, first.mask(), second.mask())
+        if level_of(distance, features.thresholds) == level:
+            return Pair(first, second, distance, level, difference)
+    return None
 
 
-def _spread(pairs: Sequence[Pair], count: int, rng: np.random.Generator) -> list[Pair]:
-    """Some pairs, no rule oftener than need be."""
-    remaining, used, chosen = [pairs[int(k)] for k in rng.permutation(len(pairs))], dict[Rule, int](), list[Pair]()
-    while len(chosen) < count:
-        best = min(remaining, key=lambda pair: used.get(pair.first, 0) + used.get(pair.second, 0))
-        remaining.remove(best)
-        chosen.append(best)
-        for rule in (best.first, best.second):
-            used[rule] = used.get(rule, 0) + 1
-    return chosen
+def contrast(difference: str, rng: np.random.Generator) -> tuple[Rule, Rule]:
+    """Two rules that differ in this alone, with up to three values in common; few or no objects may follow them."""
+    look = all_composites()[int(rng.integers(len(all_composites())))].dimensions()
+    # All dimensions but the last: no rule fixes the pivot.
+    columns = rng.choice(len(DIMENSIONS) - 1, size=int(rng.integers(4)), replace=False)
+    common = {DIMENSIONS[int(k)]: look[DIMENSIONS[int(k)]] for k in columns}
+    if difference == "combination":
+        # Both primitives exchange their values: each category has what the other has, in another place.
+        factor = _draw(("shape", "material", "colour"), rng)[0]
+        dimensions = (f"{factor}/primary", f"{factor}/secondary")
+        drawn = _draw(_contrasted(dimensions[0]), rng)[:2]
+        first, second = dict(zip(dimensions, drawn, strict=True)), dict(zip(dimensions, drawn[::-1], strict=True))
+    elif difference == "anchor":
+        # On one and the same shape, which otherwise would tell the categories apart as well.
+        common["shape/primary"] = _draw([shape for shape, points in ANCHORS.items() if len(points) > 1], rng)[0]
+        points = _draw(ANCHORS[common["shape/primary"]], rng)  # type: ignore[index]  # a shape, as all its keys
+        first, second = ({"contact-point/anchor": point} for point in points[:2])
+    else:
+        dimension = _draw((f"{difference}/primary", f"{difference}/secondary"), rng)[0]
+        first, second = ({dimension: value} for value in _draw(_contrasted(dimension), rng)[:2])
+    rules = [{**common, **fixed} for fixed in (first, second)]
+    return _rule(rules[0]), _rule(rules[1])
+
+
+def _contrasted(dimension: str) -> list[str]:
+    """The values that may be held against each other. Not that there is no colour: the material tells that too."""
+    return [value for value in values(dimension) if value != prompts.NO_COLOUR or not dimension.startswith("colour")]
+
+
+def _draw(names: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """The names in random order."""
+    return [names[int(k)] for k in rng.permutation(len(names))]
+
+
+def _rule(fixed: Mapping[str, str]) -> Rule:
+    return Rule(tuple((dimension, fixed[dimension]) for dimension in DIMENSIONS if dimension in fixed))
 
 
 def pair_items(
@@ -213,7 +261,8 @@ def pair_items(
             options=(Option("A", "A"), Option("B", "B")),
             factors={
                 "difficulty": pair.level,
-                "granularity": str(len(pair.first.fixed)),
+                "difference": pair.difference,
+                "granularity": pair.granularity(),
                 "deciding": ", ".join(pair.deciding()) or "several",
             },
             measures={"distance": pair.distance, "objects": float(sum(int(mask.sum()) for mask in fits.values()))},
@@ -314,6 +363,6 @@ TASKS = (
         transforms=_transforms,
         method=_method,
         protocols=PAIR_PROTOCOLS,
-        split_by=("difficulty",),
+        split_by=("difficulty", "difference"),
     ),
 )

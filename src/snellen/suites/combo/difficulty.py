@@ -8,19 +8,27 @@ dimension, encoder and thresholds are not in the paper; ours and the alternative
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from snellen.core.errors import SnellenError
 from snellen.suites.combo.space import Mask
 
 Floats = NDArray[np.float64]
 LEVELS = ("easy", "medium", "hard", "expert")
 PCA_DIMENSIONS = 16
+OBJECTS = 9504
+MAKE = "python -m snellen.suites.combo.generated.make_features"
 
 
 @dataclass(frozen=True)
@@ -36,14 +44,41 @@ class Features:
 @cache
 def packaged_features() -> Features:
     """The features that come with the package."""
-    import io
-    import json
+    return _unpacked(files("snellen.suites.combo").joinpath("features.npz").read_bytes())
 
-    raw = files("snellen.suites.combo").joinpath("features.npz").read_bytes()
-    with np.load(io.BytesIO(raw)) as arrays:
-        about = json.loads(str(arrays["about"]))
-        low, middle, high = (float(x) for x in about["thresholds"])
-        return Features(arrays["features"].astype(np.float64), about["encoder"], (low, middle, high), about)
+
+@cache
+def read_features(path: Path) -> Features:
+    """The features of a file that `make_features` wrote. Raises SnellenError for any other."""
+    try:
+        return _unpacked(path.read_bytes())
+    except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise SnellenError(
+            f"--input features={path}: no features of {OBJECTS} objects ({error}); make them by `{MAKE} --encoder "
+            "NAME --out FILE`"
+        ) from error
+
+
+def _unpacked(raw: bytes) -> Features:
+    if not raw.startswith(b"PK"):
+        raise ValueError("it is no .npz")
+    with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
+        about, features = json.loads(str(arrays["about"])), arrays["features"].astype(np.float64)
+    low, middle, high = (float(x) for x in about["thresholds"])
+    if features.ndim != 2 or len(features) != OBJECTS or not np.isfinite(features).all():
+        raise ValueError(f"its features have the shape {features.shape}, or are not finite")
+    if not low <= middle <= high or not {"encoder", "features_digest"} <= set(about):
+        raise ValueError("it does not say by which encoder, with which thresholds")
+    return Features(features, str(about["encoder"]), (low, middle, high), about)
+
+
+def rank_correlation(distances: Sequence[float], other_distances: Sequence[float]) -> float | None:
+    """Spearman's, -1 to 1, to three digits; None for fewer than three, or where either does not vary."""
+    if len(distances) < 3 or len(set(distances)) == 1 or len(set(other_distances)) == 1:
+        return None
+    from scipy.stats import spearmanr
+
+    return round(float(spearmanr(distances, other_distances).statistic), 3)
 
 
 def separation(features: Floats, first: Mask, second: Mask, dimensions: int = PCA_DIMENSIONS) -> float:

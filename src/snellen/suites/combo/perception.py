@@ -42,6 +42,7 @@ QUESTIONS: Mapping[str, str] = {
 }
 """Factor `question` -> dimension asked. The first seven are those of Table 2."""
 _DIMENSIONS = {text: dimension for dimension, text in prompts.QUESTION.items()}
+ANCHOR_QUESTION = prompts.QUESTION["contact-point/anchor"]
 IN_CONTEXT = ("primary-material", "secondary-material", "anchor")
 """What Figure 6 asks with solved examples."""
 
@@ -81,8 +82,9 @@ def items_about(
     cluster: str,
     provenance: Mapping[str, object],
 ) -> list[Item]:
-    """The eight items about one picture."""
+    """The eight items about one picture. The factor `anchor` says whether the shape alone implies the contact point."""
     items = []
+    anchor = "implied by the shape" if len(option_values("contact-point/anchor", appearance)) == 1 else "open"
     for question, dimension in QUESTIONS.items():
         options = option_values(dimension, appearance)
         fits = {value: members({dimension: [value]}) for value in options}
@@ -96,7 +98,7 @@ def items_about(
             stimulus_id=stimulus,
             cluster_id=cluster,
             options=tuple(Option(value, words(dimension, value)) for value in options),
-            factors={"question": question, "primary shape": appearance["shape/primary"]},
+            factors={"question": question, "primary shape": appearance["shape/primary"], "anchor": anchor},
             requires=required([(appearance, mask) for mask in fits.values()]),
             latent={"shows": {picture.sha256: dict(appearance)}, "claims": as_claims(fits)},
             provenance=dict(provenance),
@@ -106,10 +108,12 @@ def items_about(
 
 
 def asks(item: Item, condition: Condition) -> bool:
-    """The pivot only where wanted; with solved examples only Figure 6's questions, no anchors of spheres."""
+    """The pivot only where wanted, with solved examples only Figure 6's questions; nothing that has one option."""
     question = item.factors["question"]
+    if len(item.options) == 1:
+        return False
     if condition["demos"] == "in-context":
-        return question in IN_CONTEXT and not (question == "anchor" and item.factors["primary shape"] == "sphere")
+        return question in IN_CONTEXT
     return question != "pivot" or condition["pivot"] == "on"
 
 
@@ -135,7 +139,7 @@ def _dimension(question: str) -> str:
 
 @dataclass(frozen=True)
 class InContext:
-    """Solved examples from the train split: one picture for each right answer of a question, equal for every item."""
+    """Solved examples from the train split, equal for every item: one for each answer, of contact points and shape."""
 
     demos: Mapping[str, tuple[Demo, ...]]
     version: int = 1
@@ -165,8 +169,12 @@ def _examples(context: ViewContext) -> dict[str, tuple[Demo, ...]]:
     demos = {}
     for question, items in train.items():
         order = stream(SUITE, "in-context", question).permutation(len(items))
-        first = {items[n].answer: items[n] for n in reversed(order)}
-        demos[question] = tuple(Demo(item.query, str(answer), 0) for answer, item in sorted(first.items()))
+        # Two shapes have a base, and two a side: a contact point is shown on every shape that has it.
+        first = {
+            (str(items[n].answer), items[n].factors["primary shape"] if question == ANCHOR_QUESTION else ""): items[n]
+            for n in reversed(order)
+        }
+        demos[question] = tuple(Demo(item.query, answer, 0) for (answer, _), item in sorted(first.items()))
     return demos
 
 
@@ -175,7 +183,7 @@ def _examples(context: ViewContext) -> dict[str, tuple[Demo, ...]]:
 
 def option_list(view: View) -> str:
     """The options of a question; contact points of all shapes, so that the options never tell the shape."""
-    if view.question == prompts.QUESTION["contact-point/anchor"]:
+    if view.question == ANCHOR_QUESTION:
         return prompts.ANCHOR_PLACES
     if view.question == prompts.QUESTION["contact-point/pivot"]:
         return prompts.PIVOT_PLACES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import permutations
 
 import numpy as np
@@ -11,7 +12,15 @@ from snellen.core.seeds import stream
 from snellen.stimuli.scenes import joints, truth
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
-from snellen.suites.combo.alignment import NaturalCategory, distractors, joint_of, natural_categories, similar
+from snellen.suites.combo.alignment import (
+    DISTRACTORS,
+    NaturalCategory,
+    joint_of,
+    label_distractors,
+    natural_categories,
+    option_sets,
+    similar,
+)
 from snellen.suites.combo.generated.objects import natural_spec
 
 CATEGORIES = natural_categories().categories
@@ -109,6 +118,17 @@ def test_24_names_and_21_that_only_distract() -> None:
     assert {other for category in CATEGORIES for other in category.too_similar} <= {*NAMES, *coco}
 
 
+def test_21_others_are_named_in_coco_and_unlike_what_they_may_stand_beside() -> None:
+    plausible = natural_categories().coco_plausible
+    names = {entry.name for entry in plausible}
+    assert len(plausible) == len(names) == 21
+    assert names <= COCO_80 - {*NAMES, *natural_categories().coco_names}
+    assert {other for entry in plausible for other in entry.too_similar} <= set(NAMES)
+    assert similar("vase", "bottle")
+    assert similar("bottle", "vase")
+    assert not similar("vase", "hammer")
+
+
 @pytest.mark.parametrize("category", CATEGORIES, ids=NAMES)
 def test_every_category_has_a_joint_and_a_view(category: NaturalCategory) -> None:
     assert joint_of(category).sum() == 144, "one joint in all materials and colours"
@@ -125,15 +145,35 @@ def test_every_category_has_a_joint_and_a_view(category: NaturalCategory) -> Non
         assert solid.visible_fraction >= 0.3
 
 
-@pytest.mark.parametrize("coco", [True, False])
-def test_three_unlike_distractors_are_always_found(coco: bool) -> None:
+@pytest.mark.parametrize("setting", DISTRACTORS)
+def test_three_unlike_distractors_are_always_found(setting: str) -> None:
     for name in NAMES:
-        for seed in range(60):
-            drawn = distractors(name, stream("test", name, seed), coco=coco)
-            options = [name, *drawn]
+        for seed in range(30):
+            options = [name, *label_distractors(name, stream("test", name, seed), setting)]
             assert len(set(options)) == 4
             assert not any(similar(a, b) for n, a in enumerate(options) for b in options[n + 1 :])
-            assert coco or set(drawn) <= set(NAMES)
+            assert setting != "natural" or set(options) <= set(NAMES)
+
+
+def test_a_set_of_labels_says_nothing_of_which_one_is_right() -> None:
+    """P(answer x, set S) = 1/24 * w(S) / sum of the weights of sets with x: it must be the same for all four of S."""
+    sets, weights = option_sets()
+    totals = {name: sum(w for four, w in zip(sets, weights, strict=True) if name in four) for name in NAMES}
+    assert totals == pytest.approx(dict.fromkeys(NAMES, 4 / 24), rel=1e-5)
+    rights = [[w / totals[name] / 24 for name in four] for four, w in zip(sets, weights, strict=True)]
+    assert sum(map(max, rights)) == pytest.approx(0.25, abs=1e-5)  # the best that any rule over labels can get
+    assert float(weights.min()) > 0
+
+
+def test_names_are_drawn_by_their_weights() -> None:
+    """Expected of 1,200 draws beside one name: 1,200 times the share of its sets that hold another."""
+    sets, weights = option_sets()
+    rng = stream("test", "natural distractors")
+    drawn = Counter(other for _ in range(1200) for other in label_distractors("fish", rng, "natural"))
+    mine = [(four, w) for four, w in zip(sets, weights, strict=True) if "fish" in four]
+    for name in set(NAMES) - {"fish"}:
+        expected = 1200 * sum(w for four, w in mine if name in four) / sum(w for _, w in mine)
+        assert abs(drawn[name] - expected) <= 5 * np.sqrt(max(expected, 1)), name
 
 
 def test_similar_goes_both_ways_and_covers_shared_joints() -> None:

@@ -24,7 +24,7 @@ from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE
 from snellen.suites.combo.report.perceived import deciding_dimensions, described_pictures, read_description
-from snellen.suites.combo.report.sections import sections
+from snellen.suites.combo.report.sections import levels_name, sections
 from tests.helpers.sections import row_of
 
 CONDITIONS = ("vanilla", "pivot=on", "demos=in-context", "method=perceive-then-classify")
@@ -71,13 +71,27 @@ def found(loaded: Run) -> dict[str, ReportSection]:
 def test_every_piece_is_there_once_with_a_note(found: dict[str, ReportSection]) -> None:
     asked = ["primary-shape", "primary-material", "primary-colour", "secondary-shape", "secondary-material"]
     confused = [f"confusions-{name}" for name in (*asked, "secondary-colour", "anchor")]
-    names = ["table-2", "table-3", "figure-6", "figure-7", "given-perception", "perceived", "letters", *confused]
-    assert list(found) == names
+    tables = ["table-2", "table-3", "figure-6", "figure-7", "difference"]
+    assert list(found) == [*tables, "given-perception", "perceived", "letters", *confused]
     for section in found.values():
         assert section.title
         assert section.note.endswith(".")
         assert section.table is None or len(section.table)
         assert section.table is None or not section.table.isna().any().any()
+
+
+def test_levels_are_called_by_their_encoder_until_people_compared_them(
+    loaded: Run, found: dict[str, ReportSection]
+) -> None:
+    assert found["figure-7"].title == "Category Building by distance by efficientnet-lite2 (Figure 7, Table 4)"
+    assert levels_name(loaded) == "distance by efficientnet-lite2"
+
+
+def test_what_categories_hang_on_has_a_column_each(found: dict[str, ReportSection]) -> None:
+    table = found["difference"].table
+    assert list(table.columns) == ["subject", "condition", "shape", "anchor", "combination", "colour", "material"]
+    chance = row_of(found["difference"], subject="(chance)")
+    assert {chance[name] for name in table.columns[2:]} == {"50"}
 
 
 def test_a_suite_offers_its_pieces() -> None:
@@ -92,7 +106,8 @@ def test_table_2_has_a_row_an_arm_the_pivot_where_asked_and_chance(found: dict[s
     assert line["anchor"].startswith("100 [")
     assert line["pivot"] == "–"
     assert line["mean of seven"] == "100.0"
-    assert row_of(found["table-2"], subject="fake:oracle", condition="pivot=on")["pivot"].startswith("100 [")
+    # Of a third of 16 objects, those with a cone: too few for an interval.
+    assert row_of(found["table-2"], subject="fake:oracle", condition="pivot=on")["pivot"].startswith("100, too few")
     chance = row_of(found["table-2"], subject="(chance)")
     assert (chance["primary shape"], chance["primary material"], chance["primary colour"]) == ("20", "25", "16.7")
     assert not (table["condition"] == "demos=in-context").any()  # asks three questions only
@@ -186,7 +201,7 @@ def test_pictures_that_are_not_the_items_own_are_not_counted(toy: ItemSet, tmp_p
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=[condition], show_progress=False)
     held = _load(tmp_path / "run", toy, done.results())
     assert described_pictures(held) == []
-    assert {section.name for section in sections(held)} == {"figure-7", "letters"}
+    assert {section.name for section in sections(held)} == {"figure-7", "difference", "letters"}
 
 
 def test_deciding_dimensions_are_those_where_the_rules_contradict_each_other(toy: ItemSet) -> None:
@@ -269,6 +284,7 @@ def test_a_run_without_a_task_has_no_piece_of_it(toy: ItemSet, tmp_path: Path) -
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=["method=cot"], show_progress=False)
     assert [section.name for section in sections(_load(tmp_path / "run", toy, done.results()))] == [
         "figure-7",
+        "difference",
         "letters",
     ]
 

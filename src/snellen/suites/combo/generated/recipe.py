@@ -1,7 +1,7 @@
 """The `generated` recipe: every picture is rendered here, every truth is exact.
 
-All tasks share one pool of pictures. For `n` test items a task it holds at most max(120, 5 n) pictures: the objects
-that Pattern Perception asks about, those of the natural categories, six of each rule-category (which, with what is
+All tasks share one pool of pictures. For `n` test items a task it holds at most max(120, 8 n) pictures: the objects
+that Pattern Perception asks about, those of the natural categories, five of each rule-category (which, with what is
 left of the budget, are also the train split of Pattern Perception, object-disjoint from its test split).
 """
 
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from snellen.compute import Progress
+from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.home import home
@@ -22,12 +23,19 @@ from snellen.core.item import Item, Media, Split
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import BuildOptions, Settings
 from snellen.stimuli.render import RenderSettings, picture_seconds, render_pictures, renderer_info
 from snellen.stimuli.scenes import RenderSpec, all_composites
 from snellen.suites.combo import alignment, categories, perception
 from snellen.suites.combo.categories import OBJECTS_A_RULE, Pair, Rule
-from snellen.suites.combo.difficulty import packaged_features
+from snellen.suites.combo.difficulty import (
+    LEVELS,
+    Features,
+    packaged_features,
+    rank_correlation,
+    read_features,
+    separation,
+)
 from snellen.suites.combo.generated.objects import VIEWS, natural_spec, object_spec, view_of
 from snellen.suites.combo.items import SUITE, VERSION
 from snellen.suites.combo.space import table
@@ -37,6 +45,8 @@ CHECKUP_N, QUICK_N = 24, 8
 OBJECTS_A_BATCH = 64
 LEVEL_CHOICE = 300
 """Objects among which the next one is chosen where answers are to be level."""
+INPUTS = ("features",)
+SETTINGS: Settings = {"distractors": alignment.DISTRACTORS}
 PAPER_COUNTS = {
     perception.TASK: perception.PAPER_COUNT,
     **{task.id: alignment.PAPER_COUNT for task in alignment.TASKS},
@@ -56,7 +66,7 @@ class Design:
     natural: tuple[tuple[str, int], ...]
     rules: Mapping[Rule, tuple[tuple[int, int], ...]]
     pairs: tuple[Pair, ...]
-    coco_labels: bool
+    distractors: str
 
     def objects(self) -> list[tuple[int, int]]:
         """Every (object, view) once."""
@@ -70,7 +80,7 @@ class Design:
 
 def max_pictures(n: int) -> int:
     """The most pictures a set of `n` test items a task may take."""
-    return max(120, 5 * n)
+    return max(120, 8 * n)
 
 
 def design(options: BuildOptions) -> Design:
@@ -81,12 +91,13 @@ def design(options: BuildOptions) -> Design:
     test = _test_objects(counts[perception.TASK], options)
     tested = {index for index, _ in test}
     # The budget goes first to what the tasks ask about; training takes what is left, so that it never costs an item.
-    rules, pairs = _categories(counts[categories.TASK], options.seed, tested, limit - len(natural) - len(test))
+    pairs = choose_pairs(counts[categories.TASK], options.seed, features_of(options))
+    rules = _objects_by_rule(pairs, options.seed, tested)
     used = len(natural) + len(test) + len({view for views in rules.values() for view in views})
     budget = min(limit - used, 3 * n if options.quick else limit) if counts[perception.TASK] else 0
     train = _train_objects(max(budget, 0), options.seed, tested, rules)
-    coco_labels = options.balance == "paper"  # no COCO name is ever right: who picks the others is right half the time
-    return Design(counts, test, train, natural, rules, tuple(pairs), coco_labels)
+    distractors = options.setting("distractors", SETTINGS)
+    return Design(counts, test, train, natural, rules, tuple(pairs), distractors)
 
 
 def _n(options: BuildOptions) -> int:
@@ -137,28 +148,58 @@ def _level_objects(order: Sequence[int], count: int) -> list[int]:
     return chosen
 
 
-def _categories(
-    count: int, seed: int, tested: set[int], limit: int
-) -> tuple[dict[Rule, tuple[tuple[int, int], ...]], list[Pair]]:
-    """The pairs asked about, and for each rule the objects that show it, in at most `limit` pictures.
+def choose_pairs(count: int, seed: int, features: Features) -> list[Pair]:
+    """The pairs that so many questions of Category Building are about."""
+    return categories.choose_pairs(-(-count // categories.QUERIES_A_PAIR), seed, features)
+
+
+def features_of(options: BuildOptions) -> Features:
+    """The features that set the levels: those of `--input features=FILE`, or the package's."""
+    return read_features(options.inputs["features"]) if "features" in options.inputs else packaged_features()
+
+
+def _notes(plan: Design, features: Features) -> list[str]:
+    """What to know of the levels of Category Building."""
+    if not plan.pairs:
+        return []
+    notes = [f"the levels of {categories.TASK} are distance by encoder:{features.encoder}"]
+    agreement = _about_pairs(plan.pairs, features).get("agreement", {})
+    notes += [f"by rank they agree with distance by encoder:{name} to {rank}" for name, rank in agreement.items()]
+    return notes
+
+
+def _about_pairs(pairs: Sequence[Pair], features: Features) -> dict[str, Any]:
+    """What the card of a set says of its levels: by whom, how many pairs hang on what, and whether others agree.
+
+    `agreement` is Spearman's rank correlation of the pairs' distances with those by the package's features; None for
+    fewer than three pairs, left out where the levels are the package's own.
+    """
+    counts: dict[str, dict[str, int]] = {level: {} for level in LEVELS}
+    for pair in pairs:
+        counts[pair.level][pair.difference] = counts[pair.level].get(pair.difference, 0) + 1
+    about: dict[str, Any] = {"encoder": features.encoder, "pairs": counts}
+    packaged = packaged_features()
+    if features.about["features_digest"] != packaged.about["features_digest"]:
+        others = [separation(packaged.values, pair.first.mask(), pair.second.mask()) for pair in pairs]
+        rank = rank_correlation([pair.distance for pair in pairs], others)
+        about["agreement"] = {packaged.encoder: rank}
+    return about
+
+
+def _objects_by_rule(pairs: Sequence[Pair], seed: int, tested: set[int]) -> dict[Rule, tuple[tuple[int, int], ...]]:
+    """For each rule the objects that show it.
 
     What Pattern Perception tests is taken only where a rule has too few other objects (at the full size, once in a
     while).
     """
-    if not count:
-        return {}, []
-    pair_count = -(-count // categories.QUERIES_A_PAIR)
-    families = min(-(-pair_count // 3), limit // (OBJECTS_A_RULE * categories.RULES_A_FAMILY))
-    rule_count = max(2, families) * categories.RULES_A_FAMILY
-    rules, pairs = categories.choose_pairs(pair_count, rule_count, seed, packaged_features())
     objects = {}
-    for number, rule in enumerate(rules):
+    for number, rule in enumerate(dict.fromkeys(rule for pair in pairs for rule in (pair.first, pair.second))):
         every = [int(k) for k in np.flatnonzero(rule.mask())]
         eligible = [k for k in every if k not in tested]
         eligible += [k for k in every if k in tested][: max(0, OBJECTS_A_RULE - len(eligible))]
         order = stream(SUITE, VERSION, seed, categories.TASK, "objects", number).permutation(len(eligible))
         objects[rule] = tuple((eligible[k], view_of(eligible[k], seed)) for k in order[:OBJECTS_A_RULE])
-    return objects, pairs
+    return objects
 
 
 def _train_objects(
@@ -176,14 +217,18 @@ def _train_objects(
 class Generated:
     """The recipe `generated`."""
 
+    settings: Settings = field(default_factory=lambda: SETTINGS)
+
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Counts, seed, size, renderer, the natural categories, and the features that set the levels."""
+        features = features_of(options)
         return {
             "counts": _counts(options),
             **options.rendering(),
             **options.balanced(),
+            **options.changed(SETTINGS),
             "natural_categories": digest(alignment.natural_categories().model_dump(mode="json"), 16),
-            "difficulty": [packaged_features().about["features_digest"], *packaged_features().thresholds],
+            "difficulty": [features.about["features_digest"], *features.thresholds],
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
@@ -208,17 +253,18 @@ class Generated:
     def build(self, options: BuildOptions) -> ItemSet:
         """Render what the home folder lacks, then write the items."""
         refuse_existing(options.out)
+        refuse_unknown(options.inputs, INPUTS, f"{SUITE} --from generated: no --input")
         plan = design(options)
         media = MediaFolder(options.out / "media")
         settings = RenderSettings(renderer=options.renderer, quality=options.quality)  # type: ignore[arg-type]  # checked by RenderSettings itself
-        features = packaged_features()
+        features = features_of(options)
         return write_itemset(
             options.out,
-            _items(plan, options.seed, _render(plan, options, settings, media)),
+            _items(plan, options.seed, _render(plan, options, settings, media), features.encoder),
             source="generated",
             recipe=self.parameters(options),
-            provenance={"render": renderer_info(settings), "difficulty": features.encoder},
-            notes=[f"the levels of {categories.TASK} were set by encoder:{features.encoder}", *options.size_notes()],
+            provenance={"render": renderer_info(settings), "difficulty": _about_pairs(plan.pairs, features)},
+            notes=[*_notes(plan, features), *options.size_notes()],
         )
 
 
@@ -249,11 +295,11 @@ def _render(plan: Design, options: BuildOptions, settings: RenderSettings, media
     return {key: (media.add_file(path), appearances[key]) for key, path in zip(specs, paths, strict=True)}
 
 
-def _items(plan: Design, seed: int, renders: Renders) -> list[Item]:
+def _items(plan: Design, seed: int, renders: Renders, encoder: str) -> list[Item]:
     return [
         *_perception_items(plan, seed, renders),
         *_alignment_items(plan, seed, renders),
-        *_category_items(plan, seed, renders),
+        *_category_items(plan, seed, renders, encoder),
     ]
 
 
@@ -279,17 +325,17 @@ def _alignment_items(plan: Design, seed: int, renders: Renders) -> Iterator[Item
         by_category.setdefault(name, []).append((name, number))
     for n, name in enumerate(alignment.names_for(plan.counts[alignment.IMG2TEXT], seed, alignment.IMG2TEXT)):
         key = by_category[name][n // len(by_category) % len(by_category[name])]
-        yield alignment.img2text_item(n, name, *renders[key], seed, coco=plan.coco_labels)
+        yield alignment.img2text_item(n, name, *renders[key], seed, plan.distractors)
     for n, name in enumerate(alignment.names_for(plan.counts[alignment.TEXT2IMG], seed, alignment.TEXT2IMG)):
         rng = stream(SUITE, VERSION, seed, alignment.TEXT2IMG, "pictures", n)
-        names = [name, *alignment.distractors(name, rng, coco=False)]
+        names = [name, *alignment.distractors(name, rng)]
         keys = {label: by_category[label][int(rng.integers(len(by_category[label])))] for label in names}
         yield alignment.text2img_item(n, name, {label: renders[key] for label, key in keys.items()}, seed)
 
 
-def _category_items(plan: Design, seed: int, renders: Renders) -> list[Item]:
+def _category_items(plan: Design, seed: int, renders: Renders, encoder: str) -> list[Item]:
     by_rule = {rule: [renders[key] for key in keys] for rule, keys in plan.rules.items()}
-    provenance = {"seed": seed, "construction_subjects": [f"encoder:{packaged_features().encoder}"]}
+    provenance = {"seed": seed, "construction_subjects": [f"encoder:{encoder}"]}
     items = [
         item for n, pair in enumerate(plan.pairs) for item in categories.pair_items(n, pair, by_rule, seed, provenance)
     ]

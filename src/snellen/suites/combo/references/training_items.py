@@ -20,7 +20,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import all_composites, composite
 from snellen.suites.combo import categories, perception
-from snellen.suites.combo.categories import OBJECTS_A_RULE, RULES_A_FAMILY, Pair, Rule
+from snellen.suites.combo.categories import OBJECTS_A_RULE, Pair, Rule
 from snellen.suites.combo.difficulty import packaged_features
 from snellen.suites.combo.generated.objects import VIEWS
 from snellen.suites.combo.items import SUITE, VERSION
@@ -102,8 +102,7 @@ def _pairs(count: int, tested_pairs: set[frozenset[str]], exclusion: Exclusion, 
     while count > 0:
         round_seed = seed_of(SUITE, VERSION, seed, "references", "pairs", number)
         pair_count = min(count, PAIRS_A_ROUND)
-        rule_count = max(2, -(-pair_count // RULES_A_FAMILY)) * RULES_A_FAMILY
-        _, pairs = categories.choose_pairs(pair_count, rule_count, round_seed, packaged_features())
+        pairs = categories.choose_pairs(pair_count, round_seed, packaged_features())
         number += 1
         for pair in pairs:
             large = all((rule.mask() & eligible).sum() >= OBJECTS_A_RULE for rule in (pair.first, pair.second))

@@ -49,6 +49,12 @@ def _votes(path: Path, items: ItemSet, name: str) -> tuple[StepResult, ...]:
 # Comparisons of pairs
 
 
+def comparisons(run: Run) -> int:
+    """How many comparisons of pairs people were asked for; 0 where the report has none."""
+    path = run.inputs.get(PAIR_COMPARISONS)
+    return len(_votes(path, run.items, PAIR_COMPARISONS)[0].items.items) if path else 0
+
+
 def compared_pairs(step_results: Sequence[StepResult]) -> ReportSection:
     """How far people and the distance call the same pairs of categories harder (appendix C.3)."""
     items = step_results[0].items.items

@@ -34,11 +34,12 @@ from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.stimuli.scenes import DIMENSIONS
 from snellen.suites.combo import alignment, categories, perception
+from snellen.suites.combo.curated.pair_comparisons import PAPER_COUNT
 from snellen.suites.combo.difficulty import LEVELS
 from snellen.suites.combo.published import TABLE_2_QUESTIONS
 from snellen.suites.combo.report import figures
 from snellen.suites.combo.report.confusions import confusions
-from snellen.suites.combo.report.people import people_sections
+from snellen.suites.combo.report.people import comparisons, people_sections
 from snellen.suites.combo.report.perceived import DescribedPicture, deciding_dimensions, described_pictures
 from snellen.suites.combo.report.trimmed_people import mean_of_two, trimmed_line
 from snellen.suites.combo.scoring import ALL_CORRECT
@@ -48,7 +49,7 @@ QUESTION_NAMES = {question: question.replace("-", " ") for question in perceptio
 
 def sections(run: Run) -> Iterator[ReportSection]:
     """Whatever of the paper's tables and figures the run has the numbers for."""
-    for make in (table_2, table_3, figure_6, figure_7):
+    for make in (table_2, table_3, figure_6, figure_7, by_difference):
         yield from make(run)
     if described := described_pictures(run):
         yield given_perception(run, described)
@@ -90,7 +91,8 @@ def table_2(run: Run) -> Iterator[ReportSection]:
     names = [QUESTION_NAMES[question] for question in questions]
     note = (
         "Percent right with 95 % interval. Chance is that of a guess among the options offered; for contact points "
-        "these are the points of the shape in question. The mean is that of the seven questions of the paper's Table 2."
+        "these are the points of the shape in question, and spheres, which have one, are not asked. The mean is that "
+        "of the seven questions of the paper's Table 2."
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", *names, "mean of seven"])
     yield ReportSection("Pattern Perception, question by question (Table 2)", note, frame, None, "table-2")
@@ -137,8 +139,7 @@ def figure_6(run: Run) -> Iterator[ReportSection]:
         return
     note = (
         "Percent right without and with solved examples on the same items, and the difference in points with its 95 % "
-        "interval (paired by item, objects drawn again). Spheres are left out of the anchor question, as in the paper: "
-        "with one option there is nothing to ask."
+        "interval (paired by item, objects drawn again)."
     )
     names = ["subject", "condition", "question", "items", "none", "in context", "difference"]
     frame = pd.DataFrame(lines, columns=names)
@@ -198,14 +199,43 @@ def figure_7(run: Run) -> Iterator[ReportSection]:
     chances = [*_chances(rows, LEVELS), *(percent(float(part["chance"].mean()), 0) for part in rows_by_metric)]
     lines.append(["(chance)", "", "", *chances])
     lines += _blind_lines(rows, LEVELS, 2, [chance_range(part["blind"]) for part in rows_by_metric])
+    name = levels_name(run)
     note = (
-        "Percent right with 95 % interval, by the distance between the two categories. 'All of a pair': share of pairs "
-        "of categories of which every test object is placed right. 'Clustering & retrieval' is the nearest mean of the "
-        "examples' features (appendix E)."
+        f"Percent right with 95 % interval, by {name}: how far apart the two categories lie. 'All of a pair': share "
+        "of pairs of categories of which every test object is placed right. 'Clustering & retrieval' is the nearest "
+        "mean of the examples' features (appendix E)."
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", "method", *LEVELS, "all", "all of a pair"])
     figure = partial(figures.by_difficulty, series, LEVELS)
-    yield ReportSection("Category Building by difficulty (Figure 7, Table 4)", note, frame, figure, "figure-7")
+    yield ReportSection(f"Category Building by {name} (Figure 7, Table 4)", note, frame, figure, "figure-7")
+
+
+def levels_name(run: Run) -> str:
+    """What the levels are called: difficulty once people compared 40 pairs, until then distance by an encoder."""
+    if comparisons(run) >= PAPER_COUNT:
+        return "difficulty"
+    about = run.items.card.provenance.get("difficulty")
+    return f"distance by {about['encoder']}" if isinstance(about, dict) else "distance"
+
+
+def by_difference(run: Run) -> Iterator[ReportSection]:
+    """Accuracy by what the two categories hang on, which distance alone does not tell."""
+    rows = scored(result_rows(run, categories.TASK, "difference"))
+    if rows.empty:
+        return
+    levels = [name for name in categories.DIFFERENCES if (rows["level"] == name).any()]
+    lines = [
+        [*arm, *(result_cell(by_level.get(level)) for level in levels)] for arm, by_level in rows_by_arm(rows).items()
+    ]
+    lines.append(["(chance)", "", *_chances(rows, levels)])
+    lines += _blind_lines(rows, levels, 1, [])
+    note = (
+        "Percent right with 95 % interval, by what alone tells the two categories apart: a shape, the anchor, a "
+        "combination (both primitives exchange a shape, a material or a colour), a colour or a material of one "
+        "primitive. Each comes at each level as far as the levels' encoder has such pairs there."
+    )
+    frame = pd.DataFrame(lines, columns=["subject", "condition", *levels])
+    yield ReportSection("Category Building by what tells the categories apart", note, frame, None, "difference")
 
 
 def _method_of(card: ArmCard | None, subject: str) -> str:
