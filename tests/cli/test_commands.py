@@ -43,7 +43,7 @@ def test_from_items_to_report(snellen: Command, built: Path, tmp_path: Path) -> 
     oracle = rows[rows.subject == "fake:oracle"]
     assert set(oracle.protocol) == {"strict", "published"}
     assert (oracle.value == 1).all()
-    assert "GPT-4V" in (out / "index.html").read_text()
+    assert "GPT-4V" in (out / "combo.html").read_text()
 
 
 def test_the_way_in(snellen: Command) -> None:

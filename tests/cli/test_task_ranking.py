@@ -39,7 +39,7 @@ def test_from_questions_to_a_ranking(snellen: Command, examined: Path, tmp_path:
     sheet.write_text((check / "decisions.csv").read_text().replace("b,,,", "b,drop,ann,"))
     given = ("--input", f"tags={tags}", "--input", f"tag-check={sheet}")
     assert snellen("report", examined, *given, "--out", tmp_path / "report")[0] == 0
-    page = (tmp_path / "report" / "index.html").read_text()
+    page = (tmp_path / "report" / "ava-bench.html").read_text()
     assert "Which encoder for my task" in page
     assert "Spot check by ann: tags of 1 questions, 0.0 % kept" in page
     ranking = pd.read_csv(tmp_path / "report" / "tables" / "ava-bench-task-ranking.csv")

@@ -61,7 +61,7 @@ def outputs(items: ItemSet, folder: Path) -> dict[str, str]:
     return {
         "content_hash.txt": items.card.content_hash + "\n",
         "results.csv": (report.root / "results.csv").read_text("utf-8"),
-        "report.txt": page_text(report.page),
+        "report.txt": "".join(map(page_text, report.pages)),
     }
 
 

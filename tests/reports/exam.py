@@ -318,10 +318,9 @@ def write_run(
 def leave_out_figures(patch: pytest.MonkeyPatch) -> None:
     """From now on the figures of reports are not laid out, and their files are stand-ins."""
 
-    def save(figure: Figure, folder: Path, name: str, *, png: bool) -> str:
+    def save(figure: Figure, folder: Path, name: str, *, png: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.svg").write_text("<svg/>", "utf-8")
-        return "<svg/>"
 
     patch.setattr("snellen.reports.figures.save", save)
     patch.setattr("snellen.reports.figures._panels", lambda *arguments, **options: Figure())

@@ -73,7 +73,7 @@ def lines(frame: pd.DataFrame, *names: str) -> dict[tuple[str, ...], Any]:
 
 
 def words(report: Report) -> str:
-    return " ".join(html.unescape(re.sub("<[^>]*>", " ", report.page.read_text("utf-8"))).split())
+    return " ".join(html.unescape(re.sub("<[^>]*>", " ", report.pages[1].read_text("utf-8"))).split())
 
 
 def test_families_hold_all_tasks_and_no_simulated_observer(run: Run, report: Report) -> None:

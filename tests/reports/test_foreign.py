@@ -59,7 +59,7 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 def test_page_and_tables_survive(evil: Report) -> None:
-    raw = evil.page.read_text("utf-8")
+    raw = "".join(path.read_text("utf-8") for path in evil.pages)
     tags = Tags(raw)
     kinds = {tag for tag, _ in tags.seen}
     assert not kinds & {"script", "u", "i"}

@@ -115,7 +115,7 @@ def test_a_report_cut_off_is_not_taken_for_whole(
 ) -> None:
     write(run_copy)
     with monkeypatch.context() as patched:
-        patched.setattr("snellen.reports.writing.render", lambda sections, **options: 1 / 0)
+        patched.setattr("snellen.reports.writing.render_front", lambda answers, explorer: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             write(run_copy, full=True)
     write(run_copy)

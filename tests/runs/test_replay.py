@@ -105,7 +105,7 @@ def test_a_report_on_a_killed_run_says_on_every_table_what_is_missing(tmp_path: 
     shown = tasks.groupby("subject")["unasked"].sum()
     for subject, missing in unasked.items():
         assert 0 < shown.get(subject, 0) <= missing, "tasks without any response have no row"
-    page = report.page.read_text("utf-8")
+    page = "".join(path.read_text("utf-8") for path in report.pages)
     assert page.count("Partial: not all items were asked") >= page.count('<table class="grid')
     tables = [path.read_text("utf-8") for path in (report.root / "tables").glob("*.[mt][de]*")]
     assert tables
@@ -120,4 +120,4 @@ def test_a_whole_run_says_nothing_of_it(
     assert examination.unasked() == {}
     report = examination.report(tmp_path / "report")
     assert "unasked" not in report.results
-    assert "Partial" not in report.page.read_text("utf-8")
+    assert "Partial" not in "".join(path.read_text("utf-8") for path in report.pages)

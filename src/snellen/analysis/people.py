@@ -175,7 +175,7 @@ def study_results(
     return with_python_strings(together)
 
 
-def people_interval(units: pd.DataFrame, metric: Metric, *key: Any) -> Interval:
+def people_interval(units: pd.DataFrame, metric: Metric, *key: Any, level: float = 0.95) -> Interval:
     """The interval of what the metric puts units of several people together by; people and clusters drawn again.
 
     Columns of `units`: value, cluster, person, and weight where units do not count alike. `key` names the draws.
@@ -183,7 +183,7 @@ def people_interval(units: pd.DataFrame, metric: Metric, *key: Any) -> Interval:
     weights = units["weight"].to_numpy(float) if "weight" in units else np.ones(len(units))
     return crossed_interval(
         units["value"].to_numpy(float) / weights, units["person"].to_numpy(str), units["cluster"].to_numpy(str),
-        metric.summary, metric.bounds, stream("people", *map(str, key)), weights,
+        metric.summary, metric.bounds, stream("people", *map(str, key)), weights, level,
     )  # fmt: skip
 
 

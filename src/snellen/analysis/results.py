@@ -60,7 +60,7 @@ def result_columns(suite: Suite) -> list[str]:
     return [*KEYS[:4], *(axis.name for axis in suite.axes), *KEYS[4:], *NUMBERS]
 
 
-def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...]) -> Interval:
+def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], level: float = 0.95) -> Interval:
     """The interval that the metric's range and summary call for; of weighed units with their weights."""
     if units.empty:
         return Interval(math.nan, math.nan, "")
@@ -68,7 +68,7 @@ def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...]) -> 
     values, clusters = units["value"].to_numpy(float) / weights, units["cluster_id"].to_numpy(str)
     rng = lazy_stream("interval", *map(str, key))
     try:
-        return summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights)
+        return summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights, level)
     except ValueError as error:
         raise ValueError(f"metric {metric.name}: {error}") from error
 

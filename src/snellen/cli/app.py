@@ -74,7 +74,7 @@ def checkup(
     from snellen.checkup import checkup as do
     from snellen.cli.asking import announce, explain, finish
     from snellen.cli.finished import summary
-    from snellen.reports import print_table
+    from snellen.reports import answer_table, print_table
     from snellen.web.explorer import explorer_writer
 
     explorer, reason = explorer_writer()
@@ -92,6 +92,7 @@ def checkup(
     screen = console()
     for _, rows in result.report.results.groupby("suite", sort=False):  # which the report has worked out already
         screen.print(print_table(rows))
+    screen.print(answer_table(result.report.answers()))
     screen.print(f"Report: {result.report.page.resolve()}", soft_wrap=True)
     if reason:
         screen.print(reason, soft_wrap=True)

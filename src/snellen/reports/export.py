@@ -12,6 +12,7 @@ import pyarrow as pa
 from snellen.analysis.coverage import Gap
 from snellen.analysis.results import with_python_strings
 from snellen.core import files
+from snellen.reports.turning import readable
 from snellen.reports.words import foreign
 
 _LATEX = str.maketrans(
@@ -47,8 +48,9 @@ def _one_type(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_frame(folder: Path, name: str, table: pd.DataFrame) -> None:
-    """`name.csv`, `name.md` and `name.tex`."""
+    """`name.csv`, `name.md` and `name.tex`; the latter two, for texts, turned where they are wide."""
     files.write_csv(folder / f"{name}.csv", table)
+    table = readable(table)
     files.write_text(folder / f"{name}.md", to_markdown(table))
     files.write_text(folder / f"{name}.tex", to_latex(table))
 

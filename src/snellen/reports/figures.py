@@ -195,8 +195,8 @@ def _legend(figure: Figure, with_blind: bool, with_people: bool) -> None:
     )
 
 
-def save(figure: Figure, folder: Path, name: str, *, png: bool) -> str:
-    """Write `name.svg`, and `name.png` where wanted; the SVG text comes back for the page."""
+def save(figure: Figure, folder: Path, name: str, *, png: bool) -> None:
+    """Write `name.svg`, and `name.png` where wanted."""
     lines = io.StringIO()
     figure.draw_without_rendering()  # lays out
     figure.set_layout_engine(None)  # each file would lay out again, were it only for a stand-in
@@ -206,4 +206,3 @@ def save(figure: Figure, folder: Path, name: str, *, png: bool) -> str:
         files.write_bytes(folder / f"{name}.png", raster.getvalue())
     figure.savefig(lines, format="svg", metadata={"Date": None, "Creator": None})
     files.write_text(folder / f"{name}.svg", lines.getvalue())
-    return lines.getvalue()

@@ -25,7 +25,11 @@ from snellen.reports.rows import (
     unjudged,
     whole_tasks_of,
 )
+from snellen.reports.turning import even_parts, turned
 from snellen.reports.words import DASH, amount, foreign, rate, read_note, span
+
+SIDE_BY_SIDE = 6
+"""Columns of numbers with bars that a page of 1,200 pixels, or a sheet of paper, has room for."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,23 @@ class Grid:
     columns: tuple[Column, ...]
     lines: tuple[Line, ...]
     footnotes: tuple[tuple[str, str], ...] = ()
+    row_name: str = "task"
+
+    @property
+    def turned(self) -> bool:
+        """Whether tasks (or levels) are rows: what there is less of stands side by side, as on the terminal."""
+        return len(self.lines) <= len(self.columns)
+
+    def blocks(self) -> list[range]:
+        """Which lines (of a turned table) or columns stand side by side, in as many tables as there is no room."""
+        return even_parts(len(self.lines) if self.turned else len(self.columns), SIDE_BY_SIDE)
 
     def frame(self) -> pd.DataFrame:
-        """The same as plain text, with rows for chance, blind and people where a head holds them."""
+        """The same as plain text, with rows for chance, blind and people where a head holds them; turned as it is."""
+        table = self._by_subject()
+        return turned(table.rename(columns={"subject": self.row_name})) if self.turned else table
+
+    def _by_subject(self) -> pd.DataFrame:
         rows = [[line.arm, *(_plain(cell) for cell in line.cells)] for line in self.lines]
         for name, values in (
             ("(chance)", [c.chance for c in self.columns]),
@@ -146,7 +164,11 @@ def factor_grids(run: Run) -> list[tuple[str, str, Grid]]:
         ]
         arms = [arm for arm in order if arm in set(part["arm"])]
         tables.append(
-            (str(task), str(factor), _grid(f"{task} by {factor}", levels, arms, run, lambda row: "", _Footnotes()))
+            (
+                str(task),
+                str(factor),
+                _grid(f"{task} by {factor}", levels, arms, run, lambda row: "", _Footnotes(), str(factor)),
+            )
         )
     return tables
 
@@ -158,6 +180,7 @@ def _grid(
     run: Run,
     mark: Callable[[Any], str],
     notes: _Footnotes,
+    row_name: str = "task",
 ) -> Grid:
     columns, cells = [], list[Mapping[str, Cell]]()
     for name, part in tables:
@@ -175,7 +198,7 @@ def _grid(
         if is_study(subject):
             label = f"{label}{label and ': '}{number_of_people(run, subject, condition)} people"
         lines.append(Line(arm, subject, label, is_simulated(arm), tuple(of_task.get(arm) for of_task in cells)))
-    return Grid(title, tuple(columns), tuple(lines), notes.footnotes())
+    return Grid(title, tuple(columns), tuple(lines), notes.footnotes(), row_name)
 
 
 def _column(title: str, part: pd.DataFrame, metric: Metric, run: Run) -> Column:

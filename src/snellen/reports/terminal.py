@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -15,6 +15,9 @@ from snellen.reports.loading import SuiteOf, registered
 from snellen.reports.rows import arm_order, metric_in, unjudged, whole_tasks
 from snellen.reports.task_tables import TaskTables
 from snellen.reports.words import DASH, amount, rate, read_note, span
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 HEADS = "chance", "blind"
 """Columns of results that stand in a head where all subjects have the same."""
@@ -44,6 +47,24 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tas
         cells = {row.arm: _cell(row, metric, len(chances) > 1, suite_of) for row in lines_of(part)}
         columns.append((head, tuple(cells.get(arm, "") for arm in arms)))
     return TaskTables(tuple(map(escape, arms)), tuple(columns))
+
+
+def answer_table(rows: pd.DataFrame) -> Table:
+    """The front page's table (`Report.answers`): what each subject does not see, what it sees, and what decides."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("subject", overflow="fold", ratio=3)
+    table.add_column("does not see", overflow="fold", ratio=2)
+    table.add_column("sees", overflow="fold", ratio=3)
+    for row in rows.to_dict("records"):
+        decides = f"\n[dim]{escape(row['what decides'])}[/]" if row["what decides"] else ""
+        table.add_row(
+            escape(row["subject"]) + decides, escape(row["does not see"]) or DASH, escape(row["sees"]) or DASH
+        )
+    return table
 
 
 def _short(reason: str) -> str:

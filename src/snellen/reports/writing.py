@@ -1,8 +1,7 @@
-"""Writing a report: a folder with one page, tables and figures."""
+"""Writing a report: a folder with a front page, a page a suite, tables and figures."""
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +22,16 @@ from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples
 from snellen.reports.export import add_note, read_results, with_unasked, write_frame, write_results
 from snellen.reports.findings import checks, published, standings, unread_gaps
+from snellen.reports.front_page import Part, front
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, gather, load_run, registered, with_inputs
-from snellen.reports.page import render
+from snellen.reports.page import render_front, render_suite
 from snellen.reports.people import people_section, reported_results, with_studies
 from snellen.reports.stamp import is_current, remove_stamp, report_stamp, write_stamp
 from snellen.reports.words import slug
 
+FRONT = "front"
+"""The file of the front page's table."""
 RANKS = "ranks"
 """The file of the ranks, and the name of the section of a suite that shows its own in their place."""
 
@@ -41,11 +43,21 @@ EXPLORER = "explore.html"
 
 @dataclass(frozen=True)
 class Report:
-    """A finished report: its folder, its page, its numbers."""
+    """A finished report: its folder, its front page, its numbers."""
 
     root: Path
     page: Path
     results: pd.DataFrame
+
+    @property
+    def pages(self) -> tuple[Path, ...]:
+        """The front page, then those of suites by name; not the explorer."""
+        others = {self.page, self.root / EXPLORER}
+        return (self.page, *sorted(path for path in self.root.glob("*.html") if path not in others))
+
+    def answers(self) -> pd.DataFrame:
+        """The table of the front page: a row a subject, with what it sees, what it does not, and what decides."""
+        return pd.read_csv(self.root / "tables" / f"{FRONT}.csv", keep_default_na=False)
 
     def __repr__(self) -> str:
         return f"<Report {self.page}: {len(self.results)} rows of results>"
@@ -53,10 +65,9 @@ class Report:
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure on the page: a data URI, the name of its files, and whether a PNG is among them."""
+    """A figure on the page: the name of its files, and whether a PNG is among them."""
 
     title: str
-    uri: str
     name: str
     png: bool
 
@@ -102,10 +113,20 @@ def write_report(
         _section(exam, study_exam, name, out, compare_published, full)
         for exam, (name, study_exam) in zip(exams, _names(studies), strict=True)
     ]
-    files.write_text(page, render(sections, explorer=explorer is not None))
+    for content in sections:
+        files.write_text(out / f"{content['id']}.html", render_suite(content, sections))
+    answers = front([_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)])
+    write_frame(out / "tables", FRONT, answers.frame())
+    files.write_text(page, render_front(answers, explorer=explorer is not None))
     if stamp:
         write_stamp(out, stamp)
     return Report(out, page, rows)
+
+
+def _front_part(exam: Exam, content: Mapping[str, Any]) -> Part:
+    passes, places = (sum(getattr(check, name) for check in content["checks"]) for name in ("passes", "places"))
+    checks = f"{passes} of {places} hold" if places else ""
+    return Part(exam.joined, content["title"], f"{content['id']}.html", _gaps(exam), checks)
 
 
 def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
@@ -135,6 +156,7 @@ def _section(
     page_figures = list(_figures(exam, name, out, [(task, factor) for task, factor, _ in factors], full))
     content = {
         "id": name,
+        "title": run.suite.card.title if name == slug(run.suite.name) else f"{run.suite.card.title}, set {name[-6:]}",
         "run": run,
         "partial": note,
         "suite": run.suite.card,
@@ -192,8 +214,8 @@ def _figures(exam: Exam, name: str, out: Path, factors: Sequence[tuple[str, str]
 
 
 def _page_figure(title: str, figure: Any, out: Path, name: str, full: bool) -> PageFigure:
-    svg = figures.save(figure, out / "figures", name, png=full)
-    return PageFigure(title, "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode(), name, full)
+    figures.save(figure, out / "figures", name, png=full)
+    return PageFigure(title, name, full)
 
 
 def _find(page_figures: Sequence[PageFigure], task: str, factor: str) -> PageFigure | None:

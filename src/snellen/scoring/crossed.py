@@ -122,7 +122,7 @@ def redrawn_means(panel: CrossedAnswers, rng: np.random.Generator, draws: int = 
     return np.concatenate(means)
 
 
-def _wilson_ends(panel: CrossedAnswers) -> tuple[float, float]:
+def _wilson_ends(panel: CrossedAnswers, level: float) -> tuple[float, float]:
     """Wilson's ends for a mean of values in 0..1, of as many independent answers as the crossed ones are worth.
 
     Where all values are 0, or all are 1, nothing shows how alike answers are: then those about one cluster, or those of
@@ -136,18 +136,18 @@ def _wilson_ends(panel: CrossedAnswers) -> tuple[float, float]:
         effective = max(panel.effective_people, panel.effective_clusters)
     else:
         variance, freedom = mean_variance(panel)
-        wider = float(stdtrit(freedom, 0.975) / ndtri(0.975)) ** 2
+        wider = float(stdtrit(freedom, (1 + level) / 2) / ndtri((1 + level) / 2)) ** 2
         effective = count if variance <= ALIKE else min(count, single / variance / wider)
-    low, high = score_ends(np.array([mean]), np.array([max(effective, 1e-6)]), 0.95)
+    low, high = score_ends(np.array([mean]), np.array([max(effective, 1e-6)]), level)
     return float(low[0]), float(high[0])
 
 
-def _bootstrap_ends(panel: CrossedAnswers, rng: np.random.Generator) -> tuple[float, float]:
+def _bootstrap_ends(panel: CrossedAnswers, rng: np.random.Generator, level: float) -> tuple[float, float]:
     """Percentiles of redrawn means, drawn in until their variance is that of `mean_variance`; wider for few people."""
     means, mean = redrawn_means(panel, rng), panel.mean
     factor = math.sqrt(mean_variance(panel)[0] / float(((means - mean) ** 2).mean()))
     few = min(panel.effective_people, panel.effective_clusters)
-    low, high = np.quantile(means, tails(few, 0.95))
+    low, high = np.quantile(means, tails(few, level))
     return mean + factor * (float(low) - mean), mean + factor * (float(high) - mean)
 
 
@@ -159,9 +159,11 @@ def crossed_interval(
     bounds: Bounds | None,
     rng: np.random.Generator,
     weights: npt.ArrayLike | None = None,
+    level: float = 0.95,
 ) -> Interval:
-    """The 95 % interval of what a metric puts answers of several people together by: people and items drawn again.
+    """The interval (95 % or another level) of what a metric puts answers of several people together by.
 
+    People and items are drawn again.
     The first three run over answers; those whose value is NaN are left out. Within 0 and 1 a mean has Wilson's interval
     of the effective number of answers, for near 1, where people are, percentiles of redrawn means cover too seldom.
     Other means have `DRAWS` draws (`redrawn_means`), cut off at the bounds. A root mean square and a median are made of
@@ -176,42 +178,42 @@ def crossed_interval(
     if not panel.clusters.any():
         return untold("all units belong to one cluster")
     if summary == "median":
-        return _median_interval(panel)
+        return _median_interval(panel, level)
     if summary == "root mean square":
         most = None if bounds is None else (0.0, max(abs(end) for end in bounds) ** 2)
-        low, high, kind = _mean_interval(panel.with_values(panel.values**2), most, rng)
+        low, high, kind = _mean_interval(panel.with_values(panel.values**2), most, rng, level)
         return Interval(float(np.sqrt(max(low, 0.0))), float(np.sqrt(high)), kind)
-    return _mean_interval(panel, bounds, rng)
+    return _mean_interval(panel, bounds, rng, level)
 
 
-def _mean_interval(panel: CrossedAnswers, bounds: Bounds | None, rng: np.random.Generator) -> Interval:
+def _mean_interval(panel: CrossedAnswers, bounds: Bounds | None, rng: np.random.Generator, level: float) -> Interval:
     if bounds is not None:
         check_bounds(panel.values, bounds)
         if bounds[0] >= 0 and bounds[1] <= 1:
-            return Interval(*_range_ends(panel, bounds), WILSON)
+            return Interval(*_range_ends(panel, bounds, level), WILSON)
     enough = panel.effective_people >= MIN_PEOPLE - 1e-9 and panel.effective_clusters >= MIN_CLUSTERS - 1e-9
     varied = mean_variance(panel)[0] > ALIKE * max(1.0, panel.mean**2)
     if enough and varied:
-        low, high = _bootstrap_ends(panel, rng)
+        low, high = _bootstrap_ends(panel, rng, level)
         cut = bounds or (-math.inf, math.inf)
         return Interval(max(low, cut[0]), min(high, cut[1]), BOOTSTRAP)
     if bounds is not None:
-        return Interval(*_range_ends(panel, bounds), ON_RANGE)
+        return Interval(*_range_ends(panel, bounds, level), ON_RANGE)
     few = f"{int(panel.people.max()) + 1} people in {int(panel.clusters.max()) + 1} clusters"
     return untold(few if varied else "all answers are alike")
 
 
-def _range_ends(panel: CrossedAnswers, bounds: Bounds) -> tuple[float, float]:
+def _range_ends(panel: CrossedAnswers, bounds: Bounds, level: float) -> tuple[float, float]:
     width = bounds[1] - bounds[0]
-    low, high = _wilson_ends(panel.with_values((panel.values - bounds[0]) / width))
+    low, high = _wilson_ends(panel.with_values((panel.values - bounds[0]) / width), level)
     return bounds[0] + width * low, bounds[0] + width * high
 
 
-def _median_interval(panel: CrossedAnswers) -> Interval:
+def _median_interval(panel: CrossedAnswers, level: float) -> Interval:
     """The answers that have the ends of the interval for one half below them (Woodruff 1952)."""
     middle, ordered = float(np.median(panel.values)), np.sort(panel.values)
     below = (panel.values < middle) + 0.5 * (panel.values == middle)
-    low, high = _wilson_ends(panel.with_values(below))
+    low, high = _wilson_ends(panel.with_values(below), level)
     first, last = math.floor(low * len(ordered)) - 1, math.ceil(high * len(ordered))
     if first < 0 or last >= len(ordered):
         return untold(f"a median of {len(ordered)} answers")

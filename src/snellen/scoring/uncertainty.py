@@ -194,24 +194,25 @@ def summary_interval(
     bounds: Bounds | None,
     rng: np.random.Generator,
     weights: npt.ArrayLike | None = None,
+    level: float = 0.95,
 ) -> Interval:
-    """The 95 % interval of what a metric puts its units together by.
+    """The interval (95 % or another level) of what a metric puts its units together by.
 
     A root mean square has the root of the interval of the mean square. A median has Woodruff's, whatever the bounds;
     its units are not weighed. Raises ValueError for values outside the bounds, and for another summary.
     """
     if summary == "mean":
-        return mean_interval(values, clusters, bounds, rng, weights)
+        return mean_interval(values, clusters, bounds, rng, weights, level)
     if summary == "root mean square":
         most = None if bounds is None else (0.0, max(abs(end) for end in bounds) ** 2)
-        low, high, kind = mean_interval(np.asarray(values, np.float64) ** 2, clusters, most, rng, weights)
+        low, high, kind = mean_interval(np.asarray(values, np.float64) ** 2, clusters, most, rng, weights, level)
         return Interval(float(np.sqrt(np.maximum(low, 0.0))), float(np.sqrt(high)), kind)
     if summary != "median":
         raise ValueError(f"no summary {summary!r}; there are mean, median and root mean square")
     numbers, codes, count = _clean(values, clusters)
     if count < 2:
         return untold("all units belong to one cluster" if len(numbers) else "no units")
-    first, last = formulas.median_ends(numbers[None, :], codes, 0.95)
+    first, last = formulas.median_ends(numbers[None, :], codes, level)
     if np.isfinite([first[0], last[0]]).all():
         return Interval(float(first[0]), float(last[0]), WOODRUFF)
     return untold(f"a median of {len(numbers)} units in {count} clusters")

@@ -72,7 +72,7 @@ def test_a_toy_ability_is_built_asked_scored_and_reported(tmp_path: Path) -> Non
     assert scores["fake:oracle"] == 1
     assert scores["fake:blind-to=material"] < 1
     report = examination.report(tmp_path / "report")
-    assert "material" in report.page.read_text("utf-8")
+    assert "material" in report.pages[1].read_text("utf-8")
     table = (report.root / "results.csv").read_text("utf-8")
     assert f"{MATERIAL.name}," in table
 

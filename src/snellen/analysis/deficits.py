@@ -1,0 +1,338 @@
+"""Which property of the items decides whether a subject is right: what it fails at, said of items, not of tasks.
+
+Each property parts the items of a task in those where it decides and the others: what an item needs (`requires`), a
+level of a factor that the task is split by, a statement that is false, a count above some number, a picture without
+which the answer is not fixed. Shares of right answers are compared within tasks: the others count by how many items of
+their task the property decides. Both shares have intervals, put on the way from chance (0) to all right (1), of
+1 - 0.05 / 6 / n: six kinds of properties share the error of 5 %, and the n of a kind that were tried share its part. A
+property is named if the interval of their difference leaves out 0, and the share
+elsewhere is above chance. The difference has its interval from those of both shares: Newcombe 1998, "Interval
+estimation for the difference between independent proportions", Statistics in Medicine 17, method 10. Of several the one
+that parts right from wrong best is named first; its items are then left out, and the rest is looked at again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.analysis.run_view import Arm, lines_of
+from snellen.analysis.section import Run, protocol_of
+from snellen.core.item import Item
+from snellen.core.seeds import lazy_stream
+from snellen.scoring.protocols import ACCURACY
+from snellen.scoring.uncertainty import mean_interval
+
+ERROR = 0.05
+"""How likely any property of a subject may be named wrongly, all that are tried together."""
+KINDS = {"requires": 0, "factor": 1, "false": 2, "true": 2, "count": 3, "picture": 4, "option": 5}
+"""Kinds of properties by the number of their part of the error: many levels of factors shall not hide one picture."""
+PARTS = len(set(KINDS.values()))
+MAX_NAMED = 3
+MAX_COUNT = 10
+"""Who counts further is no longer asked where it ends."""
+MIN_ITEMS = 4
+"""Items on either side from which on a property is tried."""
+FAILS, SEES = 0.25, 0.5
+"""Of the way from chance to all right: below the first a subject fails, above the second it sees."""
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Property:
+    """Something that decides items. `kind` is requires, factor, false, true, count or picture; `name` says which."""
+
+    kind: str
+    name: str
+    level: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a subject made of an item: right or not, beside what a guess gets.
+
+    `task` names the suite too; `split_by` are the factors that the task is split by. `position` is that of the option
+    chosen, -1 where none was.
+    """
+
+    item: Item
+    task: str
+    split_by: tuple[str, ...]
+    right: bool
+    chance: float
+    position: int = -1
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of right answers of `n` items; `progress`, `low` and `high` lie on the way from chance (0) to 1."""
+
+    right: float
+    progress: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Deficit:
+    """Properties that decide the same items: shares of right answers where they do, and elsewhere."""
+
+    properties: tuple[Property, ...]
+    affected: Share
+    elsewhere: Share
+    next_count: int = 0
+
+
+@dataclass(frozen=True)
+class Preference:
+    """A place among the options, from 0, that `taken` of the `wrong` answers took, where `expected` were due."""
+
+    position: int
+    taken: int
+    wrong: int
+    expected: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What decides for one subject: the strongest deficits first, a preferred option, and dimensions that it sees."""
+
+    deficits: tuple[Deficit, ...] = ()
+    preference: Preference | None = None
+    dimensions: tuple[str, ...] = ()
+
+
+def properties_of(item: Item, split_by: Iterable[str]) -> Iterator[tuple[Property, bool]]:
+    """The properties of an item, each with whether it decides; those that are not among them do not decide it.
+
+    Only of pictures those that do not decide are among them: an item with two has no third one.
+    """
+    yield from ((Property("requires", name), True) for name in item.requires)
+    for factor in split_by:
+        if level := item.factors.get(factor, ""):
+            yield Property("factor", factor, level), True
+    if item.answer_kind == "true_false":
+        yield Property(str(item.answer), "statement"), True
+    if item.answer_kind == "integer":
+        yield from ((Property("count", str(count)), True) for count in range(1, min(int(item.answer), MAX_COUNT + 1)))
+    yield from ((Property("picture", str(position)), decides) for position, decides in deciding_pictures(item))
+
+
+def deciding_pictures(item: Item) -> Iterator[tuple[int, bool]]:
+    """By place from 1: whether the answer is open without that picture. For questions that link pictures alone."""
+    partitions, order = item.latent.get("partitions"), str(item.latent.get("order", ""))
+    if not partitions or len(order) != len(item.query):
+        return
+    for position in range(len(order)):
+        known = _without(order, position)
+        answers = {answer for pattern, answer in partitions.items() if _without(pattern, position) == known}
+        yield position + 1, len(answers) > 1
+
+
+def _without(pattern: str, position: int) -> tuple[int, ...]:
+    """Which pictures but one show the same, by first appearance: `ABA` without the first is (0, 1)."""
+    rest = pattern[:position] + pattern[position + 1 :]
+    return tuple(rest.index(letter) for letter in rest)
+
+
+def answers_by_arm(run: Run) -> dict[Arm, list[Answer]]:
+    """What every arm made of the items of tasks with right and wrong answers (metric `accuracy`), where it was read.
+
+    Places of options are those of the item; under a condition that shuffles them no place is known.
+    """
+    scores = run.scores[protocol_of(run)]
+    scores = scores[(scores["metric"] == ACCURACY.name) & (scores["outcome"] == "answered") & scores["value"].notna()]
+    by_arm: dict[Arm, list[Answer]] = {}
+    for row in lines_of(scores):
+        item, task = run.items.by_id[row.item_id], run.suite.tasks[row.task]
+        keys = [json.dumps(option.key) for option in item.options]
+        position = keys.index(row.prediction) if row.prediction in keys and "order=" not in row.condition else -1
+        answer = Answer(item, f"{run.suite.name}/{row.task}", task.split_by, row.value == 1.0, row.chance, position)
+        by_arm.setdefault(Arm(str(row.subject), str(row.condition)), []).append(answer)
+    return by_arm
+
+
+class Trials:
+    """The answers of one subject as arrays, with what decides each item."""
+
+    def __init__(self, answers: Sequence[Answer]) -> None:
+        self.answers = answers
+        self.right = np.array([answer.right for answer in answers], np.float64)
+        self.chance = np.array([answer.chance for answer in answers], np.float64)
+        self.tasks = np.unique([answer.task for answer in answers], return_inverse=True)[1]
+        self.clusters = np.array([f"{answer.task.partition('/')[0]} {answer.item.cluster_id}" for answer in answers])
+        self.decides = self._decides()
+
+    def _decides(self) -> dict[Property, npt.NDArray[np.int8]]:
+        """By property: 1 where it decides the item, 0 where it does not, -1 where it has no meaning."""
+        counts = {int(a.item.answer) for a in self.answers if a.item.answer_kind == "integer"}
+        table: dict[Property, npt.NDArray[np.int8]] = {}
+        for number, answer in enumerate(self.answers):
+            for key, decides in properties_of(answer.item, answer.split_by):
+                if key.kind == "count" and int(key.name) not in counts:
+                    continue  # nothing parts it from the next count that there is
+                usual = -1 if key.kind == "picture" else 0
+                table.setdefault(key, np.full(len(self.answers), usual, np.int8))[number] = decides
+        return table
+
+    def sides(self, key: Property, active: Mask) -> tuple[Mask, Mask] | None:
+        """Where the property decides and where not, in tasks that have both; None where either has too few items."""
+        affected, elsewhere = ((self.decides[key] == side) & active for side in (1, 0))
+        tasks = np.intersect1d(self.tasks[affected], self.tasks[elsewhere])
+        affected, elsewhere = (side & np.isin(self.tasks, tasks) for side in (affected, elsewhere))
+        enough = min(affected.sum(), elsewhere.sum()) >= MIN_ITEMS
+        return (affected, elsewhere) if enough else None
+
+    def weights(self, affected: Mask, elsewhere: Mask) -> npt.NDArray[np.float64]:
+        """How much each item elsewhere counts: of each task as many as the property decides there."""
+        size = int(self.tasks.max()) + 1
+        decided, other = (np.bincount(self.tasks[side], minlength=size) for side in (affected, elsewhere))
+        return np.asarray(decided[self.tasks[elsewhere]] / other[self.tasks[elsewhere]], np.float64)
+
+    def share(self, mask: Mask, level: float, weights: npt.NDArray[np.float64] | None = None) -> Share:
+        """The share of right answers on a side, with its interval at this level."""
+        mass = np.ones(int(mask.sum())) if weights is None else weights
+        rng = lazy_stream("deficits")  # shares need no draws
+        low, high, _ = mean_interval(self.right[mask], self.clusters[mask], (0.0, 1.0), rng, mass, level)
+        right, chance = (float(np.average(numbers[mask], weights=mass)) for numbers in (self.right, self.chance))
+        progress, first, last = ((end - chance) / (1 - chance) for end in (right, low, high))
+        return Share(right, progress, first, last, int(mask.sum()))
+
+
+def find_deficits(answers: Sequence[Answer]) -> Findings:
+    """What decides whether a subject is right; nothing where no property can be told from the others.
+
+    All of `answers` are those of one subject, in one repeat or several, under one condition.
+    """
+    answers = [answer for answer in answers if not math.isnan(answer.chance) and answer.chance < 1]
+    if not answers:
+        return Findings()
+    trials, active = Trials(answers), np.ones(len(answers), np.bool_)
+    tried = [key for key in trials.decides if trials.sides(key, active) is not None]
+    counts = Counter(KINDS[key.kind] for key in tried)
+    levels = {key: 1 - ERROR / PARTS / counts[KINDS[key.kind]] for key in tried}
+    free = _free_positions(answers)
+    preference = _preference([answers[n] for n in np.flatnonzero(free)], ERROR / PARTS)
+    if preference is not None:
+        active &= ~free
+    deficits: list[Deficit] = []
+    while len(deficits) < MAX_NAMED and (deficit := _strongest(trials, levels, active)) is not None:
+        deficits.append(deficit)
+        active = active & (trials.decides[deficit.properties[0]] != 1)
+    return Findings(tuple(deficits), preference, _dimensions(trials, active) if deficits else ())
+
+
+def _strongest(trials: Trials, levels: Mapping[Property, float], active: Mask) -> Deficit | None:
+    """Of the properties that certainly decide the one that parts right from wrong best: by the squares it explains."""
+    best, most = None, 0.0
+    for key, level in levels.items():
+        squares = _squares(trials, key, active)
+        if squares <= most or (sides := trials.sides(key, active)) is None:
+            continue
+        weights = trials.weights(*sides)
+        affected, elsewhere = trials.share(sides[0], level), trials.share(sides[1], level, weights)
+        if least_difference(affected, elsewhere) > 0 and elsewhere.low > 0:
+            best, most = key, squares
+    if best is None or (sides := trials.sides(best, active)) is None:
+        return None
+    shares = trials.share(sides[0], 1 - ERROR), trials.share(sides[1], 1 - ERROR, trials.weights(*sides))
+    return Deficit(_alike(trials, levels, active, best), *shares, _next_count(trials, best))
+
+
+def least_difference(affected: Share, elsewhere: Share) -> float:
+    """The lower end of how much further a subject gets elsewhere (Newcombe 1998, method 10); NaN without intervals."""
+    return (
+        elsewhere.progress
+        - affected.progress
+        - math.hypot(elsewhere.progress - elsewhere.low, affected.high - affected.progress)
+    )
+
+
+def _squares(trials: Trials, key: Property, active: Mask) -> float:
+    """How much of what parts right from wrong among all items the property explains: a sum of squares."""
+    affected = (trials.decides[key] == 1) & active
+    elsewhere = active & ~affected
+    sizes = int(affected.sum()), int(elsewhere.sum())
+    if not min(sizes):
+        return 0.0
+    gap = trials.right[elsewhere].mean() - trials.right[affected].mean()
+    return float(max(gap, 0.0) ** 2 * sizes[0] * sizes[1] / sum(sizes))
+
+
+def _alike(trials: Trials, tried: Iterable[Property], active: Mask, key: Property) -> tuple[Property, ...]:
+    """The property, and dimensions that the very same items require."""
+    decided = trials.decides[key][active]
+    others = [p for p in tried if p.kind == key.kind == "requires" and (trials.decides[p][active] == decided).all()]
+    return (key, *(other for other in others if other != key))
+
+
+def _next_count(trials: Trials, key: Property) -> int:
+    if key.kind != "count":
+        return 0
+    counts = (int(a.item.answer) for a in trials.answers if a.item.answer_kind == "integer")
+    return min(count for count in counts if count > int(key.name))
+
+
+def _dimensions(trials: Trials, active: Mask) -> tuple[str, ...]:
+    """What else items require that the subject still sees: its interval lies beyond half of the way."""
+    sides = {key.name: (marks == 1) & active for key, marks in trials.decides.items() if key.kind == "requires"}
+    sides = {name: side for name, side in sides.items() if side.sum() >= MIN_ITEMS}
+    level = 1 - ERROR / max(len(sides), 1)
+    return tuple(name for name, side in sides.items() if trials.share(side, level).low > SEES)
+
+
+def _free_positions(answers: Sequence[Answer]) -> Mask:
+    """Whose options stand in random order: in their task most words that come twice come at several places.
+
+    Options without words of their own (letters, pictures) say nothing else than their place.
+    """
+    positions: dict[str, dict[str, list[int]]] = {}
+    for answer in answers:
+        if answer.item.answer_kind == "choice" and len(answer.item.options) > 1:
+            of_task = positions.setdefault(answer.task, {})
+            for position, option in enumerate(answer.item.options):
+                if option.text and option.text != option.key:
+                    of_task.setdefault(option.text, []).append(position)
+    free = set[str]()
+    for task, of_task in positions.items():
+        often = [len(set(of_words)) > 1 for of_words in of_task.values() if len(of_words) > 1]
+        if not of_task or (often and np.mean(often) > 1 / 2):
+            free.add(task)
+    return np.array([answer.task in free for answer in answers], np.bool_)
+
+
+def _preference(answers: Sequence[Answer], error: float) -> Preference | None:
+    """The place that wrong answers take most often beyond chance; None where chance may do it.
+
+    Options stand in random order: a wrong answer without a preference takes each of the wrong places alike. The number
+    at a place is then a sum of independent trials; its upper tail must be under `error` over the number of places.
+    """
+    wrong = [answer for answer in answers if not answer.right and answer.position >= 0]
+    positions = max((len(answer.item.options) for answer in wrong), default=0)
+    best, least = None, error / max(positions, 1)
+    for position in range(positions):
+        open_here = [
+            a for a in wrong if position < len(a.item.options) and a.item.options[position].key != a.item.answer
+        ]
+        chances = [1 / (len(answer.item.options) - 1) for answer in open_here]
+        taken = sum(answer.position == position for answer in open_here)
+        tail = upper_tail(chances, taken)
+        if taken and tail < least:
+            best, least = Preference(position, taken, len(open_here), float(sum(chances))), tail
+    return best
+
+
+def upper_tail(chances: Sequence[float], count: int) -> float:
+    """How likely at least `count` of independent events happen, given the chance of each."""
+    numbers = np.ones(1)
+    for chance in chances:
+        numbers = np.convolve(numbers, (1 - chance, chance))
+    return float(min(1.0, numbers[count:].sum()))

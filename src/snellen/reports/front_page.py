@@ -1,0 +1,193 @@
+"""The front page: over all suites, what each subject does not see, and what decides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from snellen.analysis.coverage import Gap, partial_note
+from snellen.analysis.deficits import Answer, answers_by_arm, find_deficits
+from snellen.analysis.run_view import Arm, lines_of, main_arms
+from snellen.analysis.section import Run
+from snellen.analysis.verdicts import STATES, ScoredRow, Verdict, corrected, scored_row, without_score
+from snellen.core.subject import is_simulated
+from snellen.reports.deficit_words import sentences
+from snellen.reports.grid import SIDE_BY_SIDE
+from snellen.reports.rows import metric_in, whole_tasks_of
+from snellen.reports.turning import even_parts
+from snellen.reports.words import amount, span
+
+TRACK = -0.35, 1.15
+"""Which part of the way from blind (0) to people (1) a profile draws; what lies beyond ends at its edge."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """An exam on the front page: its run, how its suite is called there, and its own page."""
+
+    run: Run
+    title: str
+    page: str
+    gaps: Sequence[Gap] = ()
+    checks: str = ""
+
+
+@dataclass(frozen=True)
+class Track:
+    """One ability of one subject as the profile draws it: places from 0 to 100, and its number as text."""
+
+    verdict: Verdict
+    text: str
+    span: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class SubjectLine:
+    """A subject's row: its verdicts, by intervals of what level, and what decides, in sentences."""
+
+    subject: str
+    simulated: bool
+    verdicts: tuple[Verdict, ...]
+    sentences: tuple[str, ...]
+    tracks: Mapping[tuple[str, str], Track]
+    partial: str
+    level: float
+
+    def verdict(self, suite: str, ability: str) -> Verdict:
+        """The one on an ability of a suite on the page."""
+        return next(v for v in self.verdicts if (v.suite, v.ability) == (suite, ability))
+
+    def abilities(self, state: str) -> list[Verdict]:
+        """Those in a state, the least seen first."""
+        chosen = [verdict for verdict in self.verdicts if verdict.state == state]
+        return sorted(chosen, key=lambda v: (math.inf if math.isnan(v.progress) else v.progress, v.ability))
+
+    def names(self, state: str) -> str:
+        """The abilities in a state as a list, with reasons; where all that was asked is in it, how many."""
+        chosen = self.abilities(state)
+        asked = [verdict for verdict in self.verdicts if verdict.state != "not asked"]
+        if state != "not asked" and len(chosen) == len(asked) > 6:
+            return f"all {len(chosen)} that it was asked"
+        by_reason: dict[str, list[str]] = {}
+        for verdict in chosen:
+            by_reason.setdefault(verdict.reason, []).append(verdict.ability)
+        return "; ".join(
+            ", ".join(abilities) + (f" ({reason})" if reason else "") for reason, abilities in by_reason.items()
+        )
+
+
+@dataclass(frozen=True)
+class Front:
+    """The front page's content: subjects, and the abilities of each suite."""
+
+    lines: tuple[SubjectLine, ...]
+    abilities: tuple[tuple[Part, tuple[str, ...]], ...]
+
+    @property
+    def blind(self) -> float:
+        """Where a profile draws what is had without looking."""
+        return _x(0.0)
+
+    @property
+    def people(self) -> float:
+        """Where a profile draws people."""
+        return _x(1.0)
+
+    def blocks(self) -> list[range]:
+        """Which subjects stand side by side in the profiles."""
+        return even_parts(len(self.lines), SIDE_BY_SIDE)
+
+    def frame(self) -> pd.DataFrame:
+        """The table of subjects as text."""
+        rows = [
+            [line.subject, ". ".join(line.sentences), *map(line.names, STATES), line.partial] for line in self.lines
+        ]
+        return pd.DataFrame(rows, columns=["subject", "what decides", *STATES, "partial"])
+
+
+def front(parts: Sequence[Part]) -> Front:
+    """What the page says of every subject under the main condition of each run; worst first, simulated ones last."""
+    abilities = tuple((part, tuple(dict.fromkeys(_rows(part)["task"]))) for part in parts)
+    rows: dict[str, list[ScoredRow]] = {}
+    others: dict[str, list[Verdict]] = {}
+    answers: dict[str, list[Answer]] = {}
+    for part in parts:
+        for row in lines_of(_rows(part)):
+            subject, protocol = str(row.subject), part.run.suite.tasks[row.task].protocols[row.protocol]
+            of_rows, of_others = rows.setdefault(subject, []), others.setdefault(subject, [])
+            if math.isnan(row.value):
+                of_others.append(without_score(row, protocol, part.title))
+            else:
+                of_rows.append(scored_row(part.run, row, part.title))
+        arms = _main_arms(part)
+        for arm, of_arm in answers_by_arm(part.run).items():
+            if arm in arms:
+                answers.setdefault(arm.subject, []).extend(of_arm)
+    lines = []
+    for subject, of_rows in rows.items():
+        results, level = corrected(of_rows)
+        results += others[subject]
+        lines.append(_line(subject, results, level, answers.get(subject, []), abilities))
+    lines.sort(key=_order)
+    return Front(tuple(lines), abilities)
+
+
+def _main_arms(part: Part) -> set[Arm]:
+    return {Arm(card.subject, card.condition) for card in main_arms(part.run)}
+
+
+def _rows(part: Part) -> pd.DataFrame:
+    """Rows of whole tasks under the main condition; of several judges those of the first."""
+    rows, arms = whole_tasks_of(part.run), _main_arms(part)
+    chosen = [Arm(*names) in arms for names in zip(rows["subject"], rows["condition"], strict=True)]
+    return rows[chosen].drop_duplicates(["subject", "task"])
+
+
+def _line(
+    subject: str,
+    results: Sequence[Verdict],
+    level: float,
+    answers: Sequence[Answer],
+    tasks_by_part: Sequence[tuple[Part, Sequence[str]]],
+) -> SubjectLine:
+    places = {(verdict.suite, verdict.ability) for verdict in results}
+    unasked = [
+        Verdict(part.title, task, "not asked")
+        for part, tasks in tasks_by_part
+        for task in tasks
+        if (part.title, task) not in places
+    ]
+    runs = {part.title: part.run for part, _ in tasks_by_part}
+    tracks = {(v.suite, v.ability): _track(v, runs[v.suite]) for v in results if not math.isnan(v.progress)}
+    note = partial_note([gap for part, _ in tasks_by_part for gap in part.gaps if gap.subject == subject])
+    texts = sentences(find_deficits(answers))
+    return SubjectLine(subject, is_simulated(subject), (*results, *unasked), texts, tracks, note, level)
+
+
+def _track(verdict: Verdict, run: Run) -> Track:
+    row = verdict.row
+    metric = metric_in(run.suite, row)
+    places = (_x(point) for point in (verdict.progress, verdict.low, verdict.high))
+    return Track(verdict, amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n), *places)
+
+
+def _x(position: float) -> float:
+    """Where a point of the way is drawn, 0 to 100; NaN stays."""
+    first, last = TRACK
+    return (
+        math.nan if math.isnan(position) else round(100 * (min(max(position, first), last) - first) / (last - first), 1)
+    )
+
+
+def _order(line: SubjectLine) -> tuple[bool, float, float]:
+    """Worst first: what is seen less what is not, as a share of what was asked; then how far on the way. Fakes last."""
+    asked = [verdict for verdict in line.verdicts if verdict.state != "not asked"]
+    balance = sum((v.state == "sees") - (v.state == "does not see") for v in asked) / max(len(asked), 1)
+    ways = [min(max(v.progress, 0.0), 1.0) for v in asked if not math.isnan(v.progress)]
+    return line.simulated, balance, sum(ways) / max(len(ways), 1)

@@ -1,0 +1,45 @@
+"""Wide tables as people can read them: turned, and cut into parts that stand below each other."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import pandas as pd
+
+ROOM = 8
+"""Columns that a page or a sheet of paper has room for, the first one among them."""
+
+
+def even_parts(count: int, room: int) -> list[range]:
+    """Places 0 to `count` in as few parts as have room, all of about one size; one empty part for none."""
+    parts = max(1, math.ceil(count / room))
+    ends = [round(count * part / parts) for part in range(parts + 1)]
+    return [range(first, last) for first, last in itertools.pairwise(ends)]
+
+
+def is_wide(table: pd.DataFrame) -> bool:
+    """Whether a table is better turned: it has no room, and less of it when rows are columns."""
+    return len(table.columns) > ROOM and len(table) + 1 < len(table.columns)
+
+
+def turned(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows as columns: the first column's cells become heads. Heads that come twice are numbered."""
+    heads = [str(cell) for cell in table.iloc[:, 0]]
+    names = [f"{head} ({heads[:n].count(head) + 1})" if head in heads[:n] else head for n, head in enumerate(heads)]
+    columns = [str(name) for name in table.columns]
+    rows = [[column, *table.iloc[:, n]] for n, column in enumerate(columns[1:], 1)]
+    return pd.DataFrame(rows, columns=[columns[0], *names], dtype=object)
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """The table, turned where it is wide."""
+    return turned(table) if is_wide(table) else table
+
+
+def parts_of(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """The readable table in parts with room; each begins with the first column."""
+    table = readable(table)
+    for places in even_parts(len(table.columns) - 1, ROOM - 1):
+        yield table.iloc[:, [0, *(place + 1 for place in places)]]

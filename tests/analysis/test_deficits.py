@@ -1,0 +1,155 @@
+"""What decides: planted properties in made-up answers are found, one of them, and nothing where there is nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from snellen.analysis.deficits import (
+    Answer,
+    Findings,
+    Property,
+    Share,
+    deciding_pictures,
+    find_deficits,
+    least_difference,
+    upper_tail,
+)
+from snellen.core.item import Item, Option
+from snellen.core.seeds import stream
+from snellen.reports.deficit_words import sentences
+
+
+def item(number: int, **cells: Any) -> Item:
+    name = f"i{number}"
+    ids = {"item_id": name, "stimulus_id": name, "group_id": name, "cluster_id": name}
+    return Item(**{**ids, "suite": "s", "task": "t", "question": "?", "query": (), **cells})
+
+
+def words(findings: Findings) -> str:
+    return ". ".join(sentences(findings))
+
+
+def choices(count: int, right: Callable[[Item, np.random.Generator], bool], seed: int = 0) -> Iterator[Answer]:
+    """Four options with words in random order; every third item requires colour, every second shape; two levels."""
+    rng = stream("choices", seed)
+    for number in range(count):
+        names = [("red", "green", "blue", "white")[k] for k in rng.permutation(4)]
+        options = tuple(Option(f"o{k}", name) for k, name in enumerate(names))
+        needs = tuple(name for name, every in (("colour", 3), ("shape", 2)) if number % every == 0)
+        level = {"difficulty": ("easy", "hard")[number % 5 % 2]}
+        question = item(number, options=options, answer="o1", answer_kind="choice", requires=needs, factors=level)
+        is_right = right(question, rng)
+        position = 1 if is_right else int(rng.choice([0, 2, 3]))
+        yield Answer(question, "s/t", ("difficulty",), is_right, 0.25, position)
+
+
+def test_a_colour_blind_is_told_by_colour_and_by_nothing_else() -> None:
+    findings = find_deficits(list(choices(60, lambda i, rng: "colour" not in i.requires or rng.random() < 0.25)))
+    (deficit,) = findings.deficits
+    assert deficit.properties == (Property("requires", "colour"),)
+    assert (deficit.affected.n, deficit.elsewhere.n, deficit.elsewhere.right) == (20, 40, 1.0)
+    assert findings.dimensions == ("shape",)
+    assert words(findings).startswith("fails where colour decides (")
+    assert words(findings).endswith("% of 20 right there, 100 % of 40 right elsewhere); sees shape")
+
+
+def test_two_properties_are_named_each_on_its_own() -> None:
+    def knows(question: Item, rng: np.random.Generator) -> bool:
+        return rng.random() < 0.25 or not ("colour" in question.requires or "hard" in question.factors.values())
+
+    findings = find_deficits(list(choices(240, knows)))
+    named = {deficit.properties[0] for deficit in findings.deficits}
+    assert named == {Property("factor", "difficulty", "hard"), Property("requires", "colour")}
+    assert findings.deficits[1].elsewhere.right == 1.0, "what the first one decides is left out"
+
+
+@pytest.mark.parametrize("skill", [0.0, 0.25, 0.6, 1.0])
+def test_nobody_without_a_deficit_is_accused(skill: float) -> None:
+    """Of 100 subjects that know a share of all items alike, and guess the rest, hardly one is named for anything."""
+    accused = 0
+    for seed in range(100):
+        knows = list(choices(40, lambda i, rng: rng.random() < skill + (1 - skill) / 4, seed))
+        findings = find_deficits(knows)
+        accused += bool(findings.deficits or findings.preference)
+    assert accused <= 5
+
+
+def test_counting_ends_where_it_ends() -> None:
+    counts = [number for number in range(1, 13) for _ in range(3)]
+    answers = [
+        Answer(item(n, answer=count, answer_kind="integer"), "s/t", (), count <= 4, 0.05)
+        for n, count in enumerate(counts)
+    ]
+    findings = find_deficits(answers)
+    assert [deficit.properties for deficit in findings.deficits] == [(Property("count", "4"),)]
+    assert words(findings).startswith("counts only to four, fails from five on (0 % of 24 right there, 100 % of 12")
+    without_five = [answer for answer in answers if answer.item.answer not in (5, 6)]
+    assert words(find_deficits(without_five)).startswith("counts only to four, fails from seven on")
+
+
+def test_who_says_yes_is_right_where_yes_is_right() -> None:
+    answers = [
+        Answer(item(n, answer=("true", "false")[n % 2], answer_kind="true_false"), "s/t", (), n % 2 == 0, 0.5)
+        for n in range(30)
+    ]
+    assert words(find_deficits(answers)).startswith("says yes: fails where a statement is false (0 % of 15")
+    says_no = [Answer(a.item, a.task, (), not a.right, 0.5) for a in answers]
+    assert words(find_deficits(says_no)).startswith("says no: fails where a statement is true")
+
+
+def test_an_option_is_preferred_where_wrong_answers_take_it() -> None:
+    fair = list(choices(40, lambda i, rng: rng.random() < 0.5))
+    assert find_deficits(fair).preference is None
+    biased = [Answer(a.item, a.task, (), a.right, 0.25, a.position if a.right else 0) for a in fair]
+    wrong = sum(not answer.right for answer in fair)
+    preference = find_deficits(biased).preference
+    assert preference is not None
+    assert (preference.position, preference.taken, preference.wrong) == (0, wrong, wrong)
+    assert preference.expected == pytest.approx(wrong / 3)
+    assert words(find_deficits(biased)).startswith(f"prefers option A (the first): {wrong} of {wrong} wrong answers")
+    # Where words have fixed places, a place is a word: nothing is said of it.
+    fixed = [
+        Answer(item(n, options=biased[0].item.options, answer="o1", answer_kind="choice"), "s/t", (), a.right, 0.25,
+               a.position)
+        for n, a in enumerate(biased)
+    ]  # fmt: skip
+    assert find_deficits(fixed).preference is None
+
+
+def test_upper_tails_are_sums_of_products() -> None:
+    # 1/2 and 1/3: none 1/3, both 1/6, one 1/2.
+    assert upper_tail([1 / 2, 1 / 3], 2) == pytest.approx(1 / 6)
+    assert upper_tail([1 / 2, 1 / 3], 1) == pytest.approx(2 / 3)
+    assert upper_tail([], 0) == 1.0
+
+
+def test_differences_are_newcombe_s() -> None:
+    """Newcombe 1998, table II, case (a), method 10: 56/70 less 48/80 is .2000 [.0524, .3339]."""
+    from snellen.scoring.uncertainty import wilson
+
+    first, second = ((Share(k / n, k / n, *wilson(k, n), n)) for k, n in ((48, 80), (56, 70)))
+    assert least_difference(first, second) == pytest.approx(0.0524, abs=5e-5)
+    assert math.isnan(least_difference(first, Share(0.8, 0.8, math.nan, math.nan, 1)))
+
+
+def test_a_picture_decides_where_the_answer_is_open_without_it() -> None:
+    """All the same (AAA) or not, of three: of AAB the first two are the same, so that the third decides."""
+    patterns = {"AAA": "true", "AAB": "false", "ABA": "false", "ABB": "false", "ABC": "false"}
+
+    def decides(order: str) -> list[bool]:
+        pictures: Any = (None,) * 3
+        question = item(
+            0, answer="true", answer_kind="true_false", latent={"partitions": patterns, "order": order}, query=pictures
+        )
+        return [is_open for _, is_open in deciding_pictures(question)]
+
+    assert decides("AAA") == [True, True, True]
+    assert decides("AAB") == [False, False, True]
+    assert decides("ABB") == [True, False, False]
+    assert decides("ABC") == [False, False, False]
+    assert list(deciding_pictures(item(0, answer="true", answer_kind="true_false"))) == []
