@@ -110,6 +110,7 @@ def test_two_clicks_lead_from_the_report_to_the_flips(browser: Browser, report: 
         assert first.locator(".reply .mark-wrong").count() >= 1
         assert first.locator(".reply .mark-right").count() >= 1
         assert first.get_by_text("Without pictures: ").count() == 2
+        assert first.get_by_text("Without looking: a guess").count() == 1
         pictures = "#cards article:first-child img"
         loaded = f"[...document.querySelectorAll('{pictures}')].every((i) => i.complete && i.naturalWidth)"
         opened.wait_for_function(loaded)

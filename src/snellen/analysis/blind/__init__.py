@@ -4,6 +4,6 @@ A score that they reach too is no sign of sight, whatever chance is. `attacks` a
 learns from everything but pixels, `measure` lets the best of them answer items on which it was not chosen.
 """
 
-from snellen.analysis.blind.measure import measure_blind, measure_by_folds, too_blind
+from snellen.analysis.blind.measure import guesses_by_folds, measure_blind, measure_by_folds, too_blind
 
-__all__ = ["measure_blind", "measure_by_folds", "too_blind"]
+__all__ = ["guesses_by_folds", "measure_blind", "measure_by_folds", "too_blind"]

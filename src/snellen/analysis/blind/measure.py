@@ -113,6 +113,17 @@ def measure_by_folds(items: Sequence[Item], suite: Suite, attacks: Sequence[Atta
     return rows
 
 
+def guesses_by_folds(items: Sequence[Item], suite: Suite) -> dict[str, Answer]:
+    """To each test item, by its id, the best answer to its question by three quarters of the clusters, not its own."""
+    guesses: dict[str, Answer] = {}
+    test = [item for item in items if item.split == "test"]
+    for task, _, of_task in _tasks(suite, test, test):
+        for inside, outside in _by_fold(of_task):
+            if inside:
+                guesses |= _answers(best_answer_by_question(inside, main_metric(task)), outside)
+    return guesses
+
+
 def _merged(every: Sequence[PartReplies]) -> PartReplies:
     """The answers of all folds, under the name of the attack that was chosen most often."""
     names = Counter(replies.attack for replies in every)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from snellen.analysis.blind import guesses_by_folds
 from snellen.analysis.results import metric_of
-from snellen.analysis.run_view import arm_name, lines_of
+from snellen.analysis.run_view import arm_name, lines_of, protocol_in
 from snellen.analysis.section import Run
 from snellen.core.item import Item, Media
 from snellen.core.response import Response
@@ -23,7 +25,7 @@ from snellen.presentation.controls import PICTURES
 from snellen.reports.examples import THUMB_WIDTH, Prediction, Shot, Thumbs, example, marks, prediction
 from snellen.reports.loading import Exam
 from snellen.reports.rows import arm_order, metric_in, standing, subgroups_of, whole_tasks_of
-from snellen.reports.words import amount, foreign, span
+from snellen.reports.words import amount, answer_words, foreign, span
 
 MAX_THUMBS = 4000
 """Pictures of a report up to which each has a thumbnail beside it. Of more, the item set's own files are shown."""
@@ -79,12 +81,11 @@ class Content:
         tasks = list(dict.fromkeys(str(task) for task in whole_tasks_of(run)["task"]))
         self.exams.append({"title": run.suite.card.title, "tasks": [_task(run, task) for task in tasks],
                            "rows": list(_grid_rows(run, tasks, numbers))})  # fmt: skip
-        answers = _answers(run)
+        answers, guesses = _answers(run), guesses_by_folds(run.items.items, run.suite)
         for item in run.items.items:
             if item.item_id in answers:
-                self.items.append(
-                    self._item(exam, tasks.index(item.task), item, answers[item.item_id], numbers, thumbs)
-                )
+                cells = self._item(exam, tasks.index(item.task), item, answers[item.item_id], numbers, thumbs)
+                self.items.append([*cells, self._guess(run, item, guesses.get(item.item_id))])
 
     def _item(
         self, exam: int, task: int, item: Item, predictions: Sequence[tuple[Prediction, float]],
@@ -109,6 +110,19 @@ class Content:
                 for answer, value in predictions if answer.arm in numbers
             ],
         ]  # fmt: skip
+
+    def _guess(self, run: Run, item: Item, guess: Any) -> list[Any] | None:
+        """What is answered best without looking, and whether that is right; None where nothing can be learnt."""
+        if guess is None:
+            return None
+        protocol, spec = protocol_in(run, item.task), item.view().reply
+        prediction = protocol.read(spec.write(guess), spec)  # as a subject's reply is read
+        if prediction is None:
+            return None
+        metric = protocol.metrics[0]
+        is_best = metric.score(item, prediction) == metric.best
+        mark = "right" if is_best else "wrong" if metric.binary else "partly"
+        return [MARKS.index(mark), self.strings(answer_words(item, prediction))]
 
     def _shots(self, shots: Sequence[Shot]) -> list[int]:
         return [self.pictures((shot.thumb, shot.note, shot.width, shot.height)) for shot in shots]
@@ -151,14 +165,15 @@ def _task(run: Run, task: str) -> dict[str, Any]:
 
 
 def _grid_rows(run: Run, tasks: Sequence[str], numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """A row a task and ability in it: its cells by arm, [arm, value, interval, standing, n]."""
-    parts = subgroups_of(run)
+    """A row a task, and an ability that decides a part of it: cells by arm, [arm, value, interval, standing, n]."""
+    whole, parts = whole_tasks_of(run), subgroups_of(run)
     parts = parts[(parts["factor"] == "requires") & ~parts["level"].astype(str).str.startswith("not ")]
     for number, task in enumerate(tasks):
-        whole = whole_tasks_of(run)
-        yield {"task": number, "ability": "", "cells": _cells(run, whole[whole["task"] == task], numbers)}
-        for ability, rows in parts[parts["task"] == task].groupby("level", sort=True):
-            yield {"task": number, "ability": foreign(str(ability), 60), "cells": _cells(run, rows, numbers)}
+        rows = whole[whole["task"] == task]
+        yield {"task": number, "ability": "", "cells": _cells(run, rows, numbers)}
+        for ability, part in parts[parts["task"] == task].groupby("level", sort=True):
+            if part["n"].max() < rows["n"].max():
+                yield {"task": number, "ability": foreign(str(ability), 60), "cells": _cells(run, part, numbers)}
 
 
 def _cells(run: Run, rows: Any, numbers: dict[str, int]) -> list[list[Any]]:
@@ -189,5 +204,7 @@ def _answers(run: Run) -> dict[str, list[tuple[Prediction, float]]]:
             response = responses[row.item_id, row.subject, row.condition]
             arm, item = arm_name(row.subject, row.condition), run.items.by_id[row.item_id]
             answer = prediction(item, arm, row, metric, response.text or "", response.reason)
+            if answer.mark == "partly" and row.value == metric.best:
+                answer = replace(answer, mark="right")
             answers.setdefault(row.item_id, []).append((answer, float(row.value)))
     return answers

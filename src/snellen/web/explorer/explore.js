@@ -8,7 +8,7 @@
   const by = (id) => document.getElementById(id);
 
   const items = content.items.map((cells) => {
-    const [exam, task, id, question, truth, requires, factors, measures, query, options, support, answers] = cells;
+    const [exam, task, id, question, truth, requires, factors, measures, query, options, support, answers, guess] = cells;
     return {
       exam, task: exams[exam].tasks[task], taskKey: exam + "/" + task, id: strings[id], question: strings[question],
       truth: strings[truth], requires: requires.map((n) => strings[n]),
@@ -16,6 +16,7 @@
       measures: new Map(measures.map(([name, value]) => [strings[name], value])), query, options, support,
       answers: new Map(answers.map(([arm, mark, value, score, read, text]) =>
         [arm, { mark: marks[mark], value, score: strings[score], read: strings[read], text: strings[text] }])),
+      guess: guess && { mark: marks[guess[0]], score: "", read: strings[guess[1]], text: "What was right most often for this question, in other items." },
     };
   });
   const shownArms = arms.map((_, number) => number).filter((number) => !arms[number].blind);
@@ -59,7 +60,7 @@
   function card(item, numbers) {
     const article = node("article", {}, node("h3", {}, item.task.name, " ", node("span", { className: "note" },
       [item.id, ...item.factors, ...(item.requires.length ? ["requires " + item.requires.join(", ")] : []),
-        ...[...item.measures].map(([name, value]) => name + " " + value)].join(" · "))));
+        ...[...item.measures].map(([name, value]) => name + " " + Number(value.toPrecision(4)))].join(" · "))));
     for (const [answer, shots, captions] of item.support) {
       article.append(node("div", { className: "shots" }, node("span", { className: "note" }, strings[answer]),
         ...shots.map((n) => shot(n, 72)), ...captions.map((n) => node("span", { className: "note" }, strings[n]))));
@@ -74,7 +75,7 @@
     const own = unsighted.filter((n) => numbers.some((other) => arms[other].subject === arms[n].subject));
     const blind = own.length ? own : unsighted;
     replies.push(...blind.map((n) => reply("Without pictures: " + arms[n].name, item.answers.get(n))));
-    if (!blind.length) replies.push(node("p", { className: "note" }, "Nobody was asked this without its pictures (--condition pictures=none)."));
+    if (item.guess) replies.push(reply("Without looking: a guess", item.guess));
     article.append(node("div", { className: "replies" }, ...replies));
     return article;
   }
@@ -245,6 +246,8 @@
       axis: { labelColor: ink, titleColor: ink, tickColor: ink, domainColor: ink, gridOpacity: 0.2 }, legend: { labelColor: ink, labelLimit: 400 } };
     const chart = structuredClone(spec);
     chart.encoding.x.title = name;
+    const [e, t] = taskKey.split("/").map(Number), task = exams[e].tasks[t];
+    if (!task.share || task.width !== 1) chart.layer.shift();
     chart.width = Math.max(240, Math.min(800, by("view-measures").clientWidth - 80));
     const runtime = vega.parse(vegaLite.compile(chart, { config }).spec, null, { ast: true });
     if (view) view.finalize();

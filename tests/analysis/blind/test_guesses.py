@@ -1,0 +1,25 @@
+"""A guess without looking learns from other clusters alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from snellen.analysis.blind import guesses_by_folds
+from snellen.core.media import MediaFolder
+from tests.reports.exam import SUITE, Album, naming
+
+
+def test_a_guess_is_what_is_right_most_often_elsewhere(tmp_path: Path) -> None:
+    """All answers but those of one cluster are the first option: that is guessed everywhere, there too."""
+    items = naming(Album(MediaFolder(tmp_path), 0), 16)
+    odd = items[0].cluster_id
+    items = [replace(item, answer="o3" if item.cluster_id == odd else "o0") for item in items]
+    guesses = guesses_by_folds(items, SUITE)
+    assert set(guesses) == {item.item_id for item in items}
+    assert set(guesses.values()) == {"o0"}
+
+
+def test_one_cluster_teaches_nothing_of_itself(tmp_path: Path) -> None:
+    items = [replace(item, cluster_id="c") for item in naming(Album(MediaFolder(tmp_path), 0), 4)]
+    assert guesses_by_folds(items, SUITE) == {}
