@@ -15,8 +15,8 @@ from snellen.compute import Progress, Shard, map_ahead
 from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset
 from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions
 from snellen.exam import Examination, build, run
-from snellen.runs.plan import Plan
 from snellen.runs.preflight import Preflight, make_subjects
+from snellen.runs.preview import Estimate
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def checkup(
     renderer: str = "mitsuba",
     quality: str = "fast",
     show_progress: bool = True,
-    check_plan: Callable[[Plan, Path], None] | None = None,
+    announce: Callable[[Sequence[Estimate]], None] | None = None,
     explorer: Companion | None = None,
 ) -> Checkup:
     """Render a battery where none is, examine the packaged subjects and any more, write the report.
@@ -98,7 +98,7 @@ def checkup(
                 named,
                 battery.run_root,
                 show_progress=show_progress,
-                check_plan=check_plan,
+                announce=announce,
                 preflight=preflight,
             )
     from snellen.reports import write_report

@@ -52,8 +52,8 @@ from snellen.runs.judgements import (
 )
 from snellen.runs.plan import Arm, Plan, run_card
 from snellen.runs.preflight import Preflight, make_subjects
-from snellen.runs.preview import asks_remote
-from snellen.runs.replay import is_behind, replay
+from snellen.runs.preview import Estimate, asks_remote, estimates
+from snellen.runs.replay import is_behind, replay, responses_of
 from snellen.runs.score import damaged_scores, read_scores, score_paths, write_scores
 from snellen.runs.stamp import read_stamp, run_key, write_stamp
 from snellen.runs.stopping import BudgetSpent
@@ -228,15 +228,15 @@ def run(
     keep_going: bool = False,
     inputs: Mapping[str, Path] | None = None,
     show_progress: bool = True,
-    check_plan: Callable[[Plan, Path], None] | None = None,
+    announce: Callable[[Sequence[Estimate]], None] | None = None,
     after_call: Callable[[], None] = lambda: None,
     preflight: Preflight | None = None,
 ) -> Examination:
     """Ask subjects under conditions, resume what `root` holds, score `strict`. What is finished is only read.
 
-    `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `check_plan` is told
-    the plan and the folder, and may stop it by an error, as `after_call` may after each call. `keep_going` asks on
-    where most calls of an arm fail. `preflight` knows who was asked a first question already. Raises BudgetSpent and
+    `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `announce` is given
+    what remote subjects still take, and may stop it by an error, as `after_call` may after each call. `keep_going` asks
+    on where most calls of an arm fail. `preflight` knows who was asked a first question already. Raises BudgetSpent and
     Interrupted when what was asked so far is scored.
     """
     suite = SUITES.get(items.card.suite)
@@ -248,22 +248,25 @@ def run(
     is_whole = len(items.items) == items.card.items and SUITES.is_packaged(suite.name)
     key = run_key(items.root, examined, inputs or {}, **options) if is_whole else ""
     if read_stamp(root, key) and not damaged_scores(root):
-        return Examination(root, suite, items, _responses_of(root, arms))
+        return Examination(root, suite, items, responses_of(root, arms))
     tables = read_tables(inputs or {}, items)
     plan = Plan(items, suite, arms, seed, limit, budget, tables, keep_going, versions=versions())
-    if check_plan is not None:
-        check_plan(plan, root)
+    remote = None if announce is None else estimates(plan, root)
+    if announce is not None:
+        announce(remote or [])
     preflight = preflight or Preflight(keep_going)
-    if asks_remote(plan, root):
+    if asks_remote(plan, root, remote):
         preflight.check(examined)
     first_replies = preflight.take(subject.card.fingerprint() for subject in examined)
     plan = replace(plan, preflight=first_replies)
     stop: BudgetSpent | Interrupted | None = None
     responses: list[Response] = []
     with Progress("asking", unit="items", visible=show_progress) as progress:
-        progress.expect(sum(sum(arm.test_items.values()) for arm in run_card(plan).arms))
+        card = run_card(plan)
+        progress.expect(sum(sum(arm.test_items.values()) for arm in card.arms))
+        plan = replace(plan, tick=after_call, count_items=progress.advance, notify=_print_line)
         try:
-            responses = ask(root, replace(plan, tick=after_call, count_items=progress.advance, notify=_print_line))
+            responses = ask(root, plan, card)
         except (BudgetSpent, Interrupted) as cause:
             stop = cause
     if stop is None or has_tables(root):  # no table where a second signal came
@@ -275,15 +278,6 @@ def run(
     if not examination.failed and not examination.unasked():
         write_stamp(root, key, len(responses), examination.reasons("declined"))
     return examination
-
-
-def _responses_of(root: Path, arms: Sequence[Arm]) -> list[Response]:
-    """The responses of these arms, in the order of the arms."""
-    responses: dict[tuple[str, str, int], list[Response]] = {}
-    for response in read_responses(root):
-        responses.setdefault((response.subject, response.condition, response.repeat), []).append(response)
-    keys = [(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in arms]
-    return [response for key in keys for response in responses.get(key, ())]
 
 
 def _print_line(line: str) -> None:

@@ -58,9 +58,9 @@ def askings(work: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The runs that were asked since the first."""
     roots: list[Path] = []
 
-    def note(root: Path, plan: Any) -> list[Response]:
+    def note(root: Path, plan: Any, card: Any) -> list[Response]:
         roots.append(root)
-        return ask(root, plan)
+        return ask(root, plan, card)
 
     monkeypatch.setattr(snellen.exam, "ask", note)
     return roots

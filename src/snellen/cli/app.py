@@ -86,7 +86,7 @@ def checkup(
         workers=cores(workers),
         renderer=renderer,
         quality=quality,
-        check_plan=announce,
+        announce=announce,
         explorer=explorer,
     )
     screen = console()

@@ -15,8 +15,8 @@ from snellen.cli.output import console, print_json
 if TYPE_CHECKING:
     from snellen.cli.finished import RunSummary
     from snellen.core.subject import Subject
-    from snellen.runs.plan import Plan
     from snellen.runs.preflight import Preflight
+    from snellen.runs.preview import Estimate
 
 
 def run(
@@ -66,7 +66,7 @@ def run(
             examination = do(
                 items, ready, root, conditions=conditions, repeats=repeats, seed=seed, limit=limit, budget=budget,
                 keep_going=keep_going, inputs=inputs, show_progress=not as_json,
-                check_plan=None if as_json else announce, preflight=preflight,
+                announce=None if as_json else announce, preflight=preflight,
             )  # fmt: skip
         except (BudgetSpent, Interrupted) as cause:
             stop = cause
@@ -124,11 +124,9 @@ def _as_json(summary: RunSummary) -> dict[str, Any]:
     }
 
 
-def announce(plan: Plan, root: Path) -> None:
+def announce(estimates: Sequence[Estimate]) -> None:
     """Say what paid calls would come to, before the first goes out."""
-    from snellen.runs.preview import estimates
-
-    for estimate in estimates(plan, root):
+    for estimate in estimates:
         money = (
             "no price told (?price_in=…&price_out=…)"
             if estimate.money is None

@@ -369,8 +369,12 @@ def _read_media(cell: Mapping[str, Any], known_media: dict[tuple[Any, ...], Medi
 def _read_json(text: str | None) -> Any:
     if text is None:
         raise ValueError("there is none")
-    return json.loads(text, parse_constant=_no_number)
+    return _JSON.decode(text)
 
 
 def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number")
+
+
+_JSON = json.JSONDecoder(parse_constant=_no_number)
+"""Made once: `json.loads` would make one for every field."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +36,8 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "AVIF": ("avif",),
 }
 """What item sets may hold, by Pillow's names: formats of pixels alone, no programs (EPS) and no drawings (SVG)."""
+THREADS = 4
+"""Files that are looked at together: each may hold a picture of 192 MB while it is decoded."""
 
 
 class MediaFolder:
@@ -151,26 +155,29 @@ class MediaFolder:
         byte again. Raises SnellenError at the first damage.
         """
         memory = home() / "verified" / f"{sha256(str(self.root.resolve()).encode())[:24]}.json"
-        known_marks: dict[str, list[int]] = {}
+        known_marks: dict[str, list[float]] = {}
         if remember:
             with contextlib.suppress(OSError, ValueError):  # without memory everything is read
                 known_marks = dict(json.loads(memory.read_text()))
-        fresh: dict[str, list[int]] = {}
-        by_card = {(m.sha256, m.width, m.height, m.kind): (use, m) for use, m in media}
+        fresh: dict[str, list[float]] = {}
+        unknown: list[tuple[Path, str, Media]] = []
+        by_card = {(m.path, m.width, m.height, m.kind, m.seconds): (use, m) for use, m in media}
         for location, item_media in by_card.values():
             path = self.root / item_media.path
-            if not path.is_file():
-                raise SnellenError(f"{path}: missing (used by {location}); build or copy the item set again")
-            stat = path.stat()
-            mark = [stat.st_size, stat.st_mtime_ns, item_media.width, item_media.height]
-            decoded_mark = [*mark, 1] if item_media.kind == "video" else mark
+            try:
+                stat = path.stat()
+            except OSError as error:
+                raise SnellenError(f"{path}: missing (used by {location}); build or copy the item set again") from error
+            mark: list[float] = [stat.st_size, stat.st_mtime_ns, item_media.width, item_media.height]
+            decoded_mark = [*mark, item_media.seconds] if item_media.kind == "video" else mark
             known_mark = known_marks.get(item_media.sha256)
-            if known_mark != decoded_mark and (known_mark != mark or video_fault is not None):
-                if fault := _file_fault(path, item_media, video_fault):
-                    raise SnellenError(f"{path}: {fault} (used by {location}); build or copy the item set again")
-                known_mark = mark if video_fault is None else decoded_mark
-            fresh[item_media.sha256] = known_mark
-            self._verified.add(item_media.sha256)
+            is_known = known_mark == decoded_mark or (known_mark == mark and video_fault is None)
+            if not is_known:
+                unknown.append((path, location, item_media))
+            is_decoded = known_mark == decoded_mark or video_fault is not None
+            fresh[item_media.sha256] = decoded_mark if is_decoded else mark
+        _refuse_damage(unknown, video_fault)
+        self._verified |= set(fresh)
         if remember and fresh != known_marks:
             try:
                 files.write_text(memory, json.dumps(fresh))
@@ -178,11 +185,36 @@ class MediaFolder:
                 return  # a home that cannot be written costs time, nothing else
 
 
-def _file_fault(
-    path: Path, media: Media, video_fault: Callable[[bytes, Media], str | None] | None = None
-) -> str | None:
+def _refuse_damage(
+    unknown: Sequence[tuple[Path, str, Media]], video_fault: Callable[[bytes, Media], str | None] | None
+) -> None:
+    """Look at files, with where they are used, some at a time: reading, hashing and decoding leave other threads room.
+
+    Raises SnellenError at the first damage.
+    """
+    from PIL import Image
+
+    if not unknown:
+        return
+    Image.init()
+    pool = ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # there is a limit of our own
+            faults = pool.map(lambda use: _file_fault(use[0], use[2], video_fault), unknown)
+            for (path, location, _), fault in zip(unknown, faults, strict=True):
+                if fault:
+                    raise SnellenError(f"{path}: {fault} (used by {location}); build or copy the item set again")
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _file_fault(path: Path, media: Media, video_fault: Callable[[bytes, Media], str | None] | None) -> str | None:
     """Why a file is not the one that a card describes, or None."""
-    raw = path.read_bytes()
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
     if sha256(raw) != media.sha256:
         return "the bytes were altered"
     if media.kind == "picture":
@@ -194,19 +226,16 @@ def picture_fault(raw: bytes, media: Media) -> str | None:
     """Why bytes are not the picture that a card describes, or None. They are decoded only if the size is right."""
     from PIL import Image
 
-    Image.init()
     formats = [format for format in _SUFFIXES if format in Image.OPEN]  # AVIF is not in every build
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # there is a limit of our own
-            with Image.open(io.BytesIO(raw), formats=formats) as picture:
-                if fault := size_fault(*picture.size):
-                    return fault
-                if picture.size != (media.width, media.height):
-                    return f"of {picture.width} x {picture.height} pixels, not {media.width} x {media.height}"
-                if media.format not in _SUFFIXES[picture.format or ""]:
-                    return f"a {picture.format} file by the name of a {media.format}"
-                picture.load()
+        with Image.open(io.BytesIO(raw), formats=formats) as picture:
+            if fault := size_fault(*picture.size):
+                return fault
+            if picture.size != (media.width, media.height):
+                return f"of {picture.width} x {picture.height} pixels, not {media.width} x {media.height}"
+            if media.format not in _SUFFIXES[picture.format or ""]:
+                return f"a {picture.format} file by the name of a {media.format}"
+            picture.load()
     except Exception as error:  # noqa: BLE001  # decoders raise whatever a broken file leads them to
         return f"not a picture that can be decoded ({type(error).__name__})"
     return None

@@ -103,6 +103,11 @@ class RunFolder:
             tokens_in, tokens_out = self._tokens.get(fingerprint, (0, 0))
             self._tokens[fingerprint] = tokens_in + exchange.reply.tokens_in, tokens_out + exchange.reply.tokens_out
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody was asked anything yet."""
+        return not self._exchanges
+
     def recall(self, key: str, digest: str) -> Reply | None:
         """The recorded reply to this very prompt. A failure, or a reply to another prompt, counts as never asked."""
         exchange = self._exchanges.get(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -29,8 +30,9 @@ def code_digest() -> str:
 
 def marks_digest(folder: Path) -> str:
     """A digest of names, sizes and times of change of the files two levels down, as media lie: nothing is read."""
-    stats = ((path.name, path.stat()) for path in sorted(folder.glob("*/*")))
-    return digest([[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats])
+    folders = [entry.path for entry in os.scandir(folder) if entry.is_dir()] if folder.is_dir() else []
+    stats = ((entry.name, entry.stat()) for path in folders for entry in os.scandir(path))
+    return digest(sorted([name, stat.st_size, stat.st_mtime_ns] for name, stat in stats))
 
 
 def tree_files(path: Path) -> Iterable[Path]:

@@ -16,7 +16,7 @@ from snellen.core.errors import CallFailed, Interrupted
 from snellen.core.item import Item, View
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Exchange, Response, Status
-from snellen.core.runfolder import RunFolder, has_tables, open_run, other_responses, read_responses
+from snellen.core.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
 from snellen.core.seeds import stream
 from snellen.core.subject import Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, all_trials, settle
@@ -29,15 +29,15 @@ from snellen.runs.views import lay_out_montages, show_items, training_example
 T = TypeVar("T")
 
 
-def ask(root: Path, plan: Plan) -> list[Response]:
+def ask(root: Path, plan: Plan, card: RunCard | None = None) -> list[Response]:
     """Ask every arm what it has not answered yet, in `root`. The same call after a kill goes on where the record ends.
 
     Returns the responses of these arms, in the order of arms, tasks and items whatever the order of arrival. What was
     not asked, since its subject or arm ended by its failures, has none. Raises BudgetSpent and Interrupted when the
-    tables of what was asked so far are written.
+    tables of what was asked so far are written. `card` is the plan's, where it is known already.
     """
     stop, responses = RunStop(), list[Response]()
-    with open_run(root, run_card(plan), plan.items.media) as run:
+    with open_run(root, card or run_card(plan), plan.items.media) as run:
         others = other_responses(root, {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms})
         for exchange in plan.preflight:
             run.record(exchange)

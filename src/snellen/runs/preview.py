@@ -103,10 +103,12 @@ def estimates(plan: Plan, root: Path) -> list[Estimate]:
     return [estimate for estimate in by_subject.values() if estimate.calls]
 
 
-def asks_remote(plan: Plan, root: Path) -> bool:
-    """Whether a remote subject still has calls to make, and money to make them."""
+def asks_remote(plan: Plan, root: Path, remote: Sequence[Estimate] | None = None) -> bool:
+    """Whether a remote subject still has calls to make, and money to make them. `remote`: its `estimates`, if known."""
     if plan.budget is not None and RunFolder(root, plan.items.media).spent(prices(plan)) >= plan.budget:
         return False
+    if remote is not None:
+        return bool(remote)
     return any(not is_recorded for _, is_recorded, _ in _remote_calls(plan, root))
 
 
@@ -136,7 +138,10 @@ def _calls_of(dialogue: Dialogue, subject: Subject, run: RunFolder, key: str) ->
     """Replay a dialogue as far as it is recorded: each call, and whether there is a reply to it."""
     prompts, step = next(dialogue), 0
     while not any(map(subject.declines, prompts)):
-        replies = [run.recall(f"{key}/{step + n}", prompt.digest()) for n, prompt in enumerate(prompts)]
+        replies = [
+            None if run.is_empty else run.recall(f"{key}/{step + n}", prompt.digest())
+            for n, prompt in enumerate(prompts)
+        ]
         yield from ((reply is not None, prompt) for reply, prompt in zip(replies, prompts, strict=True))
         received = tuple(reply for reply in replies if reply is not None)
         if len(received) < len(replies):

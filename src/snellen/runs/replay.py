@@ -14,7 +14,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
-from snellen.core.runfolder import RunCard, has_tables, is_run, read_exchanges, read_run_card
+from snellen.core.runfolder import RunCard, has_tables, is_run, read_exchanges, read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.core.suite import Suite
 from snellen.runs.ask import ask
@@ -47,6 +47,15 @@ def is_behind(root: Path) -> bool:
         return True
     written = (root / "responses.parquet").stat().st_mtime_ns
     return any(part.stat().st_mtime_ns > written for part in (root / "parts").glob("*.jsonl"))
+
+
+def responses_of(root: Path, arms: Sequence[Arm]) -> list[Response]:
+    """The responses of these arms, in the order of the arms."""
+    responses: dict[tuple[str, str, int], list[Response]] = {}
+    for response in read_responses(root):
+        responses.setdefault((response.subject, response.condition, response.repeat), []).append(response)
+    keys = [(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in arms]
+    return [response for key in keys for response in responses.get(key, ())]
 
 
 def replay(root: Path, items: ItemSet, suite: Suite, annotations: Mapping[str, Annotations]) -> list[Response]:

@@ -193,3 +193,18 @@ def test_two_subjects_of_one_model_share_a_limiter_and_only_hosts_are_opened_twi
     assert one.service.limiter is same.service.limiter is not other.service.limiter
     assert one.service.limiter.most == 9
     assert one.service.client_calls == 9  # all through one client: another one might start a server
+
+
+def test_tables_of_models_are_the_same_by_libyaml() -> None:
+    """What `_read_model_tables` leaves in inspect_ai is what inspect_ai reads itself, and its reader is as it was."""
+    import yaml
+    from inspect_ai.model import _model_info
+    from inspect_ai.model._model_data import model_data
+
+    from snellen.subjects.chat.layer import _read_model_tables
+
+    _model_info._model_info_cache = None
+    _read_model_tables.cache_clear()
+    _read_model_tables()
+    assert _model_info._model_info_cache == model_data.read_model_info()
+    assert vars(model_data)["yaml"] is yaml

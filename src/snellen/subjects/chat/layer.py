@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache, partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
@@ -97,6 +99,7 @@ def _open_model(name: str, settings: ChatSettings) -> Model:
         from inspect_ai.model import GenerateConfig, get_model
     except ImportError as error:
         raise SnellenError(f"chat subjects need inspect_ai ({error}); {install_command('chat')}") from error
+    _read_model_tables()
     config = GenerateConfig(
         **settings.answering(), max_retries=0, attempt_timeout=settings.timeout, adaptive_connections=False, cache=False
     )
@@ -106,6 +109,25 @@ def _open_model(name: str, settings: ChatSettings) -> Model:
         raise SnellenError(f"chat:{name}: {_plain(error.message)}") from None
     except Exception as error:
         raise SnellenError(f"chat:{name}: {_plain(error)}") from error
+
+
+@cache
+def _read_model_tables() -> None:
+    """Let inspect_ai read its tables of models by libyaml: by Python's own reader they take half of a first call."""
+    import yaml
+    from inspect_ai.model import _model_info
+    from inspect_ai.model._model_data import model_data
+
+    if not yaml.__with_libyaml__:
+        return
+    module: Any = model_data
+    former = module.yaml
+    quick = SimpleNamespace(safe_load=partial(yaml.load, Loader=yaml.CSafeLoader), YAMLError=yaml.YAMLError)
+    module.yaml = quick
+    try:
+        _model_info._get_model_info_db()
+    finally:
+        module.yaml = former
 
 
 def _need_key(name: str) -> None:
