@@ -336,8 +336,8 @@ LAYOUTS: Mapping[str, Callable[[], Files]] = {
     },
     # NC4K: Imgs, GT (Lyu et al. 2021; loaders)
     "NC4K": lambda: camouflage("NC4K/Imgs", "NC4K/GT", "10"),
-    # Kaggle arjunbasandrai: Birds_25/train, Birds_25/valid
-    "25-Indian-Bird": lambda: folders("Birds_25/train/House-Crow", "Birds_25/valid/Ruddy-Shelduck"),
+    # Kaggle arjunbasandrai: training_set, validation_set
+    "25-Indian-Bird": lambda: folders("training_set/House-Crow", "validation_set/Ruddy-Shelduck"),
     # No page describes the folders of EPLID: a folder a class
     "EPLID": lambda: folders("cotton", "pepper"),
     # Giselsson et al. 2017: a folder a species

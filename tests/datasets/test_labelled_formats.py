@@ -83,7 +83,7 @@ def test_labels_and_objects(tmp_path: Path) -> None:
     assert by_dataset["Fabrics"]["Fabrics/Cotton/2/im_2.png"].label == "Cotton"
     assert {sample.label for sample in by_dataset["AITEX"].values()} == {"defect", "no defect"}
     assert {sample.label for sample in by_dataset["MVTec-AD-2"].values()} == {"good", "bad"}, "masks are no class"
-    assert by_dataset["25-Indian-Bird"]["Birds_25/valid/Ruddy-Shelduck/1.jpg"].label == "Ruddy-Shelduck"
+    assert by_dataset["25-Indian-Bird"]["validation_set/Ruddy-Shelduck/1.jpg"].label == "Ruddy-Shelduck"
 
 
 def test_odd_masks(tmp_path: Path) -> None:
@@ -132,6 +132,17 @@ def test_pictures_outside_classes_and_empty_classes(tmp_path: Path) -> None:
     samples, notes = scan(ClassFolders("tree"), tmp_path)
     assert [sample.label for sample in samples] == ["oak"]
     assert {note.location for note in notes} == {"train/1.jpg", "train/elm"}
+
+
+def test_pictures_that_a_copy_holds_twice_are_read_once(tmp_path: Path) -> None:
+    once = samples_of("V2-Plant-Seedlings", tmp_path)
+    write(tmp_path, {f"nonsegmentedv2/{name}": raw for name, raw in LAYOUTS["V2-Plant-Seedlings"]().items()})
+    twice = {sample.record_id: sample for sample in DATASETS.get("V2-Plant-Seedlings").samples(tmp_path)}
+    assert set(twice) == {f"nonsegmentedv2/{id}" for id in once}
+    assert {sample.label for sample in twice.values()} == {"Black-grass", "Charlock"}
+    assert notes_of("V2-Plant-Seedlings", tmp_path) == {
+        ("left out", "a second time beside nonsegmentedv2"): ("Black-grass", "Charlock")
+    }
 
 
 def test_lists_offer_as_many_classes_as_the_paper_asks(tmp_path: Path) -> None:

@@ -59,9 +59,19 @@ KTH_TIPS = Dataset(
         citation="Fritz et al., The KTH-TIPS database, 2004",
         homepage="https://www.csc.kth.se/cvap/databases/kth-tips/",
         layout="KTH_TIPS/MATERIAL/*.png",
-        verified="assumed",
-        caveat="The publisher's page was not at hand. Code that was read takes KTH_TIPS as folders of classes, but "
-        "names no repository.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("google-deepmind/dm_nevis", "dm_nevis/datasets_storage/handlers/kth_tips.py", "7dc53a2411"),
+                "kth_tips_col_200x200.tar holds KTH_TIPS/MATERIAL/*.png, such as linen/44-scale_3_im_1_col.png; the "
+                "folder is the class.",
+            ),
+            loader(
+                github("scatnet/scatnet", "classification/kthtips_src.m", "44bbc6aacc"),
+                "The class of a picture below KTH_TIPS is its folder.",
+            ),
+        ),
+        caveat="The archive of grey pictures unpacks to the same KTH_TIPS: keep them apart.",
     ),
     ClassFolders(""),
 )
@@ -74,14 +84,22 @@ KTH_TIPS2_B = Dataset(
         citation="Mallikarjuna et al., The KTH-TIPS2 database, 2006",
         homepage="https://www.csc.kth.se/cvap/databases/kth-tips/",
         layout="KTH-TIPS2-b/MATERIAL/sample_{a,b,c,d}/*.png",
-        verified="assumed",
+        verified="loaders",
         evidence=(
             listing(
                 "https://m.moam.info/the-kth-tips2-database_5b1a33227f8b9ab76d8b45c9.html",
                 "The users' guide: four physical samples of each of 11 materials; no folder is named.",
             ),
+            loader(
+                github("google-deepmind/dm_nevis", "dm_nevis/datasets_storage/handlers/kth_tips.py", "7dc53a2411"),
+                "MATERIAL/sample_a/22a-scale_10_im_10_col.png; the class is the folder above the sample.",
+            ),
+            loader(
+                github("scabini/RADAM", "datasets.py", "41c182f565"),
+                "The same, sample_a to sample_d; 11 materials from aluminium_foil to wool; *.txt and *.pdf lie among "
+                "them.",
+            ),
         ),
-        caveat="That a material's folder holds one folder a sample stands in code that names no repository.",
     ),
     ClassFolders("", between=1),
 )
@@ -296,7 +314,7 @@ MOMENTS = Dataset(
         "training/ACTION/*.mp4, validation/ACTION/*.mp4",
         extras="of a picture: split",
         notes="For research only. The picture is the middle frame.",
-        verified="assumed",
+        verified="loaders",
         evidence=(
             loader(
                 github("open-mmlab/mmaction2", "tools/data/mit/preprocess_data.sh", "96662d4429"),
@@ -307,9 +325,13 @@ MOMENTS = Dataset(
                 "trainingSet.csv, validationSet.csv, moments_categories.txt; training/yawning/NAME.mp4, classes such "
                 "as adult+female+singing.",
             ),
+            loader(
+                github("henniekim/moments-in-time-data-parsing", "data_parsing.py", "006f332bbd"),
+                "The lists have no heading; column 1 is the video's path in the folder of the set, column 2 its "
+                "action.",
+            ),
         ),
-        caveat="One publisher of code was found where two are wanted. The columns of the lists (path, action, votes) "
-        "were not seen.",
+        caveat="The second loader reads the publisher's smaller edition, which has the same lists.",
     ),
     ClassLists(
         (NamedList("trainingSet.csv", ("training",), "train"), NamedList("validationSet.csv", ("validation",), "val")),

@@ -19,8 +19,18 @@ RICE_LEAF_DISEASE = Dataset(
         homepage="",
         layout="rice_leaf_diseases/DISEASE/*.jpg",
         labels=("Bacterial leaf blight", "Brown spot", "Leaf smut"),
-        verified="assumed",
-        caveat="The publisher's page was not at hand, and no public loader was looked at that names its repository.",
+        verified="loaders",
+        evidence=(
+            loader(
+                "https://huggingface.co/datasets/Project-AgML/uci_rice_leaf_diseases_classification",
+                "Three classes, from names of folders: bacterial leaf blight, brown spot, leaf smut.",
+            ),
+            loader(
+                "https://huggingface.co/datasets/Solshine/Rice_Diagnosis_Leaf_Images_FromKaggle",
+                "Classes called Bacterial leaf blight, Brown spot and Leaf smut; 120 pictures.",
+            ),
+        ),
+        caveat="The name of the folder around the classes was not seen; any name is read.",
     ),
     ClassFolders("rice leaf"),
 )
@@ -115,19 +125,27 @@ NC4K = Dataset(
         layout="NC4K/Imgs/*.jpg, NC4K/GT/*.png",
         labels=(HIDDEN,),
         notes=ONE_CLASS,
-        verified="assumed",
+        verified="loaders",
         evidence=(
             listing(
                 github("JingZhang617/COD-Rank-Localize-and-Segment", "README.md", "1dbfeeb375"),
                 "The archive has pictures, masks and masks of instances; no folder is named.",
             ),
             loader(
-                github("bbdjj/CGCOD", "README.md"),
-                "A folder of pictures and one of masks, called img and gt.",
+                github(
+                    "anonymous20240202/MMT-Bench",
+                    "data_process/task_zoo/localization/camouflage_object_detection.py",
+                    "095fbf07df",
+                ),
+                "NC4K/Imgs/NAME.jpg and NC4K/Instance/NAME.png; there is no class.",
+            ),
+            loader(
+                "https://huggingface.co/datasets/cod-tdq/cod",
+                "NC4K/Imgs, NC4K/GT and NC4K/Instance, 4,121 pictures.",
             ),
         ),
-        caveat="Imgs and GT are the names in the test sets that others packed with NC4K in them; those of the "
-        "publisher's archive were not seen.",
+        caveat="That 0 is the ground and anything else the object is the convention of such masks, seen only of "
+        "Instance.",
     ),
     ImagesAndMasks("scene", (Pair("Imgs", "GT", HIDDEN),)),
 )
@@ -139,10 +157,10 @@ INDIAN_BIRD = Dataset(
         licence=UNKNOWN,
         citation="Basandrai, 25 Indian bird species with 22.6k images, Kaggle, 2023",
         homepage="https://www.kaggle.com/datasets/arjunbasandrai/25-indian-bird-species-with-226k-images",
-        layout="Birds_25/{train,valid}/SPECIES/*.jpg",
+        layout="training_set/SPECIES/*.jpg, validation_set/SPECIES/*.jpg",
         verified="assumed",
-        caveat="The publisher's page was not at hand. Classes such as Asian-Green-Bee-Eater and folders to train and "
-        "validate stand in notes that name no repository.",
+        caveat="The publisher's page was not at hand. training_set/ stands in code that names no repository, "
+        "validation_set/ nowhere; any folders around the species are read.",
     ),
     ClassFolders("bird"),
 )
@@ -170,17 +188,22 @@ PLANT_SEEDLINGS = Dataset(
         citation="Giselsson et al., A Public Image Database for Benchmark of Plant Seedling Classification "
         "Algorithms, arXiv 1711.05458, 2017",
         homepage="https://arxiv.org/abs/1711.05458",
-        layout="SPECIES/*.png",
-        verified="assumed",
+        layout="SPECIES/*.png or nonsegmentedv2/SPECIES/*.png",
+        verified="loaders",
         evidence=(
             loader(
                 github("Project-AgML/AgML", "docs/datasets/plant_seedlings_aarhus.md", "3c38affad0"),
                 "Classes are names of folders: 12 species, 5,539 PNG.",
             ),
+            loader(
+                "https://github.com/RuthBerenstein/V2plants_classificationCNN",
+                "12 species, 5,539 PNG; its notebook unpacks nonsegmentedv2/ of the copy on Kaggle, a folder each.",
+            ),
         ),
-        caveat="One publisher of code was found where two are wanted.",
+        caveat="That the copy on Kaggle has the species a second time beside nonsegmentedv2/ stands in notes that "
+        "name no repository; where both are there, only nonsegmentedv2/ is read.",
     ),
-    ClassFolders("plant seedling"),
+    ClassFolders("plant seedling", only="nonsegmentedv2"),
 )
 
 MEAT = Dataset(
@@ -192,8 +215,8 @@ MEAT = Dataset(
         homepage="https://www.kaggle.com/datasets/iqbalagistany/pork-meat-and-horse-meat-dataset",
         layout="a folder a class, in folders of splits or not",
         verified="assumed",
-        caveat="The publisher's page was not at hand and no public loader was found that names its repository: read "
-        "as a folder a class.",
+        caveat="The publisher's page was not at hand. A folder each for horse, beef and pork stands in notes that "
+        "name no repository.",
     ),
     ClassFolders("meat"),
 )

@@ -18,15 +18,26 @@ SPLITS = frozenset({"train", "training", "test", "testing", "val", "valid", "val
 class ClassFolders:
     """Settings of the layout. The class is the nearest folder around the picture that is not a split (`SPLITS`).
 
-    `between` is how many folders stand between a class and its pictures (Fabrics: one, the sample).
+    `between` is how many folders stand between a class and its pictures (Fabrics: one, the sample). Where a folder
+    called `only` lies in the root, nothing else is read: what lies beside it are the same pictures again.
     """
 
     object: str
     between: int = 0
+    only: str = ""
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Folders and pictures by name."""
-        yield from self._folder(root, root)
+        tops = subfolders(root)
+        kept = [folder for folder in tops if folder.name == self.only]
+        if not kept:
+            yield from self._folder(root, root)
+            return
+        for folder in tops:
+            if folder in kept:
+                yield from self._folder(root, folder)
+            else:
+                yield Note("left out", f"a second time beside {self.only}", name_below(folder, root))
 
     def _folder(self, root: Path, folder: Path) -> Iterator[RawSample | Note]:
         label = self._label(root, folder)
