@@ -191,8 +191,8 @@ def _clip_px(options: BuildOptions) -> tuple[int, int]:
 
 def _room_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     for n, change in enumerate(plan.rooms):
-        camera = rooms.view_of(change, stream(SUITE, VERSION, options.seed, "room view", n), options.size_px)
-        for which, room in enumerate((change.before, change.after)):
+        cameras = rooms.views_of(change, stream(SUITE, VERSION, options.seed, "room view", n), options.size_px)
+        for which, (room, camera) in enumerate(zip((change.before, change.after), cameras, strict=True)):
             yield RenderSpec(room.scene(), camera, seed_of(SUITE, VERSION, options.seed, "room noise", n, which))
 
 

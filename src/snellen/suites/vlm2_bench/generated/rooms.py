@@ -5,7 +5,6 @@ Everything here is data; nothing is rendered. Sizes, places and edits are ours: 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -32,6 +31,7 @@ from snellen.stimuli.scenes import (
     truth,
     turn,
 )
+from snellen.stimuli.scenes.assembly import tuple_of
 from snellen.stimuli.scenes.shapes import lowest_m
 from snellen.suites.vlm2_bench.items import Edit
 
@@ -52,6 +52,7 @@ FARTHER = 2.5
 """Factor on distance and size of the panels: cameras stand farther off than before a single object."""
 MIN_VISIBLE = 0.4
 _TRIES = 60
+UP = (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _solid(name: str, scene_object: SceneObject) -> Solid:
         Material(scene_object.appearance.material, scene_object.appearance.colour),
         Pose(scale=scene_object.scale),
     )
-    solid = move(solid, turn((0.0, 0.0, 1.0), scene_object.turn_deg))
+    solid = move(solid, turn(UP, scene_object.turn_deg))
     return move(solid, shift_m=(*scene_object.position_m, 0.002 - lowest_m((solid,))))
 
 
@@ -264,11 +265,17 @@ def _altered(old: Appearance, new: Appearance) -> bool:
     return new.shape == old.shape and (new.material != old.material) + (new.colour != old.colour) == 1
 
 
-def view_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) -> Camera:
-    """One camera for both pictures, that sees at least `MIN_VISIBLE` of every object in either."""
+SHIFT_DEG: tuple[float, float] = (10.0, 16.0)
+"""How far the camera goes round the room between the two pictures."""
+
+
+def views_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) -> tuple[Camera, Camera]:
+    """The cameras of both pictures, each seeing at least `MIN_VISIBLE` of every object there is.
+
+    The second has gone round the room by `SHIFT_DEG`, so that every pixel differs and what changed must be seen.
+    """
     scenes = change.before.scene(), change.after.scene()
     fuller = max(scenes, key=lambda scene: len(scene.solids))
-    other = scenes[0] if fuller is scenes[1] else scenes[1]
     for _ in range(_TRIES):
         camera = clear_camera(
             fuller,
@@ -279,8 +286,20 @@ def view_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) 
             width_px=size_px[0],
             height_px=size_px[1],
         )
-        small = dataclasses.replace(camera, width_px=size_px[0] // 4, height_px=size_px[1] // 4)
-        visible = truth(other, small, detail=1)
-        if all(solid.visible_fraction >= MIN_VISIBLE for solid in visible.solids):
-            return camera
+        shift_deg = float(rng.uniform(*SHIFT_DEG) * rng.choice([-1.0, 1.0]))
+        cameras = camera, _moved_round(camera, shift_deg)
+        if all(map(_sees_all, scenes, cameras)):
+            return cameras
     raise SnellenError(f"no camera sees all things of the room: {change.before.caption()}")
+
+
+def _moved_round(camera: Camera, degrees: float) -> Camera:
+    """The camera gone round the vertical through what it looks at."""
+    away = np.subtract(camera.position_m, camera.target_m)
+    return replace(camera, position_m=tuple_of(np.array(camera.target_m) + np.array(turn(UP, degrees)) @ away))
+
+
+def _sees_all(scene: Scene, camera: Camera) -> bool:
+    """Whether enough of every solid is seen, judged at a quarter of the resolution."""
+    small = replace(camera, width_px=camera.width_px // 4, height_px=camera.height_px // 4)
+    return all(solid.visible_fraction >= MIN_VISIBLE for solid in truth(scene, small, detail=1).solids)
