@@ -44,7 +44,7 @@ def colour_name(rgb: Floats) -> str:
 
 
 def changed_colours(before: Floats, after: Floats) -> tuple[str, str, float]:
-    """The colours before and after where the pictures differ most, and the brightness of the whole after over before."""
+    """The colours before and after where the pictures differ most, and how much brighter the second picture is."""
     difference = uniform_filter(np.abs(after - before).mean(axis=2), BLUR_PX)
     regions, _ = label(difference > difference.max() / 2)
     region = regions == regions[np.unravel_index(np.argmax(difference), difference.shape)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from snellen.curation.steps import write_step
 from snellen.exam import run
 from snellen.runs.preview import Call, first_calls
 from snellen.suites import SUITES
-from snellen.suites.vlm2_bench import prompts
+from snellen.suites.vlm2_bench import prompts, visual_prompts
 from snellen.suites.vlm2_bench.curated.zoom import ZOOM
 from snellen.suites.vlm2_bench.items import group_options
 from snellen.suites.vlm2_bench.tasks import resolve
@@ -96,11 +97,55 @@ def test_dots_lie_in_rows_from_the_top_and_carry_their_picture(small: ItemSet, t
     drawn = np.asarray(media.open(shown[0]))
     height, width = drawn.shape[:2]
     assert (drawn[height // 4, width * 3 // 4] == 0).all(), "the dot is black"
-    white, black = Image.new("RGB", (384, 288), "white"), Image.new("RGB", (384, 288), "black")
+    enlarged = DotGrid().enlargement(small.task("gc-mat")[0].query[0].width, small.task("gc-mat")[0].query[0].height)
+    assert width == enlarged * small.task("gc-mat")[0].query[0].width
+    assert shown[0].from_stored.point(10, 20) == (10 * enlarged, 20 * enlarged)
+    white, black = Image.new("RGB", (640, 480), "white"), Image.new("RGB", (640, 480), "black")
     for ground in (white, black):
         first, second = (np.asarray(DotGrid().draw(ground, t), int) for t in (1, 2))
         assert (first != np.asarray(ground)).any()
         assert (first != second).any(), "the label names the picture"
+
+
+@pytest.mark.parametrize("size", [(120, 90), (384, 288), (640, 480), (1600, 1200)])
+@pytest.mark.parametrize("ground", ["noise", "shade"])
+def test_labels_are_legible_at_any_size(size: tuple[int, int], ground: str) -> None:
+    """Each label, even at half its size, looks more like its own type than like any other: commas and digits stand."""
+    grid, (width, height) = DotGrid(), size
+    noise = np.random.default_rng(0).integers(60, 200, (height, width, 3))
+    pixels = noise if ground == "noise" else np.linspace(20, 230, width)[None, :, None]
+    drawn = grid.draw(Image.fromarray(np.broadcast_to(pixels, (height, width, 3)).astype(np.uint8)), 2)
+    plain = grid.draw(Image.new("RGB", size, "grey"), 2)
+    assert right_labels(drawn, plain) == 36
+
+
+@pytest.mark.parametrize(("size", "font_px"), [((120, 90), 15), ((384, 288), 15), ((640, 480), 15), ((384, 288), 9)])
+def test_digits_are_ten_pixels_high(size: tuple[int, int], font_px: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By eye: in type of 9 pixels, whose digits are 7 high, commas vanish and 6 reads as 0."""
+    monkeypatch.setattr(visual_prompts, "_MIN_FONT_PX", font_px)
+    if font_px == 9:
+        monkeypatch.setattr(DotGrid, "enlargement", lambda grid, width, height: 1)
+    drawn = np.asarray(DotGrid().draw(Image.new("RGB", size, "grey"), 2).convert("L"), float)
+    _, _, x, y = DotGrid().places(drawn.shape[1], drawn.shape[0])[14]
+    label = drawn[round(y) + 5 : round(y) + 26, round(x) - 40 : round(x) + 40] < 70
+    digit = np.flatnonzero(label[:, 37:43].any(axis=1))  # the middle one of (2,3,3)
+    assert (int(np.ptp(digit)) + 1 >= 10) == (font_px == 15)
+
+
+def right_labels(drawn: Image.Image, plain: Image.Image) -> int:
+    """Of 36 labels at half their size, those that are most like the same one on a plain ground."""
+    strips, templates = (np.stack([label_pixels(picture, n) for n in range(36)]) for picture in (drawn, plain))
+    likeness = np.corrcoef(strips, templates)[:36, 36:]
+    return int((likeness.argmax(axis=1) == np.arange(36)).sum())
+
+
+def label_pixels(picture: Image.Image, number: int) -> Any:
+    """The strip under a dot where its label stands, at half its size."""
+    _, _, x, y = DotGrid().places(*picture.size)[number]
+    height = round(max(15, 0.03 * min(picture.size))) + 6  # the type, and its rim
+    left, top = round(x - 2 * height), round(y + max(2, 0.006 * min(picture.size)) + 1)
+    strip = picture.convert("L").crop((left, top, left + 4 * height, top + height))
+    return np.asarray(strip.resize((2 * height, height // 2), Image.Resampling.BOX), float).ravel()
 
 
 def test_crops_are_exact_and_map_back(small: ItemSet, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -221,6 +222,7 @@ def cue_items(
     factors: Mapping[str, str],
     cluster: str,
     rng: np.random.Generator,
+    measures: Mapping[str, float] = MappingProxyType({}),
     **fields: Any,
 ) -> tuple[Item, Item]:
     """The right and the wrong cue, in random order: two items that are right only together."""
@@ -241,7 +243,7 @@ def cue_items(
             cluster_id=cluster,
             version=VERSION,
             factors={**factors, "wording": "positive" if statement.right else "negative"},
-            measures={"pictures": 2.0},
+            measures={"pictures": 2.0, **measures},
             requires=statement.requires,
             latent={"worlds": [dict(world) for world in statement.worlds]} if statement.worlds else {},
             **fields,

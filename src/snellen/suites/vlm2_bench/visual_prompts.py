@@ -17,7 +17,10 @@ from snellen.core.suite import ViewContext
 
 ROWS, COLUMNS = 6, 6
 """Of the dots: as in the scaffolding that VP-grid follows; the paper prints no numbers."""
-_DOT_SHARE, _FONT_SHARE = 0.006, 0.022
+_DOT_SHARE, _FONT_SHARE, _MIN_FONT_PX = 0.006, 0.03, 15
+"""Size of dots and labels as shares of the picture's smaller side. In smaller type than this, commas vanish."""
+_LABEL_SHARE = 0.7
+"""Of the width of a cell that a label may take: the rest shows the picture."""
 BOXES = "boxes"
 """Name of the annotation table with the boxes to zoom into (`--input boxes=RUN`)."""
 
@@ -28,11 +31,12 @@ class DotGrid:
 
     So Figure 9 draws it, and so its instructions say; the text of the appendix has x and y the other way round. Dots
     and labels are black with a white rim, so that they are seen on any ground.
+    A picture whose labels would run into each other is enlarged by the whole number that gives them room.
     """
 
     rows: int = ROWS
     columns: int = COLUMNS
-    version: int = 1
+    version: int = 2
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view with dots over the pictures of its query."""
@@ -41,7 +45,20 @@ class DotGrid:
 
     def _dotted(self, picture: Media, t: int, media: MediaFolder) -> Media:
         what = ["dot-grid", self.version, picture.sha256, t, self.rows, self.columns]
-        return media.derive(what, lambda: self.draw(media.open(picture), t), picture)
+        factor = self.enlargement(picture.width, picture.height)
+        return media.derive(what, lambda: self.draw(media.open(picture), t), picture, Affine(a=factor, e=factor))
+
+    def enlargement(self, width: int, height: int) -> int:
+        """By how much a picture of this size is enlarged: the least whole number that gives every label a cell."""
+        factor = 1
+        while True:
+            left, top, right, bottom = _font(factor * width, factor * height).getbbox("(8,8,8)", stroke_width=2)
+            if (
+                right - left <= _LABEL_SHARE * factor * width / self.columns
+                and 2 * (bottom - top) <= factor * height / self.rows
+            ):
+                return factor
+            factor += 1
 
     def places(self, width: int, height: int) -> list[tuple[int, int, float, float]]:
         """(row, column, x in pixels, y in pixels) of every dot, evenly spread with half a step to the edges."""
@@ -53,16 +70,24 @@ class DotGrid:
 
     def draw(self, picture: Image.Image, t: int) -> Image.Image:
         """The picture with its dots."""
+        factor = self.enlargement(*picture.size)
         dotted = picture.convert("RGB")
-        pen, size = ImageDraw.Draw(dotted), min(dotted.size)
-        radius = max(2.0, _DOT_SHARE * size)
-        font = ImageFont.load_default(max(9, round(_FONT_SHARE * size * 1.4)))
+        if factor > 1:
+            dotted = dotted.resize((factor * picture.width, factor * picture.height), Image.Resampling.LANCZOS)
+        pen, font = ImageDraw.Draw(dotted), _font(*dotted.size)
+        radius = max(2.0, _DOT_SHARE * min(dotted.size))
         for row, column, x, y in self.places(*dotted.size):
             pen.ellipse((x - radius - 1, y - radius - 1, x + radius + 1, y + radius + 1), fill="white")
             pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill="black")
             label = f"({t},{row},{column})"
-            pen.text((x, y + radius + 1), label, "black", font, anchor="ma", stroke_width=1, stroke_fill="white")
+            pen.text((x, y + radius + 1), label, "black", font, anchor="ma", stroke_width=2, stroke_fill="white")
         return dotted
+
+
+def _font(width: int, height: int) -> ImageFont.FreeTypeFont:
+    font = ImageFont.load_default(max(_MIN_FONT_PX, round(_FONT_SHARE * min(width, height))))
+    assert isinstance(font, ImageFont.FreeTypeFont)  # Pillow with FreeType, as all wheels are
+    return font
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +19,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.exam import build, run
-from snellen.stimuli.scenes import Appearance, truth
+from snellen.stimuli.scenes import Appearance, all_composites, truth
 from snellen.stimuli.video import frames_at, rate_times, uniform_times
 from snellen.suites import SUITES
 from snellen.suites.vlm2_bench.generated import clips, objects, recipe, rooms
@@ -225,3 +226,39 @@ def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
 
     assert shares("paper") == (12 / 36, 14 / 36)  # 36 sequences are seven rounds of five patterns, and one more
     assert shares("answers") == (1 / 2, 1 / 4)
+
+
+@pytest.mark.parametrize("edit", rooms.EDITS)
+def test_the_second_picture_is_from_beside_and_the_change_has_a_size(edit: Edit) -> None:
+    change = rooms.random_change(edit, np.random.default_rng(4))
+    cameras = rooms.views_of(change, np.random.default_rng(4), (160, 120))
+    measures = rooms.acuity(change, cameras)
+    azimuths = [math.atan2(*np.subtract(camera.position_m, camera.target_m)[1::-1]) for camera in cameras]
+    turned = abs(math.degrees(azimuths[1] - azimuths[0]) + 180) % 360 - 180
+    assert rooms.SHIFT_DEG[0] - 0.01 <= abs(turned) <= rooms.SHIFT_DEG[1] + 0.01
+    # Seen from 35 to 60 degrees up, the line of sight turns by less than the camera goes round.
+    assert 0.4 * abs(turned) < measures["camera_shift_deg"] < abs(turned)
+    assert measures["things"] == max(len(change.before.objects), len(change.after.objects))
+    sides = [camera.width_px * camera.height_px for camera in cameras]
+    assert (measures["change_px"] == pytest.approx(math.sqrt(sides[0]), abs=0.1)) == (edit == "environment")
+
+
+def test_metal_glints_where_any_view_lets_it() -> None:
+    """Of 20 composites with metal hardly one has no view that glints; of first views one in eight does not."""
+    specs = [
+        objects.picture_spec(index, 0, (index, 0), (160, 120))
+        for index, block in list(enumerate(all_composites()))[::211]
+        if "metal" in (block.primary.material, block.secondary.material)
+    ][:20]
+    dull = [spec for spec in specs if objects.least_highlight(spec.scene, spec.camera) < objects.MIN_HIGHLIGHT]
+    assert len(specs) == 20
+    assert len(dull) <= 1
+
+
+def test_videos_are_of_twelve_pairs_first_and_of_all_kinds() -> None:
+    plan = recipe.design(BuildOptions(Path(), n=12, tasks=("oc-vid",)))
+    assert (len(plan.clips), plan.videos()) == (12, 12)
+    many = recipe.design(BuildOptions(Path(), n=60, tasks=("oc-vid",)))
+    assert (len(many.clips), many.videos()) == (15, 60)
+    quick = recipe.design(BuildOptions(Path(), n=12, tasks=("oc-vid",), quick=True))
+    assert (len(quick.clips), quick.videos()) == (1, 4)

@@ -23,10 +23,12 @@ def room_items(
     rng: np.random.Generator,
     provenance: Mapping[str, Any],
     tasks: Sequence[str],
+    measures: Mapping[str, float],
 ) -> list[Item]:
-    """The pairs of Mat and Trk about one edit, whichever are wanted."""
+    """The pairs of Mat and Trk about one edit, whichever are wanted; `measures` say how fine it is (`rooms.acuity`)."""
     fields: dict[str, Any] = {
         "factors": {"cue": CUE_BY_EDIT[change.edit], "edit": change.edit},
+        "measures": measures,
         "cluster": f"room-{handle}",
         "provenance": {
             **provenance,

@@ -16,6 +16,7 @@ import numpy as np
 from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import (
     DIMENSIONS,
+    Camera,
     Floor,
     RenderSpec,
     Scene,
@@ -26,6 +27,7 @@ from snellen.stimuli.scenes import (
     relight,
     turn,
 )
+from snellen.stimuli.scenes.highlights import highlight_shares
 from snellen.suites.vlm2_bench.items import SUITE, VERSION
 
 PICTURES, DISTRACTORS = 4, 4
@@ -38,6 +40,9 @@ TINTS = ((1.0, 1.0, 1.0), (1.1, 1.0, 0.86), (0.9, 1.0, 1.12))
 """Neutral, warm, cool: mild enough that every colour keeps its name."""
 FILL = (0.5, 0.92)
 """Share of the picture's smaller side that the object spans: its scale."""
+MIN_HIGHLIGHT, _TRIES = 0.03, 30
+"""Share of a metal solid that has to mirror a light, else it may be taken for paint; of so many views without, the best
+is taken. By eye on renders: below 0.02 nothing glints, from 0.03 on an edge or more does."""
 FACTORS: tuple[str, ...] = tuple(dict.fromkeys(dimension.split("/")[0] for dimension in DIMENSIONS))
 
 
@@ -96,9 +101,24 @@ def appearance_of(index: int) -> dict[str, str]:
 def picture_spec(index: int, seed: int, picture_key: tuple[int, int], size_px: tuple[int, int]) -> RenderSpec:
     """The composite in a view, light, floor and scale drawn for `picture_key`."""
     rng = stream(SUITE, VERSION, seed, "object", *picture_key)
-    scene = composite_scene(composite(index), rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
-    camera = clear_camera(scene, rng, fill=FILL, elevation_deg=(20.0, 60.0), width_px=size_px[0], height_px=size_px[1])
+    views: list[tuple[Scene, Camera, float]] = []
+    while len(views) < _TRIES:
+        scene = composite_scene(composite(index), rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
+        camera = clear_camera(
+            scene, rng, fill=FILL, elevation_deg=(20.0, 60.0), width_px=size_px[0], height_px=size_px[1]
+        )
+        views.append((scene, camera, least_highlight(scene, camera)))
+        if views[-1][2] >= MIN_HIGHLIGHT:
+            break
+    scene, camera, _ = max(views, key=lambda view: view[2])
     return RenderSpec(_with_background(scene, rng), camera, seed_of(SUITE, VERSION, seed, "noise", *picture_key))
+
+
+def least_highlight(scene: Scene, camera: Camera) -> float:
+    """The share of glints on the metal solid that has the least, judged at a quarter of the resolution; 1 without."""
+    small = dataclasses.replace(camera, width_px=camera.width_px // 4, height_px=camera.height_px // 4)
+    metal = [solid.name for solid in scene.solids if solid.material.kind == "metal"]
+    return min(highlight_shares(scene, small, metal).values(), default=1.0)
 
 
 def _with_background(scene: Scene, rng: np.random.Generator) -> Scene:

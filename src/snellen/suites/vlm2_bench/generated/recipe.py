@@ -1,8 +1,9 @@
 """The `generated` recipe: rooms before and after an edit, composites among look-alikes, and clips, all rendered here.
 
 For `n` test items a task there are n rooms (two pictures each, which Mat and Trk share), as many families of eight
-pictures as the sequences take, half as many again to calibrate on, and one pair of clips for each 20 items, at most
-three. No people are rendered.
+pictures as the sequences take, half as many again to calibrate on, and a pair of clips for each video up to twelve,
+more only where these give too few videos. Small pictures (the checkup's, and quick ones) come with a single pair. No
+people are rendered.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import render_for_recipe
-from snellen.stimuli.scenes import RenderSpec, box_around, truth
+from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
 from snellen.stimuli.video import Pixels, add_video, join_clips
 from snellen.suites.vlm2_bench.generated import clips, objects, rooms
 from snellen.suites.vlm2_bench.generated.general_cues import room_items
@@ -48,7 +49,8 @@ TASKS = tuple(FULL_COUNTS)
 CHECKUP_N, QUICK_N = 12, 4
 MIN_FAMILIES = 12
 """How many objects, which are clusters, sequences are about where there are as many sequences."""
-ITEMS_A_CLIP_PAIR, MAX_CLIP_PAIRS = 20, 3
+MIN_CLIP_PAIRS = 12
+"""Of which the videos are made, a video each at first: pairs are clusters."""
 SECONDS_A_PICTURE, SECONDS_A_FRAME, BYTES_A_PICTURE = 0.9, 0.25, 115_000
 """CPU time and disk, for plans (`docs/benchmarks.md`)."""
 NOUN = "object"
@@ -70,6 +72,10 @@ class Design:
         """How many pictures are drawn, beside the frames of clips."""
         each = objects.PICTURES + objects.DISTRACTORS
         return 2 * len(self.rooms) + each * (len(self.families) + len(self.calibration))
+
+    def videos(self) -> int:
+        """How many videos are made of the clips."""
+        return min(self.counts["oc-vid"], clips.VIDEOS_A_PAIR * len(self.clips))
 
     def frames(self, options: BuildOptions) -> int:
         """How many frames are drawn."""
@@ -101,9 +107,10 @@ def design(options: BuildOptions) -> Design:
     sequences = min(counts[task] for task in ("oc-cpr", "oc-cnt", "oc-grp"))
     tested = max(*families_by_task, MIN_FAMILIES if sequences >= MIN_FAMILIES else 0)
     families = _families(tested + -(-tested // 2) if tested else 0, seed)
-    pair_count = min(MAX_CLIP_PAIRS, -(-counts["oc-vid"] // ITEMS_A_CLIP_PAIR))
-    if options.full:
-        pair_count = -(-counts["oc-vid"] // clips.VIDEOS_A_PAIR)
+    videos = counts["oc-vid"]
+    pair_count = min(videos, max(MIN_CLIP_PAIRS, -(-videos // clips.VIDEOS_A_PAIR)))
+    if options.size_notes():
+        pair_count = min(pair_count, 1)
     pairs = tuple(clips.draw_pair(seed, number) for number in range(pair_count))
     return Design(counts, changes, families[:tested], families[tested:], pairs)
 
@@ -147,7 +154,7 @@ class Generated:
             "pictures": plan.pictures(),
             "clips": 2 * len(plan.clips),
             "frames": plan.frames(options),
-            "items": {**plan.counts, "oc-vid": clips.VIDEOS_A_PAIR * len(plan.clips)},
+            "items": {**plan.counts, "oc-vid": plan.videos()},
             "seconds": round(seconds / options.workers),
             "bytes": plan.pictures() * BYTES_A_PICTURE,
             "workers": options.workers,
@@ -191,9 +198,14 @@ def _clip_px(options: BuildOptions) -> tuple[int, int]:
 
 def _room_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     for n, change in enumerate(plan.rooms):
-        cameras = rooms.views_of(change, stream(SUITE, VERSION, options.seed, "room view", n), options.size_px)
-        for which, (room, camera) in enumerate(zip((change.before, change.after), cameras, strict=True)):
+        for which, (room, camera) in enumerate(
+            zip((change.before, change.after), _cameras(change, n, options), strict=True)
+        ):
             yield RenderSpec(room.scene(), camera, seed_of(SUITE, VERSION, options.seed, "room noise", n, which))
+
+
+def _cameras(change: rooms.Change, n: int, options: BuildOptions) -> tuple[Camera, Camera]:
+    return rooms.views_of(change, stream(SUITE, VERSION, options.seed, "room view", n), options.size_px)
 
 
 def _object_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
@@ -213,7 +225,8 @@ def _rooms(plan: Design, options: BuildOptions, paths: Iterator[Path], media: Me
         pictures = media.add_file(next(paths)), media.add_file(next(paths))
         tasks = [task for task in ("gc-mat", "gc-trk") if n < plan.counts[task]]
         rng = stream(SUITE, VERSION, options.seed, "cues", n)
-        yield from room_items(f"{n:04d}", change, pictures, rng, {"seed": options.seed, "room": n}, tasks)
+        acuity = rooms.acuity(change, _cameras(change, n, options))
+        yield from room_items(f"{n:04d}", change, pictures, rng, {"seed": options.seed, "room": n}, tasks, acuity)
 
 
 def _sequences(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
@@ -317,18 +330,25 @@ def _draw_sequences(
 
 
 def _videos(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
-    """Of every pair of clips: either object first, in two parts and in three. Numbered in a random order."""
-    numbers = stream(SUITE, VERSION, options.seed, "videos").permutation(len(plan.clips) * clips.VIDEOS_A_PAIR)
+    """Of every pair of clips: either object first, in two parts or in three. Numbered in a random order.
+
+    Pairs take turns, and each begins at another of its videos, so that few videos are of all four kinds.
+    """
+    numbers = stream(SUITE, VERSION, options.seed, "videos").permutation(plan.videos())
+    count, rate = _clip(options)
+    video_count = [len(range(turn, plan.videos(), len(plan.clips))) for turn in range(len(plan.clips))]
     video_number = 0
-    for pair in plan.clips:
-        count, rate = _clip(options)
+    for turn, pair in enumerate(plan.clips):
         frames = {index: [_pixels(next(paths)) for _ in range(count)] for index in (pair.first, pair.second)}
-        for first, second in ((pair.first, pair.second), (pair.second, pair.first)):
-            for pattern in ("PQ", "PQP"):
-                parts = [frames[first], frames[second], *([frames[first][::-1]] if pattern == "PQP" else [])]
-                video = _join(parts, rate, media)
-                yield _video(f"{int(numbers[video_number]):04d}", video, pattern, (first, second), pair, options.seed)
-                video_number += 1
+        patterns: tuple[Pattern, ...] = ("PQ", "PQP")
+        kinds = [(order, pattern) for order in (1, -1) for pattern in patterns]
+        for place in range(video_count[turn]):
+            direction, pattern = kinds[(turn + place) % len(kinds)]
+            first, second = (pair.first, pair.second)[::direction]
+            parts = [frames[first], frames[second], *([frames[first][::-1]] if pattern == "PQP" else [])]
+            video = _join(parts, rate, media)
+            yield _video(f"{int(numbers[video_number]):04d}", video, pattern, (first, second), pair, options.seed)
+            video_number += 1
 
 
 def _video(

@@ -293,6 +293,34 @@ def views_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int])
     raise SnellenError(f"no camera sees all things of the room: {change.before.caption()}")
 
 
+def acuity(change: Change, cameras: tuple[Camera, Camera]) -> dict[str, float]:
+    """How fine an edit is: measures of the items about it.
+
+    `things` in the fuller picture, `camera_shift_deg` between the two pictures, and `change_px`, the side in pixels of
+    a square as large as what is seen of the changed thing where it is seen least; of an edit of the surroundings, of
+    the whole picture.
+    """
+    first, second = (np.subtract(camera.position_m, camera.target_m) for camera in cameras)
+    cosine = float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
+    areas = [float(cameras[0].width_px * cameras[0].height_px)]
+    if change.changed is not None:
+        rooms = zip((change.before, change.after), cameras, strict=True)
+        areas = [area for room, camera in rooms if (area := _seen_px(room, camera, change.changed.position_m)) > 0]
+    return {
+        "things": float(max(len(change.before.objects), len(change.after.objects))),
+        "camera_shift_deg": round(math.degrees(math.acos(min(1.0, cosine))), 2),
+        "change_px": round(math.sqrt(min(areas)), 1),
+    }
+
+
+def _seen_px(room: Room, camera: Camera, position_m: tuple[float, float]) -> float:
+    """How many pixels are seen of the object that stands there, judged at a quarter of the resolution; 0 if none."""
+    small = replace(camera, width_px=camera.width_px // 4, height_px=camera.height_px // 4)
+    visible = truth(room.scene(), small, detail=1)
+    standing = [str(n) for n, scene_object in enumerate(room.objects) if scene_object.position_m == position_m]
+    return float(sum(16 * visible[name].mask.sum() for name in standing))
+
+
 def _moved_round(camera: Camera, degrees: float) -> Camera:
     """The camera gone round the vertical through what it looks at."""
     away = np.subtract(camera.position_m, camera.target_m)
