@@ -362,8 +362,8 @@ ANNOTATED_LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "CURE-OR": lambda: pictures("01_no_challenge/white/1_1_3_092_01_0.jpg", "2_5_5_007_05_3.jpg"),
     # homepage of DTD
     "DTD": lambda: pictures("dtd/images/banded/banded_0002.jpg", "dtd/images/zigzagged/zigzagged_0001.jpg"),
-    # Kylberg 2011: one archive a texture
-    "Kylberg": lambda: pictures("blanket1/blanket1-a-p001.png", "canvas1/canvas1-a-p001.png"),
+    # one archive a texture, and one of all
+    "Kylberg": lambda: pictures("blanket1-flat/blanket1-a-p001.png", "withoutRotateAll/canvas1-a-p001.png"),
     # homepage of KTH-TIPS
     "KTH-TIPS": lambda: pictures("KTH_TIPS/aluminium_foil/15-scale_1_im_1_col.png", "KTH_TIPS/cork/16-scale_1.png"),
     "KTH-TIPS2-b": lambda: pictures(

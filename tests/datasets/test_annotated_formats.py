@@ -237,6 +237,16 @@ def test_names_of_cure_or(tmp_path: Path) -> None:
     assert notes_of("CURE-OR", tmp_path) == {"odd: picture whose name is of another form": ("9_1_1_001_01_0.jpg",)}
 
 
+def test_a_texture_is_told_by_the_name_of_its_patch(tmp_path: Path) -> None:
+    assert [sample.label for sample in samples_of("Kylberg", tmp_path).values()] == ["blanket1", "canvas1"]
+    write(tmp_path, pictures("all/rug1-a-p001-r30.png", "all/rug1-a.png", "all/rug1.png"))
+    assert notes_of("Kylberg", tmp_path) == {
+        "left out: turned patch": ("all/rug1-a-p001-r30.png",),
+        "left out: uncut photograph": ("all/rug1-a.png",),
+        "odd: picture whose name is of another form": ("all/rug1.png",),
+    }
+
+
 def test_boxes_and_classes_in_tables(tmp_path: Path) -> None:
     albatross, _ = samples_of("CUB-200-2011", tmp_path / "cub").values()
     assert [(annotation.label, annotation.box) for annotation in albatross.annotations] == [

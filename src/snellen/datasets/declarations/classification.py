@@ -5,7 +5,7 @@ from snellen.datasets.declarations import UNKNOWN
 from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.lists import ClassLists, NamedList
-from snellen.datasets.formats.named_files import Aircraft, Cub200
+from snellen.datasets.formats.named_files import Aircraft, Cub200, Kylberg
 
 DTD = Dataset(
     DatasetCard(
@@ -37,18 +37,29 @@ KYLBERG = Dataset(
         licence=UNKNOWN,
         citation="Kylberg, The Kylberg Texture Dataset v. 1.0, Uppsala University, 2011",
         homepage="",
-        layout="TEXTURE/*.png (one archive a texture; the name of its folder is the class)",
-        verified="assumed",
+        layout="TEXTURE-SAMPLE-PATCH.png (blanket1-a-p001.png) in any folders",
+        verified="loaders",
         evidence=(
             loader(
-                "https://github.com/RimTouny/Texture-Image-Comparison",
-                "A subset: six classes (canvas1, seat2 …) of 40 pictures of 576 x 576 pixels.",
+                github(
+                    "Graviti-AI/tensorbay-python-sdk",
+                    "tensorbay/opendataset/KylbergTexture/loader.py",
+                    "2e76b29ed3",
+                ),
+                "Classes stand in the names: blanket1-a-p001.png a patch (withoutRotateAll/), "
+                "blanket1-a-p001-r30.png a turned one, blanket1-a.png the photograph (originalPNG/).",
+            ),
+            loader(
+                github("xekchansky/BOINC-TCNN-balancer", "preprocessing/process_kylberg.py", "002700ff4c"),
+                "An archive a texture, whose name up to the first - is the class; patches of 576 x 576 pixels.",
+            ),
+            loader(
+                github("vishnurchityala/kylberg-texture-classification", "src/train_model.py", "bc71f420e0"),
+                "160 patches a class.",
             ),
         ),
-        caveat="The publisher's page was not at hand, and one publisher of code was found that reads a part. A "
-        "folder a class is what one archive a texture unpacks to.",
     ),
-    ClassFolders(""),
+    Kylberg(),
 )
 
 KTH_TIPS = Dataset(

@@ -165,8 +165,18 @@ SCENERY_WATERMARK = Dataset(
         homepage="https://www.kaggle.com/dsv/4926870",
         layout="a folder a class, in folders of splits or not",
         verified="assumed",
-        caveat="The publisher's page was not at hand and no public loader was found: read as a folder a class "
-        "because there are two classes.",
+        evidence=(
+            listing(
+                "https://huggingface.co/datasets/qwertyforce/scenery_watermarks/blob/main/README.md?code=true",
+                "22,762 pictures of 512 x 512 pixels in two classes, no_watermark and watermark, as parquet.",
+            ),
+            listing(
+                "https://github.com/qwertyforce/scenery_watermarks",
+                "There is a copy on Kaggle beside the one on Hugging Face; no folder is named.",
+            ),
+        ),
+        caveat="Parquet is not read. That the copy on Kaggle has a folder a class is assumed from there being two "
+        "classes.",
     ),
     ClassFolders("scenery"),
 )

@@ -1,4 +1,7 @@
-"""Pictures whose class and box stand in tables (CUB-200-2011, FGVC-Aircraft), or in their own names (CURE-OR)."""
+"""Pictures whose class and box stand in tables (CUB-200-2011, FGVC-Aircraft), or in their own names.
+
+The latter are CURE-OR and the Kylberg textures.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from snellen.datasets.formats.file_tree import folders_holding, name_below, pict
 from snellen.datasets.formats.lists import rows
 from snellen.datasets.inventory import Note
 from snellen.datasets.picture_files import PictureFile
-from snellen.datasets.sample import Annotation, AttributeValue, RawSample
+from snellen.datasets.sample import Annotation, AttributeValue, RawSample, labelled_picture
 
 BACKGROUNDS = ("white", "2D living room", "2D kitchen", "3D living room", "3D office")
 DEVICES = ("iPhone 6s", "HTC One X", "LG Leon", "Logitech C920", "Nikon D80")
@@ -134,5 +137,31 @@ class CureOr:
                 annotations=(Annotation(f"{object:03}", None, None, extra),),
                 attributes=attributes,
             )
+        if empty:
+            yield Note("missing", "no picture", str(root))
+
+
+@dataclass(frozen=True)
+class Kylberg:
+    """Settings of the layout: names TEXTURE-SAMPLE-PATCH.png such as blanket1-a-p001.png, in any folders.
+
+    Archives are one a texture or one of all, so that folders tell nothing. Of a patch that was turned (a fourth part:
+    r30 …) and of the photograph that patches were cut from (no third part) the patch itself is there: both are left
+    out.
+    """
+
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Pictures by name."""
+        empty = True
+        for path in pictures_below(root):
+            empty = False
+            texture, *parts = path.stem.split("-")
+            kinds = [part[:1] for part in parts[1:]]
+            if not texture or kinds not in ([], ["p"], ["p", "r"]) or not parts:
+                yield Note("odd", "picture whose name is of another form", name_below(path, root))
+            elif kinds == ["p"]:
+                yield labelled_picture(name_below(path, root), PictureFile(path), texture, "")
+            else:
+                yield Note("left out", "turned patch" if kinds else "uncut photograph", name_below(path, root))
         if empty:
             yield Note("missing", "no picture", str(root))
