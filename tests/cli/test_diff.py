@@ -95,6 +95,7 @@ def test_items_without_a_partner_do_not_pass_unseen(snellen: Command, run_root: 
     code, out, _ = snellen(*words, "--fail-on", "drop")
     assert code == 1
     assert "items unpaired" in out
+    assert "Too few items to tell: " in out
     assert snellen(*words)[0] == 0
 
 

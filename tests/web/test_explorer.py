@@ -179,6 +179,8 @@ def test_the_page_is_small_and_allows_its_own_scripts_alone(report: Report) -> N
     assert "default-src 'none'" in policy
     assert policy.count("sha256-") == text.count("<script>") + 1, "each script, and the style"
     assert "\u202e" not in text
+    assert text.count("Redistributions of source code must retain") == 3, "the licences of Vega's packages"
+    assert "The MIT License" in text
     assert '<a href="explore.html">' in report.page.read_text("utf-8")
 
 

@@ -25,6 +25,7 @@ from snellen.presentation.controls import PICTURES
 Verdict: TypeAlias = Literal["dropped", "rose", "no clear change", "too few items"]
 DROPPED: Verdict = "dropped"
 ROSE: Verdict = "rose"
+TOO_FEW: Verdict = "too few items"
 COLUMNS = (
     "condition", "kind", "name", "tasks", "metric", "before", "after", "difference", "low", "high", "n", "clusters",
     "p", "p_holm", "clear", "too_few_clusters", "verdict",
@@ -227,7 +228,7 @@ def _with_verdicts(run: Run, table: pd.DataFrame) -> pd.DataFrame:
 def _verdict(row: Any, metric: Metric) -> Verdict:
     if row.clear:
         return DROPPED if row.difference * metric.sign < 0 else ROSE
-    return "too few items" if row.too_few_clusters else "no clear change"
+    return TOO_FEW if row.too_few_clusters else "no clear change"
 
 
 def _flips(run: Run, task: str, condition: str, pair: pd.DataFrame) -> Iterator[tuple[Any, ...]]:

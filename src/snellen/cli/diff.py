@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import typer
 
-from snellen.analysis.changes import DROPPED, ROSE, Changes, changes
+from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, Changes, changes
 from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
 from snellen.cli.output import console, print_json
@@ -138,6 +138,8 @@ def _print(compared: Changes, out: Path) -> None:
     for word, verdict in (("Dropped", DROPPED), ("Rose", ROSE)):
         if names := compared.names(verdict):
             screen.print(f"[{colours[verdict]}]{word}: {escape('; '.join(names))}[/]", highlight=False)
+    if few := compared.table[compared.table["verdict"] == TOO_FEW]["name"].tolist():
+        screen.print(f"Too few items to tell: {escape(', '.join(few))}.")
     if not compared.names(DROPPED):
         screen.print("Nothing dropped that these items could show.")
     screen.print(f"Page: {out}", soft_wrap=True)

@@ -18,7 +18,7 @@ from snellen.core.errors import SnellenError
 from snellen.reports.writing import EXPLORER, Companion
 from snellen.web.explorer.content import explorer_content
 from snellen.web.explorer.specs import score_by_measure
-from snellen.web.lock import present_parts
+from snellen.web.lock import present_parts, read_lock
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -57,7 +57,20 @@ def render_explorer(content: dict[str, Any], parts: Path) -> str:
         script_digests=[_digest(script) for script in scripts],
         content=as_block(content),
         spec=as_block(score_by_measure()),
+        licences=_licences(parts),
     )
+
+
+def _licences(parts: Path) -> list[tuple[str, str]]:
+    """Of what stands in the page: name, version and licence of each package, and the licence's text."""
+    packages = [package for package in read_lock() if package.pages == "explorer"]
+    return [
+        (
+            f"{package.name} {package.version} ({package.licence})",
+            (parts / package.folder / "LICENSE").read_text("utf-8"),
+        )
+        for package in packages
+    ]
 
 
 @cache
