@@ -1,0 +1,98 @@
+"""Planted deficits are each named on the front page in plain words, and nobody is accused of what he has not."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snellen.analysis.deficits import Answer, find_deficits
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+from snellen.core.seeds import stream
+from snellen.exam import run
+from snellen.reports import write_report
+from snellen.scoring.protocols import ACCURACY, correct
+from snellen.subjects.fakes.ideal import draw, peers_of
+from snellen.suites import SUITES
+from tests.contracts.test_planted_deficits import SETS, TEST_ITEMS
+from tests.helpers.sets import undrawn_set
+from tests.reports.exam import leave_out_figures
+
+NAMED: Mapping[str, str] = {
+    "fake:blind-to=colour": "where colour decides",
+    "fake:counts-to=4": "counts only to four",
+    "fake:misses-picture=3": "the third picture",
+    "fake:prefers-option=A": "prefers option A (the first)",
+    "fake:says-yes": "says yes",
+}
+INNOCENT = ("fake:oracle", "fake:chance")
+SEEDS = (0, 1, 2)
+GUESSERS = 20
+
+
+def _sentences(page: str, subject: str) -> str:
+    """What the page's first table says under a subject's name."""
+    rows = re.findall(r'<th scope="row" role="rowheader">(.*?)</th>', page, re.DOTALL)
+    (row,) = [row for row in rows if row.startswith(html.escape(subject))]
+    return " ".join(html.unescape(re.sub("<[^>]*>", " ", row)).removeprefix(subject).split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_planted_deficit_is_named_and_no_other(
+    seed: int, sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_out_figures(monkeypatch)
+    roots = []
+    for name, tasks in SETS.items():
+        items = undrawn_set(SUITES.get(name), sets_folder, seed=seed, test_items=TEST_ITEMS, tasks=tasks)
+        run(items, [*INNOCENT, *NAMED], tmp_path / name, show_progress=False)
+        roots.append(tmp_path / name)
+    page = write_report(roots, tmp_path / "report").page.read_text("utf-8")
+    for subject in (*INNOCENT, *NAMED):
+        said = _sentences(page, subject)
+        assert {name for name, words in NAMED.items() if words in said} == {subject} & set(NAMED), (subject, said)
+        assert said.count("(") == said.count("right there") + (2 * said.count("prefers option")), said
+    for subject in INNOCENT:
+        assert _sentences(page, subject) in ("", "no single factor could be told to decide"), subject
+
+
+def guesses(items: ItemSet, rng: np.random.Generator) -> Iterator[Answer]:
+    """What a guesser answers to all test items with right and wrong answers."""
+    suite, peers = SUITES.get(items.card.suite), peers_of(items.items)
+    tested: list[Item] = [item for item in items.items if item.split == "test"]
+    for item in tested:
+        task = suite.tasks[item.task]
+        metric = next((m for m in task.protocols["strict"].metrics if m.name == ACCURACY.name), None)
+        if metric is None:
+            continue
+        view = item.view()
+        prediction = task.protocols["strict"].read(draw(view, peers, rng), view.reply)
+        keys = [json.dumps(option.key) for option in item.options]
+        said = json.dumps(prediction)
+        position = keys.index(said) if said in keys else -1
+        right = correct(item, prediction) == 1.0
+        yield Answer(item, f"{suite.name}/{item.task}", task.split_by, right, metric.chance(item), position)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_guessers_are_hardly_ever_accused(seed: int, sets_folder: Path) -> None:
+    """Each is named for anything with 5 % at most: of 20 four or more in 1.6 % of sets, were it as much as that."""
+    sets = [
+        undrawn_set(SUITES.get(name), sets_folder, seed=seed, test_items=TEST_ITEMS, tasks=tasks)
+        for name, tasks in SETS.items()
+    ]
+    accused = 0
+    for number in range(GUESSERS):
+        rng = stream("accused guesser", seed, number)
+        findings = find_deficits([answer for items in sets for answer in guesses(items, rng)])
+        accused += bool(findings.deficits or findings.preference)
+    print(f"seed {seed}: {accused} of {GUESSERS} guessers are accused")
+    assert accused <= 3

@@ -1,0 +1,103 @@
+"""What pages promise: a policy that is kept, structure for screen readers, room on a phone, whole tables on paper."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from snellen.reports import Report
+from snellen.reports.page import content_policy
+from snellen.reports.turning import even_parts, parts_of, readable, turned
+from tests.helpers.chromium import chromium
+from tests.reports.test_report import Tags
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ConsoleMessage
+
+SHEET = 688
+"""Pixels between the margins of an A4 sheet, 182 mm."""
+
+
+def test_pages_have_a_policy_landmarks_scopes_and_words_for_pictures(report: Report) -> None:
+    for path in report.pages:
+        text = path.read_text("utf-8")
+        tags = Tags(text).seen
+        styles = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+        policies = [attrs["content"] for tag, attrs in tags if attrs.get("http-equiv") == "Content-Security-Policy"]
+        assert policies == [content_policy(styles[0])]
+        assert len(styles) == 1
+        assert "script" not in str(policies[0]), "nothing allows one"
+        assert not any("style" in attrs for _, attrs in tags), "the policy would drop it"
+        assert ("a", {"class": "skip", "href": "#main"}) in tags
+        assert [attrs["id"] for tag, attrs in tags if tag == "main"] == ["main"]
+        assert sum(tag == "h1" for tag, _ in tags) == 1
+        assert all(attrs.get("alt") for tag, attrs in tags if tag == "img")
+        headless = [attrs for tag, attrs in tags if tag == "th" and "scope" not in attrs]
+        assert not headless, path
+
+
+def test_the_front_page_leads_to_every_suite_and_names_every_subject(report: Report) -> None:
+    front = Tags(report.page.read_text("utf-8"))
+    links = {attrs.get("href") for tag, attrs in front.seen if tag == "a"}
+    assert {path.name for path in report.pages[1:]} == {"shapes.html"} <= links
+    answers = report.answers()
+    assert set(answers["subject"]) == set(report.results["subject"])
+    assert all(subject in front.text for subject in answers["subject"])
+    assert "explore.html" not in links
+
+
+def test_wide_tables_turn_and_what_has_no_room_stands_below() -> None:
+    assert even_parts(13, 6) == [range(4), range(4, 9), range(9, 13)]
+    assert even_parts(6, 6) == [range(6)]
+    assert even_parts(0, 6) == [range(0)]
+    wide = pd.DataFrame([["a", *range(12)], ["b", *range(12)]], columns=["subject", *map(str, range(12))])
+    assert list(turned(wide).columns) == ["subject", "a", "b"]
+    assert list(readable(wide).iloc[3]) == ["3", 3, 3]
+    twice = wide.assign(subject="a")
+    assert list(turned(twice).columns) == ["subject", "a", "a (2)"]
+    square = pd.DataFrame([[f"r{n}", *range(12)] for n in range(20)], columns=["name", *map(str, range(12))])
+    parts = list(parts_of(square))
+    assert [list(part.columns) for part in parts] == [
+        ["name", *map(str, range(6))],
+        ["name", *map(str, range(6, 12))],
+    ]
+
+
+def _keep(texts: list[str], message: ConsoleMessage) -> None:
+    texts.append(message.text)
+
+
+def test_a_browser_finds_room_keeps_the_policy_and_prints_everything(report: Report, tmp_path: Path) -> None:
+    with chromium() as browser:
+        for path in report.pages:
+            complaints: list[str] = []
+            phone = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
+            phone.on("console", partial(_keep, complaints))
+            phone.goto(path.as_uri())
+            assert phone.evaluate("document.documentElement.scrollWidth") == 390, path.name
+            assert complaints == []
+            pictures = "[...document.images].every(picture => picture.naturalWidth > 0)"
+            assert phone.evaluate(pictures), "the policy lets pictures through"
+            assert phone.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 25, 29)"
+            phone.keyboard.press("Tab")
+            assert phone.evaluate("document.activeElement.className") == "skip"
+            phone.set_viewport_size({"width": SHEET, "height": 1000})
+            phone.emulate_media(media="print")
+            beyond = (
+                f"[...document.querySelectorAll('table')].filter(t => t.getBoundingClientRect().right > {SHEET + 1})"
+            )
+            assert phone.evaluate(f"{beyond}.length") == 0
+            inside = "[...document.querySelectorAll('summary, details table')]"
+            heights = f"{inside}.map(e => e.getBoundingClientRect().height)"
+            assert min(phone.evaluate(heights), default=9) > 5, "closed details are printed, with their headings"
+            assert phone.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+            phone.close()
+        hostile = tmp_path / "hostile.html"
+        hostile.write_text(report.page.read_text("utf-8").replace("</main>", "<script>window.ran = 1</script></main>"))
+        page = browser.new_page()
+        page.goto(hostile.as_uri())
+        assert page.evaluate("window.ran") is None
