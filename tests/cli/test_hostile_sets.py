@@ -114,6 +114,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "half a picture": (raw_picture(lambda raw: raw[: len(raw) // 2]), "not a picture that can be decoded"),
     "a bomb": (raw_picture(bomb), "BombError"),
     "another format than its name's": (raw_picture(as_gif), "a GIF file by the name of a png"),
+    "words as a video": (raw_picture(lambda raw: b"hello", "mp4", kind="video"), "not a readable video"),
     "a path for a hash": (media(sha256="../../../../etc/passwd"), "not 64 hexadecimal digits"),
     "a path for a format": (media(format="png/../../x"), "not 64 hexadecimal digits"),
     "neither picture nor video": (media(kind="program"), "neither picture nor video"),

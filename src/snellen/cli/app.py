@@ -256,7 +256,7 @@ def run(
     repeats: Annotated[int, typer.Option(min=1)] = 1,
     inputs: Inputs = [],  # noqa: B006  # typer copies it
     budget: Annotated[
-        float | None, typer.Option(help="Stop before more money is spent (prices: ?price_in=…&price_out=…).")
+        float | None, typer.Option(help="Stop before more money is spent in a run folder (?price_in=…&price_out=…).")
     ] = None,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Ask on where more than half of a subject's calls fail.")
