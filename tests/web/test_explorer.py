@@ -21,7 +21,7 @@ from snellen.reports.loading import Exam, gather, load_run
 from snellen.web import lock
 from snellen.web.explorer import content as explorer_content
 from snellen.web.explorer import explorer_writer, write_explorer
-from snellen.web.explorer.page import FETCH, as_block, as_classic
+from snellen.web.explorer.page import FETCH, as_block, as_classic, render_explorer
 from tests.reports.exam import SUITE, Album, able, building, leave_out_figures, naming, suite_of, write_run
 
 if TYPE_CHECKING:
@@ -182,6 +182,32 @@ def test_the_page_is_small_and_allows_its_own_scripts_alone(report: Report) -> N
     assert text.count("Redistributions of source code must retain") == 3, "the licences of Vega's packages"
     assert "The MIT License" in text
     assert '<a href="explore.html">' in report.page.read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_twenty_thousand_items_can_be_looked_through(browser: Browser, report: Report) -> None:
+    """The items of the report many times over; no time is held, only that every view comes up."""
+    parts = lock.present_parts()
+    assert parts is not None
+    content = content_of(report)
+    rows = content["items"]
+    assert isinstance(rows, list)
+    times = 20_000 // len(rows)
+    page = report.root / "many.html"
+    page.write_text(render_explorer({**content, "items": rows * times}, parts), "utf-8")
+    with offline_tab(browser) as opened:
+        opened.goto(page.as_uri())
+        opened.click('nav a[href="#items"]')
+        assert opened.locator("#count").text_content() == "20000 of 20000 items"
+        opened.select_option("#filters select >> nth=3", "wrong")
+        assert opened.locator("#table tbody tr").count() == 25
+        opened.click('nav a[href="#flips"]')
+        assert opened.locator("#cards article").count() == 20
+        opened.click("#more")
+        assert opened.locator("#cards article").count() == 40
+        opened.click('nav a[href="#measures"]')
+        opened.wait_for_selector("#chart[data-points]")
+    page.unlink()
 
 
 def test_without_its_parts_there_is_a_line_and_no_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
