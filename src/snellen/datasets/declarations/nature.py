@@ -172,10 +172,21 @@ EPLID = Dataset(
         licence=UNKNOWN,
         citation="Shaheen, Egyptian Plant Leaf Image Dataset (EPLID), Kaggle, 2019",
         homepage="https://www.kaggle.com/datasets/mahmoudshaheen1134/plant-leaf-image-dataset",
-        layout="a folder a class, in folders of splits or not",
-        verified="assumed",
-        caveat="The publisher's page was not at hand and no public loader was found: read as a folder a class "
-        "because there are eight classes.",
+        layout="SPECIES/*.jpg (any folders around the species)",
+        verified="loaders",
+        evidence=(
+            loader(
+                "https://github.com/KaushalyaAberathna/Plant-Leaf-Classification-Using-Deep-Learning-using-the-Egypti"
+                "an-Plant-Leaf-Image-Dataset-EgyPLI-",
+                "A folder a class; eight species, 3,588 JPEG of 256 x 256 pixels.",
+            ),
+            loader(
+                github("timothyafolami/Plan-Leaf-Image-Classification", "notebooks/experiment.ipynb", "cbf12d0888"),
+                "Folders Apple, Berry, Fig, Guava, Orange, Palm, Persimmon and Tomato, 3,588 pictures.",
+            ),
+        ),
+        caveat="The first loader found that the same leaf was often taken several times in some seconds: pictures "
+        "may resemble each other closely.",
     ),
     ClassFolders("plant leaf"),
 )
