@@ -27,6 +27,7 @@ Epochs = Annotated[Optional[int], typer.Option(min=1, help="Passes, if not the p
 Scope = Annotated[str, typer.Option(help="lora, or language-model: all its weights, for random ones.")]
 MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations at a time; changes rounding alone.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 …")]
+Compile = Annotated[bool, typer.Option("--compile", help="Compile for a GPU: a minute more, then quicker steps.")]
 Json = Annotated[Path, typer.Option("--data", help="JSON in LLaVA's layout.")]
 Images = Annotated[Path, typer.Option(help="Folder that the pictures' paths begin in.")]
 SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Leave out what has no picture, and say how many.")]
@@ -70,11 +71,12 @@ def pretrain(
     epochs: Epochs = None,
     micro_batch: MicroBatch = 16,
     device: Device = "cpu",
+    compiled: Compile = False,
     skip_missing: SkipMissing = False,
     compat: Compat = False,
 ) -> None:
     """Stage 1: the connector learns to caption (LLaVA-558K)."""
-    plan = _plan("pretrain", _named(tower, compat), language_model, None, rate, epochs, micro_batch, device)
+    plan = _plan("pretrain", _named(tower, compat), language_model, None, rate, epochs, micro_batch, device, compiled)
     _train_stage(plan, json_file, images, out, skip_missing)
 
 
@@ -91,11 +93,14 @@ def tune(
     epochs: Epochs = None,
     micro_batch: MicroBatch = 16,
     device: Device = "cpu",
+    compiled: Compile = False,
     skip_missing: SkipMissing = False,
     compat: Compat = False,
 ) -> None:
     """Stage 2: connector and language model learn to follow instructions (mix665k)."""
-    plan = _plan("tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, scope)
+    plan = _plan(
+        "tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, compiled, scope
+    )
     _train_stage(plan, json_file, images, out, skip_missing)
 
 
@@ -112,6 +117,7 @@ def fit(
     epochs: Epochs = None,
     micro_batch: MicroBatch = 16,
     device: Device = "cpu",
+    compiled: Compile = False,
     compat: Compat = False,
 ) -> None:
     """Stage 3: connector and LoRA learn one ability. The result is the subject head:OUT."""
@@ -123,7 +129,9 @@ def fit(
     item_set = find_items(items)
     learnt = train_items(item_set, ability)
     passes = epochs or EPOCHS.get(ability)
-    plan = _plan("fit", _named(tower, compat), language_model, base_folder, rate, passes, micro_batch, device, scope)
+    plan = _plan(
+        "fit", _named(tower, compat), language_model, base_folder, rate, passes, micro_batch, device, compiled, scope
+    )
     with Progress("training", unit="steps") as progress:
         progress.expect(plan.stage.steps(len(learnt)))
         card = fit_ability(item_set, ability, plan, out, progress.advance)
@@ -147,6 +155,7 @@ def sweep(
     epochs: Epochs = None,
     micro_batch: MicroBatch = 16,
     device: Device = "cpu",
+    compiled: Compile = False,
     workers: Annotated[int, typer.Option(min=1, help="Heads trained side by side.")] = 1,
     plan_only: Annotated[bool, typer.Option("--plan", help="Only say what it would cost.")] = False,
     probes: Annotated[bool, typer.Option("--probes", help="Ask attentive probes too, and compare both.")] = False,
@@ -160,7 +169,7 @@ def sweep(
     from snellen.sweep import ask_heads, ask_probes, settings_jobs, settings_table, sweep_cost, sweep_jobs, train_all
 
     item_set, names = find_items(items), [_named(name, compat) for name in _split(towers)]
-    plan = _plan("fit", "", language_model, None, rate, epochs, micro_batch, device, scope)
+    plan = _plan("fit", "", language_model, None, rate, epochs, micro_batch, device, compiled, scope)
     by_setting = {}
     if table_3:
         by_setting = settings_jobs(item_set, names, _split(abilities), plan, out, base_folder)
@@ -250,6 +259,7 @@ def _plan(
     epochs: int | None,
     micro_batch: int,
     device: str,
+    compiled: bool,
     scope: str = "",
 ) -> "HeadPlan":
     from snellen.core.condition import near
@@ -263,7 +273,9 @@ def _plan(
         raise SnellenError(f"--scope {scope!r}; {near(scope, get_args(ScopeName))}")
     chosen = cast(ScopeName, scope or stage.scope)
     stage = replace(stage, scope=chosen, rate=rate or stage.rate, epochs=epochs or stage.epochs)
-    return HeadPlan(tower, language_model, stage, base_folder, device=device, micro_batch=micro_batch)
+    return HeadPlan(
+        tower, language_model, stage, base_folder, device=device, micro_batch=micro_batch, compiled=compiled
+    )
 
 
 def _train_stage(plan: "HeadPlan", path: Path, images: Path, out: Path, skip_missing: bool) -> None:

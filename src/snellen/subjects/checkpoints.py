@@ -88,11 +88,27 @@ def load_weights(who: str, kind: str, path: str, dtype: str, **settings: Any) ->
 
 
 def for_inference(who: str, model: Any, device: str) -> Any:
-    """The model without gradients on its device. Raises SnellenError where the device is not there."""
+    """The model without gradients on its device. Raises SnellenError as `to_device` does."""
+    return to_device(who, model.requires_grad_(False).eval(), device, "device=")
+
+
+def to_device(who: str, model: Any, device: str, setting: str) -> Any:
+    """The model on its device; `setting` is how that was given, as `--device`.
+
+    Raises SnellenError where the device is not there, or has no room for the weights.
+    """
+    torch = import_extra("torch", who)
     try:
-        return model.requires_grad_(False).eval().to(device)
+        return model.to(device)
+    except torch.OutOfMemoryError as error:
+        raise SnellenError(f"{who}: its weights do not fit into the memory of {device}; leave out {setting}") from error
     except (RuntimeError, AssertionError) as error:
-        raise SnellenError(f"{who}: no device {device!r} ({first_line(error)}); leave out device=") from error
+        raise SnellenError(f"{who}: no device {device!r} ({first_line(error)}); leave out {setting}") from error
+
+
+def device_name(device: str) -> str:
+    """What the device calls itself, for cards: a GPU's model, else the name as given."""
+    return str(import_extra("torch", device).cuda.get_device_name(device)) if device.startswith("cuda") else device
 
 
 def weights_digest(who: str, path: str) -> str:

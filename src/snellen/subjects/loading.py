@@ -95,8 +95,19 @@ def _blas() -> Any:
 
 @contextmanager
 def inference() -> Iterator[None]:
-    """Without gradients, and in one thread."""
+    """Without gradients, and in one thread. Raises SnellenError where a GPU's memory is full."""
     import torch
 
-    with one_thread(), torch.inference_mode():
+    with one_thread(), torch.inference_mode(), less_memory("a smaller batch= (encoder:NAME?batch=1)"):
         yield
+
+
+@contextmanager
+def less_memory(hint: str) -> Iterator[None]:
+    """Full memory of a GPU becomes a SnellenError in one line, with what takes less."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise SnellenError(f"out of memory on the GPU; take {hint}") from error

@@ -25,7 +25,13 @@ from snellen.core.errors import SnellenError
 from snellen.core.files import cannot_write, write_text
 from snellen.core.hashing import digest
 from snellen.core.seeds import seed_of, stream
-from snellen.subjects.checkpoints import load_weights, read_image_processor, weights_digest
+from snellen.subjects.checkpoints import (
+    device_name,
+    load_weights,
+    read_image_processor,
+    to_device,
+    weights_digest,
+)
 from snellen.subjects.encoders.classifier_card import CARD, ClassifierCard, read_classifier_card
 from snellen.subjects.loading import import_extra, quiet_transformers
 
@@ -185,7 +191,7 @@ def train_classifier(
         settings=asdict(settings),
         fingerprint=fingerprint,
         **training.summary(),
-        device=device if device == "cpu" else torch.cuda.get_device_name(),
+        device=device_name(device),
         versions={package: version(package) for package in PACKAGES},
     )
     _write(start, card, out)
@@ -221,7 +227,7 @@ class _Training:
 def _train(
     start: Start, classes: Classes, settings: ClassifierSettings, device: str, tick: Callable[[], None]
 ) -> _Training:
-    training, model = _Training([], [], 0.0), start.model.to(device).train()
+    training, model = _Training([], [], 0.0), to_device("the model", start.model, device, "--device").train()
     steps = settings.steps(len(classes.pictures))
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=settings.weight_decay)
     rates = [_rate_at(step, steps, settings) for step in range(steps)]

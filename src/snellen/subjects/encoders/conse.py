@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from snellen.core.hashing import digest
+from snellen.subjects.checkpoints import for_inference
 from snellen.subjects.encoders.efficientnet import PARAMETERS, EfficientNetLite
 from snellen.subjects.encoders.encoder import Floats, TextSide, features_folder, load_array, save_array
 from snellen.subjects.encoders.readouts import unit
@@ -147,4 +148,4 @@ def _minilm(device: str) -> tuple[Any, Any]:
     with quiet_transformers("encoder:conse") as transformers:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(_folder()), **options)
         model = transformers.AutoModel.from_pretrained(str(_folder()), use_safetensors=True, **options)
-    return tokenizer, model.requires_grad_(False).eval().to(device)
+    return tokenizer, for_inference("encoder:conse", model, device)

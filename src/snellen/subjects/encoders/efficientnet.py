@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from snellen.subjects.checkpoints import for_inference
 from snellen.subjects.encoders.encoder import Floats, TextSide
 from snellen.subjects.loading import file_sha256, import_extra, inference, once
 
@@ -163,7 +164,7 @@ def network(name: str, device: str) -> Any:
 
     net = import_extra("efficientnet_lite_pytorch", f"encoder:{name}").EfficientNet.from_name(name)
     net.load_state_dict(torch.load(weights(name), map_location="cpu", weights_only=True))
-    return net.requires_grad_(False).eval().to(device)
+    return for_inference(f"encoder:{name}", net, device)
 
 
 @once

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from snellen.subjects.checkpoints import read_config
+from snellen.subjects.checkpoints import read_config, to_device
 from snellen.subjects.heads.composition import TowerConfig
 from snellen.subjects.heads.fitting import HeadPlan
 from snellen.subjects.heads.language_models import RANDOM, random_config
@@ -117,10 +117,14 @@ def _unit_costs(tower_name: str, language_model: str, stage: Stage) -> tuple[int
     return tower_flops(tower), *conversation_flops(tower, language_model, stage)
 
 
-def measured_speed(device: str, side: int = 1024, rounds: int = 5) -> float:
-    """Operations a second of matrix products on the device: more than training reaches, so that hours are the least."""
-    dtype = torch.float32 if device == "cpu" else torch.bfloat16
-    matrix = torch.ones(side, side, device=device, dtype=dtype)
+def measured_speed(device: str, side: int = 0, rounds: int = 5) -> float:
+    """Operations a second of matrix products on the device: more than training reaches, so that hours are the least.
+
+    `side` 0 is 1024 on a processor and 8192 on a GPU, which smaller products do not fill. Raises SnellenError where the
+    device is not there.
+    """
+    dtype, side = (torch.float32, side or 1024) if device == "cpu" else (torch.bfloat16, side or 8192)
+    matrix = to_device("a matrix product", torch.ones(side, side, dtype=dtype), device, "--device")
     (matrix @ matrix).sum().item()
     begun = time.perf_counter()
     for _ in range(rounds):

@@ -5,8 +5,10 @@ Imports torch: import it inside functions.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -18,11 +20,12 @@ from snellen.core.hashing import digest
 from snellen.core.home import home
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
+from snellen.subjects.encoders.encoder import MAX_THREADS
 from snellen.subjects.heads.conversations import Picture
 from snellen.subjects.heads.tensor_files import facts_of, open_tensors, write_tensors
 from snellen.subjects.heads.tower_models import load_tower, picture_tokens, pixels_of, tower_fingerprint
 from snellen.subjects.heads.towers import find_tower
-from snellen.subjects.loading import file_sha256
+from snellen.subjects.loading import file_sha256, once
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -57,21 +60,39 @@ def opener(media: MediaFolder | None) -> PictureOpener:
 
 @dataclass(frozen=True)
 class TowerReader:
-    """A tower before pictures, on a device; `dtype` is that of the tokens."""
+    """A tower before pictures, on a device; `dtype` is that of the tokens, and of the tower's products.
+
+    `batch` pictures go through it at a time where tokens are kept.
+    """
 
     tower: str
     open_picture: PictureOpener
     device: str = "cpu"
     dtype: torch.dtype = torch.float32
+    batch: int = SAMPLE
 
     def pixels(self, pictures: Sequence[Picture]) -> torch.Tensor:
-        """Pictures -> float32 (n, 3, side, side)."""
-        return pixels_of(self.tower, [self.open_picture(picture) for picture in pictures])
+        """Pictures -> float32 (n, 3, side, side). Before a GPU several are read side by side, or it would wait."""
+        if self.device == "cpu":
+            return pixels_of(self.tower, [self.open_picture(picture) for picture in pictures])
+        rows = _readers().map(lambda picture: pixels_of(self.tower, [self.open_picture(picture)]), pictures)
+        return torch.cat(list(rows))
 
     def tokens(self, pictures: Sequence[Picture]) -> torch.Tensor:
-        """Pictures -> (n, tokens, width), on the device."""
+        """Pictures -> (n, tokens, width), on the device: what a head in training reads of the pixels."""
         tower, model = find_tower(self.tower), load_tower(self.tower, self.device)
-        return picture_tokens(tower, model, self.pixels(pictures).to(self.device)).to(self.dtype)
+        with reduced(self.device, self.dtype):
+            return picture_tokens(tower, model, self.pixels(pictures).to(self.device)).to(self.dtype)
+
+
+@once
+def _readers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_THREADS))
+
+
+def reduced(device: str, dtype: torch.dtype) -> torch.autocast:
+    """Products in `dtype` where that is not float32."""
+    return torch.autocast(torch.device(device).type, dtype, enabled=dtype != torch.float32)
 
 
 class TokenCache:
@@ -93,8 +114,8 @@ class TokenCache:
         missing = [name for name in by_name if name not in self._places]
         for start in range(0, len(missing), SHARD_PICTURES):
             names, tensors = missing[start : start + SHARD_PICTURES], dict[str, torch.Tensor]()
-            for first in range(0, len(names), SAMPLE):
-                chunk = names[first : first + SAMPLE]
+            for first in range(0, len(names), self.reader.batch):
+                chunk = names[first : first + self.reader.batch]
                 rows = self.reader.tokens([by_name[name] for name in chunk])
                 tensors |= dict(zip(chunk, rows.cpu(), strict=True))
                 tick()
@@ -154,7 +175,7 @@ def choose_source(reader: TowerReader, cache: TokenCache, pictures: Sequence[Pic
         return Choice("live", 0.0, 0.0)
     reader.tokens(sample[:1])  # the first use loads weights
     begun = time.perf_counter()
-    reader.tokens(sample)
+    reader.tokens(sample).cpu()  # a GPU is waited for
     live = (time.perf_counter() - begun) / len(sample)
     cache.prepare(sample)
     begun = time.perf_counter()

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.files import write_text
+from snellen.subjects.checkpoints import for_inference
 from snellen.subjects.heads.composition import compose
 from snellen.subjects.heads.conversations import Wording
 from snellen.subjects.heads.language_models import load_language_model
@@ -119,7 +120,7 @@ def load_head(folder: Path, device: str = "cpu") -> Head:
     """A trained head, ready to answer. Raises SnellenError where a part is missing, damaged or another than it was."""
     card = read_head_card(folder)
     head = fresh_head(card.tower, card.language_model, folder, Stage(**card.stage))
-    head.model.requires_grad_(False).eval().to(device)
+    for_inference(f"head:{folder}", head.model, device)
     return Head(head.model, replace(head.wording, template="conversation"), card)
 
 

@@ -17,6 +17,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Media, Montage
 from snellen.core.subject import TrainingExample
+from snellen.subjects.checkpoints import device_name
 from snellen.subjects.heads.conversations import Conversation, Picture, Turn
 from snellen.subjects.heads.features import (
     Choice,
@@ -32,6 +33,7 @@ from snellen.subjects.heads.language_models import language_model_digest
 from snellen.subjects.heads.stages import Stage
 from snellen.subjects.heads.tower_models import tower_fingerprint
 from snellen.subjects.heads.training import CHECKPOINT, Progress, Training, train
+from snellen.subjects.loading import less_memory
 
 LONG_DECIMALS = re.compile(r"\d+\.\d{3,}")
 PACKAGES = ("torch", "transformers", "peft")
@@ -42,7 +44,8 @@ class HeadPlan:
     """A head to be trained: which tower and language model, in which stage, on what it stands, what it is for.
 
     `source` None measures whether live or cached features are quicker. `micro_batch`, `device`, `source` and
-    `interval` (steps a checkpoint) and `threads` (of torch, 0 for its own choice) change no result but by rounding.
+    `interval` (steps a checkpoint) and `threads` (of torch, 0 for its own choice) change no result but by rounding;
+    `compiled` (`Training`) draws another dropout too.
     """
 
     tower: str
@@ -55,6 +58,7 @@ class HeadPlan:
     source: Source | None = None
     interval: int = 100
     threads: int = 0
+    compiled: bool = False
 
 
 def conversation_of(example: TrainingExample) -> Conversation:
@@ -114,8 +118,9 @@ def train_head(
         torch.set_num_threads(plan.threads)
     dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
     head = fresh_head(plan.tower, plan.language_model, plan.base, plan.stage)
-    reader = TowerReader(plan.tower, open_picture, plan.device, dtype)
-    choice, cache = _choose(plan, reader, conversations)
+    reader = TowerReader(plan.tower, open_picture, plan.device, dtype, plan.micro_batch)
+    with less_memory(f"a smaller --micro-batch than {plan.micro_batch}"):
+        choice, cache = _choose(plan, reader, conversations)
     training = Training(
         model=head.model.to(dtype),
         stage=plan.stage,
@@ -129,6 +134,7 @@ def train_head(
         dtype=dtype,
         interval=plan.interval,
         tick=tick,
+        compiled=plan.compiled,
     )
     progress = train(training)
     trained = {name: weight for name, weight in head.model.named_parameters() if weight.requires_grad}
@@ -155,7 +161,7 @@ def _card(plan: HeadPlan, training: Training, progress: Progress, choice: Choice
         steps=training.steps,
         seconds=round(progress.seconds, 3),
         samples_per_second=round(samples / progress.seconds, 3),
-        device=plan.device if plan.device == "cpu" else torch.cuda.get_device_name(),
+        device=device_name(plan.device),
         device_hours=round(progress.seconds / 3600, 6),
         features=choice.source,
         live_seconds_a_picture=choice.live_seconds,

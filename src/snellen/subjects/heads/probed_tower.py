@@ -23,6 +23,7 @@ from snellen.subjects.encoders.probes.settings import ProbeSettings
 from snellen.subjects.encoders.probes.subject import AttentiveProbe
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.towers import find_tower
+from snellen.subjects.loading import less_memory
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -83,8 +84,10 @@ class TowerEncoder:
         tower: Tower = replace(find_tower(self.tower), dropped_patches=0)
         if tower.processor.startswith("Sam"):
             pictures = [whole(picture, tower.side) for picture in pictures]
-        pixels = pixels_of(self.tower, pictures).to(self.device)
-        tokens = picture_tokens(tower, load_tower(self.tower, self.device), pixels)
+        model = load_tower(self.tower, self.device)
+        with less_memory("a smaller batch, or another device="):
+            pixels = pixels_of(self.tower, pictures).to(self.device)
+            tokens = picture_tokens(tower, model, pixels)
         grids = tokens.float().cpu().numpy().reshape(len(pictures), tower.grid, tower.grid, tower.width)
         return np.asarray(grids, dtype=np.float32)
 

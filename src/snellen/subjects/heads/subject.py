@@ -135,16 +135,16 @@ def answer_batch(questions: Sequence[Question], device: str, length: int) -> lis
     """The replies to questions of one head; where a batch breaks, each question is asked alone."""
     from snellen.subjects.heads.answering import generate, shared_head
 
-    begun = time.perf_counter()
+    begun, failure = time.perf_counter(), None
     head = shared_head(questions[0].folder, device)  # what cannot be loaded is bad input, no failed call
     try:
         answers = generate(head, [(question.conversation, question.media) for question in questions], device, length)
     except Exception as error:  # noqa: BLE001  # models raise what they like; all of it is a failed call
-        if len(questions) > 1:
-            return [reply for question in questions for reply in answer_batch([question], device, length)]
-        return [
-            error if isinstance(error, SnellenError) else CallFailed(f"{type(error).__name__}: {first_line(error)}")
-        ]
+        failure = error.with_traceback(None)  # its frames hold the batch in memory
+    if failure is not None and len(questions) > 1:
+        return [reply for question in questions for reply in answer_batch([question], device, length)]
+    if failure is not None:
+        return [failure if isinstance(failure, SnellenError) else CallFailed(_reason(failure, device))]
     seconds = time.perf_counter() - begun
     return [
         Reply(
@@ -157,3 +157,10 @@ def answer_batch(questions: Sequence[Question], device: str, length: int) -> lis
         )
         for answer in answers
     ]
+
+
+def _reason(error: Exception, device: str) -> str:
+    torch = import_extra("torch", "a head")
+    if isinstance(error, torch.OutOfMemoryError):
+        return f"out of memory on {device}, even with one question; take another device="
+    return f"{type(error).__name__}: {first_line(error)}"

@@ -13,7 +13,7 @@ from torch import nn
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.subjects.checkpoints import first_line, load_weights, read_image_processor, weights_digest
+from snellen.subjects.checkpoints import load_weights, read_image_processor, to_device, weights_digest
 from snellen.subjects.encoders.efficientnet import network, states, weights
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.towers import find_tower
@@ -43,12 +43,17 @@ def empty_tower(tower: Tower) -> nn.Module:
     return model
 
 
-@once
 def load_tower(name: str, device: str = "cpu") -> nn.Module:
-    """The tower with its weights in float32, frozen.
+    """The tower with its weights in float32, frozen; loaded once a device, however that is written.
 
-    Raises SnellenError where they cannot be loaded or are not all there.
+    Raises SnellenError where weights cannot be loaded or are not all there, and where the device is not.
     """
+    current = device == "cuda" and torch.cuda.is_available()
+    return _tower(name, f"cuda:{torch.cuda.current_device()}" if current else device)
+
+
+@once
+def _tower(name: str, device: str) -> nn.Module:
     tower = find_tower(name)
     if tower.seed is not None:
         with torch.random.fork_rng(devices=[]):
@@ -64,10 +69,8 @@ def load_tower(name: str, device: str = "cpu") -> nn.Module:
                 f"tower {name}: {tower.model} has no {min(read)} as transformers' {tower.kind} wants it; give a folder "
                 f"with converted weights as {name}?model=FOLDER"
             )
-    try:
-        return model.requires_grad_(False).eval().to(device)
-    except (RuntimeError, AssertionError) as error:
-        raise SnellenError(f"tower {name}: no device {device!r} ({first_line(error)}); leave out --device") from error
+    frozen: nn.Module = to_device(f"tower {name}", model.requires_grad_(False).eval(), device, "--device")
+    return frozen
 
 
 def _is_unread(key: str) -> bool:

@@ -10,16 +10,22 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of
+from snellen.subjects.checkpoints import to_device
 from snellen.subjects.heads.batches import (
     Batch,
     PictureReader,
@@ -28,12 +34,17 @@ from snellen.subjects.heads.batches import (
     order,
     token_weights,
 )
-from snellen.subjects.heads.conversations import IGNORED, Conversation, Wording
+from snellen.subjects.heads.conversations import IGNORED, Conversation, Tokens, Wording
+from snellen.subjects.heads.features import reduced
 from snellen.subjects.heads.stages import Scope, Stage
 from snellen.subjects.heads.tensor_files import read_tensors, write_tensors
 from snellen.subjects.loading import import_extra
 
+Result = TypeVar("Result")
+
 CHECKPOINT = "checkpoint.safetensors"
+AHEAD = 2
+"""Parts of a step that are read and moved to a GPU while it works on another."""
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 """What AdamW keeps of a weight."""
 
@@ -47,7 +58,8 @@ class Training:
     """What is trained on what. `fingerprint` is of everything that changes the result; `folder` keeps checkpoints.
 
     `micro_batch` conversations go through the model at a time, which changes nothing but rounding. `dtype` is that of
-    activations. A checkpoint is kept every `interval` steps. `tick` is told of each step.
+    activations. A checkpoint is kept every `interval` steps. `tick` is told of each step. `compiled` compiles the
+    language model's layers, which takes a minute and pays in long trainings on a GPU.
     """
 
     model: Any
@@ -62,6 +74,7 @@ class Training:
     dtype: torch.dtype = torch.float32
     interval: int = 100
     tick: Callable[[], None] = lambda: None
+    compiled: bool = False
 
     @property
     def steps(self) -> int:
@@ -134,23 +147,80 @@ def train(training: Training) -> Progress:
     Raises Diverged where the loss is no number, SnellenError where memory or disk is full; the last checkpoint stays.
     """
     trained = prepare(training.model, training.stage)
-    training.model.to(training.device).train()
+    to_device(str(training.folder), training.model, training.device, "--device").train()
+    _suit_device(training)
     optimizer = torch.optim.AdamW(trained.values(), lr=training.stage.rate, weight_decay=training.stage.weight_decay)
     progress = restore(training, trained, optimizer)
-    first = len(progress.losses)
-    for step, indices in enumerate(indices_by_step(training.stage, training.conversations, first), first):
-        begun = time.perf_counter()
-        try:
-            loss = _step(training, trained, optimizer, step, indices)
-        except (torch.OutOfMemoryError, MemoryError) as error:  # perhaps in the middle of an update: nothing is kept
-            raise SnellenError(_memory_hint(training, step)) from error
-        progress.losses.append(loss)
-        progress.seconds += time.perf_counter() - begun
-        training.tick()
-        if len(progress.losses) % training.interval == 0 and len(progress.losses) < training.steps:
-            keep(training, trained, optimizer, progress)
+    ahead = 0 if training.device == "cpu" else AHEAD
+    with ahead_of(_parts(training, len(progress.losses)), ahead) as parts:
+        for step in range(len(progress.losses), training.steps):
+            begun = time.perf_counter()
+            try:
+                loss = _step(training, trained, optimizer, step, parts)
+            except (torch.OutOfMemoryError, MemoryError) as error:  # perhaps in an update: nothing is kept
+                raise SnellenError(_memory_hint(training, step)) from error
+            progress.losses.append(loss)
+            progress.seconds += time.perf_counter() - begun
+            training.tick()
+            if len(progress.losses) % training.interval == 0 and len(progress.losses) < training.steps:
+                keep(training, trained, optimizer, progress)
     training.model.eval()
     return progress
+
+
+def _suit_device(training: Training) -> None:
+    """What changes speed alone: adapters read activations as they are, for autocast casts; layers are compiled."""
+    if training.dtype != torch.float32:
+        for part in training.model.modules():
+            if hasattr(part, "lora_A"):
+                part.cast_input_dtype_enabled = False
+    if training.compiled:
+        for layer in training.model.model.language_model.layers:
+            layer.compile(dynamic=True)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Conversations that go through the model together, and whether their step ends with them."""
+
+    batch: Batch
+    is_last: bool
+
+
+def _parts(training: Training, first: int) -> Iterator[Callable[[], Part]]:
+    """What makes the parts of step `first` and all later ones, one after the other."""
+    for indices in indices_by_step(training.stage, training.conversations, first):
+        rows = [training.wording.tokens(training.conversations[index]) for index in indices]
+        weights, places = token_weights(training.stage, rows), micro_batches(rows, training.micro_batch)
+        for number, some in enumerate(places, 1):
+            chunk = [rows[place] for place in some], [weights[place] for place in some]
+            yield partial(_part, training, *chunk, is_last=number == len(places))
+
+
+def _part(training: Training, conversations: Sequence[Tokens], weights: Sequence[float], *, is_last: bool) -> Part:
+    return Part(collate(conversations, weights, training.wording.padding, training.read, training.device), is_last)
+
+
+@contextmanager
+def ahead_of(makers: Iterator[Callable[[], Result]], count: int) -> Iterator[Iterator[Result]]:
+    """What each maker makes, in their order; up to `count` of the next are made in a thread meanwhile."""
+    if not count:
+        yield (make() for make in makers)
+        return
+    with ThreadPoolExecutor(1) as pool:
+        waiting = deque(pool.submit(make) for make in islice(makers, count))
+
+        def results() -> Iterator[Result]:
+            while waiting:
+                future = waiting.popleft()
+                waiting.extend(pool.submit(make) for make in islice(makers, 1))
+                yield future.result()
+
+        try:
+            yield results()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def indices_by_step(stage: Stage, conversations: Sequence[Conversation], first: int) -> Iterator[list[int]]:
@@ -167,25 +237,22 @@ def _step(
     trained: Mapping[str, nn.Parameter],
     optimizer: torch.optim.Optimizer,
     step: int,
-    indices: Sequence[int],
+    parts: Iterator[Part],
 ) -> float:
-    stage = training.stage
-    rows = [training.wording.tokens(training.conversations[index]) for index in indices]
-    weights, total = token_weights(stage, rows), 0.0
+    stage, losses = training.stage, list[torch.Tensor]()
     for group in optimizer.param_groups:
         group["lr"] = stage.rate_at(step, training.steps)
     optimizer.zero_grad()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("dropout", stage.seed, step))
-        for places in micro_batches(rows, training.micro_batch):
-            chunk = [rows[place] for place in places], [weights[place] for place in places]
-            batch = collate(*chunk, training.wording.padding, training.read, training.device)
-            with torch.autocast(
-                training.device.partition(":")[0], training.dtype, enabled=training.dtype != torch.float32
-            ):
-                loss = answer_loss(training.model, batch)
+        for part in parts:
+            with reduced(training.device, training.dtype):
+                loss = answer_loss(training.model, part.batch)
             loss.backward()  # type: ignore[no-untyped-call]
-            total += loss.item()
+            losses.append(loss.detach())
+            if part.is_last:
+                break
+    total = torch.stack(losses).double().sum().item()  # a GPU is waited for once a step
     norm = nn.utils.clip_grad_norm_(trained.values(), stage.clip)
     if not math.isfinite(total) or not torch.isfinite(norm):
         raise Diverged(
