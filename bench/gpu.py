@@ -32,11 +32,13 @@ from PIL import Image
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
 from snellen.subjects.heads.answering import generate
-from snellen.subjects.heads.conversations import SYSTEM, Conversation, Turn
+from snellen.subjects.heads.composition import compose
+from snellen.subjects.heads.conversations import SYSTEM, Conversation, Turn, Wording
 from snellen.subjects.heads.costs import QWEN2_05B, conversation_flops, tower_flops
 from snellen.subjects.heads.features import TokenCache, TowerReader, opener
-from snellen.subjects.heads.files import Head, fresh_head
-from snellen.subjects.heads.stages import STAGES
+from snellen.subjects.heads.files import Head
+from snellen.subjects.heads.language_models import LanguageModel, load_language_model
+from snellen.subjects.heads.stages import STAGES, Stage
 from snellen.subjects.heads.tower_models import load_tower
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.heads.training import Training, train
@@ -47,6 +49,7 @@ PARTS = ("towers", "fit", "pretrain", "tune", "answers")
 STEPS = {"fit": 22, "pretrain": 4, "tune": 5}
 QUESTION = "How many of the red cubes on the table stand behind the nearest of the cones? "
 ANSWER = "there are three red cubes"
+QWEN = "Qwen/Qwen2-0.5B"
 SIDE = 8192
 """Of the matrices whose product is called the peak."""
 
@@ -60,6 +63,12 @@ class Bench:
     media: MediaFolder
     talks: Sequence[Conversation]
     peak: float
+
+    def head(self, tower: str, stage: Stage) -> Head:
+        """A head that has learned nothing."""
+        spec, language = find_tower(tower), language_model(self.language, self.device)
+        wording = Wording(language.tokenizer, language.picture_id, spec.tokens, stage.template)
+        return Head(compose(spec, language), wording)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -103,22 +112,21 @@ def peak_flops(device: str, side: int) -> float:
     return 2 * side**3 / rate
 
 
-def write_language_model(folder: Path) -> str:
-    """A folder of transformers with random weights in Qwen2-0.5B's shape; each word and mark is one token."""
-    texts = f"{SYSTEM} USER: {QUESTION} ASSISTANT: {ANSWER}"
-    words = sorted(set(re.findall(r"\w+|[^\w\s]+", texts)))
+def language_model(name: str, device: str) -> LanguageModel:
+    """A language model with random weights: Qwen2-0.5B's shape with a token a word, or as `load_language_model`."""
+    if name != QWEN:
+        return load_language_model(name)
+    words = sorted(set(re.findall(r"\w+|[^\w\s]+", f"{SYSTEM} USER: {QUESTION} ASSISTANT: {ANSWER}")))
     vocabulary = {word: number for number, word in enumerate(["[UNK]", "[END]", *words])}
     tokenizer: Any = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    with quiet_transformers("bench") as transformers:
+    with quiet_transformers("bench") as transformers, torch.device(device):
         fast = transformers.PreTrainedTokenizerFast(
             tokenizer_object=tokenizer, unk_token="[UNK]", eos_token="[END]", pad_token="[END]"
         )
         torch.manual_seed(0)
         model = transformers.AutoModelForCausalLM.from_config(transformers.Qwen2Config(**QWEN2_05B))
-        model.to(torch.bfloat16).save_pretrained(folder)
-        fast.save_pretrained(folder)
-    return str(folder)
+    return LanguageModel(model, fast, QWEN2_05B["vocab_size"] - 1)
 
 
 def conversations(media: MediaFolder, pictures: int, count: int) -> list[Conversation]:
@@ -175,7 +183,7 @@ def print_training(bench: Bench, tower: str, job: Job, steps: int) -> None:
     cache = TokenCache(reader)
     if source == "cached":
         cache.prepare([picture for talk in bench.talks for picture in talk.pictures])
-    head = fresh_head(tower, bench.language, None, stage)
+    head = bench.head(tower, stage)
     talks, times = bench.talks[: stage.batch], list[float]()
     load_tower(tower, bench.device)
     with bench.memory() as memory:
@@ -222,8 +230,8 @@ JOBS = [
 
 def print_answers(bench: Bench, tower: str, batches: Sequence[int], length: int) -> None:
     """Replies a second of a head, as `head:` gives them."""
-    made = fresh_head(tower, bench.language, None, STAGES["fit"])
-    head = Head(made.model.float().to(bench.device), made.wording)
+    head = bench.head(tower, STAGES["fit"])
+    head.model.to(bench.device)
     head.model.generation_config.eos_token_id = None  # random words never end: all replies have the full length
     for batch in batches:
         asked = [(replace(talk, turns=(replace(talk.turns[0], reply=None),)), bench.media) for talk in bench.talks]
@@ -268,7 +276,7 @@ def main() -> None:
         peak = peak_flops(options.device, 256 if tiny else SIDE)
         name = "cpu" if options.device == "cpu" else torch.cuda.get_device_name(options.device)
         print(f"{name}, torch {torch.__version__}: {peak / 1e12:,.0f} TFLOP/s of a matrix product, called the peak")
-        language = "random-qwen2" if tiny else write_language_model(Path(folder) / "language")
+        language = "random-qwen2" if tiny else QWEN
         media = MediaFolder(Path(folder) / "media")
         talks = conversations(media, 4 if tiny else 64, 256)
         bench = Bench(options.device, language, media, talks, peak)
