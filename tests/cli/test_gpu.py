@@ -91,7 +91,7 @@ def test_tokens_are_those_of_a_processor(name: str, items: ItemSet) -> None:
     assert error(tokens, reference) < 5e-3
     halves = TowerReader(name, opener(media), "cuda", torch.bfloat16).tokens(shown)
     assert halves.dtype == torch.bfloat16
-    assert 0 < error(halves, reference) < 2e-2
+    assert 0 < error(halves, reference) < 2e-2  # a convolutional tower in bfloat16 would be off by 9e-2
 
 
 def test_features_of_encoders_are_those_of_a_processor(items: ItemSet) -> None:
@@ -157,14 +157,22 @@ def test_every_stage_learns_the_same_as_on_a_processor_and_goes_on(stage: str, i
     fit(items, tmp_path / "parts", **changes)
     whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
     assert {str(tensor.dtype) for tensor in whole.values()} == {"torch.float32"}
-    assert max(error(parts[name], tensor) for name, tensor in whole.items() if tensor.any()) < 1e-2
+    assert max(error(parts[name], tensor) for name, tensor in whole.items() if tensor.any()) < 1e-3
+
+
+def test_compiled_layers_learn_the_same(items: ItemSet, tmp_path: Path) -> None:
+    plain_card, compiled_card = (
+        fit(items, tmp_path / str(compiled), stage=replace(FIT, lora_dropout=0.0), compiled=compiled)
+        for compiled in (False, True)
+    )
+    assert compiled_card.last_loss == pytest.approx(plain_card.last_loss, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_live_and_cached_learn_the_same(name: str, items: ItemSet, tmp_path: Path) -> None:
     cards = {source: fit(items, tmp_path / source, tower=name, source=source) for source in ("live", "cached")}
     for loss in ("first_loss", "last_loss"):  # but for the order of sums, which hangs on how many go together
-        assert getattr(cards["live"], loss) == pytest.approx(getattr(cards["cached"], loss), rel=1e-5)
+        assert getattr(cards["live"], loss) == pytest.approx(getattr(cards["cached"], loss), rel=1e-4)
 
 
 def test_a_head_answers_on_both_devices(items: ItemSet, tmp_path: Path) -> None:

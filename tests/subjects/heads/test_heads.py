@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from snellen.core.errors import SnellenError
+from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Media, Option, ReplySpec, View
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
@@ -34,6 +34,7 @@ from snellen.subjects.heads.files import CARD, WEIGHTS, HeadCard, load_head, rea
 from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head  # noqa: E402
 from snellen.subjects.heads.subject import UNSTABLE  # noqa: E402
 from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
+from snellen.subjects.loading import inference  # noqa: E402
 from tests.subjects.heads.toys import COLOURS, SMALL  # noqa: E402
 
 OPTIONS = tuple(Option(name, name) for name in COLOURS)
@@ -277,3 +278,35 @@ def test_what_cannot_be_a_head_is_named(head_folder: Path, tmp_path: Path, media
         load_head(copy)
     with pytest.raises(SnellenError, match="not a readable picture"):
         train_head(plan(), [Conversation("", (Turn((tmp_path / "no.png", "?"), "1"),))], copy / "x", opener(None))
+
+
+def test_a_device_that_is_not_there_is_one_line(media: MediaFolder, tmp_path: Path) -> None:
+    for source in ("live", "cached"):
+        with pytest.raises(SnellenError, match=r"no device 'cuda:99'.*; leave out --device") as refusal:
+            fitted(tmp_path / "head", media, device="cuda:99", source=source)
+        assert "\n" not in str(refusal.value)
+    fitted(tmp_path / "head", media)
+    with pytest.raises(SnellenError, match=r"no device 'cuda:99'.*; leave out device="):
+        ask(make_subject(f"head:{tmp_path / 'head'}?device=cuda:99"), [examples(media, 1)[0].view], media)
+
+
+def test_full_memory_while_answering_is_one_line(
+    media: MediaFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB\nand so on")
+
+    fitted(tmp_path / "head", media)
+    monkeypatch.setattr("snellen.subjects.heads.answering.generate", full)
+    views = [example.view for example in examples(media, 2)]
+    with pytest.raises(CallFailed, match=r"^out of memory on cpu, even with one question; take another device=$"):
+        ask(make_subject(f"head:{tmp_path / 'head'}"), views, media)
+
+
+def test_full_memory_of_an_encoder_says_what_to_lower() -> None:
+    def full() -> None:
+        with inference():
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB\nand so on")
+
+    with pytest.raises(SnellenError, match=r"^out of memory on the GPU; take a smaller batch= \(encoder:NAME"):
+        full()

@@ -264,6 +264,28 @@ def test_full_memory_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Monke
     assert equal(final(toy(tmp_path / "parts")), whole)
 
 
+def test_parts_made_ahead_come_in_order_and_errors_at_their_place() -> None:
+    begun: list[int] = []
+
+    def maker(number: int) -> Callable[[], int]:
+        def make() -> int:
+            begun.append(number)
+            if number == 3:
+                raise SnellenError("a picture that cannot be read")
+            return number
+
+        return make
+
+    for count in (0, 2):
+        begun.clear()
+        with module.ahead_of(map(maker, range(6)), count) as results:
+            assert [next(results) for _ in range(3)] == [0, 1, 2]
+            with pytest.raises(SnellenError, match="cannot be read"):
+                next(results)
+        assert begun == list(range(len(begun)))
+        assert len(begun) <= 4 + count
+
+
 def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import safetensors.torch
 

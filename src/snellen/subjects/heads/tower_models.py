@@ -101,7 +101,8 @@ def picture_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torc
     """
     with torch.no_grad():
         if tower.kind == "EfficientNetLite":
-            state = _hidden_state(tower, states(model, pixels))
+            with torch.autocast(pixels.device.type, enabled=False):  # bfloat16 would move its features by a tenth
+                state = _hidden_state(tower, states(model, pixels))
         else:
             state = _hidden_state(tower, model(pixel_values=pixels, output_hidden_states=True).hidden_states)
         tokens = read_state(tower, state)
