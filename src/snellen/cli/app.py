@@ -10,7 +10,7 @@ from typing import Annotated, Optional
 import typer
 
 from snellen.cli.auxiliary import auxiliary, conversations
-from snellen.cli.options import Json, Workers, cores, named_paths, read_balance
+from snellen.cli.options import Json, Lenient, Workers, cores, named_paths, read_balance
 from snellen.cli.output import console, print_json
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
@@ -169,6 +169,7 @@ def build(
         str, typer.Option(help="paper: its own frequencies; answers: level ones, no base rates.")
     ] = "paper",
     settings: Annotated[list[str], typer.Option("--set", help="NAME=VALUE of a setting that the recipe has.")] = [],  # noqa: B006
+    lenient: Lenient = False,
     as_json: Json = False,
 ) -> None:
     """Build an item set."""
@@ -191,7 +192,7 @@ def build(
         size=size_of(size, how) if size else None,
         rules=rules,
         balance=read_balance(balance),
-        settings=settings,
+        settings=[*settings, *(["reading=lenient"] if lenient else [])],
     )
 
 

@@ -10,6 +10,10 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Workers = Annotated[Optional[int], typer.Option(help="Processes; default: one a core.")]  # noqa: UP045  # read at run time
 
+Lenient = Annotated[
+    bool, typer.Option("--lenient", help="Read released answers that are only written in another way: reading=lenient.")
+]
+
 
 def cores(workers: int | None) -> int:
     """So many, or one a core that this process may use."""

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import BuildOptions, Settings
 from snellen.core.user_files import read_text
 
 M = TypeVar("M", bound=BaseModel)
@@ -43,8 +43,8 @@ class ReleasedRecipe:
     leads from the path given to the file or folder of the release), and `problem` and `remedy` what `refuse` says.
 
     `choose_tasks` checks the tasks wanted and names those that are built. The root is None where a plan is made without
-    the files. `count_items` says how many items a task there will be, `settings` what else decides the items, `digest`
-    which files are read, and `read` reads them.
+    the files. `count_items` says how many items a task there will be, `extra_parameters` what else decides the items,
+    `digest` which files are read, and `read` reads them. `settings` are those that `--set` may change.
     """
 
     suite: str
@@ -56,16 +56,18 @@ class ReleasedRecipe:
     find_root: Callable[[Path], Path | None]
     choose_tasks: Callable[[BuildOptions, Path | None], Sequence[str]]
     count_items: Callable[[BuildOptions, Path | None], Mapping[str, int]]
-    settings: Callable[[BuildOptions], Mapping[str, Any]]
+    extra_parameters: Callable[[BuildOptions], Mapping[str, Any]]
     digest: Callable[[BuildOptions, Path], Mapping[str, str]]
     read: Callable[[BuildOptions, Path], ReleasedItems]
+    settings: Settings = field(default_factory=dict)
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Tasks, settings, the digests of the files, and how many items of a task are drawn, if not all are."""
         root = self.root(options)
         return {
             "tasks": list(self.choose_tasks(options, root)),
-            **self.settings(options),
+            **self.extra_parameters(options),
+            **options.changed(self.settings),
             "files": dict(self.digest(options, root)),
             **({} if options.n is None else {"n": options.n}),
         }

@@ -34,7 +34,7 @@ from snellen.runs.score import score
 from snellen.stimuli.video import write_video
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.released.recipe import RELEASED
-from snellen.suites.vlm2_bench.released.records import option_key, parse_choices, with_choices
+from snellen.suites.vlm2_bench.released.records import cue_of, option_key, parse_choices, with_choices, without_slips
 from snellen.suites.vlm2_bench.tasks import protocols
 from tests.helpers.journey import suite_of, task
 
@@ -195,7 +195,7 @@ def test_factors_say_what_is_certain(items: ItemSet) -> None:
     mat, trk = items.task("gc-mat")[1], items.task("gc-trk")[0]
     assert (told[mat.item_id], told[trk.item_id]) == (
         {"wording": "negative", "cue": "add/remove"},
-        {"wording": "positive"},
+        {"wording": "positive", "cue": "add/remove"},
     )
     assert mat.provenance["edited_prompt"] == "Remove the mask."
     assert [item.factors["wording"] for item in items.task("oc-cpr")] == ["positive", "negative"] * 2
@@ -288,6 +288,57 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     assert "15 of the released files or lines" in told
     assert not (tmp_path / "out").exists(), "nothing is written before everything is read"
     assert len(built(root, tmp_path / "some", tasks=("gc-mat", "pc-cnt")).items) == 7, "what is left out is not needed"
+
+
+@pytest.mark.filterwarnings("ignore:read leniently:UserWarning")
+def test_a_lenient_reading_loses_nothing_and_counts_what_it_changed(tmp_path: Path) -> None:
+    root = release(tmp_path / "vlm2")
+    counts: list[Any] = ["2", 2.0, " 1 ", 1]
+    write(root, "oc/vanilla/oc_cnt.jsonl", [json.dumps(asked("0", COUNTED, n, "1.png", "2.png")) for n in counts])
+    truth = asked("3_p", STATED.format(""), "True", *SAME), asked("3_n", STATED.format("not "), False, *SAME)
+    lone = asked("4_p", STATED.format(""), "T", "1.png")
+    write(root, "oc/vanilla/oc_cpr.jsonl", [json.dumps(line) for line in (*truth, lone)])
+    with pytest.raises(SnellenError, match=r"(?s)6 of the released files or lines .* or give --lenient"):
+        built(root, tmp_path / "strict", tasks=("oc-cnt", "oc-cpr"))
+    items = built(root, tmp_path / "lenient", tasks=("oc-cnt", "oc-cpr"), settings={"reading": "lenient"})
+    assert [item.answer for item in items.task("oc-cnt")] == [2, 2, 1, 1]
+    assert [item.answer for item in items.task("oc-cpr")] == ["true", "false"]
+    notes = "\n".join(items.card.notes)
+    assert 'oc-cnt: gt_answer "2" read as 2: 1 records' in notes
+    assert "1 records of fewer than two pictures left out: jsonl/oc/vanilla/oc_cpr.jsonl line 3" in notes
+    assert items.card.recipe["settings"] == {"reading": "lenient"}
+
+
+@pytest.mark.parametrize("answer", ["two", 2.5, True, None, "2 or 3", "maybe", "-1"])
+def test_a_lenient_reading_guesses_nothing(answer: Any) -> None:
+    for name in ("oc-cnt", "oc-cpr"):
+        fields = asked("3_p", STATED.format(""), answer, *SAME)
+        mended, change = without_slips(name, fields)
+        if (name, answer) == ("oc-cpr", True):
+            assert (mended["gt_answer"], change) == ("T", 'gt_answer true read as "T"')
+        else:
+            assert (mended, change) == (fields, "")
+
+
+@pytest.mark.parametrize(
+    ("instruction", "cue_type"),
+    [
+        ("Add a red hat to the man", "add/remove"),
+        ("please remove the dog in the background", "add/remove"),
+        ("Take out the lamp.", "add/remove"),
+        ("Replace the cat with a fox", "swap"),
+        ("turn the car into a bus", "swap"),
+        ("Replace the background with a beach", "environment"),
+        ("Make the sky pink", "environment"),
+        ("change the color of the car to blue", "attribute"),
+        ("Make the man smile", "attribute"),
+        ("What if it were different?", ""),
+        ("The man is additionally seated", ""),
+        ("", ""),
+    ],
+)
+def test_the_type_of_cue_is_told_by_the_verb_of_the_edit(instruction: str, cue_type: str) -> None:
+    assert cue_of(instruction) == cue_type
 
 
 def test_unreadable_pictures_are_named_together(tmp_path: Path) -> None:

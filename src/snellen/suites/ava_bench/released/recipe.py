@@ -85,7 +85,7 @@ def _count_items(options: BuildOptions, base: Path | None) -> dict[str, int]:
     return counts
 
 
-def _settings(options: BuildOptions) -> dict[str, Any]:
+def _extra_parameters(options: BuildOptions) -> dict[str, Any]:
     return {"seed": options.seed, "hold_out": HELD_OUT}
 
 
@@ -128,7 +128,7 @@ RELEASED = ReleasedRecipe(
     find_root=base_of,
     choose_tasks=_choose_tasks,
     count_items=_count_items,
-    settings=_settings,
+    extra_parameters=_extra_parameters,
     digest=_digest,
     read=_read,
 )

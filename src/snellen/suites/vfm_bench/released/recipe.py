@@ -65,7 +65,7 @@ def _count_items(options: BuildOptions, root: Path | None) -> dict[str, int]:
     return {TASK: QUERIES if options.n is None else min(QUERIES, options.n)}
 
 
-def _settings(options: BuildOptions) -> dict[str, int]:
+def _extra_parameters(options: BuildOptions) -> dict[str, int]:
     return {"seed": options.seed}
 
 
@@ -109,7 +109,7 @@ RELEASED = ReleasedRecipe(
     find_root=_find_root,
     choose_tasks=_choose_tasks,
     count_items=_count_items,
-    settings=_settings,
+    extra_parameters=_extra_parameters,
     digest=_digest,
     read=_read,
 )

@@ -14,8 +14,9 @@ import contextlib
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,7 +25,13 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
 from snellen.curation.released import read_json_lines
-from snellen.suites.vlm2_bench.released.records import MODELS, Record, record_of
+from snellen.suites.vlm2_bench.released.records import (
+    MODELS,
+    Record,
+    SkippedRecord,
+    record_of,
+    without_slips,
+)
 from snellen.suites.vlm2_bench.tasks import COUNTS, TRUE_FALSE
 
 JSONL: Mapping[str, tuple[str, str]] = {
@@ -55,15 +62,46 @@ def jsonl_path(root: Path, task: str) -> Path:
     return next((path for path in paths if path.is_file()), paths[0])
 
 
-def read_folder(root: Path, tasks: Sequence[str], problems: list[str]) -> list[Record]:
-    """Every record of the tasks, in order. What is wrong or missing goes to `problems`, with file and line."""
+@dataclass
+class Slips:
+    """What a lenient reading changed, and how often, and the lines that it left out as the authors' scripts do."""
+
+    changes: Counter[str] = field(default_factory=Counter)
+    skipped: list[str] = field(default_factory=list)
+
+    def notes(self) -> list[str]:
+        """Lines for the card: one a kind of change, one about what was left out."""
+        skipped = f"{len(self.skipped)} records of fewer than two pictures left out: {', '.join(self.skipped)}"
+        lines = [f"{change}: {count} records" for change, count in sorted(self.changes.items())]
+        return [f"read leniently: {line}" for line in (*lines, *([skipped] if self.skipped else []))]
+
+    def mend(self, task: str, location: str, fields: Any) -> Any:
+        """The fields of a line, mended. Raises SkippedRecord where it is left out, which is noted."""
+        try:
+            mended, change = without_slips(task, fields)
+        except SkippedRecord:
+            self.skipped.append(location)
+            raise
+        if change:
+            self.changes[f"{task}: {change}"] += 1
+        return mended
+
+
+def read_folder(root: Path, tasks: Sequence[str], problems: list[str], slips: Slips | None = None) -> list[Record]:
+    """Every record of the tasks, in order. What is wrong or missing goes to `problems`, with file and line.
+
+    With `slips`, answers that are only written in another way are read, and counted there.
+    """
     records = []
     for task in tasks:
         path = jsonl_path(root, task)
         for location, fields in read_json_lines(path, str(path.relative_to(root)), problems):
             try:
-                record = record_of(task, location, fields)
+                mended = slips.mend(task, location, fields) if slips else fields
+                record = record_of(task, location, mended)
                 records.append(replace(record, files=_media_files(root, task, fields)))
+            except SkippedRecord:
+                continue
             except ValueError as error:
                 problems.append(f"{location}: {error}")
     return records
@@ -89,8 +127,11 @@ def _video(root: Path, vid: str) -> Path:
     raise ValueError(f"vid: {vid}{'|'.join(EXTENSIONS)} is missing from {VIDEOS}")
 
 
-def read_tsv(path: Path, tasks: Sequence[str], problems: list[str]) -> list[Record]:
-    """Every record of the tasks, in order, streamed; pictures stay in the file (`store_tsv`)."""
+def read_tsv(path: Path, tasks: Sequence[str], problems: list[str], slips: Slips | None = None) -> list[Record]:
+    """Every record of the tasks, in order, streamed; pictures stay in the file (`store_tsv`).
+
+    With `slips`, answers that are only written in another way are read, and counted there.
+    """
     records: list[Record] = []
     for line, row in tsv_rows(path, problems):
         task = str(row.get("category")).strip()
@@ -99,7 +140,11 @@ def read_tsv(path: Path, tasks: Sequence[str], problems: list[str]) -> list[Reco
             if task not in MODELS or task == "pc-vid":
                 raise ValueError(f"category: {task!r} is no task of the TSV")
             if task in tasks:
-                records.append(record_of(task, location, _fields(task, row), line=line))
+                fields = _fields(task, row)
+                mended = slips.mend(task, location, fields) if slips else fields
+                records.append(record_of(task, location, mended, line=line))
+        except SkippedRecord:
+            continue
         except ValueError as error:
             problems.append(f"{location}: {error}")
     present = {record.task for record in records}

@@ -17,12 +17,13 @@ from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import BuildOptions, Settings
 from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names
 from snellen.suites.vlm2_bench.items import SUITE, VERSION
 from snellen.suites.vlm2_bench.published import QUERIES, SCORED_PAIRS
 from snellen.suites.vlm2_bench.released.files import (
     TSV_MD5,
+    Slips,
     jsonl_path,
     read_folder,
     read_tsv,
@@ -33,6 +34,8 @@ from snellen.suites.vlm2_bench.released.records import MODELS, Record
 from snellen.suites.vlm2_bench.tasks import TASKS, TRUE_FALSE
 
 LICENCE = "CC BY-NC 4.0"
+SETTINGS: Settings = {"reading": ("strict", "lenient")}
+"""Whether a record whose answer is only written in another way refuses the build, or is read and counted."""
 
 
 def _find_root(path: Path) -> Path | None:
@@ -55,7 +58,7 @@ def _count_items(options: BuildOptions, root: Path | None) -> dict[str, int]:
     return {task: QUERIES[task] if n is None else min(QUERIES[task], n * pair_sizes[task]) for task in tasks}
 
 
-def _settings(options: BuildOptions) -> dict[str, int]:
+def _extra_parameters(options: BuildOptions) -> dict[str, int]:
     """The seed decides nothing but which items are drawn."""
     return {} if options.n is None else {"seed": options.seed}
 
@@ -71,9 +74,10 @@ def _digest(options: BuildOptions, root: Path) -> dict[str, str]:
 def _read(options: BuildOptions, root: Path) -> ReleasedItems:
     """Read everything, then keep the pictures."""
     tasks, problems = _choose_tasks(options, root), list[str]()
-    records = (read_tsv if root.is_file() else read_folder)(root, tasks, problems)
+    slips = Slips() if options.setting("reading", SETTINGS) == "lenient" else None
+    records = (read_tsv if root.is_file() else read_folder)(root, tasks, problems, slips)
     RELEASED.refuse(root, problems)
-    unusual = _unusual_counts(records, tasks)
+    unusual = [*_unusual_counts(records, tasks), *(slips.notes() if slips else [])]
     notes = [*unusual, *_notes(records, _digest(options, root).get("tsv"))]
     chosen = _draw(records, options)
     pictures = _store(root, chosen, MediaFolder(options.out / "media"))
@@ -89,11 +93,15 @@ RELEASED = ReleasedRecipe(
     ),
     layout="neither a TSV nor a folder with jsonl/ and data/",
     problem="the released files or lines are missing or wrong",
-    remedy="get them again, or build the other tasks alone (vlm2-bench/TASK)",
+    remedy=(
+        "get them again, build the other tasks alone (vlm2-bench/TASK), or give --lenient, which reads answers "
+        "that are only written in another way ('2', 2.0, 'True'), skips what the authors' scripts skip, and counts both"
+    ),
+    settings=SETTINGS,
     find_root=_find_root,
     choose_tasks=_choose_tasks,
     count_items=_count_items,
-    settings=_settings,
+    extra_parameters=_extra_parameters,
     digest=_digest,
     read=_read,
 )
@@ -118,6 +126,10 @@ def _unusual_counts(records: Sequence[Record], tasks: Sequence[str]) -> list[str
 def _notes(records: Sequence[Record], tsv: str | None) -> list[str]:
     """What else the card should say; `tsv` is the digest of the TSV, if there is one."""
     notes = [f"{record.location}: {record.note}" for record in records if record.note]
+    if edits := [record for record in records if record.task.startswith("gc")]:
+        cues = Counter(record.factors.get("cue", "not told") for record in edits)
+        counts = ", ".join(f"{count} {cue}" for cue, count in sorted(cues.items()))
+        notes.append(f"statements by type of cue, as the wording of the edit tells it: {counts}")
     if inline := Counter(record.task for record in records if record.inline):
         counts = ", ".join(f"{count} of {task}" for task, count in inline.items())
         notes.append(f"questions that keep their choices inline, as released: {counts}")

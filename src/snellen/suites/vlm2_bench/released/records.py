@@ -6,6 +6,7 @@ Fields as the released code reads them (vlm2-bench/VLM2-Bench, `code/*/test` and
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from snellen.core.item import Option
 from snellen.curation.released import validate_line
 from snellen.suites.vlm2_bench import prompts
+from snellen.suites.vlm2_bench.items import CUE_BY_EDIT
 from snellen.suites.vlm2_bench.tasks import TASKS
 
 
@@ -89,6 +91,38 @@ MODELS: Mapping[str, type[_Line]] = {
 """Of the tasks that are released: there are no videos of objects."""
 
 
+class SkippedRecord(Exception):
+    """A record that the authors' scripts skip: it has fewer than two pictures."""
+
+
+def without_slips(task: str, fields: Any) -> tuple[Any, str]:
+    """The fields with an answer that is written in another way as its record wants it, and what was changed.
+
+    Nothing is lost and nothing guessed: "2" and 2.0 are counts, true and "True" are T. What is not one of these stays,
+    and is refused. Raises SkippedRecord for what the authors' scripts skip.
+    """
+    if not isinstance(fields, dict):
+        return fields, ""
+    images = fields.get("images")
+    if issubclass(MODELS[task], _Pictured) and isinstance(images, list) and len(images) < 2:
+        raise SkippedRecord
+    answer, kind = fields.get("gt_answer"), TASKS[task].kind
+    same: Any = answer
+    if kind == "true_false":
+        same = _TRUTHS.get(str(answer).strip().lower(), answer)
+    elif kind == "integer" and not isinstance(answer, bool):
+        if isinstance(answer, str) and re.fullmatch(r"\s*\d{1,6}(\.0+)?\s*", answer):
+            same = int(float(answer))
+        elif isinstance(answer, float) and answer.is_integer():
+            same = int(answer)
+    if same is answer or (same == answer and type(same) is type(answer)):
+        return fields, ""
+    return {**fields, "gt_answer": same}, f"gt_answer {json.dumps(answer)} read as {json.dumps(same)}"
+
+
+_TRUTHS = {"t": "T", "true": "T", "f": "F", "false": "F"}
+
+
 def record_of(task: str, location: str, fields: Any, *, line: int = 0) -> Record:
     """The record that the fields of a line make; `line` is its number in a TSV.
 
@@ -133,12 +167,34 @@ def _id_parts(task: str, q_id: str) -> tuple[str, str]:
 def _statement(task: str, statement: _Statement, mark: str) -> dict[str, Any]:
     positive = statement.gt_answer == "T" if task.startswith("gc") else mark == "p"
     factors = {"wording": "positive" if positive else "negative"}
+    if task.startswith("gc") and (cue := cue_of(statement.edited_prompt or "")):
+        factors["cue"] = cue
     if task == "gc-mat" and any(prompts.MATCH[edit].rstrip("?") in statement.question for edit in ("add", "remove")):
         factors["cue"] = "add/remove"
     cells: dict[str, Any] = {"answer": "true" if statement.gt_answer == "T" else "false", "factors": factors}
     if statement.edited_prompt:
         cells["provenance"] = {"q_id": str(statement.q_id), "edited_prompt": statement.edited_prompt}
     return cells
+
+
+_ADDED_OR_REMOVED = re.compile(r"(add|put|insert|include|remove|delete|erase|get rid of|take (away|out))\b")
+_SWAPPED = re.compile(r"(replace|swap|exchange|substitute)\b|(turn|change|transform|convert)\b.*\binto an? ")
+_SURROUNDINGS = re.compile(
+    r"\b(background|sky|weather|season|setting|scenery|environment|lighting|time of day|night(time)?|daytime|sunset)\b"
+)
+_ALTERED = re.compile(r"(make|colou?r|paint|dye|change the (colou?r|material|texture|pattern|size)|turn|change)\b")
+_POLITE = re.compile(r"^(please|can you|could you|let'?s)\s+")
+
+
+def cue_of(instruction: str) -> str:
+    """The paper's type of cue that an edit changes, by the instruction's own verb; empty where that does not tell."""
+    text = _POLITE.sub("", " ".join(instruction.lower().split()))
+    if _ADDED_OR_REMOVED.match(text):
+        return CUE_BY_EDIT["add"]
+    is_swap = _SWAPPED.match(text)
+    if (is_swap or _ALTERED.match(text)) and _SURROUNDINGS.search(text):
+        return CUE_BY_EDIT["environment"]
+    return CUE_BY_EDIT["swap"] if is_swap else CUE_BY_EDIT["attribute"] if _ALTERED.match(text) else ""
 
 
 def _count(counting: _Count) -> dict[str, Any]:
