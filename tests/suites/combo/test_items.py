@@ -22,6 +22,7 @@ from snellen.scoring.answers import read_answer
 from snellen.scoring.protocols import guess
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, all_composites, composite
 from snellen.suites.combo import SUITE, alignment
+from snellen.suites.combo.difficulty import packaged_features
 from snellen.suites.combo.generated.objects import VIEWS, natural_spec, object_spec
 from snellen.suites.combo.generated.recipe import design, max_pictures
 from snellen.suites.combo.perception import QUESTIONS, asks, names
@@ -362,3 +363,29 @@ def test_whose_names_stand_among_the_labels_is_a_setting(tmp_path: Path, setting
 def test_a_setting_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(SnellenError, match="did you mean 'natural'"):
         RECIPE.plan(options(Path("unused"), settings={"distractors": "nature"}))
+
+
+def test_another_encoders_features_set_the_levels(tmp_path: Path) -> None:
+    """The package's own features, twice as far apart, under another name: the same levels, in full agreement."""
+    held = packaged_features()
+    thresholds = [2 * bound for bound in held.thresholds]
+    about = {"encoder": "mine", "features_digest": "0", "thresholds": thresholds}
+    np.savez(tmp_path / "mine.npz", features=2 * held.values, about=np.array(json.dumps(about)))
+    told = {"n": 8, "tasks": ("category-building",), "renderer": "blank"}
+    other = RECIPE.build(options(tmp_path / "other", inputs={"features": tmp_path / "mine.npz"}, **told))
+    own = RECIPE.build(options(tmp_path / "own", **told))
+    assert [item.factors for item in other.items] == [item.factors for item in own.items]
+    assert [item.measures["distance"] for item in other.items] == pytest.approx(
+        [2 * item.measures["distance"] for item in own.items]
+    )
+    by_own, by_other = own.card.provenance["difficulty"], other.card.provenance["difficulty"]
+    assert by_other == {**by_own, "encoder": "mine", "agreement": {"efficientnet-lite2": 1.0}}
+    assert by_own["pairs"]["expert"] == {"shape": 1}
+    assert other.card.notes[0] == "the levels of category-building are distance by encoder:mine"
+    assert other.items[0].provenance["construction_subjects"] == ["encoder:mine"]
+    assert other.card.recipe_hash != own.card.recipe_hash
+
+
+def test_no_other_input_is_taken(tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match="did you mean 'features'"):
+        RECIPE.build(options(tmp_path / "set", n=1, inputs={"feature": tmp_path}))
