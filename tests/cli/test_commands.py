@@ -79,6 +79,8 @@ def test_build_says_what_it_made(snellen: Command, tmp_path: Path) -> None:
         3,
         "--renderer",
         "toy",
+        "--size",
+        "240x180",
         "--workers",
         1,
         "--out",
@@ -105,6 +107,8 @@ def test_a_build_prints_the_notes_of_the_card(snellen: Command, tmp_path: Path) 
         2,
         "--renderer",
         "toy",
+        "--size",
+        "240x180",
         "--out",
         tmp_path / "x",
     )

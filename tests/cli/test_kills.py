@@ -66,7 +66,18 @@ def test_350_calls_ended_ten_times(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Calls under way at SIGINT and SIGTERM are recorded, so that none is made twice; at SIGKILL at most those are."""
     pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
     home, run, at_once, lives = tmp_path / "home", tmp_path / "run", 8, 10
-    build = ["build", "combo/pattern-perception", "--from", "generated", "--n", 50, "--renderer", "toy"]
+    build = [
+        "build",
+        "combo/pattern-perception",
+        "--from",
+        "generated",
+        "--n",
+        50,
+        "--renderer",
+        "toy",
+        "--size",
+        "480x360",
+    ]
     assert start([*build, "--out", tmp_path / "items"], home).communicate(timeout=PATIENCE)
     with StubServer("A", delay=0.15, keep=False) as server:
         monkeypatch.setenv("STUBBED_BASE_URL", server.url)
@@ -106,7 +117,8 @@ def test_350_calls_ended_ten_times(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: signal.Signals(number).name)
 def test_a_build_ended_three_times_makes_the_same_set(tmp_path: Path, number: int) -> None:
-    build = ["build", "vlm2-bench", "--from", "generated", "--n", 3, "--renderer", "toy", "--workers", 2]
+    build = ["build", "vlm2-bench", "--from", "generated", "--n", 3, "--renderer", "toy", "--size", "384x288"]
+    build += ["--workers", 2]
     whole = start([*build, "--out", tmp_path / "whole"], tmp_path / "home-whole")
     assert whole.communicate(timeout=PATIENCE)[0]
     home, out = tmp_path / "home", tmp_path / "items"
@@ -132,7 +144,8 @@ def test_a_build_ended_three_times_makes_the_same_set(tmp_path: Path, number: in
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: signal.Signals(number).name)
 def test_a_report_ended_midway_is_written_the_next_time(tmp_path: Path, number: int) -> None:
     home, items, run = tmp_path / "home", tmp_path / "items", tmp_path / "run"
-    build = ["build", "vfm-bench", "--from", "generated", "--n", 4, "--renderer", "toy", "--out", items]
+    build = ["build", "vfm-bench", "--from", "generated", "--n", 4, "--renderer", "toy", "--size", "384x288"]
+    build += ["--out", items]
     ask = ["run", items, "--subject", "fake:oracle", "--subject", "fake:chance", "--out", run]
     for words in (build, ask, ["report", run, "--out", tmp_path / "whole"]):
         assert start(words, home).communicate(timeout=PATIENCE)[0]

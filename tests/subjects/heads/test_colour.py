@@ -86,7 +86,14 @@ def test_a_head_learns_colours_that_nobody_guesses(tmp_path: Path, monkeypatch: 
     """Lower is better; intervals are over the tables that test items show."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     options = BuildOptions(
-        tmp_path / "items", n=ITEMS, seed=SEED, tasks=("colour",), renderer="toy", workers=2, show_progress=False
+        tmp_path / "items",
+        n=ITEMS,
+        seed=SEED,
+        tasks=("colour",),
+        renderer="toy",
+        size=(384, 288),
+        workers=2,
+        show_progress=False,
     )
     items = build(SUITES.get("ava-bench"), "generated", options)
     scores = ask(items, train_stages(items, tmp_path), tmp_path / "run")

@@ -39,7 +39,9 @@ def test_a_trained_probe_sees_colours_and_an_untrained_one_does_not(
 ) -> None:
     """Measured at 40 items: 3.5 against 27 without looking, in CIEDE2000, of which less is better."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
-    options = BuildOptions(tmp_path / "set", n=40, tasks=("colour",), renderer="toy", show_progress=False)
+    options = BuildOptions(
+        tmp_path / "set", n=40, tasks=("colour",), renderer="toy", size=(384, 288), show_progress=False
+    )
     built = build(SUITES.get("ava-bench"), "generated", options)
     subjects: list[str | Subject] = [SPEC, untrained()]
     seeing = run(built, subjects, tmp_path / "run", show_progress=False).results()

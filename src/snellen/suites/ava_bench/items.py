@@ -9,6 +9,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, Box, Item, Media, Option, Split
+from snellen.core.least_px import LEAST_PX
 
 SUITE = "ava-bench"
 VERSION = "1"
@@ -120,6 +121,15 @@ def _latent(answer: Any, wrong_answers: Mapping[str, Sequence[Any]]) -> Mapping[
     ]
     as_json = list(answer) if isinstance(answer, tuple) else answer  # as what is kept as JSON is read back
     return {"worlds": [{"look": actual, "answer": as_json}, *differing]}
+
+
+def least_px(source: ItemSource, regions: Mapping[str, Any]) -> Mapping[str, float]:
+    """The shortest side of the boxes that a generated item asks about, in pixels of the stored picture, as a measure.
+
+    Nothing where there is no box. An ability that asks about less than its boxes hold measures it itself.
+    """
+    boxes = [box for box in regions.values() if len(box) == 4]
+    return {LEAST_PX: min(min(x2 - x1, y2 - y1) for x1, y1, x2, y2 in boxes)} if source.known and boxes else {}
 
 
 def checked_box(source: ItemSource, box: Sequence[float]) -> Box:

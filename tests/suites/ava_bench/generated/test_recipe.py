@@ -21,16 +21,20 @@ from snellen.exam import run
 from snellen.stimuli.render.toy import toy_picture
 from snellen.stimuli.scenes import COLOURS, RenderSpec, truth
 from snellen.stimuli.scenes.raster import project
+from snellen.stimuli.scenes.shapes import place_points, unit_mesh
 from snellen.suites.ava_bench.abilities import ABILITIES
+from snellen.suites.ava_bench.abilities.colour import uncovered
 from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES
 from snellen.suites.ava_bench.abilities.spatial import POSITIONS
 from snellen.suites.ava_bench.generated import recipe
 from snellen.suites.ava_bench.generated.recipe import Design, generated_tasks
 from snellen.suites.ava_bench.items import depth_bin
 from snellen.suites.ava_bench.scenes import display_scenes, pseudo_words, tabletop_scenes, tabletop_truth
-from snellen.suites.ava_bench.scenes.display_scenes import DIRECTIONS, SPECIES, TEXTURES, TOWERS, TOYS
+from snellen.suites.ava_bench.scenes.close_ups import SPECIES, TEXTURES, TOWERS
+from snellen.suites.ava_bench.scenes.display_scenes import DIRECTIONS, TOYS
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, apart, dealt, levelled, seen_box
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
+from snellen.suites.ava_bench.transforms import line_px
 from tests.suites.ava_bench.fixtures import COMPOSITES
 
 NOWHERE = Path("unused")
@@ -48,14 +52,17 @@ def of(built: ItemSet, task: str) -> list[Item]:
 
 
 def test_pictures_keep_to_their_budget() -> None:
-    for n, tests, lessons in ((1, 1, 1), (4, 2, 2), (12, 4, 8), (200, 67, 133)):
+    for n, tests, lessons in ((1, 1, 1), (4, 4, 2), (12, 12, 8), (36, 20, 24), (200, 67, 133)):
         plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=n))
         assert plan["tables"] == plan["displays"] == tests + lessons
-        assert plan["pictures"] == 2 * (tests + lessons) <= max(4, 2 * n)
+        assert plan["close_ups"] == 3 * (tests + lessons)
+        assert plan["pictures"] == 5 * (tests + lessons)
         assert set(plan["items"].values()) == {n}
         assert set(plan["train_items"].values()) == {SLOTS * lessons}
     checkup = recipe.make_design(BuildOptions(NOWHERE))
-    assert checkup.tables["test"] == checkup.displays["test"] == 12, "twelve clusters a task"
+    assert checkup.tables["test"] == checkup.displays["test"] == 20, "twenty clusters a task"
+    quick = recipe.make_design(BuildOptions(NOWHERE, n=12, quick=True))
+    assert quick.tables == {"test": 4, "train": 8}
     assert recipe.make_design(BuildOptions(NOWHERE, n=9, tasks=("ocr",))).tables == {"test": 0, "train": 0}
     assert recipe.make_design(BuildOptions(NOWHERE, n=9, tasks=("object",))).displays == {"test": 0, "train": 0}
     with pytest.raises(SnellenError, match="emotion"):
@@ -272,16 +279,69 @@ def test_words_are_written_from_left_to_right(drawn_displays: list[display_scene
         assert np.mean(bars) > 0.7
 
 
-def test_cuts_show_one_tower(built: ItemSet, drawn_displays: list[display_scenes.Display], made: Design) -> None:
+def test_close_ups_show_one_tower_each_and_are_scenes_of_their_own(
+    built: ItemSet, drawn_displays: list[display_scenes.Display]
+) -> None:
     for item in of(built, "fine-grained"):
-        display = drawn_displays[item.provenance["picture"]]
-        x1, y1, x2, y2 = item.provenance["cut_px"]
-        assert (item.query[0].width, item.query[0].height) == (x2 - x1, y2 - y1)
-        for solid in display_scenes.without_letters(display.shot.scene.solids):
-            mine = display_scenes.object_of(solid.name) == item.factors["group"]
-            assert mine != apart(seen_box(solid, display.shot.camera), (x1, y1, x2, y2))
+        slot = item.provenance["close_up"]
+        shot = drawn_displays[item.provenance["picture"]].close_ups[slot]
+        assert (item.query[0].width, item.query[0].height) == (120, 120), "two thirds of 180"
+        below, above = shot.scene.solids
+        assert display_scenes.object_of(below.name) == item.factors["group"] == tuple(TOWERS)[slot]
+        assert above.shape == SPECIES[str(item.answer)][0]
+        seen = truth(shot.scene, shot.camera, detail=1)
+        assert all(one.visible_fraction > 0.3 for one in seen.solids)
+        x1, y1, x2, y2 = seen_box(above, shot.camera)
+        assert item.measures["least_px"] == min(x2 - x1, y2 - y1) > 20
+    for task in ("fine-grained", "texture"):
+        assert len({i.cluster_id for i in of(built, task)}) == len({i.stimulus_id for i in of(built, task)})
     assert {i.stimulus_id for i in of(built, "texture")} <= {i.stimulus_id for i in of(built, "fine-grained")}
     assert {i.factors["group"] for i in of(built, "fine-grained")} == set(TOWERS)
+
+
+def test_close_ups_are_drawn_only_where_they_are_asked_about() -> None:
+    for tasks, close_ups in ((("ocr",), 0), (("texture",), 15), (("counting",), 0)):
+        plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=3, tasks=tasks))
+        assert plan["close_ups"] == close_ups, "three of each of three displays to test on, and of two to train on"
+
+
+def test_a_rod_of_a_metre_lies_on_every_table_and_the_question_says_so(
+    built: ItemSet, drawn_tables: list[Table]
+) -> None:
+    for table in drawn_tables:
+        *_, rod = table.shot.scene.solids
+        assert rod.material.kind == "wood"
+        points, _ = project(table.shot.camera, place_points(unit_mesh(rod.shape, 1).vertices, rod.pose))
+        corners = place_points(unit_mesh(rod.shape, 1).vertices, rod.pose)
+        assert np.ptp(corners, axis=0) == pytest.approx((1.0, 0.08, 0.08))
+        camera = table.shot.camera
+        assert ((points > 0) & (points < (camera.width_px, camera.height_px))).all()
+    assert all(
+        item.question.startswith("The wooden rod on the floor is 1 meter long. From")
+        for item in of(built, "absolute-depth")
+    )
+
+
+def test_a_third_of_a_coloured_thing_is_seen_beside_its_frame() -> None:
+    """A thing of 20 x 20 pixels in a picture of 240 x 180, where lines are two pixels wide."""
+    mask = np.zeros((180, 240), bool)
+    mask[100:120, 50:70] = True
+    assert line_px(240, 180) == 2
+    assert uncovered(mask, (55.0, 105.0, 65.0, 115.0)) == 1 - 14 * 14 / 400  # ten pixels and two lines either way
+    assert uncovered(mask, (51.0, 101.0, 69.0, 119.0)) == 0.0
+    assert uncovered(mask, (50.0, 100.0, 60.0, 110.0)) == 1 - 12 * 12 / 400, "lines outside of it hide nothing of it"
+
+
+def test_every_item_says_how_large_it_is(built: ItemSet) -> None:
+    for item in built.items:
+        assert 0 < item.measures["least_px"] <= 180, item.item_id
+    for item in of(built, "spatial"):
+        sides = [side for x1, y1, x2, y2 in item.regions.values() for side in (x2 - x1, y2 - y1)]
+        assert item.measures["least_px"] == min(sides)
+    notes = " ".join(built.card.notes)
+    assert "distinct scenes of test items: localization 4, " in notes, "a third of twelve in a quick set"
+    least = min(item.measures["least_px"] for item in of(built, "counting") if item.split == "test")
+    assert f"counting {least:.0f}" in notes
 
 
 def test_chance_is_known_for_free_answers(built: ItemSet) -> None:

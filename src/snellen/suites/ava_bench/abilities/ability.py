@@ -11,7 +11,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, Item
 from snellen.core.score import Metric, Protocol
 from snellen.suites.ava_bench.candidates.candidates import Curation
-from snellen.suites.ava_bench.items import ItemSource, make_item
+from snellen.suites.ava_bench.items import ItemSource, least_px, make_item
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions
 
@@ -132,5 +132,5 @@ class Ability:
             wrong_answers=wrong_answers,
             regions=regions,
             factors=factors,
-            measures=measures,
+            measures={**least_px(item_source, regions), **measures},
         )

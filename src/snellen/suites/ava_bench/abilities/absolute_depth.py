@@ -48,6 +48,7 @@ from snellen.suites.ava_bench.items import (
     range_names,
 )
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.scenes import tabletop_scenes
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
     TabletopQuestions,
@@ -130,6 +131,8 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 TABLE_BINS = tuple(f"{low}-{low + 1}" for low in range(2, 10))
 """What comes up at the distances at which tables have things."""
+KNOWN_SIZE = f"The wooden rod on the floor is {tabletop_scenes.ROD_M[0]:g} meter long. "
+"""Without something of known size, no distance could be told from one picture."""
 BIN_EDGE_M = 0.1
 """How far a depth that is asked about stays from the ends of its bin, where there is a choice."""
 
@@ -148,7 +151,13 @@ def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator
     solids = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
     for turn, solid in zip(turns, solids, strict=True):
         yield absolute_depth_item(
-            turn.source, solid.kind, solid.box, depth_m=solid.nearest_m, bins=TABLE_BINS, scene_type="indoor"
+            turn.source,
+            solid.kind,
+            solid.box,
+            depth_m=solid.nearest_m,
+            bins=TABLE_BINS,
+            scene_type="indoor",
+            known_size=KNOWN_SIZE,
         )
 
 
@@ -166,12 +175,16 @@ def absolute_depth_item(
     depth_m: float,
     bins: Sequence[str],
     scene_type: SceneType,
+    known_size: str = "",
 ) -> Item:
-    """How far the closest point of a thing is: one of `bins`, in order, as `items.depth_bin` writes them."""
+    """How far the closest point of a thing is: one of `bins`, in order, as `items.depth_bin` writes them.
+
+    `known_size` is a sentence before the question that says how large something in the picture is.
+    """
     answer = depth_bin(depth_m)
     return ABSOLUTE_DEPTH.item(
         item_source,
-        ABSOLUTE_DEPTH.question.format(red=category),
+        known_size + ABSOLUTE_DEPTH.question.format(red=category),
         answer,
         bins,
         regions={"red": list(checked_box(item_source, box))},

@@ -35,6 +35,7 @@ from snellen.suites.ava_bench.scenes.tabletop_truth import (
 from snellen.suites.ava_bench.scoring import (
     COLOUR_PROTOCOLS,
 )
+from snellen.suites.ava_bench.transforms import line_px
 
 NAME = "colour"
 DATASETS = ("Objects365", "LVIS")
@@ -99,6 +100,8 @@ CURATION = Curation(
 PATCH_SHARE, MIN_PATCH_PX, PATCHES = 0.38, 4, 80
 """Side of a patch of colour as a share of the thing's; how many places are tried for one of little variance."""
 FLOOR_PATCH_SHARE = 0.06
+MIN_UNCOVERED = 1 / 3
+"""Of a thing whose colour is asked about, the share that must be seen outside of the frame and its lines."""
 MIN_COLOURED_SIDE = 0.04
 """Of a thing whose colour is asked about, as a share of the picture's width."""
 
@@ -117,8 +120,18 @@ def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng:
         solid = solids.pop(int(rng.integers(len(solids))))
         table.used.add((NAME, solid.number))
         box = _patch(table.pixels, solid.mask, solid.box, PATCH_SHARE, rng)
+        if box is not None and uncovered(solid.mask, box) < MIN_UNCOVERED:
+            box = None
     box = _floor_patch(table, rng) if box is None else box
     return colour_item(item_source, box, patch_colour(table.pixels, box))
+
+
+def uncovered(mask: NDArray[np.bool_], box: Rect) -> float:
+    """The share of a thing's pixels (h, w) that lie outside of a frame round the box and of its lines."""
+    line = line_px(mask.shape[1], mask.shape[0])
+    x1, y1, x2, y2 = (int(side) for side in box)
+    covered = mask[max(0, y1 - line) : y2 + line, max(0, x1 - line) : x2 + line].sum()
+    return 1 - float(covered / mask.sum())
 
 
 def patch_colour(pixels: NDArray[np.uint8], box: Rect) -> list[int]:

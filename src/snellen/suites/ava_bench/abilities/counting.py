@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.core.least_px import LEAST_PX
 from snellen.curation.draws import grouped, shuffled
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
@@ -169,7 +171,8 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     kind = table.table.counted[slot]
-    return counting_item(item_source, plural(kind), table.table.count(kind))
+    source = replace(item_source, measures={LEAST_PX: table.table.least_px(kind)})
+    return counting_item(source, plural(kind), table.table.count(kind))
 
 
 # Items

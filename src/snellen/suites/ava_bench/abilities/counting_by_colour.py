@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.core.least_px import LEAST_PX
 from snellen.core.score import Metric
 from snellen.stimuli.scenes import COLOURS
 from snellen.suites.ava_bench.abilities.ability import Ability, FirstPartAlone
@@ -39,8 +41,8 @@ def coloured_groups(table: Table) -> list[ColouredGroup]:
 
     Things of other kinds in the colour are there too: without them the kind would not matter.
     """
-    colours = [solid.material.colour for solid in table.shot.scene.solids]
-    counts, of_colour = Counter(zip(table.kinds, colours, strict=True)), Counter(colours)
+    colours = [solid.material.colour for solid in table.shot.scene.solids]  # the rod, the last one, has none
+    counts, of_colour = Counter(zip(table.kinds, colours, strict=False)), Counter(colours)
     return [
         (kind, colour, counts[kind, colour])
         for kind in table.counted
@@ -64,7 +66,9 @@ def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator
     sizes = {"range": len(KINDS), "count": COUNTS, "kind": len(KINDS), "colour": len(COLOURS)}
     groups = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
     for turn, (kind, colour, count) in zip(turns, groups, strict=True):
-        yield counting_by_colour_item(turn.source, colour, plural(kind), count, turn.table.table.count(kind))
+        table = turn.table.table
+        source = replace(turn.source, measures={LEAST_PX: table.least_px(kind, colour)})
+        yield counting_by_colour_item(source, colour, plural(kind), count, table.count(kind))
 
 
 def tabletop_capacity(table: TabletopTruth) -> int:

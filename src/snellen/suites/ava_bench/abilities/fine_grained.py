@@ -35,8 +35,8 @@ from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.released_scorers import (
     read_any_token,
 )
-from snellen.suites.ava_bench.scenes.display_scenes import SPECIES, TOWERS
-from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth, crop_source
+from snellen.suites.ava_bench.scenes.close_ups import SPECIES, TOWERS, UPPER
+from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth, close_up_source
 from snellen.suites.ava_bench.scoring import (
     choice_protocols,
 )
@@ -119,7 +119,8 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     name = display.display.content.species[slot]
     names = draw_options(name, SPECIES, len(SPECIES), rng)
-    return fine_grained_item(crop_source(display, slot, item_source), tuple(TOWERS)[slot], name, names)
+    source = close_up_source(display, slot, item_source, display.tower_px(slot, UPPER))
+    return fine_grained_item(source, tuple(TOWERS)[slot], name, names)
 
 
 # Items
@@ -151,6 +152,6 @@ FINE_GRAINED = Ability(
     meaning="which species, model or other narrow kind something is",
     figure="Figure 26",
     curation=CURATION,
-    display=DisplayQuestions(make_item=_ask_display, on_crops=True),
+    display=DisplayQuestions(make_item=_ask_display, on_close_ups=True),
     released=ReleasedForm(folder="Fine-grained", levels=_released_levels),
 )

@@ -19,6 +19,7 @@ import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Item
+from snellen.core.least_px import LEAST_PX
 from snellen.curation.draws import grouped
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
@@ -153,7 +154,9 @@ CURATION = Curation(
 
 def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     plan = display.display.content
-    return ocr_item(replace(item_source, factors={"face": plan.faces[slot]}), display.plates[slot], plan.words[slot])
+    measures = {LEAST_PX: display.letters_px(slot)}
+    source = replace(item_source, factors={"face": plan.faces[slot]}, measures=measures)
+    return ocr_item(source, display.plates[slot], plan.words[slot])
 
 
 # Items

@@ -9,11 +9,13 @@ devices (`choices` has which), so that an orientation of a thing has six at most
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from snellen.core.item import Item
+from snellen.core.least_px import LEAST_PX
 from snellen.datasets.sample import Sample
 from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
@@ -102,7 +104,8 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 
 def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    return orientation_item(item_source, TOYS[slot], display.display.content.directions[slot], DIRECTIONS)
+    source = replace(item_source, measures={LEAST_PX: display.toy_px(TOYS[slot])})
+    return orientation_item(source, TOYS[slot], display.display.content.directions[slot], DIRECTIONS)
 
 
 # Items

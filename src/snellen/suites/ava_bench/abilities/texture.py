@@ -24,8 +24,8 @@ from snellen.suites.ava_bench.items import (
     ItemSource,
 )
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.scenes.display_scenes import TEXTURES
-from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth, crop_source
+from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
+from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth, close_up_source
 from snellen.suites.ava_bench.scoring import (
     without_script,
 )
@@ -84,7 +84,8 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     texture = display.display.content.textures[slot]
     textures = draw_options(texture, TEXTURES, len(TEXTURES), rng)
-    return texture_item(crop_source(display, slot, item_source), texture, textures)
+    source = close_up_source(display, slot, item_source, display.tower_px(slot))
+    return texture_item(source, texture, textures)
 
 
 # Items
@@ -110,6 +111,6 @@ TEXTURE = Ability(
     balanced_by=("answer",),
     meaning="what a surface looks like or is made of",
     curation=CURATION,
-    display=DisplayQuestions(make_item=_ask_display, on_crops=True),
+    display=DisplayQuestions(make_item=_ask_display, on_close_ups=True),
     released=ReleasedForm(folder="Texture", levels=_released_levels),
 )

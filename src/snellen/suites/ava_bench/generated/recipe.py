@@ -1,10 +1,11 @@
 """The `generated` recipe: pictures rendered here, each of which serves several abilities.
 
-Tables of up to forty solids serve localization, counting, spatial, both depths, object and colour; displays of toys,
-towers and plates serve orientation, fine-grained, texture and ocr. Each picture serves three items of a task. For `n`
-test items a task there are `n` tables and `n` displays in all, a third of them to test on and the others to train on:
-two training items for each test item, where the paper's curated sets have four. No picture serves both. Composite tasks
-ask about the same tables and need no picture more. Emotion, action and scene need real pictures.
+Tables of up to forty solids serve localization, counting, spatial, both depths, object and colour; displays of toys
+and plates serve orientation and ocr; close-ups of towers serve fine-grained and texture. A table or display serves up
+to three items of a task, and comes with three close-ups. For `n` test items a task there are two thirds as many tables
+and displays to train on: two training items for each test item, where the paper's curated sets have four. A third as
+many are tested on, but `MIN_SCENES` at least. No picture serves both. Composite tasks ask about the same tables and
+need no picture more. Emotion, action and scene need real pictures.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from snellen.compute import Shard, map_shards
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, Split
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.least_px import least_px_notes, scene_notes
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import SIZE_PX, BuildOptions
 from snellen.stimuli.render import render_for_recipe
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
@@ -29,6 +31,7 @@ from snellen.suites.ava_bench.balance import imbalance
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
 from snellen.suites.ava_bench.scenes import display_scenes, tabletop_scenes
+from snellen.suites.ava_bench.scenes.close_ups import SIDE_SHARE
 from snellen.suites.ava_bench.scenes.display_scenes import Display, draw_display
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, display_truth
 from snellen.suites.ava_bench.scenes.scenes import SLOTS
@@ -37,6 +40,8 @@ from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions, Tu
 
 CHECKUP_N, QUICK_N, FULL_N = 36, 4, 1600
 """Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
+MIN_SCENES = 20
+"""Pictures of tables, and of displays, that test items are about where there are as many: each is one cluster."""
 SECONDS_A_PICTURE, BYTES_A_PICTURE = 2.4, 110_000
 """CPU time and disk of one picture, for plans."""
 BATCH = 6
@@ -77,8 +82,17 @@ class Design:
         return self.counts[task] if split == "test" or not self.counts[task] else SLOTS * pictures[split]
 
     def pictures(self) -> int:
-        """How many pictures are drawn."""
+        """How many tables and displays are drawn."""
         return sum(self.tables.values()) + sum(self.displays.values())
+
+    def close_ups(self) -> int:
+        """How many close-ups are drawn: none where nothing is asked about them."""
+        has_items = any(self.counts[task] for task, questions in about_displays().items() if questions.on_close_ups)
+        return SLOTS * sum(self.displays.values()) if has_items else 0
+
+    def picture_equivalents(self) -> float:
+        """As many whole pictures have as many pixels."""
+        return self.pictures() + self.close_ups() * SIDE_SHARE**2 * SIZE_PX[1] / SIZE_PX[0]
 
 
 def counts_of(options: BuildOptions) -> dict[str, int]:
@@ -97,13 +111,14 @@ def make_design(options: BuildOptions) -> Design:
     """Decide how many pictures are needed."""
     counts = counts_of(options)
     both = about_tabletops(), about_displays()
-    return Design(counts, *(_pictures(max(counts[task] for task in tasks)) for tasks in both))
+    min_scenes = 1 if options.quick else MIN_SCENES
+    return Design(counts, *(_pictures(max(counts[task] for task in tasks), min_scenes) for tasks in both))
 
 
-def _pictures(n: int) -> Mapping[Split, int]:
-    """As many as test items: a third to test on, the others to train on, and one of these at least."""
-    test = -(-n // SLOTS)
-    return {"test": test, "train": max(1, n - test) if n else 0}
+def _pictures(n: int, min_scenes: int) -> Mapping[Split, int]:
+    """To test on a third as many as test items, but `min_scenes` at least; to train on two thirds as many, or one."""
+    third = -(-n // SLOTS)
+    return {"test": max(third, min(n, min_scenes)), "train": max(1, n - third) if n else 0}
 
 
 @dataclass(frozen=True)
@@ -118,16 +133,17 @@ class Generated:
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
-        design = make_design(options)
+        design, scale = make_design(options), options.size_px[0] * options.size_px[1] / (SIZE_PX[0] * SIZE_PX[1])
         return {
             "suite": SUITE,
             "tables": sum(design.tables.values()),
             "displays": sum(design.displays.values()),
-            "pictures": design.pictures(),
+            "close_ups": design.close_ups(),
+            "pictures": design.pictures() + design.close_ups(),
             "items": dict(design.counts),
             "train_items": {task: design.items(task, "train") for task in generated_tasks()},
-            "seconds": round(design.pictures() * SECONDS_A_PICTURE / options.workers),
-            "bytes": design.pictures() * BYTES_A_PICTURE,
+            "seconds": round(design.picture_equivalents() * SECONDS_A_PICTURE * scale / options.workers),
+            "bytes": round(design.picture_equivalents() * BYTES_A_PICTURE * scale),
             "workers": options.workers,
         }
 
@@ -137,12 +153,14 @@ class Generated:
         design = make_design(options)
         media = MediaFolder(options.out / "media")
         tables, displays = draw_tables(design, options), draw_displays(design, options)
-        shots = [*(table.shot for _, table in tables), *(display.shot for _, display in displays)]
+        close_ups = [shot for _, display in displays for shot in display.close_ups if design.close_ups()]
+        shots = [*(table.shot for _, table in tables), *(display.shot for _, display in displays), *close_ups]
         paths, drawn_by = render_for_recipe(shots, options)
         pictures = [media.add_file(path) for path in paths]
+        split_at = len(tables), len(tables) + len(displays)
         unnumbered_items = [
-            *_table_items(design, options, tables, pictures[: len(tables)], media),
-            *_display_items(design, options, displays, pictures[len(tables) :], media),
+            *_table_items(design, options, tables, pictures[: split_at[0]], media),
+            *_display_items(design, options, displays, pictures[split_at[0] : split_at[1]], pictures[split_at[1] :]),
         ]
         items = with_chance(_numbered(unnumbered_items, options.seed))
         return write_itemset(
@@ -154,6 +172,8 @@ class Generated:
             notes=[
                 "no faces, people or kinds of places are rendered, so that emotion, action and scene are absent",
                 *options.size_notes(),
+                *scene_notes(items),
+                *least_px_notes(items),
                 *imbalance(items),
             ],
         )
@@ -232,12 +252,11 @@ def _table_items(
 
 
 def _display_items(
-    design: Design, options: BuildOptions, displays: Displays, pictures: Sequence[Media], media: MediaFolder
+    design: Design, options: BuildOptions, displays: Displays, pictures: Sequence[Media], close_ups: Sequence[Media]
 ) -> Iterator[Item]:
-    with_crops = any(design.counts[task] for task, questions in about_displays().items() if questions.on_crops)
     truths = [
-        display_truth(display, media.open(picture), media, with_crops)
-        for (_, display), picture in zip(displays, pictures, strict=True)
+        display_truth(display, close_ups[SLOTS * number : SLOTS * (number + 1)])
+        for number, (_, display) in enumerate(displays)
     ]
     for split in design.displays:
         numbers = [n for n, (display_split, _) in enumerate(displays) if display_split == split]

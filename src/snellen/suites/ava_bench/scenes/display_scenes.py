@@ -1,6 +1,6 @@
-"""Pictures of nine things in rows: three toys that face some way, three towers of two solids, three plates with a word.
+"""Pictures of six things in two rows: three plates with a word in front, three toys that face some way behind.
 
-Nothing covers anything else, and towers can be cut out of the picture: the cut shows one tower alone.
+Nothing covers anything else. With each come the close-ups of three towers (`close_ups`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,7 @@ import numpy as np
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import (
-    MATERIALS,
-    Appearance,
     Camera,
-    Composite,
     Material,
     RenderSpec,
     Solid,
@@ -26,11 +23,12 @@ from snellen.stimuli.scenes import (
     move,
     turn,
 )
-from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, join_composite, tuple_of
-from snellen.stimuli.scenes.model import COLOURED, COLOURS, Colour, Matrix3, Shape
+from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, tuple_of
+from snellen.stimuli.scenes.model import COLOURS, Colour, Matrix3
 from snellen.stimuli.scenes.shapes import lowest_m
 from snellen.suites.ava_bench.items import ORIENTATIONS, SUITE, VERSION
 from snellen.suites.ava_bench.scenes import pseudo_words
+from snellen.suites.ava_bench.scenes.close_ups import SPECIES, TEXTURES, TOWERS, draw_close_up, on_floor
 from snellen.suites.ava_bench.scenes.scenes import (
     Rect,
     T,
@@ -52,22 +50,6 @@ DIRECTIONS = ORIENTATIONS[:8]
 """Which way a toy faces, as whoever looks sees it, in steps of 45 degrees. Seen from the top there is none."""
 SWAY_DEG = 9.0
 """How far a toy may stand off the middle of its direction, which spans 22.5 to either side."""
-TOWERS: Mapping[str, tuple[Shape, str]] = MappingProxyType(
-    {"cube tower": ("cube", "face"), "drum tower": ("cylinder", "base"), "lampshade tower": ("frustum", "small base")}
-)
-"""Groups of fine-grained classes: the solid below and where the upper one stands."""
-SPECIES: Mapping[str, tuple[Shape, str]] = MappingProxyType(
-    {
-        "cube on top": ("cube", "face"),
-        "ball on top": ("sphere", "surface"),
-        "drum on top": ("cylinder", "base"),
-        "cone on top, tip up": ("cone", "base"),
-        "cone on top, tip down": ("cone", "apex"),
-        "lampshade on top": ("frustum", "large base"),
-    }
-)
-"""Classes of every group: they differ in the upper solid alone."""
-TEXTURES: tuple[str, ...] = tuple(MATERIALS)
 INKS: tuple[tuple[Colour, Colour], ...] = (
     ("yellow", "blue"),
     ("yellow", "purple"),
@@ -77,15 +59,13 @@ INKS: tuple[tuple[Colour, Colour], ...] = (
     ("red", "yellow"),
 )
 """Plate and letters, far apart in lightness."""
-TOWER_SCALE, TOY_SCALE = 0.62, 1.05
+TOY_SCALE = 1.05
 PLATE_M, LEAN_DEG, PLATE_SWAY_DEG = (1.72, 0.07, 0.62), 32.0, 12.0
 CELL_M = (2.0, 2.05)
 """Across and along the floor."""
 ELEVATION_DEG, DISTANCE_M, FOV_DEG = (40.0, 48.0), 10.9, 34.0
 GAP_SHARE, BORDER_SHARE = 0.012, 0.006
 """Between two things and round all, as shares of the picture's width."""
-CUT_SHARE = 0.01
-"""What a cut leaves round a tower, as a share of the picture's width: less than the gap to the next thing."""
 _TRIES = 200
 _LYING: Matrix3 = turn((0.0, 1.0, 0.0), 90.0)
 """Takes a solid's own axis to +x."""
@@ -107,15 +87,19 @@ class DisplayContent:
 
 @dataclass(frozen=True)
 class Display:
-    """A picture to be taken. A solid's name begins with that of its object, e.g. `toy bird/0`; plates are `plate 0`."""
+    """A picture to be taken, and its three close-ups.
+
+    A solid's name begins with that of its object, e.g. `toy bird/0`; plates are `plate 0`.
+    """
 
     shot: RenderSpec
     content: DisplayContent
+    close_ups: tuple[RenderSpec, ...] = ()
 
 
 def object_names() -> tuple[str, ...]:
-    """The nine toys, towers and plates by name."""
-    return (*TOYS, *TOWERS, *(f"plate {n}" for n in range(3)))
+    """The six toys and plates by name."""
+    return (*TOYS, *(f"plate {n}" for n in range(3)))
 
 
 def draw_contents(count: int, rng: np.random.Generator) -> list[DisplayContent]:
@@ -165,7 +149,11 @@ def draw_display(content: DisplayContent, number: int, seed: int, split: str, si
             apart(a, b, GAP_SHARE * camera.width_px) for a, b in pairs
         ):
             noise = seed_of(SUITE, VERSION, seed, "display noise", split, number)
-            return Display(RenderSpec(lit(solids, rng), camera, noise), content)
+            towers = zip(TOWERS, content.species, content.textures, strict=True)
+            close_ups = tuple(
+                draw_close_up(*tower, (number, slot), seed, split, size_px) for slot, tower in enumerate(towers)
+            )
+            return Display(RenderSpec(lit(solids, rng), camera, noise), content, close_ups)
     raise SnellenError(f"{SUITE}: no draw in {_TRIES} keeps the things of display {number} apart")
 
 
@@ -175,7 +163,7 @@ def without_letters(solids: Sequence[Solid]) -> tuple[Solid, ...]:
 
 
 def object_of(solid: str) -> str:
-    """The toy, tower or plate that a solid belongs to."""
+    """The toy or plate that a solid belongs to."""
     return solid.partition("/")[0]
 
 
@@ -195,13 +183,13 @@ def _camera(rng: np.random.Generator, size_px: tuple[int, int]) -> Camera:
 
 
 def _solids(content: DisplayContent, camera: Camera, rng: np.random.Generator) -> tuple[Solid, ...]:
-    """Everything in place: towers in front, plates in the middle, toys behind; places in a row are drawn."""
+    """Everything in place: plates in front, toys behind; places in a row are drawn."""
     solids: list[Solid] = []
-    for row, sort in enumerate((_towers, _plates, _toys)):
+    for row, sort in enumerate((_plates, _toys)):
         columns = rng.permutation(3)
         jitter = rng.uniform(-0.06, 0.06, (3, 2))
         positions = [
-            (CELL_M[0] * (int(columns[n]) - 1) + float(jitter[n, 0]), CELL_M[1] * (row - 1) + float(jitter[n, 1]))
+            (CELL_M[0] * (int(columns[n]) - 1) + float(jitter[n, 0]), CELL_M[1] * (row - 0.5) + float(jitter[n, 1]))
             for n in range(3)
         ]
         solids += sort(content, positions, camera, rng)
@@ -221,7 +209,7 @@ def _toys(content: DisplayContent, positions: Positions, camera: Camera, rng: np
             colour, COLOURS[(COLOURS.index(colour) + 1 + int(rng.integers(4))) % len(COLOURS)]
         )
         grown = [_grown(part, TOY_SCALE) for part in parts_of_toy]
-        solids += _on_floor(name, [move(part, turn((0.0, 0.0, 1.0), heading)) for part in grown], position)
+        solids += on_floor(name, [move(part, turn((0.0, 0.0, 1.0), heading)) for part in grown], position)
     return solids
 
 
@@ -230,25 +218,6 @@ def _grown(solid: Solid, factor: float) -> Solid:
     return replace(
         solid, pose=replace(pose, position_m=tuple_of(factor * np.array(pose.position_m)), scale=factor * pose.scale)
     )
-
-
-def _on_floor(name: str, solids: Sequence[Solid], position: tuple[float, float]) -> list[Solid]:
-    shift = (*position, FLOOR_GAP_M - lowest_m(solids))
-    return [replace(move(part, shift_m=shift), name=f"{name}/{n}") for n, part in enumerate(solids)]
-
-
-def _towers(content: DisplayContent, positions: Positions, camera: Camera, rng: np.random.Generator) -> list[Solid]:
-    solids: list[Solid] = []
-    for n, (name, (below, anchor)) in enumerate(TOWERS.items()):
-        kind = next(material for material in MATERIALS if material == content.textures[n])
-        colour = COLOURS[int(rng.integers(len(COLOURS)))] if kind in COLOURED else None
-        above, pivot = SPECIES[content.species[n]]
-        composite = Composite(Appearance(below, kind, colour), anchor, Appearance(above, kind, colour), pivot)
-        spin = turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360)))
-        solids += _on_floor(
-            name, [move(_grown(part, TOWER_SCALE), spin) for part in join_composite(composite)[0]], positions[n]
-        )
-    return solids
 
 
 def _plates(content: DisplayContent, positions: Positions, camera: Camera, rng: np.random.Generator) -> list[Solid]:

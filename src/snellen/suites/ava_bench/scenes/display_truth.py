@@ -1,4 +1,4 @@
-"""What is true of a picture of toys, towers and plates (`display_scenes`), and how abilities ask about it."""
+"""What is true of a picture of toys and plates, and of close-ups of towers, and how abilities ask about them."""
 
 from __future__ import annotations
 
@@ -6,73 +6,73 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from PIL import Image
 
 from snellen.core.item import Item, Media
-from snellen.core.media import MediaFolder
-from snellen.stimuli.scenes import truth
+from snellen.core.least_px import LEAST_PX
+from snellen.stimuli.scenes import Camera, Solid, truth
 from snellen.suites.ava_bench.items import ItemSource
-from snellen.suites.ava_bench.scenes.display_scenes import (
-    CUT_SHARE,
-    TOWERS,
-    Display,
-    object_of,
-)
-from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, round_all
+from snellen.suites.ava_bench.scenes.display_scenes import Display, object_of
+from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, round_all, seen_box, shorter_side
 
 
 @dataclass(frozen=True)
 class DisplayTruth:
-    """A display as seen: boxes of towers and plates in order, in pixels, and the crops of the towers."""
+    """A display as seen: boxes of plates in order, in pixels, and the stored close-ups of its towers."""
 
     display: Display
-    towers: tuple[Rect, ...]
     plates: tuple[Rect, ...]
-    crops: tuple[Media, ...]
-    crop_boxes: tuple[Rect, ...]
+    close_ups: tuple[Media, ...]
+
+    def toy_px(self, toy: str) -> float:
+        """The shorter side of a toy in the picture."""
+        shot = self.display.shot
+        return shorter_side(_box_of([s for s in shot.scene.solids if object_of(s.name) == toy], shot.camera))
+
+    def letters_px(self, slot: int) -> float:
+        """The height of a word's letters in the picture."""
+        shot = self.display.shot
+        bars = [solid for solid in shot.scene.solids if solid.name.startswith(f"letter {slot}/")]
+        box = _box_of(bars, shot.camera)
+        return box[3] - box[1]
+
+    def tower_px(self, slot: int, part: int | None = None) -> float:
+        """The shorter side of a tower, or of one of its two solids, in its close-up."""
+        shot = self.display.close_ups[slot]
+        solids = shot.scene.solids if part is None else shot.scene.solids[part : part + 1]
+        return shorter_side(_box_of(solids, shot.camera))
 
 
-def display_truth(display: Display, picture: Image.Image, media: MediaFolder, with_crops: bool) -> DisplayTruth:
-    """The truth of a display and, if asked for, its towers cut out and kept in `media`."""
+def _box_of(solids: Sequence[Solid], camera: Camera) -> Rect:
+    return round_all([seen_box(solid, camera) for solid in solids])
+
+
+def display_truth(display: Display, close_ups: Sequence[Media]) -> DisplayTruth:
+    """The truth of a display, whose close-ups are stored as these pictures (none, where none are asked about)."""
     scene, camera = display.shot.scene, display.shot.camera
-    solids = tuple(solid for solid in scene.solids if object_of(solid.name) in TOWERS or solid.name.startswith("plate"))
-    boxes_by_name: dict[str, list[Rect]] = {}
-    for true_solid in truth(replace(scene, solids=solids), camera).solids:
-        if true_solid.visible_box is not None:
-            boxes_by_name.setdefault(object_of(true_solid.name), []).append(true_solid.visible_box)
-    towers = tuple(round_all(boxes_by_name[name]) for name in TOWERS)
-    plates = tuple(round_all(boxes_by_name[f"plate {n}"]) for n in range(SLOTS))
-    boxes = tuple(_wider(box, CUT_SHARE * camera.width_px, picture.size) for box in towers)
-    crops = (
-        tuple(media.add_picture(picture.convert("RGB").crop(_whole_pixels(box))) for box in boxes) if with_crops else ()
-    )
-    return DisplayTruth(display, towers, plates, crops, boxes)
+    solids = tuple(solid for solid in scene.solids if solid.name.startswith("plate"))
+    boxes = {
+        solid.name: solid.visible_box
+        for solid in truth(replace(scene, solids=solids), camera).solids
+        if solid.visible_box is not None
+    }
+    return DisplayTruth(display, tuple(boxes[f"plate {n}"] for n in range(SLOTS)), tuple(close_ups))
 
 
-def _wider(box: Rect, margin_px: float, size: tuple[int, int]) -> Rect:
-    margin = max(1.0, float(int(margin_px)))
-    x1, y1, x2, y2 = box
-    return max(0.0, x1 - margin), max(0.0, y1 - margin), min(size[0], x2 + margin), min(size[1], y2 + margin)
-
-
-def _whole_pixels(box: Sequence[float]) -> tuple[int, int, int, int]:
-    x1, y1, x2, y2 = (int(side) for side in box)
-    return x1, y1, x2, y2
-
-
-def crop_source(display: DisplayTruth, slot: int, source: ItemSource) -> ItemSource:
-    """The source of an item about a tower that is cut out of the picture."""
+def close_up_source(display: DisplayTruth, slot: int, source: ItemSource, least_px: float) -> ItemSource:
+    """The source of an item about a close-up, which is a scene of its own."""
     return replace(
         source,
-        picture=display.crops[slot],
-        stimulus=f"{source.stimulus}-cut-{slot:02d}",
-        provenance={**source.provenance, "cut_px": list(display.crop_boxes[slot])},
+        picture=display.close_ups[slot],
+        cluster=f"{source.cluster}-close-up-{slot}",
+        stimulus=f"{source.stimulus}-close-up-{slot}",
+        measures={LEAST_PX: least_px},
+        provenance={**source.provenance, "close_up": slot},
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DisplayQuestions:
-    """How an ability asks about the toy, tower or plate in a slot; `on_crops`: about a tower that is cut out."""
+    """How an ability asks about the toy or plate in a slot, or `on_close_ups` about the tower of that slot."""
 
     make_item: Callable[[DisplayTruth, int, ItemSource, np.random.Generator], Item]
-    on_crops: bool = False
+    on_close_ups: bool = False

@@ -167,6 +167,11 @@ def round_all(boxes: Sequence[Rect]) -> Rect:
     return min(x1), min(y1), max(x2), max(y2)
 
 
+def shorter_side(box: Rect) -> float:
+    """The shorter side of a box."""
+    return min(box[2] - box[0], box[3] - box[1])
+
+
 def apart(box: Rect, other: Rect, gap_px: float = 0.0) -> bool:
     """Whether two boxes have at least that gap between them, across or along."""
     return (

@@ -37,6 +37,7 @@ from snellen.suites.ava_bench.scenes.scenes import (
     lit,
     seen_box,
     share_of,
+    shorter_side,
     stretched_solid,
 )
 
@@ -103,6 +104,8 @@ GAP_SHARE, BORDER_SHARE = 0.008, 0.01
 """Between two things, and round all of them, as shares of the picture's width."""
 MIN_SIDE, MIN_SINGLE_SIDE = 0.018, 0.042
 """Of the box of any thing, and of one that is alone in its kind, as a share of the picture's width."""
+ROD_M, ROD_AT_M = (1.0, 0.08, 0.08), (3.0, 6.0)
+"""Of the wooden rod that lies across on every table, so that something has a known size; how far along the floor."""
 _TRIES, _TRIES_LARGE, _STARTS = 500, 40, 5000
 """Places tried for a little and a large thing, and beginnings of a table.
 
@@ -135,7 +138,7 @@ class TableContent:
 
 @dataclass(frozen=True)
 class Table:
-    """A picture to be taken. Solids are named by their number; `kinds` are theirs, in order.
+    """A picture to be taken. Solids are named by their number; `kinds` are theirs, in order. The last one is the rod.
 
     `counted` are kinds to be counted, and `singles` are the numbers of things without another of their kind, large ones
     first.
@@ -154,6 +157,15 @@ class Table:
     def singles(self) -> range:
         """Numbers of things without another of their kind, large ones first."""
         return range(len(self.content.alone))
+
+    def least_px(self, kind: str, colour: str = "") -> float:
+        """The shortest side of any box of a kind, or of those in a colour, in pixels."""
+        solids = zip(self.shot.scene.solids, self.kinds, strict=False)  # the rod is of no kind
+        return min(
+            shorter_side(seen_box(solid, self.shot.camera))
+            for solid, name in solids
+            if name == kind and colour in ("", solid.material.colour)
+        )
 
     def count(self, kind: str) -> int:
         """How many there are of a kind."""
@@ -223,10 +235,11 @@ def draw_table(content: TableContent, number: int, seed: int, split: str, size_p
         rng = stream(SUITE, VERSION, seed, "table", split, number, start)
         bands = [int(n) for n in rng.permutation(SINGLES)]
         materials = _draw_materials(content, bands, groups, rng)
-        singles = _singles(content, bands, materials, rng, camera)
-        if singles and (solids := _with_groups(content, singles, materials, rng, camera)):
+        rod = _rod(rng, camera)
+        singles = _singles(content, bands, materials, rng, camera, rod)
+        if singles and (solids := _with_groups(content, singles, materials, rng, camera, rod)):
             noise = seed_of(SUITE, VERSION, seed, "table noise", split, number)
-            return Table(RenderSpec(lit(solids, rng), camera, noise), content, _kinds(content))
+            return Table(RenderSpec(lit((*solids, rod[0]), rng), camera, noise), content, _kinds(content))
     raise SnellenError(
         f"{SUITE}: the things of table {number} ({split}) find no room in {_STARTS} starts; give another --seed"
     )
@@ -246,8 +259,22 @@ def _kinds(content: TableContent) -> tuple[str, ...]:
     return (*content.alone, *groups)
 
 
+def _rod(rng: np.random.Generator, camera: Camera) -> Placed:
+    """The rod in some place across the table."""
+    ahead = float(rng.uniform(*ROD_AT_M))
+    room = ahead * math.tan(math.radians(FOV_DEG / 2)) - ROD_M[0]
+    position = float(rng.uniform(-room, room)), ahead - AHEAD_M, ROD_M[2] / 2 + FLOOR_GAP_M
+    rod = stretched_solid("rod", "cube", Material("wood"), position, ROD_M)
+    return rod, seen_box(rod, camera)
+
+
 def _singles(
-    content: TableContent, bands: Sequence[int], materials: Sequence[Material], rng: np.random.Generator, camera: Camera
+    content: TableContent,
+    bands: Sequence[int],
+    materials: Sequence[Material],
+    rng: np.random.Generator,
+    camera: Camera,
+    rod: Placed,
 ) -> list[Placed]:
     """Things that are alone in their kind, so placed that each answer of spatial is true of some two of them.
 
@@ -256,7 +283,7 @@ def _singles(
     """
     placed: list[Placed] = []
     for number, (kind, size) in enumerate(zip(content.alone, content.sizes, strict=True)):
-        boxes = [box for _, box in placed]
+        boxes = [rod[1], *(box for _, box in placed)]
         single = _set_single(str(number), kind, materials[number], boxes, camera, rng, size, bands[number])
         if single is None:
             return []
@@ -272,9 +299,10 @@ def _with_groups(
     materials: Sequence[Material],
     rng: np.random.Generator,
     camera: Camera,
+    rod: Placed,
 ) -> tuple[Solid, ...]:
-    """All things; none where one finds no room."""
-    solids, boxes = [solid for solid, _ in singles], [box for _, box in singles]
+    """All things but the rod; none where one finds no room."""
+    solids, boxes = [solid for solid, _ in singles], [rod[1], *(box for _, box in singles)]
     for number, kind in list(enumerate(_kinds(content)))[SINGLES:]:
         placed = _set(str(number), kind, materials[number], boxes, camera, rng, (NEAR_M, FAR_M), MIN_SIDE)
         if placed is None:
