@@ -14,7 +14,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 def test_descriptions_are_unjudged_then_judged(snellen: Command, tmp_path: Path) -> None:
     items, run, script = tmp_path / "items", tmp_path / "run", tmp_path / "judge.json"
-    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--size", "240x180", "--out", items)
+    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--size", "240x180", "--workers", 1, "--out", items)
     assert snellen("build", "vlm2-bench/oc-vid", *made)[0] == 0
     code, out, _ = snellen("run", items, "--subject", "fake:oracle", "--out", run)
     assert (code, "unjudged" in out) == (0, True)
@@ -41,7 +41,7 @@ def test_descriptions_are_unjudged_then_judged(snellen: Command, tmp_path: Path)
 
 def test_unread_replies_are_read_by_a_subject(snellen: Command, tmp_path: Path) -> None:
     items, run, script = tmp_path / "items", tmp_path / "run", tmp_path / "reader.json"
-    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--size", "240x180", "--out", items)
+    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--size", "240x180", "--workers", 1, "--out", items)
     assert snellen("build", "vlm2-bench/gc-mat", *made)[0] == 0
     assert snellen("run", items, "--subject", "fake:constant=Who could say.", "--out", run)[0] == 0
     script.write_text(json.dumps({"*": "T"}))
@@ -60,7 +60,7 @@ def test_unread_replies_are_read_by_a_subject(snellen: Command, tmp_path: Path) 
 
 def test_a_run_shows_what_a_detector_found(snellen: Command, tmp_path: Path) -> None:
     items, work = tmp_path / "items", tmp_path / "work"
-    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--size", "240x180", "--out", items)
+    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--size", "240x180", "--workers", 1, "--out", items)
     assert snellen("build", "vlm2-bench/oc-cpr", *made)[0] == 0
     assert snellen("build", "vlm2-bench/zoom", "--from", "curated", "--source", f"items={items}", "--out", work)[0] == 0
     assert snellen("run", work, "--subject", "fake:exact-boxes", "--out", tmp_path / "boxes")[0] == 0

@@ -86,8 +86,8 @@ def test_generated_items_are_level_and_matched(built: ItemSet) -> None:
     But for one kind in spatial: on four tables a kind may come up alone but once, too large to lie clear of anything.
     And but for composites, which must do with tables made for the others.
     """
-    notes = [note for note in built.card.notes if "emotion" not in note and not note.startswith(COMPOSITES)]
-    assert notes == ["spatial: thing cube only in split=train"]
+    notes = [note for note in imbalance(built.items) if not note.startswith(COMPOSITES)]
+    assert notes == ["spatial: thing cone only in split=train"]
     found = {(one.task, one.factor): one for one in balances(built.items)}
     composed = [found.pop(place) for place in list(found) if place[0] in COMPOSITES]
     assert max(one.apart() for one in composed) <= 0.2
@@ -100,7 +100,7 @@ def test_generated_items_are_level_and_matched(built: ItemSet) -> None:
     assert set(found["fine-grained", "answer"].test.values()) == {2}
     assert set(found["orientation", "answer"].train.values()) == {3}
     for one in found.values():
-        lone = ("cube",) if (one.task, one.factor) == ("spatial", "thing") else ()
+        lone = ("cone",) if (one.task, one.factor) == ("spatial", "thing") else ()
         assert (one.only_in("train"), one.only_in("test")) == (lone, ()), one
         assert one.apart() <= 0.1, one
         many = np.array([one.train[name] for name in one.levels])

@@ -42,8 +42,8 @@ CHECKUP_N, QUICK_N, FULL_N = 36, 4, 1600
 """Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
 MIN_SCENES = 20
 """Pictures of tables, and of displays, that test items are about where there are as many: each is one cluster."""
-SECONDS_A_PICTURE, BYTES_A_PICTURE = 2.4, 110_000
-"""CPU time and disk of one picture, for plans."""
+SECONDS_A_PICTURE, BYTES_A_PICTURE = 4.8, 250_000
+"""CPU time and disk of one picture of the usual size, for plans."""
 BATCH = 6
 """Pictures that a process draws up at a time."""
 

@@ -35,10 +35,10 @@ class DisplayTruth:
         box = _box_of(bars, shot.camera)
         return box[3] - box[1]
 
-    def tower_px(self, slot: int, part: int | None = None) -> float:
+    def tower_px(self, slot: int, number: int | None = None) -> float:
         """The shorter side of a tower, or of one of its two solids, in its close-up."""
         shot = self.display.close_ups[slot]
-        solids = shot.scene.solids if part is None else shot.scene.solids[part : part + 1]
+        solids = shot.scene.solids if number is None else shot.scene.solids[number : number + 1]
         return shorter_side(_box_of(solids, shot.camera))
 
 
