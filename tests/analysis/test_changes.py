@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,19 @@ def test_a_planted_drop_is_found_and_it_alone_is_named(items: ItemSet) -> None:
     assert verdicts["shape"] == verdicts["finding"] == "no clear change"
     assert all("colour" in items.by_id[item_id].requires for item_id in compared.flips["item_id"])
     assert len(compared.flips) == 30
+
+
+def test_abilities_that_are_needed_together_are_not_blamed_apart(items: ItemSet) -> None:
+    """Ten items need shape alone, ten colour and shape: who loses colour has not lost shape."""
+    both = [
+        replace(item, requires=("colour", "shape") if "colour" in item.requires else item.requires)
+        for item in items.items
+    ]
+    mixed = replace(items, items=tuple(both))
+    lost = run_of(mixed, lambda item: float("colour" not in item.requires))
+    compared = changes(run_of(mixed, right), lost)
+    assert compared.names(DROPPED) == ["colour + shape (naming, building)"]
+    assert by_name(compared)["shape"] == "no clear change"
 
 
 def test_a_task_that_dropped_beside_its_abilities_is_named_itself(items: ItemSet) -> None:

@@ -1,7 +1,8 @@
 """What changed from one examined subject to another, on the same items: task by task, ability by ability, item by item.
 
-An ability is what items require (`Item.requires`), over all tasks whose scores are shares. One that is required by
-exactly the items of one task is that task. Numbers, intervals and tests are those of `analysis.contrasts`. Conditions
+An ability is what items require (`Item.requires`), over all tasks whose scores are shares. Items that require several
+at once tell nothing of each: they are a combination of its own, `colour + shape`. What is required by exactly the items
+of one task is that task. Numbers, intervals and tests are those of `analysis.contrasts`. Conditions
 that show no pictures, or others, are controls: nothing can be lost there, and they are left out.
 """
 
@@ -21,6 +22,7 @@ from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
 from snellen.presentation.controls import PICTURES
+from snellen.scoring.permutation import clusters_needed
 
 Verdict: TypeAlias = Literal["dropped", "rose", "no clear change", "too few items"]
 DROPPED: Verdict = "dropped"
@@ -33,6 +35,10 @@ COLUMNS = (
 FLIP_COLUMNS = ("condition", "task", "item_id", "before", "after", "is_better")
 FLIP = 0.5
 """A score flips when it moves by this share of its metric's range: right to wrong, where there is nothing between."""
+
+
+FEW, OTHERS = 6, "other combinations"
+"""Items below which a combination of abilities has no row of its own, and the row that it is put into."""
 
 
 @dataclass(frozen=True)
@@ -192,9 +198,11 @@ def _ability_rows(run: Run, pairs: Mapping[tuple[str, str], pd.DataFrame]) -> It
             by_condition.setdefault(condition, []).append(pair.assign(task=task))
     for condition, parts in by_condition.items():
         whole = pd.concat(parts)
-        required = [run.items.by_id[item_id].requires for item_id in whole.index]
-        for ability in sorted({name for names in required for name in names}):
-            part = whole[[ability in names for names in required]]
+        abilities = pd.Series([" + ".join(sorted(run.items.by_id[item_id].requires)) for item_id in whole.index])
+        rare = abilities.str.contains("+", regex=False) & (abilities.map(abilities.value_counts()) < FEW)
+        abilities = abilities.mask(rare, OTHERS)
+        for ability in sorted(set(abilities) - {""}):
+            part = whole[(abilities == ability).to_numpy()]
             tasks = tuple(dict.fromkeys(part["task"]))
             if len(tasks) > 1 or len(part) < (whole["task"] == tasks[0]).sum():
                 yield from _row(run, condition, "ability", ability, tasks, part, (0.0, 1.0))
@@ -221,14 +229,16 @@ def _row(
 
 def _with_verdicts(run: Run, table: pd.DataFrame) -> pd.DataFrame:
     corrected = with_holm(table)
-    verdicts = [_verdict(row, main_metric(run, row.tasks[0])) for row in lines_of(corrected)]
+    needed = clusters_needed(int(corrected["p"].notna().sum()))
+    verdicts = [_verdict(row, main_metric(run, row.tasks[0]), needed) for row in lines_of(corrected)]
     return corrected.assign(verdict=verdicts)[list(COLUMNS)]
 
 
-def _verdict(row: Any, metric: Metric) -> Verdict:
+def _verdict(row: Any, metric: Metric, clusters: int) -> Verdict:
+    """With fewer `clusters` no p of so many tests is clear, unless others are: nothing can be told."""
     if row.clear:
         return DROPPED if row.difference * metric.sign < 0 else ROSE
-    return TOO_FEW if row.too_few_clusters else "no clear change"
+    return TOO_FEW if row.clusters < clusters else "no clear change"
 
 
 def _flips(run: Run, task: str, condition: str, pair: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
