@@ -20,6 +20,7 @@ torch = pytest.importorskip("torch", reason="the extra 'models' is not installed
 transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
 
 from snellen.subjects.heads import tower_models  # noqa: E402  # imports torch
+from snellen.subjects.heads.costs import tower_flops  # noqa: E402
 
 PAPER = [name for name, tower in TOWERS.items() if tower.model]
 TOKENS = {
@@ -202,3 +203,8 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
     with pytest.raises(SnellenError, match="give a folder with converted weights"):
         tower_models.load_tower(f"dinov2-l?model={tmp_path}")
+
+
+def test_operations_of_a_convolutional_tower_are_counted() -> None:
+    """EfficientNet-Lite0's published 407 million multiplications and additions, but for its classifier's 1.3 million."""
+    assert tower_flops(find_tower("efficientnet-lite0")) == pytest.approx(2 * 406e6, rel=0.1)

@@ -6,6 +6,7 @@ Imports torch: import it inside functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -101,7 +102,7 @@ def picture_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torc
     """
     with torch.no_grad():
         if tower.kind == "EfficientNetLite":
-            with torch.autocast(pixels.device.type, enabled=False):  # bfloat16 would move its features by a tenth
+            with _full_precision(pixels):  # bfloat16 would move its features by a tenth
                 state = _hidden_state(tower, states(model, pixels))
         else:
             state = _hidden_state(tower, model(pixel_values=pixels, output_hidden_states=True).hidden_states)
@@ -112,6 +113,11 @@ def picture_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torc
             f"{(tower.tokens, tower.width)} as specified; its weights are of another model, or side= does not suit it"
         )
     return tokens
+
+
+def _full_precision(pixels: torch.Tensor) -> AbstractContextManager[object]:
+    """No reduced products; pixels without memory, on which operations are counted, know no such thing."""
+    return nullcontext() if pixels.is_meta else torch.autocast(pixels.device.type, enabled=False)
 
 
 def _hidden_state(tower: Tower, states: Sequence[torch.Tensor]) -> torch.Tensor:
