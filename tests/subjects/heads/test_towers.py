@@ -206,5 +206,5 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
 
 
 def test_operations_of_a_convolutional_tower_are_counted() -> None:
-    """EfficientNet-Lite0's published 407 million multiplications and additions, but for its classifier's 1.3 million."""
+    """EfficientNet-Lite0's published 407 million multiplications with additions, less its classifier's 1.3 million."""
     assert tower_flops(find_tower("efficientnet-lite0")) == pytest.approx(2 * 406e6, rel=0.1)
