@@ -165,6 +165,7 @@ def build(
     quality: Quality = "good",
     size: Annotated[Optional[str], typer.Option(help="WxH of generated pictures in pixels; 640x480 otherwise.")] = None,  # noqa: UP045
     rules: Annotated[Optional[Path], typer.Option(help="YAML of thresholds other than the recipe's own.")] = None,  # noqa: UP045
+    encoder: Annotated[str, typer.Option(help="Encoder by whose features pictures are chosen, e.g. hf/PATH.")] = "",
     balance: Annotated[
         str, typer.Option(help="paper: its own frequencies; answers: level ones, no base rates.")
     ] = "paper",
@@ -191,6 +192,7 @@ def build(
         quality=quality,
         size=size_of(size, how) if size else None,
         rules=rules,
+        encoder=encoder,
         balance=read_balance(balance),
         settings=[*settings, *(["reading=lenient"] if lenient else [])],
     )

@@ -29,6 +29,8 @@ def build(
     recipe = find_recipe(suite, how)
     if given.get("rules") and not hasattr(recipe, "rules"):
         raise SnellenError(f"--rules: {name} --from {how} has no thresholds that a file could change")
+    if given.get("encoder") and not hasattr(getattr(recipe, "rules", None), "encoder"):
+        raise SnellenError(f"--encoder: {name} --from {how} chooses nothing by the features of an encoder")
     if out is None and not plan:
         raise SnellenError("--out FOLDER is needed, unless --plan only asks what would be made")
     known = getattr(recipe, "settings", {})

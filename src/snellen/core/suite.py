@@ -175,8 +175,9 @@ class BuildOptions:
 
     `n` is the number of test items a task, None for the checkup size; `tasks` empty means all. `balance` says whose
     frequencies answers have: the paper's own, or level ones (`answers`), so that no base rate helps who does not look.
-    `rules` is a file of thresholds that differ from the recipe's own. `settings` are those that the recipe declares
-    (`Recipe.settings`). `size` is width and height of generated pictures, None for the usual ones (`size_px`).
+    `rules` is a file of thresholds that differ from the recipe's own, `encoder` the one by whose features it chooses.
+    `settings` are those that the recipe declares (`Recipe.settings`). `size` is width and height of generated pictures,
+    None for the usual ones (`size_px`).
     """
 
     out: Path
@@ -192,6 +193,7 @@ class BuildOptions:
     quick: bool = False
     size: tuple[int, int] | None = None
     rules: Path | None = None
+    encoder: str = ""
     balance: Literal["paper", "answers"] = "paper"
     settings: Mapping[str, str] = field(default_factory=dict)
     show_progress: bool = True

@@ -2,7 +2,7 @@
 
 from snellen.core.suite import Suite, read_suite_card
 from snellen.presentation.controls import resolve_sheet
-from snellen.suites.vfm_bench.curated.recipe import Curated
+from snellen.suites.vfm_bench.curated.recipe import Curated, CuratedRecipe
 from snellen.suites.vfm_bench.generated.recipe import Generated
 from snellen.suites.vfm_bench.published import published
 from snellen.suites.vfm_bench.released.recipe import RELEASED
@@ -15,7 +15,7 @@ SUITE = Suite(
     card=CARD,
     axes=AXES,
     tasks=TASKS,
-    recipes={"generated": Generated(), "curated": Curated(), "released": RELEASED},
+    recipes={"generated": Generated(), "curated": CuratedRecipe(Curated()), "released": RELEASED},
     resolve=resolve_sheet,
     published=published,
     derived_numbers=derived_numbers,

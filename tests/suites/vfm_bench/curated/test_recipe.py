@@ -6,6 +6,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from snellen.exam import run
 from snellen.suites.vfm_bench.curated.difficulty import difficult
 from snellen.suites.vfm_bench.curated.episodes import episode_items
 from snellen.suites.vfm_bench.curated.pictures import Concept, ConceptTask, Picture, draw_records
-from snellen.suites.vfm_bench.curated.recipe import Curated
+from snellen.suites.vfm_bench.curated.recipe import Curated, CuratedRecipe
 from snellen.suites.vfm_bench.curated.steps import read_verdict
 from tests.helpers.reviewers import reviewed_by
 
@@ -432,6 +433,20 @@ def test_refusals_say_how_to_mend(
     with pytest.raises(SnellenError, match=message):
         build(tmp_path / "out", **options)
     assert not (tmp_path / "out" / "itemset.json").exists()
+
+
+def test_a_file_of_rules_and_an_encoder_change_what_is_made(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text("pictures_a_class: 6\nencoder: hog\n", "utf-8")
+    recipe = CuratedRecipe(SMALL)
+    options = BuildOptions(tmp_path, tasks=("candidates",), sources={"data": data}, rules=tmp_path / "rules.yaml")
+    assert recipe.parameters(options)["pictures_a_class"] == 6
+    assert recipe.parameters(options)["encoder"] == "hog"
+    assert recipe.parameters(replace(options, encoder="conse"))["encoder"] == "conse"
+    # Leaves of three classes and bottles of two, each with seven pictures or more, six of which are asked about.
+    assert recipe.plan(options)["items"] == {"candidates": 5 * 6}
+    (tmp_path / "rules.yaml").write_text("pictures_per_class: 6\n", "utf-8")
+    with pytest.raises(SnellenError, match=r"no rule 'pictures_per_class'; did you mean 'pictures_a_class'\?"):
+        recipe.plan(options)
 
 
 def test_too_few_judges_are_an_error(candidates: ItemSet, tmp_path: Path) -> None:

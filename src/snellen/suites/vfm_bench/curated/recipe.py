@@ -16,7 +16,7 @@ and, for the axes `demos=caption` and `instruction=detailed` of any set, work wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from snellen.compute import Progress
@@ -28,6 +28,7 @@ from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_it
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import Ledger
+from snellen.curation.rules import read_rules
 from snellen.curation.steps import ITEMS, Stage, copy_media, plan_chain, read_about, write_step
 from snellen.datasets.folders import recipe_folders
 from snellen.suites.vfm_bench.curated import difficulty, diversity, pictures
@@ -54,13 +55,36 @@ STEPS = (CANDIDATES.name, SELECT.name, *SET_STEPS, TASK)
 
 
 @dataclass(frozen=True)
+class CuratedRecipe:
+    """The recipe `curated`: `rules` but for what `--rules FILE` and `--encoder NAME` say otherwise."""
+
+    rules: Curated
+
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """See `Curated`."""
+        return self._changed(options).parameters(options)
+
+    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
+        """See `Curated`."""
+        return self._changed(options).plan(options)
+
+    def build(self, options: BuildOptions) -> ItemSet:
+        """See `Curated`."""
+        return self._changed(options).build(options)
+
+    def _changed(self, options: BuildOptions) -> Curated:
+        rules = read_rules(options.rules, self.rules)
+        return replace(rules, encoder=options.encoder) if options.encoder else rules
+
+
+@dataclass(frozen=True)
 class Curated:
-    """The recipe `curated`, with the paper's numbers; where the paper has none, ours.
+    """A curation by these numbers: the paper's, and ours where it has none.
 
     `pictures_a_class`, `classes_a_task`: see `MAX_PICTURES`. A candidate is difficult if a share of judges below
     `difficulty_below` was right, of at least `min_judges` that answered. `encoder` (a name after `encoder:`) looks
     at what is left, `queries_an_industry` is the number of clusters unless `--n` says otherwise, `random_state` the
-    seed of k-means. A build by command has the paper's numbers; others are given in Python.
+    seed of k-means.
     """
 
     pictures_a_class: int = MAX_PICTURES
