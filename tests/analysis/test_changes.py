@@ -190,9 +190,9 @@ def false_drops(items: ItemSet, seeds: range) -> tuple[int, int]:
 
 
 @pytest.mark.slow
-def test_false_alarms_stay_at_the_level(items: ItemSet) -> None:
+@pytest.mark.parametrize(("size", "comparisons"), [(20, 300), (120, 200)])
+def test_false_alarms_stay_at_the_level(size: int, comparisons: int, tmp_path: Path) -> None:
     """Any verdict in at most 5 % of comparisons of equal guessers, a drop in half as many."""
-    seeds = range(300)
-    drops, verdicts = false_drops(items, seeds)
-    assert verdicts <= binom.ppf(0.999, len(seeds), 0.05)
-    assert drops <= binom.ppf(0.999, len(seeds), 0.025)
+    drops, verdicts = false_drops(write_items(tmp_path / "items", size), range(comparisons))
+    assert verdicts <= binom.ppf(0.999, comparisons, 0.05)
+    assert drops <= binom.ppf(0.999, comparisons, 0.025)
