@@ -4,6 +4,7 @@ from snellen.core.suite import Suite, read_suite_card
 from snellen.presentation.controls import resolve_sheet
 from snellen.suites.vfm_bench.curated.recipe import Curated, CuratedRecipe
 from snellen.suites.vfm_bench.generated.recipe import Generated
+from snellen.suites.vfm_bench.own.recipe import Own
 from snellen.suites.vfm_bench.published import published
 from snellen.suites.vfm_bench.released.recipe import RELEASED
 from snellen.suites.vfm_bench.report.fidelity import derived_numbers
@@ -15,7 +16,12 @@ SUITE = Suite(
     card=CARD,
     axes=AXES,
     tasks=TASKS,
-    recipes={"generated": Generated(), "curated": CuratedRecipe(Curated()), "released": RELEASED},
+    recipes={
+        "generated": Generated(),
+        "curated": CuratedRecipe(Curated()),
+        "released": RELEASED,
+        "own": Own(),
+    },
     resolve=resolve_sheet,
     published=published,
     derived_numbers=derived_numbers,

@@ -21,6 +21,8 @@ INDUSTRIES = ("Manufacture", "E-commerce", "Agriculture", "Medical")
 """Spelled as the release spells them."""
 GENERATED = "Generated"
 """In place of an industry for pictures made here."""
+OWN: Literal["Own"] = "Own"
+"""In place of an industry for pictures of the user's own."""
 
 
 @dataclass(frozen=True)

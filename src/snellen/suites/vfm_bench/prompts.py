@@ -38,8 +38,10 @@ SCENE_ENDINGS: Mapping[str, str] = {
 """What stands behind the name of the object in the released name of a task (`bottleDefeatIdentification`). The last one
 is that of the released level `element`; that it serves object and style is ours."""
 
-INDUSTRIES: Mapping[str, str] = {"Generated": "visual inspection"}
-"""What an industry is called where its own name is no industry. Ours: there are no generated pictures in the paper."""
+INDUSTRIES: Mapping[str, str] = {"Generated": "visual inspection", "Own": "visual recognition"}
+"""What an industry is called where its own name is no industry. Ours: the paper has none of the two."""
+OWN_SCENE = "picture classification"
+"""What the task of pictures of the user's own is called, whatever they show. Ours."""
 
 HEAD = (
     "## Role\n You are an expert in {industry} industry and ready for the task of {scene}. You should look carefully "

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-Industry: TypeAlias = Literal["Manufacture", "E-commerce", "Agriculture", "Medical"]
-"""Spelled as the release of VFM Bench spells them."""
+Industry: TypeAlias = Literal["Manufacture", "E-commerce", "Agriculture", "Medical", "Own"]
+"""Spelled as the release of VFM Bench spells them; `Own` stands for pictures of the user's own."""
 Level: TypeAlias = Literal["object", "detail", "pattern", "style"]
 """Level of the visual concept that tells the classes apart (Table 6)."""
 

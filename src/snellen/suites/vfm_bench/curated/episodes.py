@@ -70,9 +70,10 @@ def draw_episode(task: ConceptTask, index: QueryIndex, handle: str, seed: int) -
         next(n for n, concept in enumerate(classes) if concept is truth),
         task.industry,
         task.level,
-        f"{task.object}{SCENE_ENDINGS[task.level]}",
+        task.scene or f"{task.object}{SCENE_ENDINGS[task.level]}",
         task.source,
         f"{task.source}/{task.object}/{truth.label}",
         box=query.box,
+        factors={"concept_task": f"{task.source}/{task.object}"} if task.scene else {},
         provenance={"source": query.source, "record": query.record, "licence": query.licence, "seed": seed},
     )

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media
+from snellen.core.item_checks import size_fault
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.curation.draws import Reservoir
@@ -19,7 +20,7 @@ from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.datasets import DATASETS
 from snellen.datasets.declarations.nature import OPEN
 from snellen.datasets.sample import Sample
-from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, Industry, Level
+from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, Industry, Level, TableRow
 from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION
 
 MIN_PICTURES, MIN_CLASSES = SHOTS + 1, 2
@@ -52,13 +53,17 @@ class Concept:
 
 @dataclass(frozen=True)
 class ConceptTask:
-    """What the paper calls a task: the classes of one object of one source."""
+    """What the paper calls a task: the classes of one object of one source.
+
+    `scene` is what its instruction calls it, empty where that follows from object and level.
+    """
 
     source: str
     object: str
     industry: Industry
     level: Level
     classes: tuple[Concept, ...]
+    scene: str = ""
 
 
 Draws = Mapping[tuple[str, str], Mapping[str, Reservoir[Sample]]]
@@ -139,6 +144,8 @@ def read_content(record: Sample) -> RecordContent | str:
         raw, format = record.read_picture()
         with Image.open(io.BytesIO(raw)) as picture:
             size = picture.size
+            if size_fault(*size):
+                return "the picture is larger than 64 million pixels; shrink it first"
             picture.draft("L", (64, 64))  # of JPEG only an eighth is decoded: enough to find where it breaks off
             picture.load()
     except (SnellenError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
@@ -162,8 +169,12 @@ def read_tasks(
     ledger: Ledger,
     workers: int = 1,
     tick: Callable[[int], None] = lambda count: None,
+    row_of_source: Mapping[str, TableRow] = ROW_OF_DATASET,
 ) -> list[ConceptTask]:
-    """Read and keep every picture. `tick` is told of every class how many records it had."""
+    """Read and keep every picture. `tick` is told of every class how many records it had.
+
+    `row_of_source` has industry and level.
+    """
     tasks = []
     with ThreadPoolExecutor(max(1, workers)) as pool:
         for (source, object_name), classes in draws.items():
@@ -174,7 +185,7 @@ def read_tasks(
                 tick(len(draw.samples))
             concepts = unambiguous(f"{source}/{object_name}", pictures, ledger)
             if len(concepts) >= MIN_CLASSES:
-                row = ROW_OF_DATASET[source]
+                row = row_of_source[source]
                 tasks.append(ConceptTask(source, object_name, row.industry, row.level, concepts))
             else:
                 ledger.drop(UNIT, ANY_SOURCE, NOT_COMPETING, f"{source}/{object_name}")

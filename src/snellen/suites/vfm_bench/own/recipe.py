@@ -1,0 +1,198 @@
+"""The `own` recipe: episodes of classes of the user's own, without judges and without a dataset's name.
+
+    snellen build vfm-bench --from own --source pictures=DIR --out SET
+    snellen build vfm-bench --from own --source pictures=FILE.csv --source images=DIR --set level=detail --out SET
+
+The paper's difficulty filter and its review stay possible: judges answer the set under `shots=0`, and the recipe
+`curated` goes on from their run (`vfm-bench/select`, `vfm-bench/review`).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from snellen.compute import Progress
+from snellen.core.condition import refuse_unknown
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.seeds import stream
+from snellen.core.suite import BuildOptions, Settings
+from snellen.curation.draws import level_shares, shuffled
+from snellen.curation.ledger import ANY_SOURCE, Ledger
+from snellen.datasets.inventory import Note
+from snellen.datasets.own_pictures import OWN, read_own_pictures
+from snellen.datasets.sample import Sample
+from snellen.suites.vfm_bench.curated import pictures
+from snellen.suites.vfm_bench.curated.datasets import TableRow
+from snellen.suites.vfm_bench.curated.episodes import QueryIndex, draw_episode
+from snellen.suites.vfm_bench.curated.pictures import MIN_CLASSES, MIN_PICTURES, UNIT, ConceptTask
+from snellen.suites.vfm_bench.items import LEVELS, SUITE, TASK, VERSION, Level, episode_item
+from snellen.suites.vfm_bench.items import OWN as OWN_INDUSTRY
+from snellen.suites.vfm_bench.prompts import OWN_SCENE
+
+PICTURES, IMAGES = "pictures", "images"
+MAX_PICTURES, MAX_CLASSES = 60, 20
+"""As in the curated recipe: pictures drawn of a class, and classes that compete in one episode."""
+OBJECT = "pictures"
+
+
+@dataclass(frozen=True)
+class Own:
+    """The recipe `own`. `--set level=` says which level of Table 6 tells the classes apart; instructions name it."""
+
+    settings: Settings = field(default_factory=lambda: {"level": LEVELS})
+
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Seed, count, and what else was set. What the pictures were stands beside them in the card."""
+        return {
+            "seed": options.seed,
+            "n": options.n,
+            "pictures_a_class": MAX_PICTURES,
+            "classes_a_task": MAX_CLASSES,
+            **options.balanced(),
+            **options.changed(self.settings),
+        }
+
+    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Pictures of each class, items, and what is left out. Every picture is read, and none is written."""
+        _refuse_others(options)
+        ledger = Ledger()
+        with tempfile.TemporaryDirectory() as folder:
+            tasks = self._read(options, MediaFolder(Path(folder)), ledger)
+        return {
+            "suite": SUITE,
+            "classes": {concept.label: len(concept.pictures) for task in tasks for concept in task.classes},
+            "items": {TASK: len(draw_queries(tasks, options))},
+            "left_out": ledger.notes(UNIT),
+        }
+
+    def build(self, options: BuildOptions) -> ItemSet:
+        """Read the pictures and write the items. Raises SnellenError where no two classes have enough of them."""
+        refuse_existing(options.out)
+        _refuse_others(options)
+        media, ledger = MediaFolder(options.out / "media"), Ledger()
+        tasks = self._read(options, media, ledger)
+        items = make_items(tasks, options)
+        prune_media(media, items)
+        return write_itemset(
+            options.out,
+            items,
+            source=OWN,
+            recipe={
+                **self.parameters(options),
+                "media": digest(sorted({shown.sha256 for item in items for shown in item.media()}), 16),
+            },
+            notes=[*_notes(tasks, items), *ledger.notes(UNIT)],
+        )
+
+    def _read(self, options: BuildOptions, media: MediaFolder, ledger: Ledger) -> list[ConceptTask]:
+        draws = group_classes(_draw(options, ledger), options.seed)
+        row = TableRow(OWN_INDUSTRY, cast(Level, options.setting("level", self.settings)), 0)
+        with Progress("reading", unit="pictures", visible=options.show_progress) as progress:
+            progress.expect(sum(len(draw.samples) for classes in draws.values() for draw in classes.values()))
+            tasks = pictures.read_tasks(draws, media, ledger, options.workers, progress.advance, {OWN: row})
+        if not tasks:
+            reasons = "; ".join(ledger.notes(UNIT)) or "no picture was found"
+            raise SnellenError(
+                f"{options.sources[PICTURES]}: needs {MIN_CLASSES} classes or more of {MIN_PICTURES} different "
+                f"pictures or more each, a folder a class ({reasons})"
+            )
+        return [replace(task, scene=OWN_SCENE) for task in tasks]
+
+
+def _refuse_others(options: BuildOptions) -> None:
+    options.need_items(SUITE)
+    where = f"{SUITE} --from own"
+    refuse_unknown(options.tasks, [TASK], f"{where}: no task")
+    refuse_unknown(options.sources, [PICTURES, IMAGES], f"{where}: no source")
+    if options.inputs:
+        raise SnellenError(f"{where}: no use for --input {next(iter(options.inputs))!r}; it takes none")
+    if PICTURES not in options.sources:
+        raise SnellenError(
+            f"{where}: give --source {PICTURES}=DIR with one folder a class, or --source {PICTURES}=FILE.csv with the "
+            "columns path, class"
+        )
+
+
+def _draw(options: BuildOptions, ledger: Ledger) -> pictures.Draws:
+    """The pictures of all classes that have enough, at most `MAX_PICTURES` of each; all classes in one task."""
+    records: list[Sample] = []
+    for record in read_own_pictures(options.sources[PICTURES], options.sources.get(IMAGES)):
+        if isinstance(record, Note):
+            ledger.drop(UNIT, ANY_SOURCE, f"{record.kind}: {record.message}", record.location)
+        else:
+            records.append(replace(record, object=OBJECT))
+    draws = pictures.draw_records(records, (OWN,), MAX_PICTURES, options.seed)
+    for (_, _), classes in draws.items():
+        for label, draw in classes.items():
+            if rest := draw.offered - len(draw.samples):
+                rule = f"more than {MAX_PICTURES} pictures of a class; drawn by the seed"
+                ledger.drop(UNIT, ANY_SOURCE, rule, label, rest)
+    return pictures.keep_classes(draws, len(records), options.seed, ledger)
+
+
+def group_classes(draws: pictures.Draws, seed: int) -> pictures.Draws:
+    """The same classes in groups of at most `MAX_CLASSES` that compete, as equal as can be, drawn by the seed."""
+    groups: dict[tuple[str, str], dict[str, Any]] = {}
+    for (source, object_name), classes in draws.items():
+        count = -(-len(classes) // MAX_CLASSES)
+        order = shuffled(list(classes), stream(SUITE, VERSION, seed, "groups"))
+        for n in range(count):
+            name = object_name if count == 1 else f"{object_name}-{n + 1}"
+            groups[source, name] = {label: classes[label] for label in sorted(order[n::count])}
+    return groups
+
+
+def draw_queries(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[QueryIndex]:
+    """Which pictures are asked about, in an order drawn by the seed: all, or `n`, of every class as many as can be.
+
+    With balanced answers of every class as many as of the smallest one.
+    """
+    rng = stream(SUITE, VERSION, options.seed, "queries")
+    sizes = {(t, c): len(concept.pictures) for t, task in enumerate(tasks) for c, concept in enumerate(task.classes)}
+    if options.balance == "answers":
+        sizes = dict.fromkeys(sizes, min(sizes.values()))
+    total = sum(sizes.values())
+    shares = level_shares(sizes, total if options.n is None else min(options.n, total))
+    chosen = [
+        QueryIndex(t, c, query)
+        for (t, c), share in shares.items()
+        for query in shuffled(range(len(tasks[t].classes[c].pictures)), rng)[:share]
+    ]
+    return shuffled(chosen, rng)
+
+
+def make_items(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[Item]:
+    """The items, numbered in their drawn order, so that ids tell nothing."""
+    queries = draw_queries(tasks, options)
+    digits = max(5, len(str(len(queries))))
+    return [
+        episode_item(draw_episode(tasks[query.task], query, f"{k:0{digits}d}", options.seed))
+        for k, query in enumerate(queries)
+    ]
+
+
+def _notes(tasks: Sequence[ConceptTask], items: Sequence[Item]) -> list[str]:
+    classes = [concept for task in tasks for concept in task.classes]
+    count = sum(len(concept.pictures) for concept in classes)
+    answers = Counter(item.cluster_id for item in items)
+    most = max(answers.values())
+    notes = [
+        f"{count} pictures of {len(classes)} classes of your own, bytes as they are; no judge looked at them",
+        "truth is what folders or the CSV say; check it with `snellen quiz`",
+    ]
+    if len(tasks) > 1:
+        notes.append(f"{len(classes)} classes in {len(tasks)} groups; only those of a group compete")
+    if most > min(answers.values()):
+        notes.append(
+            f"{most} of {len(items)} questions are about the commonest class; --balance answers asks equally often"
+        )
+    return notes

@@ -1,0 +1,92 @@
+"""Folders and tables of a user's own, damaged or harmful: one line each, and nothing outside the folder is read."""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.helpers.own_pictures import class_folders, draw_picture
+
+Words = tuple[object, ...]
+
+
+def vfm(path: Path) -> Words:
+    """The command that makes episodes of a folder or table."""
+    return "build", "vfm-bench", "--from", "own", "--source", f"pictures={path}", "--out", path.parent / "set"
+
+
+def table(root: Path, raw: bytes) -> Words:
+    (root / "own.csv").write_bytes(raw)
+    return vfm(root / "own.csv")
+
+
+def folder(root: Path, add: Callable[[Path], object]) -> Words:
+    """A class of five pictures, and what is added to it: still too few, unless something bad counts as a picture."""
+    class_folders(root / "own", 6, "a")
+    add(class_folders(root / "own", 5, "b") / "b")
+    return vfm(root / "own")
+
+
+def sparse(path: Path) -> Path:
+    with path.open("wb") as file:
+        file.truncate(3 * 10**9)
+    return path
+
+
+def bomb(path: Path) -> None:
+    """A PNG of 60,000 by 60,000 pixels, by its header."""
+    header = b"IHDR" + struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header)))
+
+
+def outside(root: Path) -> Words:
+    class_folders(root / "secret", 6, "a", "b")
+    rows = [f"../secret/{label}/{k}.png,{label}" for label in "ab" for k in range(6)]
+    (root / "in").mkdir()
+    (root / "in" / "own.csv").write_text("\n".join(["path,class", *rows]))
+    return vfm(root / "in" / "own.csv")
+
+
+CASES: dict[str, Callable[[Path], Words]] = {
+    "no such folder": lambda root: vfm(root / "none"),
+    "an empty folder": lambda root: folder(root, lambda _: None),
+    "pictures without classes": lambda root: vfm(draw_picture(root / "own" / "a.png", 1).parent),
+    "a file that is no table": lambda root: vfm(draw_picture(root / "own.png", 1)),
+    "a table of no text": lambda root: table(root, b"path,class\n\xff\xfe,\x00"),
+    "a table without rows": lambda root: table(root, b"path,class\n"),
+    "a table without anything": lambda root: table(root, b""),
+    "a table without classes": lambda root: table(root, b"path,colour\x1b[2J\na.png,red\n"),
+    "a table of open quotes": lambda root: table(root, b'path,class\n"a.png,red\n'),
+    "a table of NUL in paths": lambda root: table(root, b"path,class\na\0.png,red\n"),
+    "a table of a cell without end": lambda root: table(root, b"path,class\na.png," + b"x" * 10**6),
+    "a table of 3 GB": lambda root: vfm(sparse(root / "own.csv")),
+    "a table that leaves its folder": outside,
+    "a pipe": lambda root: folder(root, lambda b: os.mkfifo(b / "pipe.png")),
+    "a picture of 3 GB": lambda root: folder(root, lambda b: sparse(b / "vast.png")),
+    "a picture that is a page": lambda root: folder(root, lambda b: (b / "page.png").write_text("<html>")),
+    "a picture of 3.6 thousand million pixels": lambda root: folder(root, lambda b: bomb(b / "bomb.png")),
+    "a link to a folder outside": lambda root: folder(
+        root, lambda b: (b / "out").symlink_to(class_folders(root / "other", 6, "c"), target_is_directory=True)),
+    "a folder that holds itself": lambda root: folder(
+        root, lambda b: (b / "again").symlink_to(b.parent, target_is_directory=True)),
+    "a link to a device": lambda root: folder(root, lambda b: (b / "zero.png").symlink_to("/dev/zero")),
+    "a class with an escape": lambda root: folder(root, lambda b: class_folders(b.parent, 6, "c\x1b[2J")),
+    "a class of no text": lambda root: folder(root, lambda b: class_folders(b.parent, 6, os.fsdecode(b"c\xff"))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_said_in_a_line(snellen: Command, tmp_path: Path, name: str) -> None:
+    code, out, told = snellen(*CASES[name](tmp_path))
+    assert code == 2, (out, told)
+    assert "Traceback" not in out + told
+    assert "should not be" not in told
+    assert "\x1b" not in out + told
+    assert told.count("\n") == 1, told
+    assert len(told) < 1500

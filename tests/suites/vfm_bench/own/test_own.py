@@ -1,0 +1,166 @@
+"""Pictures of the user's own become a set by one command: which, how often, and what is left out."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet, read_itemset
+from snellen.core.suite import BuildOptions
+from snellen.exam import run
+from snellen.suites.vfm_bench.own.recipe import Own
+from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
+from tests.helpers.own_pictures import class_folders, draw_picture
+
+LABELS = ("red wine", "white wine", "Café au lait")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three classes of 6, 7 and 9 pictures, and everything that must be left out."""
+    root = tmp_path_factory.mktemp("own")
+    for count, label in zip((6, 7, 9), LABELS, strict=True):
+        class_folders(root / "train", count, label)
+    class_folders(root, 5, "tea")
+    copied = (root / "train" / LABELS[0] / "0.png").read_bytes()
+    (root / "train" / LABELS[0] / "copy.png").write_bytes(copied)
+    (root / "train" / LABELS[1] / "torn.png").write_bytes(copied[:99])
+    for label in LABELS[:2]:
+        draw_picture(root / "val" / label / "both.png", "both")
+    draw_picture(root / "beside.png", "beside")
+    (root / "train" / LABELS[2] / "phone.heic").write_bytes(b"x")
+    return root
+
+
+def build(out: Path, **fields: Any) -> ItemSet:
+    return Own().build(BuildOptions(out, show_progress=False, **fields))
+
+
+def label_of(item: Item) -> str:
+    return next(option.text for option in item.options if option.key == item.answer)
+
+
+def test_one_command_builds_and_plans_the_same(
+    snellen: Command,  # noqa: F811
+    folder: Path,
+    tmp_path: Path,
+) -> None:
+    words = ("build", "vfm-bench", "--from", "own", "--source", f"pictures={folder}")
+    code, out, told = snellen(*words, "--plan", "--json")
+    assert code == 0, told
+    plan = json.loads(out)
+    assert plan["classes"] == {"Café au lait": 9, "red wine": 6, "white wine": 7}
+    assert plan["items"] == {"fast-mapping": 22}
+    left_out = "\n".join(plan["left_out"])
+    for rule in (
+        "2 pictures, classes or tasks left out, the same bytes are in two classes of the task",
+        "1 pictures, classes or tasks left out, a copy of another one of its class",
+        "1 pictures, classes or tasks left out, fewer than 6 pictures: own/pictures/tea",
+        "1 pictures, classes or tasks left out, the picture cannot be read",
+        "1 pictures, classes or tasks left out, odd: picture outside a class folder: beside.png",
+        "1 pictures, classes or tasks left out, odd: not a picture by its suffix: train/Café au lait/phone.heic",
+    ):
+        assert rule in left_out
+    code, out, told = snellen(*words, "--out", tmp_path / "set")
+    assert code == 0, told
+    items = read_itemset(tmp_path / "set")
+    assert items.card.counts == {"fast-mapping": {"test": 22}}
+    for note in plan["left_out"]:
+        assert note in items.card.notes
+    code, out, told = snellen("verify", tmp_path / "set")
+    assert code == 0, told
+
+
+def test_episodes_are_of_the_classes_and_of_no_industry(folder: Path, tmp_path: Path) -> None:
+    items = build(tmp_path / "set", sources={"pictures": folder}, settings={"level": "detail"})
+    raw = {path.read_bytes(): path.parent.name for path in folder.rglob("*.png")}
+    for item in items.items:
+        assert {option.text for option in item.options} == set(LABELS)
+        assert raw[items.media.read(item.query[0])] == label_of(item)
+        assert item.cluster_id == f"own/pictures/{label_of(item)}"
+        assert (item.factors["industry"], item.factors["concept_level"]) == ("Own", "detail")
+        assert "expert in visual recognition industry and ready for the task of picture classification" in item.question
+        shown = [media.sha256 for media in item.media()]
+        assert len(set(shown)) == len(shown) == 1 + 3 * 5
+    # A picture of a class of 6 leaves five others to show, which is as many as there are shots.
+    assert Counter(map(label_of, items.items)) == {"red wine": 6, "white wine": 7, "Café au lait": 9}
+
+
+def test_a_few_are_spread_over_the_classes_and_stay_when_the_seed_does(folder: Path, tmp_path: Path) -> None:
+    first = build(tmp_path / "a", sources={"pictures": folder}, n=9)
+    assert Counter(map(label_of, first.items)) == dict.fromkeys(LABELS, 3)
+    assert first.items == build(tmp_path / "b", sources={"pictures": folder}, n=9).items
+    assert first.items != build(tmp_path / "c", sources={"pictures": folder}, n=9, seed=1).items
+    level = build(tmp_path / "d", sources={"pictures": folder}, balance="answers")
+    assert Counter(map(label_of, level.items)) == dict.fromkeys(LABELS, 6)
+
+
+def test_an_oracle_knows_all_and_chance_a_third(folder: Path, tmp_path: Path) -> None:
+    items = build(tmp_path / "set", sources={"pictures": folder})
+    rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False).results()
+    overall = rows[(rows["factor"] == "") & (rows["metric"] == "accuracy")].set_index("subject")
+    score = {str(subject): float(number) for subject, number in overall["value"].items()}
+    assert score["fake:oracle"] == 1.0
+    # 22 questions of three classes: 1/3 and thrice its standard error of sqrt(2/9/22) = 0.10.
+    assert abs(score["fake:chance"] - 1 / 3) < 0.31
+    assert list(overall["chance"]) == pytest.approx([1 / 3] * 2)
+
+
+def test_a_table_says_the_same_as_folders(folder: Path, tmp_path: Path) -> None:
+    with (tmp_path / "pictures.csv").open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow(["Path", "Class"])
+        for path in sorted((folder / "train").rglob("*.png")):
+            writer.writerow([path.relative_to(folder), path.parent.name])
+        writer.writerow(["../outside.png", LABELS[0]])
+        writer.writerow([folder.resolve() / "beside.png", LABELS[0]])
+    sources = {"pictures": tmp_path / "pictures.csv", "images": folder}
+    items = build(tmp_path / "set", sources=sources)
+    same = build(tmp_path / "same", sources={"pictures": folder / "train"})
+    beside = hashlib.sha256((folder / "beside.png").read_bytes()).hexdigest()
+    assert {(item.query[0].sha256, label_of(item)) for item in items.items} == {
+        (beside, LABELS[0]),
+        *((item.query[0].sha256, label_of(item)) for item in same.items),
+    }
+    assert any("picture outside the folder; give --source images=DIR: pictures.csv row" in n for n in items.card.notes)
+
+
+def test_many_classes_compete_in_groups(tmp_path: Path) -> None:
+    labels = [f"class {k}" for k in range(21)]
+    items = build(tmp_path / "set", sources={"pictures": class_folders(tmp_path / "own", 6, *labels)}, n=42)
+    # 21 classes in two groups: 11 and 10, each class asked about twice.
+    assert Counter(len(item.options) for item in items.items) == {11: 22, 10: 20}
+    assert len({item.factors["concept_task"] for item in items.items}) == 2
+    assert Counter(map(label_of, items.items)) == dict.fromkeys(labels, 2)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({}, "give --source pictures=DIR"),
+        ({"sources": {"picture": Path()}}, "no source 'picture'"),
+        ({"sources": {"pictures": Path("none")}}, "there is no such folder or file"),
+        ({"sources": {"pictures": Path()}, "inputs": {"votes": Path()}}, "no use for --input 'votes'"),
+        ({"sources": {"pictures": Path()}, "tasks": ("select",)}, "no task 'select'"),
+        ({"sources": {"pictures": Path()}, "n": 0}, "--n 0 makes no items"),
+    ],
+)
+def test_what_is_no_use_is_refused(tmp_path: Path, fields: dict[str, Any], reason: str) -> None:
+    with pytest.raises(SnellenError, match=reason):
+        build(tmp_path / "set", **fields)
+
+
+def test_too_few_are_refused_with_what_is_there(tmp_path: Path) -> None:
+    class_folders(tmp_path / "own", 6, "a")
+    class_folders(tmp_path / "own", 5, "b")
+    with pytest.raises(SnellenError, match="needs 2 classes or more of 6 different pictures or more each") as caught:
+        build(tmp_path / "set", sources={"pictures": tmp_path / "own"})
+    assert "fewer than 6 pictures: own/pictures/b" in str(caught.value)
