@@ -182,7 +182,7 @@ def test_quotas_of_six_pairs_by_hand() -> None:
 
 
 def test_pairs_keep_their_quotas_where_the_features_reach_them() -> None:
-    """Colours are never medium or easy by the packaged features; at the other two levels every difference is."""
+    """By the packaged features colours are hardly ever medium or easy; at the other two levels every difference is."""
     for pairs in (_chosen(), _chosen(12, 1)):
         asked = [cell for cell in quotas(len(pairs)) if cell[1] != "colour" or cell[0] in ("hard", "expert")]
         assert not Counter(asked) - Counter((pair.level, pair.difference) for pair in pairs)
