@@ -50,7 +50,7 @@ def _sets(seed: int, folder: Path) -> dict[str, ItemSet]:
     """A set of each suite; of VLM2-Bench more items of fewer tasks."""
     plans = {name: (TEST_ITEMS, tasks) for name, tasks in SETS.items()} | {"vlm2-bench": (LINKED, LINKING)}
     return {
-        name: undrawn_set(SUITES.get(name), folder / "front", seed=seed, test_items=count, tasks=tasks)
+        name: undrawn_set(SUITES.get(name), folder, seed=seed, test_items=count, tasks=tasks)
         for name, (count, tasks) in plans.items()
     }
 
