@@ -14,7 +14,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 def test_descriptions_are_unjudged_then_judged(snellen: Command, tmp_path: Path) -> None:
     items, run, script = tmp_path / "items", tmp_path / "run", tmp_path / "judge.json"
-    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--size", "240x180", "--workers", 1, "--out", items)
+    made = ("--from", "generated", "--n", 4, "--renderer", "toy", "--size", "240x180", "--workers", 1, "--out", items)
     assert snellen("build", "vlm2-bench/oc-vid", *made)[0] == 0
     code, out, _ = snellen("run", items, "--subject", "fake:oracle", "--out", run)
     assert (code, "unjudged" in out) == (0, True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from snellen.core.item import Demo, Item, Media, Option
+from snellen.core.least_px import LEAST_PX
 from snellen.suites.vfm_bench import prompts
 
 SUITE = "vfm-bench"
@@ -105,8 +106,16 @@ def episode_item(episode: Episode) -> Item:
             "concept_task": f"{episode.source}/{episode.scene}",
             **episode.factors,
         },
-        measures={"ways": float(way_count)},
+        measures={"ways": float(way_count), **_least_px(episode)},
         regions={"box": [float(x) for x in episode.box]} if episode.box is not None else {},
         latent={**episode.latent, **({"definitions": definitions} if definitions else {})},
         provenance=episode.provenance,
     )
+
+
+def _least_px(episode: Episode) -> dict[str, float]:
+    """The shorter side of the region that decides, where one is known."""
+    if episode.box is None:
+        return {}
+    x1, y1, x2, y2 = episode.box
+    return {LEAST_PX: float(min(x2 - x1, y2 - y1))}

@@ -20,6 +20,7 @@ import numpy as np
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.least_px import least_px_notes
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
@@ -276,15 +277,17 @@ class Generated:
         ]
         paths, provenance = render_for_recipe(specs, options)
         pictures = [media.add_file(path) for path in paths]
+        items = with_mean_regions(list(episode_items(plan, specs, pictures, options.seed)))
         return write_itemset(
             options.out,
-            with_mean_regions(list(episode_items(plan, specs, pictures, options.seed))),
+            items,
             source="generated",
             recipe=self.parameters(options),
             provenance=provenance,
             notes=[
                 "concepts are rules on composite blocks, patterns, lights and views, one pool of pictures for all",
                 *options.size_notes(),
+                *least_px_notes(items),
             ],
         )
 
