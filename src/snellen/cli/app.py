@@ -403,3 +403,16 @@ def fidelity(
     from snellen.cli.fidelity import fidelity as do
 
     do(suite, out)
+
+
+@app.command()
+def doctor(
+    no_trials: Annotated[
+        bool, typer.Option("--no-trials", help="Draw no picture and load no library: under a second.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """What works here: libraries, extras, renderer, GPU, disk, names of keys. Exit code 1 where the core does not."""
+    from snellen.cli.doctor import doctor as do
+
+    do(not no_trials, as_json)
