@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from snellen.core.item import Item
 
 LEAST_PX = "least_px"
 """Name of the measure: the least extent in pixels of the stored picture of what must be made out to answer."""
+
+
+def with_least_px(items: Iterable[Item], extents: Mapping[str, float]) -> list[Item]:
+    """The items with the measure: of all pictures that they show the least of `extents`, pixels by their SHA-256."""
+    measured = []
+    for item in items:
+        shown = [extents[media.sha256] for media in item.media() if media.sha256 in extents]
+        least = {LEAST_PX: round(min(shown), 1)} if shown else {}
+        measured.append(replace(item, measures={**item.measures, **least}))
+    return measured
 
 
 def least_px_notes(items: Iterable[Item]) -> list[str]:

@@ -240,7 +240,7 @@ def test_the_second_picture_is_from_beside_and_the_change_has_a_size(edit: Edit)
     assert 0.4 * abs(turned) < measures["camera_shift_deg"] < abs(turned)
     assert measures["things"] == max(len(change.before.objects), len(change.after.objects))
     sides = [camera.width_px * camera.height_px for camera in cameras]
-    assert (measures["change_px"] == pytest.approx(math.sqrt(sides[0]), abs=0.1)) == (edit == "environment")
+    assert (measures["least_px"] == pytest.approx(math.sqrt(sides[0]), abs=0.1)) == (edit == "environment")
 
 
 def test_metal_glints_where_any_view_lets_it() -> None:

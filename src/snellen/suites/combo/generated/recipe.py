@@ -21,11 +21,13 @@ from snellen.core.hashing import digest
 from snellen.core.home import home
 from snellen.core.item import Item, Media, Split
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions, Settings
 from snellen.stimuli.render import RenderSettings, picture_seconds, render_pictures, renderer_info
 from snellen.stimuli.scenes import RenderSpec, all_composites
+from snellen.stimuli.scenes.extents import least_extent_px
 from snellen.suites.combo import alignment, categories, perception
 from snellen.suites.combo.categories import OBJECTS_A_RULE, Pair, Rule
 from snellen.suites.combo.difficulty import (
@@ -258,13 +260,15 @@ class Generated:
         media = MediaFolder(options.out / "media")
         settings = RenderSettings(renderer=options.renderer, quality=options.quality)  # type: ignore[arg-type]  # checked by RenderSettings itself
         features = features_of(options)
+        renders, extents = _render(plan, options, settings, media)
+        items = with_least_px(_items(plan, options.seed, renders, features.encoder), extents)
         return write_itemset(
             options.out,
-            _items(plan, options.seed, _render(plan, options, settings, media), features.encoder),
+            items,
             source="generated",
             recipe=self.parameters(options),
             provenance={"render": renderer_info(settings), "difficulty": _about_pairs(plan.pairs, features)},
-            notes=[*_notes(plan, features), *options.size_notes()],
+            notes=[*_notes(plan, features), *least_px_notes(items), *options.size_notes()],
         )
 
 
@@ -274,8 +278,13 @@ Renders: TypeAlias = Mapping[Key, tuple[Media, Mapping[str, str]]]
 """Stored pictures, each with the appearance of its object."""
 
 
-def _render(plan: Design, options: BuildOptions, settings: RenderSettings, media: MediaFolder) -> Renders:
-    """Every picture. With `full`, all 190,080 views are rendered into the home folder too."""
+def _render(
+    plan: Design, options: BuildOptions, settings: RenderSettings, media: MediaFolder
+) -> tuple[Renders, dict[str, float]]:
+    """Every picture, and how large the smaller solid is in it, by its SHA-256.
+
+    With `full`, all 190,080 views are rendered into the home folder too.
+    """
     size, specs, appearances = options.size_px, dict[Key, RenderSpec](), dict[Key, dict[str, str]]()
     for index, view in plan.objects():
         specs[index, view] = object_spec(index, view, options.seed, size)
@@ -292,7 +301,9 @@ def _render(plan: Design, options: BuildOptions, settings: RenderSettings, media
                 batch = range(start, min(start + OBJECTS_A_BATCH, len(all_composites())))
                 views = [object_spec(index, view, options.seed, size) for index in batch for view in range(VIEWS)]
                 render_pictures(views, settings, renders, workers=options.workers, progress=progress)
-    return {key: (media.add_file(path), appearances[key]) for key, path in zip(specs, paths, strict=True)}
+    renders_by_key = {key: (media.add_file(path), appearances[key]) for key, path in zip(specs, paths, strict=True)}
+    extents = {renders_by_key[key][0].sha256: least_extent_px(spec) for key, spec in specs.items()}
+    return renders_by_key, extents
 
 
 def _items(plan: Design, seed: int, renders: Renders, encoder: str) -> list[Item]:

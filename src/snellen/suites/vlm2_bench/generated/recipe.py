@@ -21,11 +21,13 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, Split
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import render_for_recipe
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
+from snellen.stimuli.scenes.extents import least_extent_px
 from snellen.stimuli.video import Pixels, add_video, join_clips
 from snellen.suites.vlm2_bench.generated import clips, objects, rooms
 from snellen.suites.vlm2_bench.generated.general_cues import room_items
@@ -179,7 +181,11 @@ class Generated:
             source="generated",
             recipe=self.parameters(options),
             provenance=provenance,
-            notes=["no people are rendered, so that the tasks about persons are absent", *options.size_notes()],
+            notes=[
+                "no people are rendered, so that the tasks about persons are absent",
+                *least_px_notes(items),
+                *options.size_notes(),
+            ],
         )
 
 
@@ -236,6 +242,7 @@ def _sequences(plan: Design, options: BuildOptions, paths: Iterator[Path], media
         for number, family in enumerate((*plan.families, *plan.calibration))
     ]
     test, calibration = stored[: len(plan.families)], stored[len(plan.families) :]
+    extents = {sha256: extent for family in stored for sha256, extent in family.extents.items()}
     for task in ("oc-cpr", "oc-cnt", "oc-grp"):
         if plan.counts[task]:
             patterns = _patterns(task, options)
@@ -244,7 +251,7 @@ def _sequences(plan: Design, options: BuildOptions, paths: Iterator[Path], media
                 ("calibration", calibration, len(calibration) * len(patterns)),
             ):
                 for sequence in _draw_sequences(families, patterns, count, split, options.seed):  # type: ignore[arg-type]
-                    yield from _sequence_items(task, sequence, options.seed)
+                    yield from with_least_px(_sequence_items(task, sequence, options.seed), extents)
 
 
 def _patterns(task: str, options: BuildOptions) -> Sequence[tuple[str, ...]]:
@@ -273,6 +280,10 @@ class _Family:
         self.appearances = dict(
             zip((picture.sha256 for picture in self.pictures), map(objects.appearance_of, family.all()), strict=True)
         )
+        self.extents = {
+            picture.sha256: least_extent_px(objects.picture_spec(index, options.seed, (number, n), options.size_px))
+            for n, (picture, index) in enumerate(zip(self.pictures, family.all(), strict=True))
+        }
         self.boxes = {
             picture.sha256: _box(objects.picture_spec(index, options.seed, (number, picture_number), options.size_px))
             for picture_number, (picture, index) in enumerate(zip(self.pictures, family.all(), strict=True))

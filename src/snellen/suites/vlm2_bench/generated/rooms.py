@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from snellen.core.errors import SnellenError
+from snellen.core.least_px import LEAST_PX
 from snellen.stimuli.scenes import (
     MATERIAL_VARIANTS,
     SHAPES,
@@ -296,7 +297,7 @@ def views_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int])
 def acuity(change: Change, cameras: tuple[Camera, Camera]) -> dict[str, float]:
     """How fine an edit is: measures of the items about it.
 
-    `things` in the fuller picture, `camera_shift_deg` between the two pictures, and `change_px`, the side in pixels of
+    `things` in the fuller picture, `camera_shift_deg` between the two pictures, and `least_px`, the side in pixels of
     a square as large as what is seen of the changed thing where it is seen least; of an edit of the surroundings, of
     the whole picture.
     """
@@ -309,7 +310,7 @@ def acuity(change: Change, cameras: tuple[Camera, Camera]) -> dict[str, float]:
     return {
         "things": float(max(len(change.before.objects), len(change.after.objects))),
         "camera_shift_deg": round(math.degrees(math.acos(min(1.0, cosine))), 2),
-        "change_px": round(math.sqrt(min(areas)), 1),
+        LEAST_PX: round(math.sqrt(min(areas)), 1),
     }
 
 
