@@ -90,3 +90,50 @@ def test_it_is_said_in_a_line(snellen: Command, tmp_path: Path, name: str) -> No
     assert "\x1b" not in out + told
     assert told.count("\n") == 1, told
     assert len(told) < 1500
+
+
+def ava(root: Path, boxes: Path) -> Words:
+    """The command that makes items of boxes about one picture."""
+    draw_picture(root / "images" / "a.png", 1)
+    sources = ("--source", f"images={root / 'images'}", "--source", f"boxes={boxes}")
+    return "build", "ava-bench/localization", "--from", "own", *sources, "--out", root / "set"
+
+
+def boxes(root: Path, name: str, raw: bytes) -> Words:
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_bytes(raw)
+    return ava(root, root / name if "/" not in name else root / name.partition("/")[0])
+
+
+ENTITIES = b"""<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "%s">]><annotation>&b;</annotation>""" % (
+    b"&a;" * 10_000
+)
+COLUMNS = b"path,class,x1,y1,x2,y2\n"
+BOXES: dict[str, Callable[[Path], Words]] = {
+    "no such file": lambda root: ava(root, root / "none.json"),
+    "boxes without anything": lambda root: boxes(root, "b.json", b""),
+    "COCO nested without end": lambda root: boxes(root, "b.json", b'{"images": ' + b"[" * 10**5),
+    "COCO that leaves its folder": lambda root: boxes(
+        root, "b.json", b'{"images": [{"id": 1, "width": 9, "height": 9, "file_name": "../../etc/passwd.png"}]}'),
+    "a table without boxes": lambda root: boxes(root, "b.csv", b"path,class\na.png,x\n"),
+    "a table that leaves its folder": lambda root: boxes(root, "b.csv", COLUMNS + b"/etc/passwd.png,x,1,1,2,2\n"),
+    "boxes of no numbers": lambda root: boxes(root, "b.csv", COLUMNS + b"a.png,x,1e999,nan,x,2\n"),
+    "boxes that are infinite": lambda root: boxes(root, "b.csv", COLUMNS + b"a.png,x,1,1,inf,nan\n"),
+    "a class with an escape": lambda root: boxes(root, "b.csv", COLUMNS + b"a.png,\x1b[2J,1,1,9,9\n"),
+    "YOLO without names": lambda root: boxes(root, "labels/a.txt", b"0 0.5 0.5 0.1 0.1\n"),
+    "YOLO names that laugh": lambda root: (
+        boxes(root, "labels/data.yaml", b"a: &a [x]\nnames: *a\n"), boxes(root, "labels/a.txt", b"0 1 1 1 1"))[1],
+    "VOC that grows": lambda root: boxes(root, "xml/a.xml", ENTITIES),
+    "VOC of no numbers": lambda root: boxes(root, "xml/a.xml", b"<a><object><name>x</name></object></a>"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOXES)
+def test_boxes_are_refused_in_a_line(snellen: Command, tmp_path: Path, name: str) -> None:
+    code, out, told = snellen(*BOXES[name](tmp_path))
+    assert code == 2, (out, told)
+    assert "Traceback" not in out + told
+    assert "should not be" not in told
+    assert "\x1b" not in out + told
+    assert told.count("\n") == 1, told
+    assert len(told) < 2000

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 AttributeValue: TypeAlias = str | float | bool | tuple[str, ...] | tuple[float, ...]
 Attributes: TypeAlias = Mapping[str, AttributeValue]
+NOT_EXHAUSTIVE_FIELD = "not_exhaustive_category_ids"
+"""The attribute of a picture that names classes of which not all things are marked, as LVIS calls it."""
 
 
 class Picture(typing.Protocol):

@@ -74,8 +74,12 @@ class CocoJson:
             else:
                 yield from self._file(root, base, file, path)
 
+    def read(self, images: Path, path: Path) -> Iterator[RawSample | Note]:
+        """The samples of one file, wherever it lies, whose pictures are below `images`; `files` has its settings."""
+        return self._file(images, images, self.files[0], path)
+
     def _file(self, root: Path, base: Path, file: CocoFile, path: Path) -> Iterator[RawSample | Note]:
-        table, name = _AnnotationTable(self), name_below(path, root)
+        table, name = _AnnotationTable(self), name_below(path, root) if path.is_relative_to(root) else path.name
         try:
             for key, _, raw in stream_json(path, frozenset({"images", "annotations", "categories"})):
                 problem = table.add(key, raw)

@@ -8,6 +8,7 @@ from snellen.suites.ava_bench.advice import encoder_advice
 from snellen.suites.ava_bench.advice.recipe import Questions
 from snellen.suites.ava_bench.curated.recipe import Curated
 from snellen.suites.ava_bench.generated.recipe import Generated
+from snellen.suites.ava_bench.own.recipe import Own
 from snellen.suites.ava_bench.published import published
 from snellen.suites.ava_bench.released.recipe import RELEASED
 from snellen.suites.ava_bench.report.fidelity import derived_numbers
@@ -29,7 +30,13 @@ def make_suite() -> Suite:
         card=CARD,
         axes=AXES,
         tasks=make_tasks(),
-        recipes={"generated": Generated(), "curated": Curated(), "released": RELEASED, "questions": Questions()},
+        recipes={
+            "generated": Generated(),
+            "curated": Curated(),
+            "released": RELEASED,
+            "own": Own(),
+            "questions": Questions(),
+        },
         resolve=resolve,
         blind_renderer="toy",
         published=published,

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box
 from snellen.core.seeds import stream
-from snellen.datasets.sample import Sample
+from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
 from snellen.suites.ava_bench.abilities import spatial
 from snellen.suites.ava_bench.abilities.spatial import POSITIONS, position
-from snellen.suites.ava_bench.candidates.completeness import CROWD, LOST, NOT_EXHAUSTIVE, NOT_EXHAUSTIVE_FIELD
+from snellen.suites.ava_bench.candidates.completeness import CROWD, LOST, NOT_EXHAUSTIVE
 from snellen.suites.ava_bench.candidates.depths import EXCLUDED
 from tests.suites.ava_bench.candidates.fixtures import scene
 from tests.suites.ava_bench.candidates.marked_scenes import curating, dropped, looked_at, shown, thing

@@ -14,6 +14,7 @@ import numpy as np
 
 from snellen.core.item import Box, Item
 from snellen.curation.draws import grouped
+from snellen.datasets.own_pictures import OWN
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import (
@@ -93,7 +94,7 @@ def _place_in_crop(
     if isinstance(measured_object, str):
         return measured_object
     area = (measured_object.box[2] - measured_object.box[0]) * (measured_object.box[3] - measured_object.box[1])
-    if scene.source == ROOMS:
+    if scene.source != ROADS:
         area *= (rules.depth_side_px / max(measured_object.size)) ** 2
         return SMALL if area < rules.depth_least_box_px else (measured_object, measured_object.box, None, area)
     if measured_object.nearest_m < rules.depth_nearest_outdoor_m:
@@ -104,7 +105,11 @@ def _place_in_crop(
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """So many pictures a bin, the largest boxes first, and so many bins a class; with the bins of each place."""
-    caps = {ROOMS: context.rules.depth_indoor, ROADS: context.rules.depth_outdoor}
+    caps = {
+        ROOMS: context.rules.depth_indoor,
+        ROADS: context.rules.depth_outdoor,
+        OWN: context.rules.depth_indoor,
+    }
     selected: list[Candidate] = []
     capped_candidates = capped_by_source(candidates, caps, NAME, context, largest=True)
     for source, source_candidates in grouped(capped_candidates, lambda candidate: candidate.origin.source).items():

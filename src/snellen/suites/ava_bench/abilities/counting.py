@@ -19,6 +19,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.least_px import LEAST_PX
 from snellen.curation.draws import grouped, shuffled
+from snellen.datasets.own_pictures import OWN
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import (
@@ -134,6 +135,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
         "CARPK": rules.counted_cars,
         "CrowdHuman": rules.counted_crowds,
         "VSCrowd": rules.counted_crowds,
+        OWN: rules.counted_open,
     }
     return capped_by_source(_cap_frames(candidates, context), caps, NAME, context)
 

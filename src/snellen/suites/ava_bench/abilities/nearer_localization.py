@@ -39,7 +39,6 @@ from snellen.suites.ava_bench.candidates.depths import (
     NO_CROP,
     ROAD_CLASSES,
     ROADS,
-    ROOMS,
     MeasuredObject,
     SceneType,
     crop_round_both,
@@ -97,7 +96,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         if isinstance(object_or_rule, MeasuredObject):
             if scene.source == ROADS and annotation.extra.get("occluded") != 0:
                 object_or_rule = OCCLUDED
-            elif scene.source == ROOMS and kinds[_question_name(annotation, scene, context)] > 1:
+            elif scene.source != ROADS and kinds[_question_name(annotation, scene, context)] > 1:
                 object_or_rule = SEVERAL
         if isinstance(object_or_rule, str):
             context.ledger.drop(NAME, scene.source, object_or_rule, f"{scene.record_id}: {annotation.label}")
@@ -164,7 +163,7 @@ def _exclusion_rule(pair: DepthPair, context: CurationContext) -> str:
 
 def _visible_box(pair: DepthPair, context: CurationContext) -> Box | None:
     """The part of the picture that is kept: outdoors a crop round both, indoors all of it."""
-    if pair.candidate.origin.source == ROOMS:
+    if pair.candidate.origin.source != ROADS:
         width, height = pair.near.size
         return 0.0, 0.0, float(width), float(height)
     return crop_round_both(pair.near, pair.far, context)
@@ -176,7 +175,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
     for source, pictures in grouped(candidates, lambda candidate: candidate.origin.source).items():
         orders = _orders([pair for picture in pictures for pair in pairs_of(picture, context)], source, context)
         counts = {classes: min(map(len, class_orders)) for classes, class_orders in orders.items()}
-        if source == ROOMS:
+        if source != ROADS:
             target_counts = _indoor_target_counts(counts, source, context)
         else:
             target_counts = level_shares(counts, context.rules.pairs_outdoor // 2)
@@ -221,7 +220,7 @@ def _orders(depth_pairs: Sequence[DepthPair], source: str, context: CurationCont
 
 
 def _pair_candidate(pair: DepthPair, near_first: bool, context: CurationContext) -> Candidate:
-    origin, crop = pair.candidate.origin, None if pair.candidate.origin.source == ROOMS else _visible_box(pair, context)
+    origin, crop = pair.candidate.origin, None if pair.candidate.origin.source != ROADS else _visible_box(pair, context)
     truth = pair_truth((pair.near, pair.far) if near_first else (pair.far, pair.near), origin.source, crop, context)
     return Candidate(origin, " / ".join(pair.classes), f"{pair.near.kind} nearer", truth, crop=crop)
 

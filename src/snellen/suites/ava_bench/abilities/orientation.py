@@ -16,6 +16,7 @@ import numpy as np
 
 from snellen.core.item import Item
 from snellen.core.least_px import LEAST_PX
+from snellen.datasets.own_pictures import OWN
 from snellen.datasets.sample import Sample
 from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
@@ -88,7 +89,11 @@ def _format_name(label: str) -> str:
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """So many pictures of an orientation of a thing, and so many orientations of the thing, by dataset."""
-    caps = {NAMED: context.rules.orientation, NUMBERED: context.rules.orientation_cure_or}
+    caps = {
+        NAMED: context.rules.orientation,
+        NUMBERED: context.rules.orientation_cure_or,
+        OWN: context.rules.orientation,
+    }
     return capped_by_source(candidates, caps, NAME, context)
 
 

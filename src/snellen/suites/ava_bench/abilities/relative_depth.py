@@ -25,7 +25,6 @@ from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, 
 from snellen.suites.ava_bench.candidates.depths import (
     NO_CROP,
     ROADS,
-    ROOMS,
     MeasuredObject,
     SceneType,
     crop_round_both,
@@ -120,7 +119,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
         pairs = [pair for picture in pictures for pair in pairs_of(picture, context)]
         bins = bin_pairs(pairs, source, context)
         target_counts = (
-            _indoor_target_counts(bins, source, context) if source == ROOMS else _outdoor_target_counts(bins, context)
+            _indoor_target_counts(bins, source, context) if source != ROADS else _outdoor_target_counts(bins, context)
         )
         used = Counter[Hashable]()
         for classes, count in target_counts.items():
@@ -134,7 +133,7 @@ def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPa
     source = candidate.origin.source
     for first, second in combinations(candidate.truth["things"], 2):
         near, far = (first, second) if first.nearest_m <= second.nearest_m else (second, first)
-        if source == ROOMS and near.kind == far.kind:
+        if source != ROADS and near.kind == far.kind:
             rule_counts[SAME_CLASS] += 1
         elif meet(near.box, far.box):
             rule_counts[OVERLAP] += 1
@@ -151,7 +150,7 @@ def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPa
 def bin_pairs(depth_pairs: Sequence[DepthPair], source: str, context: CurationContext) -> dict[tuple[str, str], Bins]:
     """By classes: pairs in ranges of gaps. The ledger is told of those that outnumber the other class nearer."""
     rules, bins_by_classes = context.rules, dict[tuple[str, str], Bins]()
-    edges = rules.gap_edges_indoor if source == ROOMS else rules.gap_edges_outdoor
+    edges = rules.gap_edges_indoor if source != ROADS else rules.gap_edges_outdoor
     for classes, class_pairs in grouped(depth_pairs, lambda pair: pair.classes).items():
         bins, location = bin_gaps(class_pairs, (rules.depth_gap_m, *edges), rules.fewest), " / ".join(classes)
         if not bins:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from snellen.datasets.sample import Annotation, Sample
+from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Annotation, Sample
 
 LOST = "annotations of the picture were of no use, so that its things are not all known"
 NOT_EXHAUSTIVE = "thing of a class of which not all are marked in the picture"
 CROWD = "thing of a class of which some are marked as a group in the picture"
 IGNORED = "things of the picture are marked as not told apart"
-NOT_EXHAUSTIVE_FIELD = "not_exhaustive_category_ids"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from snellen.core.item import Box, Item
+from snellen.datasets.own_pictures import OWN
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, ItemMaker
 from snellen.suites.ava_bench.candidates.choices import bare_name
@@ -17,8 +18,8 @@ from snellen.suites.ava_bench.items import ItemSource
 
 ROOMS, ROADS = "NYU-Depth-V2", "KITTI"
 SOURCES = (ROOMS, ROADS)
-SceneType: TypeAlias = Literal["indoor", "outdoor"]
-SCENE_TYPES: Mapping[str, SceneType] = MappingProxyType({ROOMS: "indoor", ROADS: "outdoor"})
+SceneType: TypeAlias = Literal["indoor", "outdoor", "own"]
+SCENE_TYPES: Mapping[str, SceneType] = MappingProxyType({ROOMS: "indoor", ROADS: "outdoor", OWN: "own"})
 ROAD_CLASSES: Mapping[str, str] = MappingProxyType(
     {"Car": "Car", "Van": "Van", "Pedestrian": "Pedestrian", "Person_sitting": "Pedestrian", "Cyclist": "Cyclist"}
 )

@@ -1,0 +1,292 @@
+"""Boxes of the user's own: a file of COCO, a CSV file, a folder of YOLO labels or of Pascal VOC's XML."""
+
+from __future__ import annotations
+
+import contextlib
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from yaml import YAMLError
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Box
+from snellen.core.user_files import MAX_YAML_BYTES, read_text
+from snellen.core.user_yaml import read_yaml
+from snellen.datasets.fitting import annotated_file
+from snellen.datasets.formats.coco_json import CocoFile, CocoJson
+from snellen.datasets.formats.file_tree import SUFFIXES
+from snellen.datasets.inventory import Note
+from snellen.datasets.own_pictures import (
+    CLASS_COLUMNS,
+    OWN,
+    PATH_COLUMNS,
+    clean_label,
+    file_fault,
+    find_column,
+    path_within,
+    read_csv,
+    shown_name,
+)
+from snellen.datasets.picture_files import picture_size
+from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Annotation, AttributeValue, RawSample, Sample
+
+CORNERS, EXTENTS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax")), ("x", "y", "width", "height")
+COLOURS = ("colour", "color", "rgb")
+FORMS = "a COCO .json, a .csv with the columns path, class, x1, y1, x2, y2, or a folder of YOLO's .txt or VOC's .xml"
+TURNED = "turned by a note in its header, so that it is not known which way boxes lie; save it upright"
+EXIF_ORIENTATION = 274
+
+
+@dataclass(frozen=True)
+class OwnBoxes:
+    """Where pictures and boxes lie; `exhaustive` says that every thing of a named class is marked, None as usual.
+
+    Usual are all things in COCO, YOLO and VOC, and not in CSV files, unless their column `exhaustive` says yes.
+    """
+
+    images: Path
+    boxes: Path
+    exhaustive: bool | None = None
+
+    def samples(self) -> Iterator[Sample | Note]:
+        """One sample a picture with all its boxes; notes on the rest. Raises SnellenError for no such file or folder.
+
+        Of pictures the headers are read.
+        """
+        if not self.images.is_dir():
+            raise SnellenError(f"{self.images}: no folder of pictures; give --source images=DIR")
+        for raw in self._scan():
+            if isinstance(raw, Note):
+                yield replace(raw, location=shown_name(raw.location))
+            elif fault := _picture_fault(raw):
+                yield Note("unreadable", fault, shown_name(raw.record_id))
+            else:
+                sample = Sample(source=OWN, licence="", **vars(raw))
+                yield from self._clean(sample)
+
+    def _scan(self) -> Iterator[RawSample | Note]:
+        suffix = self.boxes.suffix.lower()
+        if self.boxes.is_dir():
+            files = sorted(path for path in self.boxes.rglob("*") if path.suffix.lower() in (".xml", ".txt"))
+            if any(path.suffix.lower() == ".xml" for path in files):
+                return _voc(self.images, [path for path in files if path.suffix.lower() == ".xml"])
+            if files:
+                return _yolo(self.images, self.boxes, files)
+        elif suffix == ".json" and self.boxes.is_file():
+            return _coco(self.images, self.boxes)
+        elif suffix in (".csv", ".tsv") and self.boxes.is_file():
+            return _table(self.images, self.boxes)
+        what = "no boxes in it" if self.boxes.is_dir() else "no such file" if not self.boxes.exists() else "unknown"
+        raise SnellenError(f"{self.boxes}: {what}; give --source boxes={FORMS}")
+
+    def _clean(self, sample: Sample) -> Iterator[Sample | Note]:
+        """With classes as they may be shown, and what is known of whether all are marked."""
+        annotations = []
+        for annotation in sample.annotations:
+            if label := clean_label(annotation.label.replace("_", " ")):
+                annotations.append(replace(annotation, label=label))
+            else:
+                yield Note("odd", "a class that is empty, too long or no text", shown_name(sample.record_id))
+        lost = sample.lost + len(sample.annotations) - len(annotations)
+        attributes = dict(sample.attributes)
+        if self.exhaustive is not None and self.boxes.suffix.lower() in (".csv", ".tsv"):
+            attributes.pop(NOT_EXHAUSTIVE_FIELD, None)
+        names = attributes.get(NOT_EXHAUSTIVE_FIELD, ())
+        open_labels = (
+            {clean_label(str(name).replace("_", " ")) for name in names} if isinstance(names, tuple) else set()
+        )
+        if self.exhaustive is False:
+            open_labels = {annotation.label for annotation in annotations}
+        attributes[NOT_EXHAUSTIVE_FIELD] = tuple(sorted(open_labels))
+        yield replace(sample, annotations=tuple(annotations), lost=lost, attributes=attributes)
+
+
+def _picture_fault(raw: RawSample) -> str:
+    from PIL import Image
+
+    if fault := file_fault(raw.picture.path):
+        return fault
+    try:
+        with Image.open(raw.picture.path) as picture:
+            return TURNED if picture.getexif().get(EXIF_ORIENTATION, 1) not in (0, 1) else ""
+    except Exception:  # noqa: BLE001  # a damaged picture raises whatever its decoder meets
+        return "not a readable picture"
+
+
+def _coco(images: Path, path: Path) -> Iterator[RawSample | Note]:
+    """Pictures below the folder by `file_name`, or by its last part alone where none is there."""
+    found: list[RawSample | Note] = []
+    for tail in (0, 1):
+        reader = CocoJson((CocoFile("", (path.name,), tail=tail),), image_fields=(NOT_EXHAUSTIVE_FIELD,))
+        found = list(reader.read(images, path))
+        if any(isinstance(raw, RawSample) for raw in found):
+            break
+    return iter(found)
+
+
+def _table(images: Path, path: Path) -> Iterator[RawSample | Note]:
+    rows = read_csv(path)
+    path_column, class_column = (find_column(path, rows[0], names) for names in (PATH_COLUMNS, CLASS_COLUMNS))
+    corners = next((names for names in (*CORNERS, EXTENTS) if set(names) <= set(rows[0])), None)
+    if corners is None:
+        raise SnellenError(f"{path}: no columns x1, y1, x2, y2 (or x, y, width, height), in pixels from the upper left")
+    annotations: dict[str, list[Annotation]] = {}
+    lost: dict[str, int] = {}
+    open_labels: dict[str, set[str]] = {}
+    for number, row in enumerate(rows, 2):
+        record = path_within(images, row[path_column])
+        if not record:
+            yield Note("odd", "picture outside the folder", f"{path.name} row {number}")
+            continue
+        of_picture = annotations.setdefault(record, [])
+        box = _numbers(row[name] for name in corners)
+        label = row[class_column] or ("text" if row.get("text") else "")
+        if row.get("exhaustive", "").casefold() not in ("1", "yes", "true"):
+            open_labels.setdefault(record, set()).add(label)
+        if box is None or not label:
+            yield Note("odd", "row without a class or four numbers", f"{path.name} row {number}")
+            lost[record] = lost.get(record, 0) + 1
+            continue
+        if corners == EXTENTS:
+            box = (box[0], box[1], box[0] + box[2], box[1] + box[3])
+        of_picture.append(Annotation(label, box, extra=_extra(row)))
+    for record, of_picture in annotations.items():
+        attributes = {NOT_EXHAUSTIVE_FIELD: tuple(sorted(open_labels.get(record, ())))}
+        yield from annotated_file(record, images / record, of_picture, lost=lost.get(record, 0), attributes=attributes)
+
+
+def _numbers(cells: Iterable[str]) -> Box | None:
+    try:
+        x1, y1, x2, y2 = map(float, cells)
+    except ValueError:
+        return None
+    return x1, y1, x2, y2
+
+
+def _extra(row: Mapping[str, str]) -> dict[str, AttributeValue]:
+    """What optional columns say of a thing: depth in metres, orientation, text, colour as #rrggbb or `r g b`."""
+    extra: dict[str, AttributeValue] = {}
+    with contextlib.suppress(ValueError):
+        extra["nearest_m"] = float(row.get("depth", ""))
+    if orientation := row.get("orientation", ""):
+        extra["orientation"] = " ".join(orientation.casefold().replace("-", " ").replace("_", " ").split())
+    if text := row.get("text", ""):
+        extra["text"] = text
+    if rgb := read_colour(next((row[name] for name in COLOURS if row.get(name)), "")):
+        extra["rgb"] = rgb
+    return extra
+
+
+def read_colour(text: str) -> tuple[float, ...] | None:
+    """`#rrggbb` or three numbers as sRGB, 0 to 255; None for anything else."""
+    try:
+        if text.startswith("#") and len(text) == 7:
+            return tuple(float(level) for level in bytes.fromhex(text[1:]))
+        rgb = tuple(float(level) for level in text.replace(",", " ").split())
+    except ValueError:
+        return None
+    return rgb if len(rgb) == 3 and all(0 <= level <= 255 for level in rgb) else None
+
+
+def _pictures_by_name(images: Path) -> dict[str, Path]:
+    """Pictures by their path without suffix, and by their stem."""
+    by_name: dict[str, Path] = {}
+    for path in sorted(path for path in images.rglob("*") if path.suffix.lower() in SUFFIXES):
+        by_name.setdefault(path.stem, path)
+        by_name[path.relative_to(images).with_suffix("").as_posix()] = path
+    return by_name
+
+
+def _yolo(images: Path, folder: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
+    """A line a thing: number of the class, then middle and extent of the box, or an outline, as shares."""
+    names, pictures = _yolo_names(folder), _pictures_by_name(images)
+    for path in paths:
+        below = path.relative_to(folder).with_suffix("")
+        picture = pictures.get(below.as_posix()) or pictures.get(path.stem)
+        if picture is None:
+            if path.name not in ("classes.txt", "names.txt"):
+                yield Note("missing", "picture of these labels", path.name)
+            continue
+        size = picture_size(picture)
+        annotations, lost = [], 0
+        for line in _lines(path):
+            annotation = None if size is None else _yolo_annotation(line, size, names)
+            annotations += [annotation] if annotation else []
+            if annotation is None:
+                lost += 1
+                yield Note("odd", "line that is no class and box", path.name)
+        record = picture.relative_to(images).as_posix()
+        yield from annotated_file(record, picture, annotations, size=size, lost=lost)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return [line for line in read_text(path, "utf-8-sig", MAX_YAML_BYTES).splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError):
+        return ["unreadable"]
+
+
+def _yolo_names(folder: Path) -> Mapping[str, str]:
+    for near in (folder, folder.parent):
+        for name in ("data.yaml", "dataset.yaml"):
+            if (near / name).is_file():
+                content = _yaml(near / name)
+                names = content.get("names") if isinstance(content, dict) else None
+                pairs = (
+                    names.items() if isinstance(names, dict) else enumerate(names) if isinstance(names, list) else ()
+                )
+                return {str(number): str(label) for number, label in pairs}
+        for name in ("classes.txt", "names.txt", "obj.names"):
+            if (near / name).is_file():
+                return {str(number): label.strip() for number, label in enumerate(_lines(near / name))}
+    raise SnellenError(f"{folder}: no names of classes; put classes.txt there, a name a line, or YOLO's data.yaml")
+
+
+def _yaml(path: Path) -> object:
+    try:
+        return read_yaml(path)
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise SnellenError(f"{path}: cannot be read as YAML: {shown_name(str(error).splitlines()[0])}") from None
+
+
+def _yolo_annotation(line: str, size: tuple[int, int], names: Mapping[str, str]) -> Annotation | None:
+    number, *cells = line.split()
+    try:
+        shares = [float(cell) for cell in cells]
+    except ValueError:
+        return None
+    if number not in names or len(shares) < 4 or len(shares) % 2:
+        return None
+    if len(shares) == 4:
+        x, y, width, height = shares
+        left, top, right, bottom = x - width / 2, y - height / 2, x + width / 2, y + height / 2
+    else:
+        left, top, right, bottom = min(shares[::2]), min(shares[1::2]), max(shares[::2]), max(shares[1::2])
+    return Annotation(names[number], (left * size[0], top * size[1], right * size[0], bottom * size[1]))
+
+
+def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
+    """An XML file a picture of the same name. VOC counts pixels from 1 and includes the last one."""
+    pictures = _pictures_by_name(images)
+    for path in paths:
+        picture = pictures.get(path.stem)
+        if picture is None:
+            yield Note("missing", "picture of this annotation", path.name)
+            continue
+        try:
+            objects = ET.fromstring(read_text(path, "utf-8-sig", MAX_YAML_BYTES)).findall("object")
+        except (OSError, UnicodeDecodeError, ET.ParseError, ValueError):
+            yield Note("unreadable", "not an annotation in the form of Pascal VOC", path.name)
+            continue
+        annotations, lost = [], 0
+        for tag in objects:
+            box = _numbers(tag.findtext(f"bndbox/{side}") or "" for side in CORNERS[1])
+            if box is None:
+                lost += 1
+                yield Note("odd", "object without four numbers", path.name)
+            else:
+                label = (tag.findtext("name") or "").strip()
+                annotations.append(Annotation(label, (max(box[0] - 1, 0.0), max(box[1] - 1, 0.0), box[2], box[3])))
+        yield from annotated_file(picture.relative_to(images).as_posix(), picture, annotations, lost=lost)

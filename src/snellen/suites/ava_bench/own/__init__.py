@@ -1,0 +1,1 @@
+"""AVA-Bench on pictures and boxes of the user's own."""

@@ -1,0 +1,231 @@
+"""The `own` recipe: pictures and boxes of the user's own, through the rules of every ability that has truth.
+
+    snellen build ava-bench --from own --source images=DIR --source boxes=FILE --out SET
+
+`boxes` is a COCO JSON, a CSV file, or a folder of YOLO labels or of Pascal VOC's XML (`snellen.datasets.own_boxes`).
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from snellen.compute import Progress
+from snellen.core import files
+from snellen.core.condition import refuse_unknown
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Item, Split
+from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
+from snellen.core.media import MediaFolder
+from snellen.core.suite import BuildOptions, Settings
+from snellen.curation.ledger import ANY_TASK
+from snellen.curation.rules import Caps, changed_rules, in_words, read_rules
+from snellen.curation.splitting import check_splits
+from snellen.datasets.inventory import Note
+from snellen.datasets.own_boxes import FORMS, OwnBoxes
+from snellen.datasets.own_pictures import OWN
+from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
+from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, thinned
+from snellen.suites.ava_bench.candidates.choices import read_choices
+from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.pictures import PictureStore
+from snellen.suites.ava_bench.curated.recipe import complete, make_items
+from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, balances, split_up
+from snellen.suites.ava_bench.free_answer_chance import with_chance
+from snellen.suites.ava_bench.items import SUITE
+from snellen.suites.ava_bench.own.curations import NEEDS, OwnChoices, missing_truth, own_groups, stated_colours
+
+IMAGES, BOXES = "images", "boxes"
+EXHAUSTIVE: Settings = {"exhaustive": ("as-usual", "yes", "no")}
+"""Whether all things of a class are marked: in COCO, YOLO and VOC they are as usual, in CSV files they are not."""
+OWN_RULES = Rules(
+    test_share=0.5,
+    fewest=4,
+    counted_open=Caps(2, 30, 2),
+    spatial_references=1,
+    spatial_rows=4,
+    coloured_pictures=200,
+    depth_indoor=Caps(4, 30, 2),
+    pairs_indoor=Caps(4, 30),
+    orientation=Caps(4, 40, 2),
+)
+"""Rules for some hundred pictures: half for testing, and fewer of a class and bin than the paper's 10 to 30."""
+ONE_NAME = "needs boxes of two classes or more, so that there is something to choose from"
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build comes to before it is written: items, what they were made of, and tasks without any, with why."""
+
+    items: tuple[Item, ...]
+    ready: tuple[tuple[SelectedCandidate, Split], ...]
+    without: Mapping[str, str]
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True)
+class Own:
+    """The recipe `own`, by rules of which `--rules FILE` may change some."""
+
+    rules: Rules = field(default_factory=lambda: OWN_RULES)
+    settings: Settings = field(default_factory=lambda: EXHAUSTIVE)
+
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Tasks, seed, bound on the number of items, every rule. What the pictures were stands in the card."""
+        return {
+            "tasks": list(options.tasks),
+            "seed": options.seed,
+            "n": options.n,
+            **options.changed(self.settings),
+            **asdict(read_rules(options.rules, self.rules)),
+        }
+
+    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Pictures, things of each class, items, and what has none and why. Pictures are read, and none is written."""
+        _refuse_others(options)
+        with tempfile.TemporaryDirectory() as folder:
+            context, built = self._build(options, PictureStore(MediaFolder(Path(folder))))
+        counts = Counter(f"{item.task} ({item.split})" for item in built.items)
+        things = Counter(thing.label for sample in built.samples for thing in sample.annotations)
+        return {
+            "suite": SUITE,
+            "pictures": len(built.samples),
+            "things": dict(sorted(things.items())),
+            "items": dict(counts),
+            "without": [f"{task}: {reason}" for task, reason in built.without.items()],
+            "left_out": _left_out(context),
+        }
+
+    def build(self, options: BuildOptions) -> ItemSet:
+        """Read pictures and boxes, choose by the rules, split, and write the items."""
+        refuse_existing(options.out)
+        _refuse_others(options)
+        picture_store = PictureStore(MediaFolder(options.out / "media"))
+        context, built = self._build(options, picture_store)
+        if not built.items:
+            reasons = "; ".join(f"{task}: {reason}" for task, reason in built.without.items() if task in NEEDS)
+            raise SnellenError(f"{options.sources[BOXES]}: nothing is left to ask about ({reasons[:1200]})")
+        check_splits(built.items)
+        prune_media(picture_store.media, built.items)
+        files.write_csv(options.out / "curation.csv", context.ledger.table())
+        changes = changed_rules(context.rules, Rules())
+        return write_itemset(
+            options.out,
+            built.items,
+            source=OWN,
+            recipe={
+                **self.parameters(options),
+                "media": digest(sorted({selected.picture.sha256 for selected, _ in built.ready}), 16),
+            },
+            provenance={"curation": context.ledger.as_card(), "balance": balances(built.ready)},
+            notes=[
+                f"{len(built.samples)} pictures of your own, bytes as they are; truth is what the boxes say",
+                *(f"without {task}: {reason}" for task, reason in built.without.items()),
+                f"rules that differ from the paper's: {in_words(changes)}",
+                "what was left out, by which rule, stands in curation.csv",
+            ],
+        )
+
+    def _build(self, options: BuildOptions, picture_store: PictureStore) -> tuple[CurationContext, Built]:
+        samples, context = self._read(options)
+        without = missing_truth(samples)
+        groups = _groups(options, samples, without)
+        selection = [(group, _select(group, samples, options, context)) for group in groups]
+        selection = [_with_choice(group, candidates, without) for group, candidates in selection]
+        ready = split_up(list(complete(selection, picture_store, options, context)), context)
+        items = with_chance(list(make_items(ready, context)))
+        tasks = {item.task for item in items}
+        for group in groups:
+            for task in group.tasks:
+                if task not in tasks:
+                    without.setdefault(task, _reasons(group, context, samples))
+        absent = {task: without[task] for task in sorted(without) if not options.tasks or task in options.tasks}
+        return context, Built(tuple(items), tuple(ready), absent, tuple(samples))
+
+    def _read(self, options: BuildOptions) -> tuple[list[Sample], CurationContext]:
+        exhaustive = {"yes": True, "no": False}.get(options.setting("exhaustive", self.settings))
+        boxes = OwnBoxes(options.sources[IMAGES], options.sources[BOXES], exhaustive)
+        context = CurationContext(read_rules(options.rules, self.rules), read_choices(), options.seed)
+        samples: dict[str, Sample] = {}
+        with Progress("reading", unit="pictures", visible=options.show_progress) as progress:
+            for sample in boxes.samples():
+                if isinstance(sample, Note):
+                    context.ledger.drop(ANY_TASK, OWN, f"{sample.kind}: {sample.message}", sample.location)
+                elif sample.record_id in samples:
+                    context.ledger.drop(ANY_TASK, OWN, "second picture of one path", sample.record_id)
+                else:
+                    samples[sample.record_id] = sample
+                    progress.advance()
+        if not any(sample.annotations for sample in samples.values()):
+            reasons = "; ".join(_left_out(context)) or "it names none"
+            raise SnellenError(f"{options.sources[BOXES]}: no box in a picture that can be read ({reasons[:1200]})")
+        labels = frozenset(thing.label for sample in samples.values() for thing in sample.annotations)
+        return list(samples.values()), replace(context, choices=OwnChoices(context.choices.files, labels))
+
+
+def _refuse_others(options: BuildOptions) -> None:
+    options.need_items(SUITE)
+    where = f"{SUITE} --from own"
+    refuse_unknown(options.tasks, NEEDS, f"{where}: no task")
+    refuse_unknown(options.sources, [IMAGES, BOXES], f"{where}: no source")
+    if options.inputs:
+        raise SnellenError(f"{where}: no use for --input {next(iter(options.inputs))!r}; it takes none")
+    if missing := next((name for name in (IMAGES, BOXES) if name not in options.sources), None):
+        what = "a folder of pictures" if missing == IMAGES else FORMS
+        raise SnellenError(f"{where}: --source {missing}=PATH is missing; give {what}")
+
+
+def _groups(options: BuildOptions, samples: Sequence[Sample], without: Mapping[str, str]) -> list[CuratedGroup]:
+    """What is to be built and has truth."""
+    has_colours = any("rgb" in thing.extra for sample in samples for thing in sample.annotations)
+    groups = []
+    for group in own_groups():
+        abilities = tuple(
+            ability
+            for ability in group.abilities
+            if ability.name not in without and (not options.tasks or ability.name in options.tasks)
+        )
+        if abilities:
+            chosen = replace(group, abilities=abilities)
+            groups.append(stated_colours(chosen) if has_colours and "colour" in group.tasks else chosen)
+    return groups
+
+
+def _select(
+    group: CuratedGroup, samples: Sequence[Sample], options: BuildOptions, context: CurationContext
+) -> list[Candidate]:
+    candidates = [candidate for sample in samples for candidate in group.curation.find(sample, context)]
+    selection = group.curation.select(candidates, context)
+    if options.n is None:
+        return selection
+    return thinned(selection, math.ceil(options.n / context.rules.test_share), group.name, context)
+
+
+def _with_choice(
+    group: CuratedGroup, candidates: list[Candidate], without: dict[str, str]
+) -> tuple[CuratedGroup, list[Candidate]]:
+    """The group without the task object where there is one name only."""
+    if "object" in group.tasks and candidates and len(candidates[0].truth["among"]) < 2:
+        without["object"] = ONE_NAME
+        group = replace(group, abilities=tuple(ability for ability in group.abilities if ability.name != "object"))
+    return group, candidates
+
+
+def _reasons(group: CuratedGroup, context: CurationContext, samples: Sequence[Sample]) -> str:
+    """What leaves out most, commonest first, and how a table says that all is marked."""
+    counts = {rule: count for (name, _, rule), count in context.ledger.dropped.items() if name == group.name}
+    commonest = sorted(counts, key=lambda rule: -counts[rule])[:2]
+    reasons = "; ".join(f"{rule} ({counts[rule]})" for rule in commonest) or "nothing that it asks about is marked"
+    open_pictures = sum(bool(sample.attributes.get(NOT_EXHAUSTIVE_FIELD)) for sample in samples)
+    advice = "; if all things of these classes are marked, say --set exhaustive=yes" if open_pictures else ""
+    return f"nothing is left: {reasons}{advice if any('not all are marked' in rule for rule in commonest) else ''}"
+
+
+def _left_out(context: CurationContext) -> list[str]:
+    return context.ledger.notes("things, pairs or pictures")

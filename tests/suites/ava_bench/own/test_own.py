@@ -1,0 +1,136 @@
+"""Boxes of the user's own become a set by one command: which abilities, of what truth, and why others are absent."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet
+from snellen.core.suite import BuildOptions
+from snellen.datasets.inventory import Note
+from snellen.datasets.own_boxes import OwnBoxes, read_colour
+from snellen.datasets.sample import Sample
+from snellen.exam import run
+from snellen.suites.ava_bench.own.recipe import Own
+from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
+from tests.helpers.own_pictures import boxed_pictures, write_coco, write_table, write_voc, write_yolo
+
+WITH_BOXES = {"localization", "object", "counting", "spatial", "colour"}
+WITH_COLUMNS = {"absolute-depth", "relative-depth", "nearer-localization", "orientation", "ocr"}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pictures, and their boxes in every form."""
+    folder = tmp_path_factory.mktemp("own")
+    rows = boxed_pictures(folder / "images", 45)
+    write_table(folder / "all.csv", rows)
+    write_table(folder / "plain.csv", rows, "path", "class", "x1", "y1", "x2", "y2")
+    write_coco(folder / "boxes.json", rows)
+    write_yolo(folder / "labels", rows)
+    write_voc(folder / "xml", rows)
+    return folder
+
+
+def build(root: Path, boxes: str, out: Path, **fields: Any) -> ItemSet:
+    sources = {"images": root / "images", "boxes": root / boxes}
+    return Own().build(BuildOptions(out, sources=sources, show_progress=False, **fields))
+
+
+@pytest.fixture(scope="module")
+def items(root: Path, tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    """The set of a table with every column."""
+    return build(root, "all.csv", tmp_path_factory.mktemp("set") / "set", settings={"exhaustive": "yes"})
+
+
+def test_one_command_makes_a_set_of_a_coco_file(
+    snellen: Command,  # noqa: F811
+    root: Path,
+    tmp_path: Path,
+) -> None:
+    words = ("--from", "own", "--source", f"images={root / 'images'}")
+    coco = ("--source", f"boxes={root / 'boxes.json'}")
+    code, out, told = snellen("build", "ava-bench/counting", *words, *coco, "--out", tmp_path / "set", "--json")
+    assert code == 0, told
+    # Two classes in 45 pictures, once or twice: 9 pictures have two balls, 15 two crates; the commoner are cut at 30.
+    assert json.loads(out)["counts"] == {"counting": {"train": 42, "test": 42}}
+    code, out, told = snellen("build", "ava-bench", *words, *coco, "--plan", "--json")
+    assert code == 0, told
+    plan = json.loads(out)
+    assert {name.split()[0] for name in plan["items"]} == WITH_BOXES
+    assert (plan["pictures"], plan["things"]) == (45, {"ball": 54, "crate": 60})
+    without = "\n".join(plan["without"])
+    assert "ocr: needs a column text" in without
+    assert "scene: needs pictures of one class each" in without
+
+
+def test_all_forms_say_the_same(root: Path) -> None:
+    forms = ["boxes.json", "labels", "xml", "plain.csv"]
+    boxes = [
+        {
+            sample.record_id: sorted(
+                (thing.label, tuple(round(side) for side in thing.box)) for thing in sample.annotations if thing.box
+            )
+            for sample in OwnBoxes(root / "images", root / form).samples()
+            if isinstance(sample, Sample)
+        }
+        for form in forms
+    ]
+    assert len(boxes[0]) == 45
+    assert all(other == boxes[0] for other in boxes[1:])
+
+
+def test_truth_is_that_of_the_table(items: ItemSet, root: Path) -> None:
+    assert set(items.card.counts) == WITH_BOXES | WITH_COLUMNS
+    table = [line.split(",") for line in (root / "all.csv").read_text().splitlines()[1:]]
+    counts = Counter((path, label) for path, label, *_ in table)
+    for item in items.task("counting"):
+        things = str(item.factors["thing"]).removesuffix("s")
+        assert item.answer == counts[item.provenance["record"], things]
+    for item in items.task("localization"):
+        thing, record = item.factors["thing"], item.provenance["record"]
+        (row,) = (row for row in table if row[:2] == [record, thing])
+        assert list(item.answer) == [float(side) for side in row[2:6]]
+    for item in items.task("ocr"):
+        assert item.answer == f"w{int(item.provenance['record'][:2])}"
+    assert all(item.factors["source"] == "own" for item in items.items)
+
+
+def test_an_oracle_knows_all_and_chance_little(items: ItemSet, tmp_path: Path) -> None:
+    rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", limit=8, show_progress=False).results()
+    overall = rows[(rows["factor"] == "") & rows["metric"].isin(["accuracy", "giou", "relative_error"])]
+    oracle = overall[overall["subject"] == "fake:oracle"]
+    assert set(oracle["value"].round(3)) <= {0.0, 1.0}
+    assert not oracle.empty
+    right = overall[(overall["subject"] == "fake:chance") & (overall["metric"] == "accuracy")]
+    assert float(right["value"].mean()) < 0.75  # chance of two names and two colours is a half, of the others less
+
+
+def test_some_are_marked_is_not_all_are(root: Path, tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match="--set exhaustive=yes"):
+        build(root, "plain.csv", tmp_path / "set", tasks=("counting",))
+    with pytest.raises(SnellenError, match="not all are marked"):
+        build(root, "boxes.json", tmp_path / "set", tasks=("counting",), settings={"exhaustive": "no"})
+
+
+def test_a_picture_turned_by_its_header_is_left_out(root: Path, tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[274] = 6
+    (tmp_path / "images").mkdir()
+    Image.open(root / "images" / "00.png").save(tmp_path / "images" / "a.jpg", exif=exif)
+    write_table(tmp_path / "b.csv", [{"path": "a.jpg", "class": "x", "x": 1, "y": 1, "width": 9, "height": 9}])
+    (note,) = OwnBoxes(tmp_path / "images", tmp_path / "b.csv").samples()
+    assert isinstance(note, Note)
+    assert "save it upright" in note.message
+
+
+def test_colours_are_read() -> None:
+    assert read_colour("#ff8000") == (255.0, 128.0, 0.0)
+    assert read_colour("255, 128 0") == (255.0, 128.0, 0.0)
+    assert read_colour("red") is read_colour("1 2") is read_colour("1 2 300") is read_colour("#12345g") is None
