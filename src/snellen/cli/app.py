@@ -358,6 +358,20 @@ def report(
 
 
 @app.command()
+def export(
+    itemset: Annotated[Path, typer.Argument(help="An item set.")],
+    to: Annotated[str, typer.Option("--to", help="Format of another tool, e.g. hf, csv, jsonl, vlmevalkit.")],
+    out: Annotated[Path, typer.Option(help="A new or empty folder.")],
+    condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
+    as_json: Json = False,
+) -> None:
+    """Write an item set for another tool: prompts of a condition, pictures, keys, and what is left out."""
+    from snellen.cli.exporting import export as do
+
+    do(itemset, to, out, condition, as_json)
+
+
+@app.command()
 def diff(
     former: Annotated[
         str, typer.Argument(metavar="before", help="A run folder, or RUN:SUBJECT where it holds several.")

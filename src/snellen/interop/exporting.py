@@ -1,0 +1,91 @@
+"""`snellen export`: an item set under one condition in the format of another tool, every item accounted for."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.core import files
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.registry import Registry
+from snellen.interop.formats import ExportFormat, export_name
+from snellen.interop.questions import Selection, select_questions
+from snellen.runs.gate import open_items
+from snellen.suites import SUITES
+
+FORMATS: Registry[ExportFormat] = Registry(
+    "export format",
+    {
+        "hf": "snellen.interop.hub_questions:HF",
+        "csv": "snellen.interop.tables:CSV",
+        "jsonl": "snellen.interop.tables:JSONL",
+        "vlmevalkit": "snellen.interop.vlmevalkit:VLMEVALKIT",
+    },
+)
+
+
+@dataclass(frozen=True)
+class ExportAccount:
+    """What an export holds: questions a task, and items left out by reason. Together they are all items of the set."""
+
+    format: str
+    condition: str
+    exported: dict[str, int]
+    left_out: dict[str, int]
+
+
+def export(root: Path, format_name: str, out: Path, condition: str = "vanilla") -> ExportAccount:
+    """Write the item set in `root` into the new or empty folder `out`, with a README that accounts for every item.
+
+    Raises SnellenError for an unknown format or condition, a damaged set, a folder in use, or where nothing is left.
+    """
+    export_format, items = FORMATS.get(format_name), open_items(root)
+    if out.exists() and any(out.iterdir()):
+        raise SnellenError(f"{out}: not empty; give another --out")
+    suite = SUITES.get(items.card.suite)
+    point, *others = parse_conditions(suite.axes, condition)
+    if others:
+        raise SnellenError(f"--condition {condition!r} is {1 + len(others)} conditions; an export has one")
+    with tempfile.TemporaryDirectory(prefix="snellen-export-") as folder:
+        selection = select_questions(items, suite, point, Path(folder)).without(export_format.fault)
+        account = _account(selection, export_format)
+        if not selection.questions:
+            raise SnellenError(f"{root}: nothing can be exported as {format_name} under {point}: {_reasons(account)}")
+        export_format.write(selection, out)
+        files.write_text(out / "README.md", _readme(selection, export_format, account))
+    return account
+
+
+def _account(selection: Selection, export_format: ExportFormat) -> ExportAccount:
+    left_out = Counter[str]()
+    for (_, reason), count in selection.left_out.items():
+        left_out[reason] += count
+    return ExportAccount(export_format.name, str(selection.condition), selection.counts(), dict(left_out))
+
+
+def _reasons(account: ExportAccount) -> str:
+    return "; ".join(f"{count} {reason}" for reason, count in account.left_out.items())
+
+
+def _readme(selection: Selection, export_format: ExportFormat, account: ExportAccount) -> str:
+    card, suite, name = selection.items.card, selection.suite.card, export_name(selection)
+    metrics = {question.item.task: question.metric for question in selection.questions}
+    counts = "".join(f"| {task} | {n} | {metrics[task]} |\n" for task, n in account.exported.items())
+    reasons = "".join(f"| {task} | {n} | {reason} |\n" for (task, reason), n in sorted(selection.left_out.items()))
+    table = f":\n\n| task | items | why |\n|---|---|---|\n{reasons}" if reasons else ".\n"
+    return (
+        f"{export_format.header.replace('{name}', name)}"
+        f"# {card.suite} {card.version} ({card.source}), {account.condition}\n\n"
+        f"{suite.title}. {suite.measures}\n\n"
+        f"Questions of an item set of Snellen, as its presenters write them under the condition `{account.condition}`; "
+        f"pictures byte for byte. Content hash `{card.content_hash}`, recipe hash `{card.recipe_hash}`. "
+        f"Paper: {suite.paper}\n\n"
+        f"{export_format.usage.replace('{name}', name)}\n\n"
+        f"| task | questions | metric |\n|---|---|---|\n{counts}\n"
+        f"Of {card.items} items {sum(account.left_out.values())} are left out{table}\n"
+        "Other tools read replies by their own rules, and do not put questions of a `group_id` together; "
+        "`snellen run` on the set gives our scores.\n"
+    )

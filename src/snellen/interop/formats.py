@@ -1,0 +1,78 @@
+"""What a format of another tool is, and the files that several have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from snellen.core import files
+from snellen.core.item import Media
+from snellen.interop.questions import Question, Selection
+
+CHOICES = frozenset({"choice", "true_false"})
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def any_question(question: Question) -> str | None:
+    """For formats that hold every question: no fault."""
+    return None
+
+
+def not_a_choice(question: Question) -> str | None:
+    """For formats of lettered options: why a question is none, or None."""
+    if question.item.answer_kind not in CHOICES:
+        return f"answered by a {question.item.answer_kind}, not by one of several options"
+    return None if 2 <= len(question.option_names) <= len(LETTERS) else "not from 2 to 26 options"
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """A format of another tool: `fault` says what it cannot hold, `write` fills a folder, `usage` tells how to load it.
+
+    `header` is what its README begins with; `{name}` in it and in `usage` is the name of the export.
+    """
+
+    name: str
+    summary: str
+    write: Callable[[Selection, Path], object]
+    usage: str
+    fault: Callable[[Question], str | None] = any_question
+    header: str = ""
+
+
+def export_name(selection: Selection) -> str:
+    """`snellen_SUITE_HASH`, letters, digits and `_` alone: the name of the export in the other tool."""
+    words = f"snellen_{selection.suite.name}_{selection.items.card.content_hash[:8]}"
+    return "".join(letter if letter.isalnum() else "_" for letter in words)
+
+
+def picture_name(picture: Media) -> str:
+    """`images/SHA256.FORMAT`: where an export keeps a picture, relative to its folder."""
+    return f"images/{picture.sha256}.{picture.format}"
+
+
+def write_pictures(selection: Selection, out: Path) -> None:
+    """Every picture of the questions once, byte for byte as it would be sent."""
+    pictures = {picture.sha256: picture for question in selection.questions for picture in question.pictures}
+    for picture in pictures.values():
+        files.write_bytes(out / picture_name(picture), selection.media.read(picture), durable=False)
+
+
+def fields(question: Question) -> dict[str, Any]:
+    """What every format says of a question, as plain data: ids, kind, options, key, metric, subgroups."""
+    item = question.item
+    return {
+        "item_id": item.item_id,
+        "suite": item.suite,
+        "task": item.task,
+        "group_id": item.group_id,
+        "cluster_id": item.cluster_id,
+        "answer_kind": item.answer_kind,
+        "option_names": list(question.option_names),
+        "options": list(question.option_texts) if question.option_names else [],
+        "key": question.key,
+        "metric": question.metric,
+        "factors": dict(item.factors),
+    }

@@ -1,0 +1,77 @@
+"""Questions as a Hugging Face dataset: `test.parquet` with its pictures, and the card of a dataset."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from snellen.core import files
+from snellen.interop.formats import ExportFormat, fields
+from snellen.interop.questions import Question, Selection
+
+_GROUP_ROWS, _DICTIONARY_BYTES = 100, 256 << 20
+_TEXTS = ("item_id", "suite", "task", "group_id", "cluster_id", "answer_kind", "key", "metric", "factors", "prompt")
+_LISTS = ("option_names", "options")
+
+
+def write_parquet(selection: Selection, out: Path) -> None:
+    """`test.parquet`: `prompt` with `<image 2>` where the second of `images` stands; `factors` is a JSON object.
+
+    `datasets.load_dataset(out)` shows the pictures. Needs pyarrow only.
+    """
+    schema = _schema()
+    with (
+        files.all_or_nothing(out / "test.parquet") as half,
+        pq.ParquetWriter(half, schema, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_BYTES) as writer,
+    ):
+        for group in _groups(selection.questions):
+            writer.write_table(pa.Table.from_pylist([_row(question, selection) for question in group], schema))
+
+
+def _groups(questions: Sequence[Question]) -> Iterator[list[Question]]:
+    rest = iter(questions)
+    while group := list(islice(rest, _GROUP_ROWS)):
+        yield group
+
+
+def _row(question: Question, selection: Selection) -> dict[str, Any]:
+    images = [{"bytes": selection.media.read(picture), "path": picture.path} for picture in question.pictures]
+    described = fields(question)
+    return {**described, "factors": json.dumps(described["factors"]), "prompt": question.text(), "images": images}
+
+
+def _schema() -> pa.Schema:
+    text = {"dtype": "string", "_type": "Value"}
+    features = {
+        **dict.fromkeys(_TEXTS, text),
+        **{name: {"feature": text, "_type": "List"} for name in _LISTS},
+        "images": {"feature": {"_type": "Image"}, "_type": "List"},
+    }
+    return pa.schema(
+        {
+            **dict.fromkeys(_TEXTS, pa.string()),
+            **dict.fromkeys(_LISTS, pa.list_(pa.string())),
+            "images": pa.list_(pa.struct({"bytes": pa.binary(), "path": pa.string()})),
+        },
+        {"huggingface": json.dumps({"info": {"features": features}})},
+    )
+
+
+HF = ExportFormat(
+    "hf",
+    "Parquet with pictures and a dataset card, for the Hugging Face library `datasets`",
+    write_parquet,
+    "```python\nfrom datasets import load_dataset\n\n"
+    'questions = load_dataset("PATH OF THIS FOLDER", split="test")\n```\n\n'
+    "`images` are the pictures, `<image 2>` in `prompt` stands where the second is shown.",
+    header=(
+        "---\npretty_name: {name}\ntask_categories:\n- visual-question-answering\nlanguage:\n- en\ntags:\n- snellen\n"
+        "configs:\n- config_name: default\n  data_files:\n  - split: test\n    path: test.parquet\n---\n\n"
+    ),
+)

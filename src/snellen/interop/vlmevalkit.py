@@ -1,0 +1,74 @@
+"""Questions as TSV files of VLMEvalKit, pictures as base64 in the cell `image`.
+
+Columns: https://github.com/open-compass/VLMEvalKit/blob/main/docs/en/Development.md. A file with columns A and B is
+multiple choice, any other has open questions (`build_dataset` in vlmeval/dataset/__init__.py); of several pictures
+`image` and `image_path` are lists, written as Python writes them (`toliststr` in vlmeval/smp).
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from snellen.core import files
+from snellen.interop.formats import LETTERS, ExportFormat, export_name, not_a_choice, picture_name
+from snellen.interop.questions import Question, Selection
+
+_MISSING = re.compile(r"|#N/A|#N/A N/A|#NA|-?1\.#(IND|QNAN)|-?(NaN|nan)|<NA>|N/A|n/a|NA|NULL|null|None")
+"""What `pandas.read_csv`, by which the kit reads, takes for an empty cell: an option `None` would be dropped."""
+
+
+def no_picture(question: Question) -> str | None:
+    """Why the kit would drop a question: rows without a picture are skipped."""
+    return None if question.pictures else "shows no picture"
+
+
+def write_tsv(selection: Selection, out: Path) -> None:
+    """`NAME.tsv` with what has options, `NAME_openended.tsv` with the rest: the kit tells them apart by the name."""
+    name = export_name(selection)
+    choices = [question for question in selection.questions if not_a_choice(question) is None]
+    others = [question for question in selection.questions if not_a_choice(question) is not None]
+    for questions, file in ((choices, f"{name}.tsv"), (others, f"{name}_openended.tsv")):
+        if questions:
+            rows = [_row(number, question, selection) for number, question in enumerate(questions)]
+            files.write_text(out / file, pd.DataFrame(rows).to_csv(sep="\t", index=False, lineterminator="\n"))
+
+
+def _row(number: int, question: Question, selection: Selection) -> dict[str, Any]:
+    pictures = [str(base64.b64encode(selection.media.read(picture)), "ascii") for picture in question.pictures]
+    names = [picture_name(picture).removeprefix("images/") for picture in question.pictures]
+    is_choice = not_a_choice(question) is None
+    options = zip(LETTERS, question.option_texts, strict=False) if is_choice else ()
+    return {
+        "index": number,
+        "image": pictures[0] if len(pictures) == 1 else str(pictures),
+        "image_path": names[0] if len(names) == 1 else str(names),
+        "question": question.text_after_pictures(),
+        **{letter: _legible(text) for letter, text in options},
+        "answer": LETTERS[question.answer_index] if is_choice else _legible(question.key),
+        "category": question.item.task,
+        "l2-category": question.item.suite,
+        "split": "test",
+        "item_id": question.item.item_id,
+        "metric": question.metric,
+    }
+
+
+def _legible(text: str) -> str:
+    return f"{text} " if _MISSING.fullmatch(text) else text
+
+
+VLMEVALKIT = ExportFormat(
+    "vlmevalkit",
+    "TSV of VLMEvalKit, pictures as base64",
+    write_tsv,
+    "Copy the files into `$LMUData` (`~/LMUData`) and give their names without `.tsv`: "
+    "`python run.py --data {name} --model MODEL`. The kit sends all pictures first, writes its own list of options "
+    "after the prompt, and sends pictures to services as JPEG. It has no scores for `{name}_openended`: it stops after "
+    "the answers. An option or key that pandas would take for an empty cell (`None`) has a space after it.",
+    fault=no_picture,
+)

@@ -1,0 +1,213 @@
+"""Exports of item sets, read back by readers of a few lines that share no code with what wrote them."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.subject import SubjectCard
+from snellen.interop.exporting import FORMATS, ExportAccount, export
+from snellen.interop.questions import select_questions
+from snellen.runs.preview import first_calls
+from snellen.suites import SUITES
+from tests.helpers.sets import small_set
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a reader finds: the key and options as written, and SHA-256 of each picture's bytes."""
+
+    key: str
+    options: list[str]
+    pictures: list[str]
+    prompt: str
+
+
+def _sha(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
+
+
+def read_csv(folder: Path) -> dict[str, Row]:
+    table = pd.read_csv(folder / "questions.csv", dtype=str, keep_default_na=False)
+    return {
+        row["item_id"]: Row(
+            row["key"],
+            json.loads(row["options"]),
+            [_sha((folder / name).read_bytes()) for name in json.loads(row["images"])],
+            row["prompt"],
+        )
+        for row in table.to_dict("records")
+    }
+
+
+def read_jsonl(folder: Path) -> dict[str, Row]:
+    rows = {}
+    for line in (folder / "questions.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        images = [part for part in row["prompt"] if part["type"] == "image"]
+        text = "\n".join(part.get("text", "<image>") for part in row["prompt"])
+        hashes = [_sha((folder / part["path"]).read_bytes()) for part in images]
+        assert hashes == [part["sha256"] for part in images]
+        rows[row["item_id"]] = Row(row["key"], row["options"], hashes, text)
+    return rows
+
+
+def read_hf(folder: Path) -> dict[str, Row]:
+    return {
+        row["item_id"]: Row(row["key"], row["options"], [_sha(i["bytes"]) for i in row["images"]], row["prompt"])
+        for row in pq.read_table(folder / "test.parquet").to_pylist()
+    }
+
+
+def read_vlmevalkit(folder: Path) -> dict[str, Row]:
+    """As the kit reads: `pandas.read_csv` with its own idea of empty cells, lists by evaluation."""
+    rows = {}
+    for path in folder.glob("*.tsv"):
+        for row in pd.read_csv(path, sep="\t").to_dict("records"):
+            cells = ast.literal_eval(row["image"]) if row["image"].startswith("[") else [row["image"]]
+            letters = [letter for letter in "ABCDEFGHIJ" if letter in row and not pd.isna(row[letter])]
+            options = [str(row[letter]).strip() for letter in letters]
+            key = options[letters.index(row["answer"])] if letters else str(row["answer"])
+            rows[row["item_id"]] = Row(key, options, [_sha(base64.b64decode(c)) for c in cells], row["question"])
+    return rows
+
+
+READERS: dict[str, Callable[[Path], dict[str, Row]]] = {
+    "csv": read_csv,
+    "jsonl": read_jsonl,
+    "hf": read_hf,
+    "vlmevalkit": read_vlmevalkit,
+}
+
+
+@pytest.fixture(scope="module", params=["combo", "vlm2-bench", "ava-bench"])
+def items(request: pytest.FixtureRequest, sets_folder: Path) -> ItemSet:
+    return small_set(request.param, sets_folder)
+
+
+@pytest.fixture(scope="module")
+def accounts(items: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, ExportAccount]]:
+    root = tmp_path_factory.mktemp("exports")
+    return {name: (root / name, export(items.root, name, root / name)) for name in READERS}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_keys_options_and_pictures_come_back(
+    name: str, items: ItemSet, accounts: dict[str, tuple[Path, ExportAccount]]
+) -> None:
+    folder, account = accounts[name]
+    rows = READERS[name](folder)
+    assert len(rows) == sum(account.exported.values()) > 0
+    suite = SUITES.get(items.card.suite)
+    (vanilla,) = parse_conditions(suite.axes, "vanilla")
+    media = MediaFolder(folder.parent / f"{name}-media", items.media)
+    calls = {call.item_ids: call.prompt for call in first_calls(items, suite, vanilla, SubjectCard("x"), media)}
+    for item_id, row in rows.items():
+        item, prompt = items.by_id[item_id], calls[(item_id,)]
+        assert row.pictures == [picture.sha256 for picture in prompt.media()]
+        assert row.pictures
+        texts = [part for part in prompt.parts if isinstance(part, str)]
+        if name != "vlmevalkit":  # which has pictures first, and their places numbered
+            assert re.sub(r"<image( \d+)?>\n?", "", row.prompt) == "\n".join(texts)
+        view = prompt.views[0]
+        protocol = suite.tasks[item.task].protocols["strict"]
+        if item.answer_kind in ("choice", "true_false"):
+            assert len(row.options) == len(view.reply.offered)
+        if item.options and any(option.text for option in item.options) and name != "vlmevalkit":
+            assert set(row.options) == {option.text or option.key for option in item.options}
+        if name != "vlmevalkit":
+            prediction, metric = protocol.read(row.key, view.reply), protocol.metrics[0]
+            assert protocol.values(item, prediction)[metric.name] == pytest.approx(metric.best, abs=1e-4)  # boxes round
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_item_is_exported_or_counted(
+    name: str, items: ItemSet, accounts: dict[str, tuple[Path, ExportAccount]]
+) -> None:
+    folder, account = accounts[name]
+    assert sum(account.exported.values()) + sum(account.left_out.values()) == items.card.items
+    readme = (folder / "README.md").read_text("utf-8")
+    assert all(f"| {task} | {count} |" in readme for task, count in account.exported.items())
+    assert all(reason in readme for reason in account.left_out)
+    assert items.card.content_hash in readme
+
+
+def test_vlmevalkit_keeps_an_option_called_none(sets_folder: Path, tmp_path: Path) -> None:
+    export(small_set("vlm2-bench", sets_folder).root, "vlmevalkit", tmp_path / "kit")
+    rows = read_vlmevalkit(tmp_path / "kit")
+    assert sum("None" in row.options for row in rows.values()) >= 5
+
+
+def test_datasets_reads_the_folder(sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    datasets = pytest.importorskip("datasets", reason="the extra 'hub' is not installed")
+    folder = tmp_path / "hf"
+    account = export(small_set("vlm2-bench", sets_folder).root, "hf", folder)
+    monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
+    rows = datasets.load_dataset(str(folder), split="test", cache_dir=str(tmp_path / "cache"))
+    assert rows.num_rows == sum(account.exported.values())
+    assert {picture.format for picture in rows[0]["images"]} == {"PNG"}
+
+
+def test_a_condition_changes_what_is_written(sets_folder: Path, tmp_path: Path) -> None:
+    """Questions of ComBo's perception share a sheet by default and are left out; one sample, one question are not."""
+    items = small_set("combo", sets_folder)
+    account = export(items.root, "jsonl", tmp_path / "single", "samples=1,questions=one")
+    vanilla = export(items.root, "jsonl", tmp_path / "vanilla")
+    sheets = vanilla.left_out["asked with others in one call"]
+    assert account.exported == {"pattern-perception": sheets}
+    grey = export(items.root, "jsonl", tmp_path / "grey", "pictures=grey")
+    assert grey.exported == vanilla.exported
+    before, after = (read_jsonl(tmp_path / name) for name in ("vanilla", "grey"))
+    assert all(before[item_id].pictures != after[item_id].pictures for item_id in before)
+    assert all(before[item_id].key == after[item_id].key for item_id in before)
+
+
+def test_scores_are_those_of_the_protocol(items: ItemSet, tmp_path: Path) -> None:
+    suite = SUITES.get(items.card.suite)
+    (vanilla,) = parse_conditions(suite.axes, "vanilla")
+    for question in select_questions(items, suite, vanilla, tmp_path).questions:
+        metric = question.protocol.metrics[0]
+        outcome, value = question.score(question.key)
+        assert outcome == "answered"
+        assert value == pytest.approx(metric.best, abs=1e-4)  # boxes round
+        outcome, value = question.score("")
+        assert (outcome, value) == ("no_answer", metric.worst)
+        for key in question.view.reply.offered if question.item.answer_kind in ("choice", "true_false") else ():
+            is_right = key == str(question.item.answer)
+            assert (question.score(question.view.reply.name(key))[1] == metric.best) == is_right
+
+
+def test_refusals_are_one_line(sets_folder: Path, tmp_path: Path) -> None:
+    items = small_set("vlm2-bench", sets_folder)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").write_text("x")
+    for arguments, reason in (
+        ((items.root, "hff", tmp_path / "a"), "did you mean 'hf'"),
+        ((items.root, "csv", tmp_path / "full"), "not empty"),
+        ((items.root, "csv", tmp_path / "a", "pictures=none,prompt=full,prompt=short"), "given twice"),
+        ((items.root, "csv", tmp_path / "a", "pictures=nonee"), "did you mean 'none'"),
+        ((items.root, "vlmevalkit", tmp_path / "a", "pictures=none"), "nothing can be exported"),
+        ((tmp_path, "csv", tmp_path / "a"), "no item set"),
+    ):
+        with pytest.raises(SnellenError, match=reason):
+            export(*arguments)
+    assert not (tmp_path / "a").exists()
+
+
+def test_every_format_says_what_it_is() -> None:
+    assert set(READERS) == set(FORMATS)
+    assert all(FORMATS.get(name).name == name and FORMATS.get(name).usage for name in FORMATS)
