@@ -3,6 +3,7 @@
 from snellen.core.suite import Suite, read_suite_card
 from snellen.suites.vlm2_bench.curated.recipe import Curated
 from snellen.suites.vlm2_bench.generated.recipe import Generated
+from snellen.suites.vlm2_bench.own.recipe import Own
 from snellen.suites.vlm2_bench.published import published
 from snellen.suites.vlm2_bench.released.recipe import RELEASED
 from snellen.suites.vlm2_bench.report.fidelity import derived_numbers
@@ -15,7 +16,7 @@ SUITE = Suite(
     card=CARD,
     axes=AXES,
     tasks=TASKS,
-    recipes={"generated": Generated(), "curated": Curated(), "released": RELEASED},
+    recipes={"generated": Generated(), "curated": Curated(), "released": RELEASED, "own": Own()},
     resolve=resolve,
     published=published,
     derived_numbers=derived_numbers,

@@ -107,7 +107,13 @@ def _read_cues(path: Path, distractors: Mapping[str, Path]) -> Mapping[str, Sequ
 
 def curate_objects(tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> CuratedItems:
     """The items of `oc-cpr`, `oc-cnt` and `oc-grp` that are wanted: nine sequences a main object (Table 5)."""
-    objects = read_objects(source_folder(options, "oc", tasks[0], LAYOUT))
+    return object_items(read_objects(source_folder(options, "oc", tasks[0], LAYOUT)), tasks, options, media)
+
+
+def object_items(
+    objects: Sequence[MainObject], tasks: Sequence[str], options: BuildOptions, media: MediaFolder
+) -> CuratedItems:
+    """The items of the tasks about these objects; their pictures are kept."""
     pictures = add_distinct(media, (path for main_object in objects for path in main_object.owners()))
     sequences = [
         _object_sequence(main_object, pattern, pictures, options.seed)

@@ -90,7 +90,7 @@ class Curated:
             return write_step(ZOOM, read_about(ZOOM, options), options.out)
         media = MediaFolder(options.out / "media")
         parts = [self._curate(family, tasks, options, media) for family, tasks in wanted_tasks(options).items()]
-        items = _at_most([item for part in parts for item in part.items], options)
+        items = at_most([item for part in parts for item in part.items], options)
         prune_media(media, items)
         results = {name: result for part in parts for name, result in part.results.items()}
         return write_itemset(
@@ -171,7 +171,7 @@ def chosen_tasks(options: BuildOptions) -> dict[str, list[str]]:
     return {family: tasks for family, tasks in families.items() if tasks}
 
 
-def _at_most(items: list[Item], options: BuildOptions) -> list[Item]:
+def at_most(items: list[Item], options: BuildOptions) -> list[Item]:
     """With --n, so many groups a task (pairs of Mat, Trk and Cpr count as one), drawn by the seed, in their order."""
     if options.n is None or not items or items[0].suite != SUITE:
         return items

@@ -1,0 +1,45 @@
+"""Folders of things of the user's own become object groups by one command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import read_itemset
+from snellen.core.suite import BuildOptions
+from snellen.exam import run
+from snellen.suites.vlm2_bench.own.recipe import Own
+from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
+from tests.helpers.own_pictures import class_folders
+
+
+def test_one_command_and_an_oracle_knows_all(
+    snellen: Command,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    things = class_folders(class_folders(tmp_path / "own", 4, "my mug", "your mug"), 2, "pen", "bear")
+    words = ("build", "vlm2-bench", "--from", "own", "--source", f"objects={things}")
+    code, out, told = snellen(*words, "--plan", "--json")
+    assert code == 0, told
+    plan = json.loads(out)
+    assert plan["things"] == {"my mug": 4, "your mug": 4}
+    code, out, told = snellen(*words, "--out", tmp_path / "set", "--json")
+    assert code == 0, told
+    items = read_itemset(tmp_path / "set")
+    assert {task: counts["test"] for task, counts in items.card.counts.items()} == plan["items"]
+    # Nine patterns: AA, AAA and AAAA show one thing, AB, AAB and AAAB two, ABC and AABC three, ABCD four.
+    assert sorted(item.answer for item in items.task("oc-cnt")) == sorted(2 * [1, 1, 1, 2, 2, 2, 3, 3, 4])
+    rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False).results()
+    oracle = rows[(rows["subject"] == "fake:oracle") & (rows["factor"] == "") & rows["value"].notna()]
+    assert set(oracle["value"].round(6)) == {1.0}
+
+
+def test_too_few_things_are_refused_with_what_is_needed(tmp_path: Path) -> None:
+    things = class_folders(tmp_path / "own", 4, "a", "b", "c")
+    with pytest.raises(SnellenError, match="needs a thing of 4 pictures or more and 3 other things"):
+        Own().build(BuildOptions(tmp_path / "set", sources={"objects": things}, show_progress=False))
+    with pytest.raises(SnellenError, match="give --source objects=DIR"):
+        Own().build(BuildOptions(tmp_path / "set", show_progress=False))
