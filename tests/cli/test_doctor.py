@@ -76,7 +76,7 @@ def test_versions_are_compared_as_pip_does(wanted: str, version: str | None, fit
 def test_missing_and_unfit_extras_are_named_with_their_command(snellen: Command) -> None:
     code, out, _ = snellen("doctor")
     assert code == 0
-    assert "--  video       av is missing\n                pip install 'snellen[video]'\n" in out
+    assert "--  video       missing: av\n                pip install 'snellen[video]'\n" in out
     assert "--  render      mitsuba is 3.9.0, wanted ==3.9.1\n                pip install 'snellen[render]'\n" in out
     assert "ok  models      torch 2.13.0+cpu\n" in out
     assert "--  renderer    not tried" in out
@@ -84,7 +84,7 @@ def test_missing_and_unfit_extras_are_named_with_their_command(snellen: Command)
     assert max(len(line) for line in out.splitlines() if "/" not in line) <= WIDTH  # paths are never broken
 
 
-@pytest.mark.parametrize(("version", "reason"), [(None, "numpy is missing"), ("1.26.4", "numpy is 1.26.4, wanted")])
+@pytest.mark.parametrize(("version", "reason"), [(None, "missing: numpy"), ("1.26.4", "numpy is 1.26.4, wanted")])
 def test_without_a_core_library_it_ends_with_one(
     version: str | None, reason: str, installed: dict[str, str], snellen: Command
 ) -> None:

@@ -66,7 +66,7 @@ def findings(machine: Machine) -> Iterator[Finding]:
         if extra.installed:
             yield Finding("ok", name, _versions(extra.libraries))
         else:
-            yield Finding("--", name, ", ".join(library_problems(extra.libraries)), extra.install)
+            yield Finding("--", name, "; ".join(library_problems(extra.libraries)), extra.install)
     yield _tried("renderer", machine.renderer, "not tried; --renderer toy needs nothing")
     yield _tried("GPU", machine.gpu, "not tried")
     yield Finding("ok" if machine.browser else "--", "browser", machine.browser or "no Chromium (Debian: chromium)")

@@ -168,13 +168,12 @@ def _installed(name: str) -> str | None:
 
 
 def library_problems(libraries: Sequence[Library]) -> list[str]:
-    """What is missing, or there in another version than wanted."""
+    """What is missing, and what is there in another version than wanted."""
+    missing = [library.name for library in libraries if library.version is None]
+    others = [library for library in libraries if library.version is not None and not library.fits]
     return [
-        f"{library.name} is missing"
-        if library.version is None
-        else f"{library.name} is {library.version}, wanted {library.specifier}"
-        for library in libraries
-        if not library.fits
+        *([f"missing: {', '.join(missing)}"] if missing else []),
+        *(f"{library.name} is {library.version}, wanted {library.specifier}" for library in others),
     ]
 
 
