@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from snellen import checkup
+from snellen.core.errors import SnellenError
 from snellen.core.suite import BuildOptions
 from tests.helpers.journey import colour_set
 
@@ -22,3 +24,11 @@ def test_only_an_item_set_makes_room_for_another(tmp_path: Path, monkeypatch: py
     colour_set(notes.parent)
     checkup._build(battery)
     assert not notes.parent.exists()
+
+
+def test_a_missing_extra_is_named_before_anything_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)
+    monkeypatch.setattr(checkup, "build", lambda suite, how, options: pytest.fail("built"))
+    with pytest.raises(SnellenError, match=r"PyAV.*\[video\]"):
+        checkup.checkup(out=tmp_path / "checkup", renderer="toy", quick=True, show_progress=False)
+    assert not (tmp_path / "checkup").exists()

@@ -17,6 +17,7 @@ from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions
 from snellen.exam import Examination, build, run
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import Estimate
+from snellen.stimuli.video.opening import pyav
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
@@ -88,8 +89,11 @@ def checkup(
             show_progress=show_progress,
         )
         batteries.append(_Battery(name, options, out / "run" / name))
+    is_complete = all(map(_is_built, batteries))
+    if not is_complete:
+        pyav()  # vlm2-bench has clips: what is missing is better known before minutes of rendering
     named, preflight = make_subjects(list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))), Preflight()
-    if not all(map(_is_built, batteries)):
+    if not is_complete:
         preflight.check(named)
     with closing(_item_sets(batteries)) as item_sets:
         for battery, items in zip(batteries, item_sets, strict=True):
