@@ -86,10 +86,28 @@ def read_vlmevalkit(folder: Path) -> dict[str, Row]:
     return rows
 
 
+def read_evalscope(folder: Path) -> dict[str, Row]:
+    """Questions as messages; options of the same questions from the other file, where they have any."""
+    rows, choices = {}, {}
+    for path in folder.glob("mcq/*.jsonl"):
+        choices = {row["item_id"]: row for row in map(json.loads, path.read_text("utf-8").splitlines())}
+    (path,) = folder.glob("vqa/*.jsonl")
+    for row in map(json.loads, path.read_text("utf-8").splitlines()):
+        content = row["messages"][0]["content"]
+        urls = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
+        choice = choices.get(row["item_id"], {"options": []})
+        assert [choice[f"image_{n}"] for n in range(1, len(urls) + 1) if choice["options"]] in ([], urls)
+        text = "\n".join(part.get("text", "<image>") for part in content)
+        hashes = [_sha((folder / url).read_bytes()) for url in urls]
+        rows[row["item_id"]] = Row(row["answer"], choice["options"], hashes, text)
+    return rows
+
+
 READERS: dict[str, Callable[[Path], dict[str, Row]]] = {
     "csv": read_csv,
     "jsonl": read_jsonl,
     "hf": read_hf,
+    "evalscope": read_evalscope,
     "vlmevalkit": read_vlmevalkit,
 }
 

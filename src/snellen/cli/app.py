@@ -360,7 +360,7 @@ def report(
 @app.command()
 def export(
     itemset: Annotated[Path, typer.Argument(help="An item set.")],
-    to: Annotated[str, typer.Option("--to", help="Format of another tool, e.g. hf, csv, jsonl, vlmevalkit.")],
+    to: Annotated[str, typer.Option("--to", help="Format of another tool: hf, csv, jsonl, vlmevalkit or evalscope.")],
     out: Annotated[Path, typer.Option(help="A new or empty folder.")],
     condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
     as_json: Json = False,

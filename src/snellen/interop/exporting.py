@@ -22,6 +22,7 @@ FORMATS: Registry[ExportFormat] = Registry(
         "hf": "snellen.interop.hub_questions:HF",
         "csv": "snellen.interop.tables:CSV",
         "jsonl": "snellen.interop.tables:JSONL",
+        "evalscope": "snellen.interop.evalscope:EVALSCOPE",
         "vlmevalkit": "snellen.interop.vlmevalkit:VLMEVALKIT",
     },
 )

@@ -1,0 +1,76 @@
+"""Questions for EvalScope: `general_vmcq` (lettered options, `<image 2>` marks) and `general_vqa` (OpenAI messages).
+
+Layout: https://github.com/modelscope/evalscope/blob/main/docs/en/advanced_guides/custom_dataset/vlm.md
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from snellen.core import files
+from snellen.interop.formats import LETTERS, ExportFormat, export_name, not_a_choice, picture_name, write_pictures
+from snellen.interop.questions import Question, Selection
+
+MAX_PICTURES = 100
+"""Columns `image_1` to `image_100` of a question are read."""
+
+
+def too_many_pictures(question: Question) -> str | None:
+    """Why a question does not fit, or None."""
+    return None if len(question.pictures) <= MAX_PICTURES else f"shows more than {MAX_PICTURES} pictures"
+
+
+def write_folders(selection: Selection, out: Path) -> None:
+    """`mcq/NAME.jsonl` with what has options, `vqa/NAME.jsonl` with everything, and `images/`."""
+    name = export_name(selection)
+    choices = [question for question in selection.questions if not_a_choice(question) is None]
+    if choices:
+        _write_lines(out / "mcq" / f"{name}.jsonl", [_choice_row(question) for question in choices])
+    _write_lines(out / "vqa" / f"{name}.jsonl", [_open_row(question) for question in selection.questions])
+    write_pictures(selection, out)
+
+
+def _write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    files.write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+
+
+def _choice_row(question: Question) -> dict[str, Any]:
+    pictures = {f"image_{n}": picture_name(picture) for n, picture in enumerate(question.pictures, 1)}
+    answer = LETTERS[question.answer_index]
+    return {
+        "question": question.text(),
+        "options": list(question.option_texts),
+        **pictures,
+        "answer": answer,
+        **_ids(question),
+    }
+
+
+def _open_row(question: Question) -> dict[str, Any]:
+    content = [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {"type": "image_url", "image_url": {"url": picture_name(part)}}
+        for part in question.parts
+    ]
+    return {"messages": [{"role": "user", "content": content}], "answer": question.key, **_ids(question)}
+
+
+def _ids(question: Question) -> dict[str, str]:
+    return {"item_id": question.item.item_id, "task": question.item.task, "metric": question.metric}
+
+
+EVALSCOPE = ExportFormat(
+    "evalscope",
+    "JSON lines for general_vmcq and general_vqa of EvalScope",
+    write_folders,
+    "In this folder, since pictures are named relative to it:\n\n"
+    "```sh\nevalscope eval --model MODEL --api-url URL --eval-type openai_api --datasets general_vqa \\\n"
+    '  --dataset-args \'{"general_vqa": {"local_path": "vqa", "subset_list": ["{name}"]}}\'\n```\n\n'
+    'or `general_vmcq` with `"local_path": "mcq"`. `general_vqa` sends our prompt word for word and scores it by BLEU '
+    "and Rouge; `general_vmcq` adds its own words, lists the options once more, and reads `ANSWER: B`.",
+    fault=too_many_pictures,
+)

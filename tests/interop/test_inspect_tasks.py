@@ -1,0 +1,55 @@
+"""Tasks of Inspect AI over our item sets, asked offline of its mock model: the scores are ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.exam import examine
+from snellen.runs.score import read_scores
+from tests.helpers.sets import small_set
+
+inspect_ai = pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("suite", "task", "reply"), [("combo", "text2img", "B"), ("vlm2-bench", "oc-cpr", "T")])
+def test_scores_are_ours(suite: str, task: str, reply: str, sets_folder: Path, tmp_path: Path) -> None:
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from snellen.interop.inspect_tasks import TASKS
+
+    items = small_set(suite, sets_folder)
+    output = ModelOutput.from_content("mock", reply)
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else tokens are counted by a download
+    model = get_model("mockllm/model", custom_outputs=lambda *_: output)
+    built = TASKS[f"{suite}/{task}"](itemset=str(items.root))
+    (log,) = inspect_ai.eval(built, model=model, log_dir=str(tmp_path), display="none")
+    assert log.status == "success"
+    examine(lambda parts: reply, items.root, out=tmp_path / "run", show_progress=False)
+    ours = read_scores(tmp_path / "run")["strict"]
+    ours = ours[(ours.task == task) & (ours.split == "test")]
+    metric = log.samples[0].metadata["metric"]
+    expected = dict(ours[ours.metric == metric][["item_id", "value"]].itertuples(index=False))
+    scores = {sample.id: sample.scores["protocol_scorer"].value for sample in log.samples}
+    assert scores == expected
+    assert len(set(scores.values())) == 2  # some right, some wrong: else the comparison says nothing
+
+
+def test_a_sheet_is_refused_with_the_reason(sets_folder: Path) -> None:
+    from snellen.interop.inspect_tasks import TASKS
+
+    with pytest.raises(SnellenError, match="asked with others in one call"):
+        TASKS["combo/pattern-perception"](itemset=str(small_set("combo", sets_folder).root))
+
+
+def test_conditions_come_from_the_command_line_as_lists(sets_folder: Path) -> None:
+    from snellen.interop.inspect_tasks import TASKS
+
+    items = small_set("combo", sets_folder)
+    built = TASKS["combo/pattern-perception"](itemset=str(items.root), condition=["samples=1", "questions=one"])
+    tested = [item for item in items.task("pattern-perception") if item.split == "test" and len(item.options) > 1]
+    expected = [item.item_id for item in tested if not item.item_id.endswith("-pivot")]  # the axis `pivot` is off
+    assert [sample.id for sample in built.dataset] == expected
