@@ -33,7 +33,7 @@ from tests.helpers.reviewers import reviewed_by
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     out = tmp_path_factory.mktemp("judged") / "items"
-    options = BuildOptions(out, n=1, tasks=("oc-vid", "gc-mat"), quick=True, renderer="toy", show_progress=False)
+    options = BuildOptions(out, n=4, tasks=("oc-vid", "gc-mat"), quick=True, renderer="toy", show_progress=False)
     return build(SUITES.get("vlm2-bench"), "generated", options)
 
 
