@@ -108,6 +108,7 @@ def test_views_tell_no_answer(built: ItemSet) -> None:
         assert str(item.answer).lower() not in told
 
 
+@pytest.mark.slow  # builds every suite three times; the goldens hold the hashes of one seed in the quick run
 def test_same_seed_same_items(suite: Suite, tmp_path: Path) -> None:
     def again(name: str, seed: int) -> ItemSet:
         return build(suite, "generated", small_options(tmp_path / name, seed, test_items=1))
