@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import io
 import json
 import math
 import tempfile
@@ -23,6 +24,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
+from snellen.core.user_files import read_text
 from snellen.exam import find_items
 from snellen.runs.quiz import (
     UNDECIDABLE,
@@ -114,8 +116,7 @@ def _read_answers(out: Path, card: QuizCard) -> dict[int, str]:
         raise SnellenError(f"{out} holds a sheet with {difference}; ask for the same, or give another --out")
     path = out / ANSWERS
     try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            rows = list(csv.DictReader(stream))
+        rows = list(csv.DictReader(io.StringIO(read_text(path, "utf-8-sig"), newline="")))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SnellenError(f"{path} cannot be read ({error}); save it as CSV in UTF-8") from None
     texts: dict[int, str] = {}

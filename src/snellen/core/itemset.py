@@ -195,6 +195,11 @@ def refuse_existing(root: Path) -> None:
         raise SnellenError(f"{root}: holds an item set already, and sets are never edited; choose another --out")
 
 
+def media_digest(items: Iterable[Item]) -> str:
+    """Of the bytes of everything the items show, 16 hexadecimal digits: what a recipe was made from."""
+    return digest(sorted({media.sha256 for item in items for media in item.media()}), 16)
+
+
 def prune_media(media: MediaFolder, items: Iterable[Item]) -> None:
     """Take away files of a set's own folder that no item shows: what was kept before the items were chosen."""
     used = {media_file.path for item in items for media_file in item.media()}

@@ -22,9 +22,8 @@ from typing import Any
 from snellen.compute import Progress
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
+from snellen.core.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import Ledger
@@ -168,7 +167,7 @@ class Curated:
             recipe={
                 **self.parameters(options),
                 "sources": sorted(recipe_folders(options.sources, ROW_OF_DATASET, SUITE)),
-                "media": digest(sorted({media.sha256 for item in items for media in item.media()}), 16),
+                "media": media_digest(items),
             },
             notes=[
                 "candidates, not yet chosen: judges answer them without examples (shots=0)",

@@ -19,9 +19,8 @@ from typing import Any, cast
 from snellen.compute import Progress
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
+from snellen.core.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions, Settings
@@ -88,7 +87,7 @@ class Own:
             source=OWN,
             recipe={
                 **self.parameters(options),
-                "media": digest(sorted({shown.sha256 for item in items for shown in item.media()}), 16),
+                "media": media_digest(items),
             },
             notes=[*_notes(tasks, items), *ledger.notes(UNIT)],
         )

@@ -15,9 +15,8 @@ from typing import Any
 
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
+from snellen.core.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
@@ -99,7 +98,7 @@ class Curated:
             source="curated",
             recipe={
                 **self.parameters(options),
-                "media": digest(sorted({media.sha256 for item in items for media in item.media()}), 16),
+                "media": media_digest(items),
                 "answers": {name: result.hash[:16] for name, result in results.items()},
             },
             provenance={"construction_subjects": construction_subjects(results)},

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from PIL import Image
@@ -58,6 +58,9 @@ SECONDS_A_PICTURE, SECONDS_A_FRAME, BYTES_A_PICTURE = 0.9, 0.25, 115_000
 NOUN = "object"
 MARGIN = 0.04
 """What a crop leaves round the object, as a share of its larger side."""
+
+CameraPair: TypeAlias = tuple[Camera, Camera]
+"""From where a room is seen before and after its edit."""
 
 
 @dataclass(frozen=True)
@@ -167,11 +170,12 @@ class Generated:
         refuse_existing(options.out)
         plan = design(options)
         media = MediaFolder(options.out / "media")
-        specs = [*_room_specs(plan, options), *_object_specs(plan, options), *_clip_specs(plan, options)]
+        cameras = [_cameras(change, n, options) for n, change in enumerate(plan.rooms)]
+        specs = [*_room_specs(plan, options, cameras), *_object_specs(plan, options), *_clip_specs(plan, options)]
         rendered, provenance = render_for_recipe(specs, options)
         paths = iter(rendered)
         items = [
-            *_rooms(plan, options, paths, media),
+            *_rooms(plan, options, cameras, paths, media),
             *_sequences(plan, options, paths, media),
             *_videos(plan, options, paths, media),
         ]
@@ -202,15 +206,13 @@ def _clip_px(options: BuildOptions) -> tuple[int, int]:
     return width // 2, height // 2
 
 
-def _room_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
+def _room_specs(plan: Design, options: BuildOptions, cameras: Sequence[CameraPair]) -> Iterator[RenderSpec]:
     for n, change in enumerate(plan.rooms):
-        for which, (room, camera) in enumerate(
-            zip((change.before, change.after), _cameras(change, n, options), strict=True)
-        ):
+        for which, (room, camera) in enumerate(zip((change.before, change.after), cameras[n], strict=True)):
             yield RenderSpec(room.scene(), camera, seed_of(SUITE, VERSION, options.seed, "room noise", n, which))
 
 
-def _cameras(change: rooms.Change, n: int, options: BuildOptions) -> tuple[Camera, Camera]:
+def _cameras(change: rooms.Change, n: int, options: BuildOptions) -> CameraPair:
     return rooms.views_of(change, stream(SUITE, VERSION, options.seed, "room view", n), options.size_px)
 
 
@@ -226,12 +228,14 @@ def _clip_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
             yield from clips.clip_specs(index, pair, options.seed, _clip(options)[0], _clip_px(options))
 
 
-def _rooms(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
+def _rooms(
+    plan: Design, options: BuildOptions, cameras: Sequence[CameraPair], paths: Iterator[Path], media: MediaFolder
+) -> Iterator[Item]:
     for n, change in enumerate(plan.rooms):
         pictures = media.add_file(next(paths)), media.add_file(next(paths))
         tasks = [task for task in ("gc-mat", "gc-trk") if n < plan.counts[task]]
         rng = stream(SUITE, VERSION, options.seed, "cues", n)
-        acuity = rooms.acuity(change, _cameras(change, n, options))
+        acuity = rooms.acuity(change, cameras[n])
         yield from room_items(f"{n:04d}", change, pictures, rng, {"seed": options.seed, "room": n}, tasks, acuity)
 
 

@@ -15,8 +15,7 @@ from typing import Any
 
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import digest
-from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
+from snellen.core.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
@@ -82,7 +81,7 @@ class Own:
             source=OWN,
             recipe={
                 **self.parameters(options),
-                "media": digest(sorted({media.sha256 for item in items for media in item.media()}), 16),
+                "media": media_digest(items),
             },
             notes=[
                 *curated.notes,
