@@ -47,12 +47,12 @@ def prompt_blocks(prompt: Prompt, address: Address) -> str:
             blocks.append(f"<pre>{html.escape(part)}</pre>")
         elif isinstance(part, Media):
             source = html.escape(address(part))
-            shown = (
+            element = (
                 f'<img src="{source}" alt="">'
                 if part.kind == "picture"
                 else f'<video src="{source}" controls muted></video>'
             )
-            blocks.append(f'{shown}<div class="name">{media_name(part)}</div>')
+            blocks.append(f'{element}<div class="name">{media_name(part)}</div>')
     return "".join(blocks)
 
 

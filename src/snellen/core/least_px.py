@@ -15,8 +15,8 @@ def with_least_px(items: Iterable[Item], extents: Mapping[str, float]) -> list[I
     """The items with the measure: of all pictures that they show the least of `extents`, pixels by their SHA-256."""
     measured = []
     for item in items:
-        shown = [extents[media.sha256] for media in item.media() if media.sha256 in extents]
-        least = {LEAST_PX: round(min(shown), 1)} if shown else {}
+        pixels = [extents[media.sha256] for media in item.media() if media.sha256 in extents]
+        least = {LEAST_PX: round(min(pixels), 1)} if pixels else {}
         measured.append(replace(item, measures={**item.measures, **least}))
     return measured
 

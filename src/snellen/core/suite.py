@@ -248,6 +248,13 @@ class BuildOptions:
             **({"quality": self.quality} if self.renderer == "mitsuba" else {}),
         }
 
+    def refuse_others(self, location: str, tasks: Iterable[str], sources: Iterable[str]) -> None:
+        """Raise SnellenError, beginning with `location`, for tasks and sources other than these, and for inputs."""
+        refuse_unknown(self.tasks, tasks, f"{location}: no task")
+        refuse_unknown(self.sources, sources, f"{location}: no source")
+        if self.inputs:
+            raise SnellenError(f"{location}: no use for --input {next(iter(self.inputs))!r}; it takes none")
+
     def need_items(self, suite: str) -> None:
         """Raise SnellenError where less than one item is wanted."""
         if self.n is not None and self.n < 1:

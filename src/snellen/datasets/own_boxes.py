@@ -117,13 +117,13 @@ def _picture_fault(raw: RawSample) -> str:
 
 def _coco(images: Path, path: Path) -> Iterator[RawSample | Note]:
     """Pictures below the folder by `file_name`, or by its last part alone where none is there."""
-    found: list[RawSample | Note] = []
+    raw_samples: list[RawSample | Note] = []
     for tail in (0, 1):
         reader = CocoJson((CocoFile("", (path.name,), tail=tail),), image_fields=(NOT_EXHAUSTIVE_FIELD,))
-        found = list(reader.read(images, path))
-        if any(isinstance(raw, RawSample) for raw in found):
+        raw_samples = list(reader.read(images, path))
+        if any(isinstance(raw, RawSample) for raw in raw_samples):
             break
-    return iter(found)
+    return iter(raw_samples)
 
 
 def _table(images: Path, path: Path) -> Iterator[RawSample | Note]:

@@ -68,11 +68,14 @@ class SubjectLine:
         chosen = [verdict for verdict in self.verdicts if verdict.state == state]
         return sorted(chosen, key=lambda v: (math.inf if math.isnan(v.progress) else v.progress, v.ability))
 
+    def with_scores(self) -> list[Verdict]:
+        """The abilities with a score, whatever it says."""
+        return [verdict for verdict in self.verdicts if verdict.state != "not asked"]
+
     def names(self, state: str) -> str:
         """The abilities in a state as a list, with reasons; where all that was asked is in it, how many."""
         chosen = self.abilities(state)
-        asked = [verdict for verdict in self.verdicts if verdict.state != "not asked"]
-        if state != "not asked" and len(chosen) == len(asked) > 6:
+        if state != "not asked" and len(chosen) == len(self.with_scores()) > 6:
             return f"all {len(chosen)} that it was asked"
         by_reason: dict[str, list[str]] = {}
         for verdict in chosen:
@@ -187,7 +190,7 @@ def _x(position: float) -> float:
 
 def _order(line: SubjectLine) -> tuple[bool, float, float]:
     """Worst first: what is seen less what is not, as a share of what was asked; then how far on the way. Fakes last."""
-    asked = [verdict for verdict in line.verdicts if verdict.state != "not asked"]
-    balance = sum((v.state == "sees") - (v.state == "does not see") for v in asked) / max(len(asked), 1)
-    ways = [min(max(v.progress, 0.0), 1.0) for v in asked if not math.isnan(v.progress)]
+    verdicts = line.with_scores()
+    balance = sum((v.state == "sees") - (v.state == "does not see") for v in verdicts) / max(len(verdicts), 1)
+    ways = [min(max(v.progress, 0.0), 1.0) for v in verdicts if not math.isnan(v.progress)]
     return line.simulated, balance, sum(ways) / max(len(ways), 1)

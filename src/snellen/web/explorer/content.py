@@ -91,19 +91,19 @@ class Content:
         self, exam: int, task: int, item: Item, predictions: Sequence[tuple[Prediction, float]],
         numbers: dict[str, int], thumbs: Thumbs,
     ) -> list[Any]:  # fmt: skip
-        shown, text = example(item, (), thumbs), self.strings
+        page_example, text = example(item, (), thumbs), self.strings
         return [
             exam,
             task,
-            text(shown.item_id),
-            text(shown.question),
-            text(shown.truth),
+            text(page_example.item_id),
+            text(page_example.question),
+            text(page_example.truth),
             [text(foreign(name, 60)) for name in item.requires],
             [[text(foreign(name, 60)), text(foreign(level, 60))] for name, level in item.factors.items()],
             [[text(foreign(name, 60)), value] for name, value in item.measures.items() if math.isfinite(value)],
-            self._shots(shown.query),
-            [[text(option.text), self._shots(option.shots), int(option.right)] for option in shown.options],
-            [[text(a), self._shots(shots), [text(c) for c in captions]] for a, shots, captions in shown.support],
+            self._shots(page_example.query),
+            [[text(option.text), self._shots(option.shots), int(option.right)] for option in page_example.options],
+            [[text(a), self._shots(shots), [text(c) for c in captions]] for a, shots, captions in page_example.support],
             [
                 [numbers[answer.arm], MARKS.index(answer.mark), round(value, 4) if math.isfinite(value) else None,
                  text(answer.score), text(answer.read), text(answer.text)]

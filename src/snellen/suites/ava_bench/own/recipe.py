@@ -17,7 +17,6 @@ from typing import Any
 
 from snellen.compute import Progress
 from snellen.core import files
-from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Split
@@ -172,10 +171,7 @@ class Own:
 def _refuse_others(options: BuildOptions) -> None:
     options.need_items(SUITE)
     where = f"{SUITE} --from own"
-    refuse_unknown(options.tasks, NEEDS, f"{where}: no task")
-    refuse_unknown(options.sources, [IMAGES, BOXES], f"{where}: no source")
-    if options.inputs:
-        raise SnellenError(f"{where}: no use for --input {next(iter(options.inputs))!r}; it takes none")
+    options.refuse_others(where, NEEDS, [IMAGES, BOXES])
     if missing := next((name for name in (IMAGES, BOXES) if name not in options.sources), None):
         what = "a folder of pictures" if missing == IMAGES else FORMS
         raise SnellenError(f"{where}: --source {missing}=PATH is missing; give {what}")

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from snellen.compute import Progress
-from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
@@ -110,10 +109,7 @@ class Own:
 def _refuse_others(options: BuildOptions) -> None:
     options.need_items(SUITE)
     where = f"{SUITE} --from own"
-    refuse_unknown(options.tasks, [TASK], f"{where}: no task")
-    refuse_unknown(options.sources, [PICTURES, IMAGES], f"{where}: no source")
-    if options.inputs:
-        raise SnellenError(f"{where}: no use for --input {next(iter(options.inputs))!r}; it takes none")
+    options.refuse_others(where, [TASK], [PICTURES, IMAGES])
     if PICTURES not in options.sources:
         raise SnellenError(
             f"{where}: give --source {PICTURES}=DIR with one folder a class, or --source {PICTURES}=FILE.csv with the "
