@@ -25,6 +25,7 @@ from snellen.core.hashing import digest
 from snellen.core.home import home
 from snellen.core.seeds import stream
 from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
+from snellen.stimuli.render.engine import QUALITIES
 from snellen.subjects.encoders import load_encoder
 from snellen.suites.combo.categories import MIN_OBJECTS, reference_pairs
 from snellen.suites.combo.difficulty import Floats, separation
@@ -42,13 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "features.npz")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--renderer", choices=("mitsuba", "toy"), default="mitsuba")
+    parser.add_argument("--quality", choices=tuple(QUALITIES), default="good")
     parser.add_argument("--levels-only", action="store_true", help="keep the features of --out, set the levels anew")
     args = parser.parse_args(arguments)
     if args.levels_only:
         with np.load(args.out) as arrays:
             reduced, about = arrays["features"].astype(np.float64), json.loads(str(arrays["about"]))
     else:
-        reduced, about = encode_objects(args.encoder, RenderSettings(renderer=args.renderer), args.workers)
+        settings = RenderSettings(renderer=args.renderer, quality=args.quality)
+        reduced, about = encode_objects(args.encoder, settings, args.workers)
     _, distances = reference_distances(reduced, PAIRS)
     about |= {"reference_pairs": PAIRS, "smallest_category": MIN_OBJECTS}
     about["thresholds"] = [float(x) for x in np.quantile(distances, (0.25, 0.5, 0.75))]
