@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
-
 from snellen.core.errors import SnellenError
 from snellen.core.files import write_text
 from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
+from snellen.core.schemas import Card
 from snellen.core.seeds import stream
 from snellen.core.suite import Suite
 from snellen.runs.training_examples import learner_condition, solved_examples
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
 CAPTIONS, QUESTIONS, PICTURES, CARD = "captions.json", "questions.json", "pictures", "conversations.json"
 
 
-class ConversationCard(BaseModel):
+class ConversationCard(Card):
     """`conversations.json`: what was written, and the set (`recipe_hash`) that tests none of its objects."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    file = CARD
 
     suite: str
     items: str

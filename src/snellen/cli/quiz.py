@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from rich.markup import escape
 from rich.table import Table
 
@@ -24,6 +24,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
+from snellen.core.schemas import Card, parse_card
 from snellen.core.user_files import read_text
 from snellen.exam import find_items
 from snellen.runs.quiz import (
@@ -52,10 +53,10 @@ LEAD = (
 )
 
 
-class QuizCard(BaseModel):
+class QuizCard(Card):
     """`quiz.json`: which questions a sheet holds. No key, and nothing a key could be read from but the set itself."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    file = CARD
 
     suite: str
     content_hash: str
@@ -108,7 +109,7 @@ def _write_sheet(
 def _read_answers(out: Path, card: QuizCard) -> dict[int, str]:
     """What is filled in, by number. Raises SnellenError where the sheet is of other questions, or a row cannot be."""
     try:
-        written = QuizCard.model_validate_json((out / CARD).read_text("utf-8"))
+        written = parse_card(QuizCard, out / CARD, (out / CARD).read_text("utf-8"))
     except (ValidationError, OSError, UnicodeDecodeError):
         raise SnellenError(f"{out / CARD} is damaged; give another --out, or remove the folder") from None
     if changed := [name for name in QuizCard.model_fields if getattr(written, name) != getattr(card, name)]:

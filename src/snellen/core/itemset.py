@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
@@ -23,6 +23,7 @@ from snellen.core.item import Demo, Item, Media, Option
 from snellen.core.item_checks import item_fault, media_fault
 from snellen.core.media import MediaFolder
 from snellen.core.plain_text import printable
+from snellen.core.schemas import Card, parse_card, present_table
 
 _TEXT, _INT, _FLOAT = pa.string(), pa.int32(), pa.float64()
 _MEDIA = pa.list_(
@@ -44,10 +45,10 @@ _KINDS = {"choice", "true_false", "integer", "number", "box", "colour", "text", 
 _SPLITS = {"train", "calibration", "test"}
 
 
-class ItemSetCard(BaseModel):
+class ItemSetCard(Card):
     """`itemset.json`. `recipe_hash` tells whether scores may be compared, `content_hash` whether the rows are whole."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    file = "itemset.json"
 
     suite: str
     version: str
@@ -57,8 +58,8 @@ class ItemSetCard(BaseModel):
     content_hash: str
     items: int
     counts: dict[str, dict[str, int]]
-    provenance: dict[str, Any] = {}
-    notes: list[str] = []
+    provenance: dict[str, Any] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
 
 
 BLIND_KEY = ("task", "protocol", "metric", "factor", "level")
@@ -89,10 +90,10 @@ class BlindScore(BaseModel):
         return self.task, self.protocol, self.metric, self.factor, self.level
 
 
-class BlindCard(BaseModel):
+class BlindCard(Card):
     """`blind.json`: how blind scores were measured, and the scores. It lies beside the set, outside its hashes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    file = "blind.json"
 
     method: str
     scores: tuple[BlindScore, ...] = ()
@@ -179,7 +180,7 @@ def read_blind(root: Path) -> BlindCard | None:
     if not path.is_file():
         return None
     try:
-        return BlindCard.model_validate_json(path.read_text("utf-8"))
+        return parse_card(BlindCard, path, path.read_text("utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
         raise SnellenError(f"{path}: {_first(error)}; measure again with `snellen blind {root}`") from error
 
@@ -222,12 +223,13 @@ def read_itemset(
     """
     card = read_card(root)
     path = root / "items.parquet"
-    table = files.read_table(path)
+    stored = files.read_table(path)
+    table = present_table(root / "itemset.json", path.name, stored)
     _check_schema(path, table.schema)
     rows_digest, shared = ListDigest(), dict[Any, Any]()
     known_media: dict[tuple[Any, ...], Media] = {}
     items: dict[str, Item] = {}
-    for number, row in enumerate(files.rows_of(table)):
+    for number, (row, stored_row) in enumerate(_rows(table, stored)):
         item = _item(row, f"{path} row {number}", known_media, shared)
         if item.item_id in items or (item.suite, item.version) != (card.suite, card.version):
             raise SnellenError(
@@ -235,7 +237,7 @@ def read_itemset(
                 "card; build the item set again"
             )
         items[item.item_id] = item
-        rows_digest.add(row)
+        rows_digest.add(stored_row)
     if rows_digest.digest() != card.content_hash:
         raise SnellenError(
             f"{path}: the rows are not those the card was written for (content_hash); build the item set again"
@@ -245,6 +247,13 @@ def read_itemset(
         used = ((f"{path} row {n}", picture) for n, item in enumerate(items.values()) for picture in item.media())
         media.verify(used, remember=remember, video_fault=video_fault)
     return ItemSet(root, card, tuple(items.values()), media, read_blind(root))
+
+
+def _rows(table: pa.Table, stored: pa.Table) -> Iterable[tuple[dict[str, Any], dict[str, Any]]]:
+    """Every row as it is read, with what it was written as: the content hash is of what was written."""
+    if table is stored:
+        return ((row, row) for row in files.rows_of(table))
+    return zip(files.rows_of(table), files.rows_of(stored), strict=True)
 
 
 def _check_schema(path: Path, schema: pa.Schema) -> None:
@@ -276,7 +285,7 @@ def read_card(root: Path) -> ItemSetCard:
     if not path.is_file():
         raise SnellenError(f"{root}: no item set (no itemset.json); build one with `snellen build SUITE --out {root}`")
     try:
-        return ItemSetCard.model_validate_json(path.read_text("utf-8"))
+        return parse_card(ItemSetCard, path, path.read_text("utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
         raise SnellenError(f"{path}: {_first(error)}; build the item set again") from error
 

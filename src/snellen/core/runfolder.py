@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
@@ -28,6 +28,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
+from snellen.core.schemas import Card, parse_card, present_line, present_table, refuse_older
 
 _ARROW = {"int": pa.int64(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
@@ -64,10 +65,10 @@ class ArmCard(BaseModel):
     test_items: dict[str, int] = {}
 
 
-class RunCard(BaseModel):
+class RunCard(Card):
     """`run.json`. `annotations` tells of each table that was shown from who made it, and its hash."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    file = "run.json"
 
     suite: str
     version: str
@@ -77,9 +78,9 @@ class RunCard(BaseModel):
     seed: int
     limit: int | None
     arms: list[ArmCard]
-    transforms: list[str] = []
-    annotations: dict[str, str] = {}
-    versions: dict[str, str] = {}
+    transforms: list[str] = Field(default_factory=list)
+    annotations: dict[str, str] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
 
 
 class RunFolder:
@@ -193,6 +194,7 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
                 f"{root}: another process is writing here; wait for it or choose another --out"
             ) from error
         if is_run(root):
+            refuse_older(root / "run.json")
             card = _merge_cards(root, read_run_card(root), card)
         files.write_text(root / "run.json", card.model_dump_json(indent=1) + "\n")
         run = RunFolder(root, MediaFolder(root / "media", behind))
@@ -226,7 +228,7 @@ def read_run_card(root: Path) -> RunCard:
             f"{root}: no run (no run.json); make one with `snellen run ITEMSET --subject S --out {root}`"
         )
     try:
-        return RunCard.model_validate_json(path.read_text("utf-8"))
+        return parse_card(RunCard, path, path.read_text("utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
         raise SnellenError(
             f"{path}: malformed ({str(error).splitlines()[0]}); the parts are whole: run again with another --out"
@@ -259,7 +261,7 @@ def read_responses(root: Path) -> list[Response]:
         raise SnellenError(
             f"{root}: the run was cut off before its end; give the same `snellen run` command again to finish it"
         )
-    table = files.read_table(path, mend=_MEND)
+    table = present_table(root / "run.json", path.name, files.read_table(path, mend=_MEND))
     specs, shared = dict[str, ReplySpec](), dict[Any, Any]()
     try:
         return [_response(row, specs, shared) for row in files.rows_of(table)]
@@ -299,6 +301,7 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
 
     Raises SnellenError naming file and line for a broken line elsewhere.
     """
+    present = present_line(root / "run.json")
     for part in sorted((root / "parts").glob("*.jsonl")):
         try:
             *lines, _ = part.read_bytes().split(b"\n")
@@ -308,7 +311,7 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
             ) from error
         for number, line in enumerate(lines, 1):
             try:
-                cells = json.loads(line)
+                cells = present(json.loads(line))
                 reply_cells = cells["reply"]
                 reply = (
                     None

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
 
 from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_same_itemset
+from snellen.core.schemas import Card, parse_card
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 
 REVIEW_COLUMNS = ("item_id", "decision", "author", "reason")
@@ -79,20 +80,20 @@ def read_review(path: Path, items: ItemSet) -> Review:
     return Review(path, items, decisions)
 
 
-class DecisionCard(BaseModel):
+class DecisionCard(Card):
     """What stands beside a CSV of decisions, under its name with `.json`: the items, the runs and their agreement.
 
     Agreement is that of the first reviewers, before a third was asked: percent (0 to 1), Fleiss' kappa, Krippendorff's
     alpha; None where it is not defined.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    file = "decisions.json"
 
     itemset: str
     content_hash: str
     runs: list[str]
     reviewers: list[str]
-    third: list[str] = []
+    third: list[str] = Field(default_factory=list)
     items: int
     decided: int
     disputed: int
@@ -109,7 +110,7 @@ def card_path(path: Path) -> Path:
 def reviewed_items(path: Path) -> ItemSet:
     """The items that a CSV of decisions is about. Raises SnellenError where nothing says so, or they changed."""
     try:
-        card = DecisionCard.model_validate_json(card_path(path).read_text("utf-8"))
+        card = parse_card(DecisionCard, card_path(path), card_path(path).read_text("utf-8"))
     except (OSError, ValidationError) as error:
         raise SnellenError(
             f"{path}: nothing says which items were decided about (no readable {card_path(path).name} beside it); "

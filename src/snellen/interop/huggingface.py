@@ -22,6 +22,7 @@ from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media
 from snellen.core.itemset import SCHEMA, ItemSet, ItemSetCard, is_itemset, read_itemset
 from snellen.core.media import MediaFolder
+from snellen.core.schemas import parse_card
 
 _FILES = pa.list_(pa.struct({"bytes": pa.binary(), "path": pa.string()}))
 _COLUMNS = {"picture": "pictures", "video": "videos"}
@@ -68,7 +69,7 @@ def from_datasets(in_dir: Path, root: Path) -> ItemSet:
         raise SnellenError(f"{in_dir}: {' and '.join(path.name for path in cards.values())} are of different item sets")
     (card,) = cards
     rows = pa.concat_tables(tables).sort_by("position")
-    expected = ItemSetCard.model_validate_json(card).items
+    expected = parse_card(ItemSetCard, cards[card], card).items
     if rows["position"].to_pylist() != list(range(expected)):
         raise SnellenError(f"{in_dir}: not the {expected} items the card tells of; is the file of a split missing?")
     files.write_table(root / "items.parquet", rows.select(SCHEMA.names).cast(SCHEMA))

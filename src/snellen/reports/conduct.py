@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run
 from snellen.core import files
 from snellen.core.itemset import ItemSetCard
 from snellen.core.runfolder import ArmCard
+from snellen.core.schemas import present_table
 from snellen.reports.loading import Exam
 from snellen.reports.words import foreign
 
@@ -76,7 +78,7 @@ def set_facts(card: ItemSetCard) -> tuple[tuple[str, str], ...]:
 
 def _conduct(run: Run) -> Conduct:
     card = run.card
-    calls = files.read_table(run.root / "exchanges.parquet").select(_COLUMNS).to_pandas().set_index("key")
+    calls = _table(run, "exchanges.parquet").select(_COLUMNS).to_pandas().set_index("key")
     facts = (
         ("seed", str(card.seed)),
         ("limit", "" if card.limit is None else f"the first {card.limit} test items a task"),
@@ -128,9 +130,13 @@ def _reasons(run: Run) -> Iterator[tuple[str, str, str, int]]:
     yield from ((arm, status, reason, count) for (arm, status, reason), count in reasons.most_common(60))
 
 
+def _table(run: Run, name: str) -> pa.Table:
+    return present_table(run.root / "run.json", name, files.read_table(run.root / name))
+
+
 def _sent(run: Run, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Of each task the first prompt that went out, word for word."""
-    sent = files.read_table(run.root / "sent.parquet").to_pandas().set_index("digest")["parts"]
+    sent = _table(run, "sent.parquet").to_pandas().set_index("digest")["parts"]
     digests: set[str] = set()
     for response in run.responses:
         if response.task in digests or not response.calls or response.calls[-1] not in calls.index:

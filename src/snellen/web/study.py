@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet, read_same_itemset
+from snellen.core.schemas import Card, parse_card
 from snellen.web.design import Design
 from snellen.web.plan import Entry, StudyPlan
 
@@ -40,10 +41,10 @@ class PageSource(BaseModel):
     answers: dict[str, Entry] = {}
 
 
-class StudyCard(BaseModel):
+class StudyCard(Card):
     """`study.json`: everything that makes results of a study into runs. It stays with whoever leads the study."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    file = STUDY
 
     name: str
     seed: int
@@ -51,7 +52,7 @@ class StudyCard(BaseModel):
     itemsets: dict[str, ItemSetPlace]
     plan_hash: str
     pages: dict[str, PageSource]
-    versions: dict[str, str] = {}
+    versions: dict[str, str] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -59,7 +60,7 @@ def read_study(root: Path) -> StudyCard:
     """The card of a study. Raises SnellenError where there is none."""
     path = root / STUDY
     try:
-        return StudyCard.model_validate_json(path.read_text("utf-8"))
+        return parse_card(StudyCard, path, path.read_text("utf-8"))
     except OSError as error:
         raise SnellenError(f"{path}: no study here ({error.strerror}); build one by `snellen study build`") from error
     except ValidationError as error:
@@ -70,12 +71,12 @@ def read_study(root: Path) -> StudyCard:
 
 def read_plan(root: Path) -> StudyPlan:
     """What participants of a study are shown. Raises SnellenError where it is not the plan of `study.json`."""
-    path = root / BUNDLE / PLAN
+    path, card = root / BUNDLE / PLAN, read_study(root)
     try:
         plan = StudyPlan.model_validate_json(path.read_text("utf-8"))
     except (OSError, ValidationError) as error:
         raise SnellenError(f"{path}: not a readable plan ({error}); build the study again") from error
-    if plan.plan_hash != read_study(root).plan_hash:
+    if plan.plan_hash != card.plan_hash:
         raise SnellenError(f"{path}: not the plan that {root / STUDY} belongs to; build the study again")
     return plan
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from snellen.core.errors import SnellenError
+from snellen.core.schemas import Card, parse_card
 
 CARD = "classifier.json"
 
 
-class ClassifierCard(BaseModel):
+class ClassifierCard(Card):
     """What the encoder was, what it learned from, how, and what that cost.
 
     `start` is a digest of the weights it began with. `source` says how the pictures were made. `leak` says that what is
@@ -21,7 +22,7 @@ class ClassifierCard(BaseModel):
     steps on `device`; `device_hours` the same as hours of one device.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    file = CARD
 
     model: str
     start: str
@@ -49,6 +50,6 @@ def read_classifier_card(folder: Path) -> ClassifierCard | None:
     if not path.is_file():
         return None
     try:
-        return ClassifierCard.model_validate_json(path.read_text("utf-8"))
+        return parse_card(ClassifierCard, path, path.read_text("utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
         raise SnellenError(f"{path}: not the card of a classifier; train the encoder again") from error

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.files import write_text
+from snellen.core.schemas import Card, parse_card
 from snellen.subjects.checkpoints import for_inference
 from snellen.subjects.heads.composition import compose
 from snellen.subjects.heads.conversations import Wording
@@ -29,7 +30,7 @@ from snellen.subjects.heads.training import prepare
 CARD, WEIGHTS = "head.json", "head.safetensors"
 
 
-class HeadCard(BaseModel):
+class HeadCard(Card):
     """What a head is: its parts, how it was trained, and what that cost.
 
     `task` is what it was fitted to, empty for a stage before. `base` is the folder of the stage before. `fingerprint`
@@ -37,7 +38,7 @@ class HeadCard(BaseModel):
     `device`; `device_hours` the same as hours of one device.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    file = CARD
 
     tower: str
     tower_fingerprint: str
@@ -75,7 +76,7 @@ def read_head_card(folder: Path) -> HeadCard:
     if not path.is_file():
         raise SnellenError(f"{folder}: no trained head (no {CARD}); train one by `snellen tower fit`")
     try:
-        return HeadCard.model_validate_json(path.read_text("utf-8"))
+        return parse_card(HeadCard, path, path.read_text("utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
         problem = error.errors()[0]["loc"] if isinstance(error, ValidationError) else "no text"
         raise SnellenError(f"{path}: not the card of a head ({problem}); train it again") from error
