@@ -10,7 +10,7 @@ export SNELLEN_HOME := $(CURDIR)/.snellen
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env checkup test check lint slow bench format clean
+.PHONY: help env checkup test check lint slow bench docs format clean
 
 help:  ## print this list
 	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1@/' | column -t -s @ || true
@@ -53,6 +53,11 @@ slow: env  ## run the slow tests, and properties on many new examples; on real r
 bench: env  ## run every bench/*.py
 	@set -e; for script in $(sort $(wildcard bench/[!_]*.py)); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
 	@echo 'The numbers that were kept, and how they were taken: docs/benchmarks.md'
+
+docs: env  ## build the documentation as a site, build/site; a link that leads nowhere is an error
+	@$(PIP) --editable '.[docs]'
+	$(BIN)/sphinx-build -q -W --keep-going -c docs/site . build/site
+	@echo 'build/site/index.html'
 
 format: env  ## let ruff mend layout and import order
 	$(BIN)/ruff check --fix .

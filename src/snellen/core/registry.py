@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint
 from typing import Generic, TypeVar
 
 from snellen.core.condition import near
@@ -13,29 +15,62 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Named things of one kind. `entries` lead from a name to `module:object`."""
+    """Named things of one kind. `entries` lead from a name to `module:object`.
 
-    def __init__(self, kind: str, entries: dict[str, str]) -> None:
+    Other installed packages may bring more, as entry points of `group`. They are looked up only when names are listed,
+    or one is asked for that is not among `entries`. A name that is taken stays what it is.
+    """
+
+    def __init__(self, kind: str, entries: dict[str, str], *, group: str = "", type_: type | None = None) -> None:
         self.kind, self._targets, self._loaded = kind, dict(entries), dict[str, T]()
+        self._group, self._type = group, type_
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._targets)
+        return iter([*self._targets, *(name for name in self._entry_points if name not in self._targets)])
+
+    @cached_property
+    def _entry_points(self) -> Mapping[str, EntryPoint]:
+        if not self._group:
+            return {}
+        from importlib.metadata import entry_points
+
+        return {point.name: point for point in entry_points(group=self._group)}
 
     def add(self, name: str, target: T) -> None:
         """Add a thing of one's own. Raises SnellenError where the name is taken by another."""
-        if name in self._targets and self._loaded.get(name) is not target:
+        if name in self and self._loaded.get(name) is not target:
             raise SnellenError(f"{self.kind} {name!r} exists already; choose another name")
         self._targets[name], self._loaded[name] = "", target
 
     def is_packaged(self, name: str) -> bool:
-        """Whether the thing of that name came with this package, not by `add`."""
+        """Whether the thing of that name came with this package, not by `add` or another package."""
         return bool(self._targets.get(name))
 
     def get(self, name: str) -> T:
-        """The thing. Raises SnellenError with the nearest names where there is none."""
-        if name not in self._targets:
-            raise SnellenError(f"no {self.kind} {name!r}; {near(name, self._targets)}")
+        """The thing. Raises SnellenError with the nearest names where there is none, and where it cannot be loaded."""
         if name not in self._loaded:
-            module, _, attribute = self._targets[name].partition(":")
-            self._loaded[name] = getattr(importlib.import_module(module), attribute)
+            if target := self._targets.get(name):
+                module, _, attribute = target.partition(":")
+                self._loaded[name] = getattr(importlib.import_module(module), attribute)
+            elif point := self._entry_points.get(name):
+                self._loaded[name] = self._load(point)
+            else:
+                raise SnellenError(f"no {self.kind} {name!r}; {near(name, self)}")
         return self._loaded[name]
+
+    def _load(self, point: EntryPoint) -> T:
+        """What an entry point leads to; whatever its package does wrong is its own fault, and is said so."""
+        package = f"{self.kind} {point.name!r} of the package {point.dist.name if point.dist else point.module!r}"
+        try:
+            target: T = point.load()
+        except Exception as error:  # somebody else's code runs
+            raise SnellenError(
+                f"{package} cannot be imported: {type(error).__name__}: {error}; mend or uninstall it"
+            ) from error
+        if self._type is not None and not isinstance(target, self._type):
+            raise SnellenError(
+                f"{package} is no {self._type.__name__} but a {type(target).__name__}; mend its entry point"
+            )
+        if (name := getattr(target, "name", point.name)) != point.name:
+            raise SnellenError(f"{package} calls itself {name!r}; give its entry point that name")
+        return target

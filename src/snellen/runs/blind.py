@@ -6,9 +6,9 @@ task whose pictures are left blank, and kept in the suite's package. Other sets 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,10 @@ def blind_card(items: ItemSet, suite: Suite) -> BlindCard:
 
 
 def recipe_card(suite: Suite, recipe: Mapping[str, Any]) -> BlindCard | None:
-    """What was measured of the suite's generated recipe; None for level answers and changed settings."""
+    """What was measured of the suite's generated recipe, in its folder; None for level answers and changed settings."""
     if "balance" in recipe or "settings" in recipe:
         return None
-    return read_blind(Path(str(files(f"snellen.suites.{suite.name.replace('-', '_')}.generated"))))
+    return read_blind(Path(inspect.getfile(type(suite.recipes["generated"]))).parent)
 
 
 def measure_recipe(suite: Suite, folder: Path, options: BuildOptions) -> BlindCard:

@@ -1,4 +1,4 @@
-"""Suites: one slice a benchmark."""
+"""Suites: one slice a benchmark, and what other packages bring as entry points of `snellen.suites`."""
 
 from snellen.core.registry import Registry
 from snellen.core.suite import Suite
@@ -12,4 +12,6 @@ SUITES: Registry[Suite] = Registry(
         "ava-bench": "snellen.suites.ava_bench:SUITE",
         "curation-steps": "snellen.suites.curation_steps:SUITE",
     },
+    group="snellen.suites",
+    type_=Suite,
 )
