@@ -360,7 +360,7 @@ def report(
 @app.command()
 def export(
     itemset: Annotated[Path, typer.Argument(help="An item set.")],
-    to: Annotated[str, typer.Option("--to", help="Format of another tool: hf, csv, jsonl, vlmevalkit or evalscope.")],
+    to: Annotated[str, typer.Option("--to", help="hf, csv, jsonl, inspect, vlmevalkit, lmms-eval or evalscope.")],
     out: Annotated[Path, typer.Option(help="A new or empty folder.")],
     condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
     as_json: Json = False,
@@ -369,6 +369,19 @@ def export(
     from snellen.cli.exporting import export as do
 
     do(itemset, to, out, condition, as_json)
+
+
+@app.command("import-inspect")
+def import_inspect(
+    logs: Annotated[list[Path], typer.Argument(metavar="log...", help="Logs of Inspect AI, .eval or .json.")],
+    items: Annotated[Path, typer.Option(help="The item set that was asked.")],
+    out: Annotated[Path, typer.Option(help="Run folder; the same one goes on.")],
+    as_json: Json = False,
+) -> None:
+    """Make a run of logs that Inspect wrote of our tasks: scored as if we had asked."""
+    from snellen.cli.importing import import_inspect as do
+
+    do(logs, items, out, as_json)
 
 
 @app.command()

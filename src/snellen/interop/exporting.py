@@ -22,8 +22,10 @@ FORMATS: Registry[ExportFormat] = Registry(
         "hf": "snellen.interop.hub_questions:HF",
         "csv": "snellen.interop.tables:CSV",
         "jsonl": "snellen.interop.tables:JSONL",
-        "evalscope": "snellen.interop.evalscope:EVALSCOPE",
+        "inspect": "snellen.interop.inspect_folder:INSPECT",
         "vlmevalkit": "snellen.interop.vlmevalkit:VLMEVALKIT",
+        "lmms-eval": "snellen.interop.lmms_eval:LMMS_EVAL",
+        "evalscope": "snellen.interop.evalscope:EVALSCOPE",
     },
 )
 

@@ -44,8 +44,12 @@ class ExportFormat:
 
 def export_name(selection: Selection) -> str:
     """`snellen_SUITE_HASH`, letters, digits and `_` alone: the name of the export in the other tool."""
-    words = f"snellen_{selection.suite.name}_{selection.items.card.content_hash[:8]}"
-    return "".join(letter if letter.isalnum() else "_" for letter in words)
+    return plain_name(f"snellen_{selection.suite.name}_{selection.items.card.content_hash[:8]}")
+
+
+def plain_name(text: str) -> str:
+    """The text in letters, digits and `_` alone."""
+    return "".join(letter if letter.isalnum() else "_" for letter in text)
 
 
 def picture_name(picture: Media) -> str:

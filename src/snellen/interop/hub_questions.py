@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,20 @@ def write_parquet(selection: Selection, out: Path) -> None:
 
     `datasets.load_dataset(out)` shows the pictures. Needs pyarrow only.
     """
-    schema = _schema()
+    write_rows(selection.questions, lambda question: _row(question, selection), _TEXTS, out / "test.parquet")
+
+
+def write_rows(
+    questions: Sequence[Question], row: Callable[[Question], dict[str, Any]], texts: Sequence[str], path: Path
+) -> None:
+    """Write a table of texts, the lists of options and `images`, as `datasets` reads it."""
+    schema = _schema(texts)
     with (
-        files.all_or_nothing(out / "test.parquet") as half,
+        files.all_or_nothing(path) as half,
         pq.ParquetWriter(half, schema, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_BYTES) as writer,
     ):
-        for group in _groups(selection.questions):
-            writer.write_table(pa.Table.from_pylist([_row(question, selection) for question in group], schema))
+        for group in _groups(questions):
+            writer.write_table(pa.Table.from_pylist([row(question) for question in group], schema))
 
 
 def _groups(questions: Sequence[Question]) -> Iterator[list[Question]]:
@@ -41,21 +48,30 @@ def _groups(questions: Sequence[Question]) -> Iterator[list[Question]]:
 
 
 def _row(question: Question, selection: Selection) -> dict[str, Any]:
-    images = [{"bytes": selection.media.read(picture), "path": picture.path} for picture in question.pictures]
     described = fields(question)
-    return {**described, "factors": json.dumps(described["factors"]), "prompt": question.text(), "images": images}
+    return {
+        **described,
+        "factors": json.dumps(described["factors"]),
+        "prompt": question.text(),
+        "images": images(question, selection),
+    }
 
 
-def _schema() -> pa.Schema:
+def images(question: Question, selection: Selection) -> list[dict[str, Any]]:
+    """The pictures of a question as `datasets` keeps them."""
+    return [{"bytes": selection.media.read(picture), "path": picture.path} for picture in question.pictures]
+
+
+def _schema(texts: Sequence[str]) -> pa.Schema:
     text = {"dtype": "string", "_type": "Value"}
     features = {
-        **dict.fromkeys(_TEXTS, text),
+        **dict.fromkeys(texts, text),
         **{name: {"feature": text, "_type": "List"} for name in _LISTS},
         "images": {"feature": {"_type": "Image"}, "_type": "List"},
     }
     return pa.schema(
         {
-            **dict.fromkeys(_TEXTS, pa.string()),
+            **dict.fromkeys(texts, pa.string()),
             **dict.fromkeys(_LISTS, pa.list_(pa.string())),
             "images": pa.list_(pa.struct({"bytes": pa.binary(), "path": pa.string()})),
         },

@@ -6,7 +6,7 @@ Tasks and scorers: https://inspect.aisi.org.uk/tasks.html, https://inspect.aisi.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -18,7 +18,10 @@ from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.home import home
 from snellen.exam import find_items
+from snellen.interop.inspect_folder import sample_metadata
 from snellen.interop.questions import Question, Selection, select_questions
+from snellen.interop.scoring_fields import units
+from snellen.interop.standalone.inspect_questions import unit_mean
 from snellen.suites import SUITES
 
 
@@ -37,30 +40,34 @@ def inspect_task(suite_task: str, itemset: str = "", condition: str = "vanilla")
     if others or not questions:
         reasons = "; ".join(f"{n} {why}" for (name, why), n in selection.left_out.items() if name == task_id)
         raise SnellenError(f"{suite_task}: no question of its own under {condition}: {reasons or 'several conditions'}")
-    samples = [_sample(question, selection) for question in questions]
+    unit_of = units(questions)
+    samples = [_sample(question, selection, unit_of) for question in questions]
     by_id = {question.item.item_id: question for question in questions}
-    return Task(dataset=MemoryDataset(samples, name=suite_task), solver=generate(), scorer=protocol_scorer(by_id))
+    return Task(dataset=MemoryDataset(samples, name=suite_task), solver=generate(), scorer=strict_scorer(by_id))
 
 
-def _sample(question: Question, selection: Selection) -> Sample:
+def _sample(question: Question, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> Sample:
     content: list[Content] = [
         ContentText(text=part) if isinstance(part, str) else ContentImage(image=str(selection.media.find(part)))
         for part in question.parts
     ]
-    metadata = {"metric": question.metric, "group_id": question.item.group_id, **question.item.factors}
+    metadata = sample_metadata(question, selection, unit_of)
     return Sample([ChatMessageUser(content=content)], target=question.key, id=question.item.item_id, metadata=metadata)
 
 
-@scorer(metrics=[mean(), stderr()])  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
-def protocol_scorer(by_id: dict[str, Question]) -> Scorer:
+def strict_scorer(by_id: Mapping[str, Question]) -> Scorer:
     """The main metric of the protocol `strict`; the one parser reads, and `outcome` says whether it could."""
 
-    async def score(state: TaskState, target: Target) -> Score:
-        reply = state.output.completion
-        outcome, value = by_id[str(state.sample_id)].score(reply)
-        return Score(value=value, answer=reply, metadata={"outcome": outcome})
+    @scorer(metrics=[unit_mean(), mean(), stderr()])  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
+    def protocol_scorer() -> Scorer:  # what a scorer is given goes into every log, and again into every sample
+        async def score(state: TaskState, target: Target) -> Score:
+            reply = state.output.completion
+            outcome, value = by_id[str(state.sample_id)].score(reply)
+            return Score(value=value, answer=reply, metadata={"outcome": outcome})
 
-    return score
+        return score
+
+    return protocol_scorer()
 
 
 def _register(suite_task: str) -> Callable[..., Task]:

@@ -1,0 +1,53 @@
+"""`snellen import-inspect`: logs of Inspect AI as a run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from snellen.cli.asking import explain
+from snellen.cli.finished import summary
+from snellen.cli.output import console, print_json
+from snellen.interop.inspect_import import LogImport, import_logs
+
+
+def import_inspect(logs: Sequence[Path], itemset: Path, out: Path, as_json: bool) -> None:
+    """Write the run and say what it holds. Exit 1 where samples failed or are missing."""
+    imported = import_logs(logs, itemset, out)
+    run = summary(imported.examination, with_table=not as_json)
+    unasked = sum(run.unasked.values())
+    if as_json:
+        print_json(_plain(imported, unasked))
+    else:
+        if run.table is not None:
+            console().print(run.table)
+        explain(run)
+        print(f"{out}: {run.responses} answers of {imported.logs} logs; {_agreement(imported)}")
+    if run.failed or unasked:
+        print(f"snellen: {run.failed} samples failed and are not scored, {unasked} are in no log", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _plain(imported: LogImport, unasked: int) -> dict[str, object]:
+    return {
+        "run": str(imported.examination.root),
+        "logs": imported.logs,
+        "responses": len(imported.examination.responses),
+        "failed": imported.examination.failed,
+        "unasked": unasked,
+        "scores_equal": imported.agreeing,
+        "scores_different": imported.differing,
+    }
+
+
+def _agreement(imported: LogImport) -> str:
+    if not imported.agreeing + imported.differing:
+        return "no scores of Inspect to compare with"
+    if not imported.differing:
+        return f"all {imported.agreeing} scores of Inspect are those of the run"
+    return (
+        f"{imported.differing} of {imported.agreeing + imported.differing} scores of Inspect are not those of the run"
+    )

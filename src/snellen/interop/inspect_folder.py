@@ -1,0 +1,73 @@
+"""Questions as tasks of Inspect AI that run where Snellen is not installed, and what every sample of ours says of it.
+
+Tasks: https://inspect.aisi.org.uk/tasks.html
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from snellen.core import files
+from snellen.interop.formats import ExportFormat, plain_name, write_pictures
+from snellen.interop.packing import write_standalone
+from snellen.interop.questions import Question, Selection
+from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, units
+from snellen.interop.tables import prompt_parts
+
+SNELLEN = "snellen"
+"""The field of a sample's metadata by which `snellen import-inspect` knows what was asked."""
+
+
+def sample_metadata(question: Question, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
+    """The subgroups of a question, its metric and group, and under `snellen` what identifies it."""
+    item, (unit, size) = question.item, unit_of[question.item.item_id]
+    identity = {
+        "content_hash": selection.items.card.content_hash,
+        "condition": str(selection.condition),
+        "task": item.task,
+        "media": [picture.sha256 for picture in question.pictures],
+        "unit": unit,
+        "unit_size": size,
+    }
+    return {**item.factors, "metric": question.metric, "group_id": item.group_id, SNELLEN: identity}
+
+
+def write_inspect_folder(selection: Selection, out: Path) -> None:
+    """`tasks.py` with a task of Inspect for each of ours, `questions/TASK.jsonl`, `images/` and what scores them."""
+    unit_of, tasks = units(selection.questions), {task: plain_name(task) for task in selection.counts()}
+    for task, name in tasks.items():
+        rows = [
+            {
+                "item_id": question.item.item_id,
+                "key": question.key,
+                "prompt": prompt_parts(question),
+                "metadata": sample_metadata(question, selection, unit_of),
+                "scoring": scoring_fields(question),
+            }
+            for question in selection.questions
+            if question.item.task == task
+        ]
+        files.write_text(out / "questions" / f"{name}.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    write_pictures(selection, out)
+    suite = plain_name(selection.suite.name)
+    functions = "".join(
+        f'\n\n@task\ndef {suite}_{name}() -> Task:\n    """The questions of {task}."""\n'
+        f'    return questions_task("{name}")\n'
+        for task, name in tasks.items()
+    )
+    write_standalone("snellen.interop.standalone.inspect_questions", out, "tasks.py", functions)
+
+
+INSPECT = ExportFormat(
+    "inspect",
+    "tasks of Inspect AI that run without Snellen, scored by our parser",
+    write_inspect_folder,
+    "```sh\ninspect eval tasks.py --model MODEL                    # every task\n"
+    "inspect eval tasks.py@SUITE_TASK --model MODEL\n```\n\n"
+    "Replies are read by the parser of Snellen, which lies beside `tasks.py`, and needs nothing else; `unit_mean` is "
+    "our score, groups put together. `snellen import-inspect LOG --items SET --out RUN` makes a run of the logs.",
+    fault=not_scored_alone,
+)

@@ -1,0 +1,321 @@
+"""Logs of Inspect AI as runs: what was answered to our tasks, read and scored as if we had asked.
+
+Nobody is asked: the ask loop shows the items as the tasks did, and what the logs hold comes back as replies. Keys,
+tables and scores are those of every run.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from snellen.core.condition import Condition, parse_conditions
+from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.extras import install_command
+from snellen.core.itemset import ItemSet
+from snellen.core.media import MediaFolder
+from snellen.core.plain_text import control_character, short_reason
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.runfolder import RunCard, refuse_other_run
+from snellen.core.subject import Base, SubjectCard
+from snellen.core.suite import Schedule, Suite, Trial
+from snellen.core.versions import versions
+from snellen.exam import Examination, rescore
+from snellen.interop.inspect_logs import InspectLog, LogHeader, LogSample, read_log
+from snellen.interop.questions import Question, select_questions
+from snellen.runs.ask import ask
+from snellen.runs.gate import open_items
+from snellen.runs.plan import Arm, Plan, run_card
+from snellen.suites import SUITES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PREFIX = "inspect:"
+"""How subjects are called whose replies came by Inspect: its settings, retries and solvers are not ours."""
+ANSWERING = ("temperature", "max_tokens", "top_p", "top_k", "seed", "reasoning_effort", "reasoning_tokens")
+"""Settings of generation that stand in the name of a subject, as they do where we ask."""
+OPERATION = frozenset(
+    ("max_retries", "timeout", "attempt_timeout", "max_connections", "adaptive_connections", "cache", "batch")
+)
+"""Settings that change no answer."""
+MAX_SETTINGS = 100_000
+"""Characters of the settings of a log."""
+
+
+@dataclass(frozen=True)
+class LoggedAnswer:
+    """What a log holds of an item in an epoch: a reply, or why there is none, and the score Inspect gave (else NaN)."""
+
+    reply: Reply | None
+    reason: str = ""
+    score: float = math.nan
+
+
+@dataclass(frozen=True)
+class LoggedSubject(Base):
+    """Who answered in Inspect: gives the answers of one condition and epoch back, item by item."""
+
+    answers: Mapping[str, LoggedAnswer] = field(default_factory=dict)
+
+    def schedule(self, trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+        """The trials of one item of which there is a sample; what was never asked has no row."""
+        yield tuple(trial for trial in trials if len(trial.views) == 1 and trial.views[0].item_id in self.answers)
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """The logged reply. Raises CallFailed where the sample has none."""
+        answer = self.answers[prompt.views[0].item_id]
+        if answer.reply is None:
+            raise CallFailed(answer.reason)
+        return answer.reply
+
+
+@dataclass(frozen=True)
+class LogImport:
+    """A run made of logs. `agreeing` and `differing`: scores in the logs that are, and are not, those of the run."""
+
+    examination: Examination
+    logs: int
+    agreeing: int
+    differing: int
+
+
+@dataclass
+class _LoggedArms:
+    """What logs hold of a model with its settings under a condition: tasks, and answers by epoch and item."""
+
+    condition: Condition
+    headers: dict[str, LogHeader] = field(default_factory=dict)
+    tasks: set[str] = field(default_factory=set)
+    answers: dict[int, dict[str, LoggedAnswer]] = field(default_factory=lambda: defaultdict(dict))
+
+    def add(self, sample: LogSample, answer: LoggedAnswer, log: InspectLog) -> None:
+        """Keep an answer; a retried sample's reply takes the place of its failure."""
+        self.headers[log.name] = log.header
+        self.tasks.add(sample.metadata.snellen.task)
+        answers = self.answers[sample.epoch]
+        former = answers.get(sample.id)
+        if former is None or former.reply is None:
+            answers[sample.id] = answer
+        elif answer.reply is not None and answer.reply != former.reply:
+            raise SnellenError(
+                f"{log.name}: sample {short_reason(sample.id, 100)} of epoch {sample.epoch} was answered otherwise "
+                f"before; import logs of one evaluation into a run"
+            )
+
+
+@dataclass
+class _Asked:
+    """The questions that a set's tasks ask, selected as logs need them; pictures go into `folder`."""
+
+    items: ItemSet
+    suite: Suite
+    folder: Path
+    _questions: dict[tuple[str, str], Mapping[str, Question]] = field(default_factory=dict)
+
+    def condition(self, sample: LogSample, log: InspectLog) -> Condition:
+        """The condition of a sample. Raises SnellenError where it names several."""
+        point, *others = parse_conditions(self.suite.axes, sample.metadata.snellen.condition)
+        if others:
+            raise SnellenError(f"{log.name}: several conditions in one sample; no task of Snellen writes that")
+        return point
+
+    def question(self, sample: LogSample, condition: Condition, log: InspectLog) -> Question:
+        """The question of a sample. Raises SnellenError where the set has none."""
+        task = sample.metadata.snellen.task
+        if task not in self.suite.tasks:
+            raise SnellenError(f"{log.name}: {self.suite.name} has no task {task!r:.60}; give the set that was asked")
+        key = task, str(condition)
+        if key not in self._questions:
+            suite = replace(self.suite, tasks={task: self.suite.tasks[task]})
+            selected = select_questions(self.items, suite, condition, self.folder)
+            self._questions[key] = {question.item.item_id: question for question in selected.questions}
+        if (question := self._questions[key].get(sample.id)) is None:
+            raise SnellenError(f"{_place(sample, log)} is no question of this item set; give the set that was asked")
+        return question
+
+
+def import_logs(paths: Sequence[Path], itemset: Path, out: Path) -> LogImport:
+    """Write a run of logs of our Inspect tasks about an item set; run again with more of them, it goes on.
+
+    Epochs are repeats. Samples with an error are failures. Raises SnellenError, before anything is written, for logs
+    that are damaged, about another set, or in which other words or pictures were shown.
+    """
+    items = open_items(itemset)
+    suite = SUITES.get(items.card.suite)
+    refuse_other_run(out, limit=None, suite=suite.name, seed=0, content_hash=items.card.content_hash)
+    with tempfile.TemporaryDirectory(prefix="snellen-import-") as folder:
+        logged_arms = _read_logs([read_log(path) for path in paths], _Asked(items, suite, Path(folder)))
+    if not logged_arms:
+        raise SnellenError(f"{', '.join(map(str, paths))}: no sample was finished; nothing to import")
+    arms = [arm for (name, _), logged in logged_arms.items() for arm in _arms(name, logged)]
+    tasks = set[str]().union(*(logged.tasks for logged in logged_arms.values()))
+    part = replace(suite, tasks={name: task for name, task in suite.tasks.items() if name in tasks})
+    plan = Plan(items, part, arms, keep_going=True, versions=_versions(logged_arms.values()))
+    responses = ask(out, plan, _card(plan, logged_arms))
+    scores = rescore(out, items, suite, "strict")
+    return LogImport(Examination(out, suite, items, responses), len(paths), *_compared(arms, scores, suite))
+
+
+def _read_logs(logs: Sequence[InspectLog], asked: _Asked) -> dict[tuple[str, str], _LoggedArms]:
+    """By subject and condition what the logs hold, each sample compared with what our task asks."""
+    logged_arms: dict[tuple[str, str], _LoggedArms] = {}
+    for log in logs:
+        name = subject_name(log)
+        for sample in log.samples():
+            content_hash = sample.metadata.snellen.content_hash
+            if content_hash != asked.items.card.content_hash:
+                raise SnellenError(
+                    f"{log.name}: asked of another item set ({short_reason(content_hash, 16)}, not "
+                    f"{asked.items.card.content_hash[:16]}); give the set that was asked as --items"
+                )
+            condition = asked.condition(sample, log)
+            _check_sample(sample, asked.question(sample, condition, log), log)
+            logged = logged_arms.setdefault((name, str(condition)), _LoggedArms(condition))
+            logged.add(sample, _answer(sample, log), log)
+    return logged_arms
+
+
+def _place(sample: LogSample, log: InspectLog) -> str:
+    return f"{log.name}: sample {short_reason(sample.id, 100)}"
+
+
+def subject_name(log: InspectLog) -> str:
+    """`inspect:PROVIDER/MODEL`, with the settings that were not left to the service and a solver other than ours."""
+    spec, plan = log.header.eval, log.header.plan
+    config = {**spec.model_generate_config, **plan.config}
+    words = [f"{key}={config[key]}" for key in ANSWERING if isinstance(config.get(key), str | int | float)]
+    solvers = [step.solver for step in plan.steps]
+    if solvers not in ([], ["generate"]):
+        words.append(f"solver={'+'.join(solvers)}")
+    name = f"{PREFIX}{spec.model}" + (f"?{'&'.join(words)}" if words else "")
+    if control_character(name) or "\n" in name or "\t" in name or len(name) > 1000:
+        raise SnellenError(f"{log.name}: the name of the model or of a solver is none: {short_reason(name, 100)}")
+    return name
+
+
+def _check_sample(sample: LogSample, question: Question, log: InspectLog) -> None:
+    """Raise SnellenError unless the sample was asked in our words, with our pictures in their places."""
+    if sample.metadata.snellen.media != [picture.sha256 for picture in question.pictures]:
+        raise SnellenError(
+            f"{_place(sample, log)} showed other pictures than the item set has; give the set that was asked"
+        )
+    try:
+        parts = sample.parts()
+    except ValueError as error:
+        raise SnellenError(f"{_place(sample, log)}: {error}; only logs of our own tasks can be imported") from error
+    if parts != [part if isinstance(part, str) else None for part in question.parts]:
+        raise SnellenError(
+            f"{_place(sample, log)} was asked in other words, or with pictures elsewhere; import it with the version "
+            f"of Snellen that asked"
+        )
+
+
+def _answer(sample: LogSample, log: InspectLog) -> LoggedAnswer:
+    """What came back. An error, an invalidated sample or an output without a choice is no reply."""
+    if sample.error is not None:
+        return LoggedAnswer(None, f"error in Inspect: {sample.error.message[:400]}")
+    if sample.invalidation is not None:
+        return LoggedAnswer(None, "invalidated in the log")
+    if not sample.output.get("choices"):
+        limit = f" (limit: {sample.limit.type})" if sample.limit and sample.limit.type else ""
+        return LoggedAnswer(None, f"no output in the log{limit}")
+    if sample.output.get("error"):
+        return LoggedAnswer(None, f"error of the model: {str(sample.output['error'])[:400]}")
+    return LoggedAnswer(_reply(sample, log), score=_own_score(sample))
+
+
+def _reply(sample: LogSample, log: InspectLog) -> Reply:
+    try:
+        from inspect_ai.model import ModelOutput
+    except ImportError as error:
+        raise SnellenError(f"logs of Inspect need inspect_ai ({error}); {install_command('chat')}") from error
+    from pydantic import ValidationError
+
+    from snellen.subjects.chat.messages import to_reply
+
+    location = _place(sample, log)
+    try:
+        reply = to_reply(ModelOutput.model_validate(sample.output))
+    except (ValidationError, RecursionError, ValueError) as error:
+        raise SnellenError(f"{location}: its output is none ({short_reason(str(error), 100)})") from error
+    if fault := reply.fault():
+        raise SnellenError(f"{location}: {short_reason(fault, 200)}")
+    return reply
+
+
+def _own_score(sample: LogSample) -> float:
+    """The score that Inspect kept of a sample with one score; NaN for none, several, or no number."""
+    numbers = [score.value for score in (sample.scores or {}).values()]
+    is_number = len(numbers) == 1 and isinstance(numbers[0], int | float)
+    return float(numbers[0]) if is_number else math.nan
+
+
+def _arms(name: str, logged: _LoggedArms) -> Iterator[Arm]:
+    """An arm an epoch; the settings are those of the logs, which change the fingerprint with them."""
+    headers = list(logged.headers.values())
+    settings = {"evals": sorted({header.eval.task_id for header in headers}), **_settings(headers, name)}
+    card = SubjectCard(name, settings, attributes={"provider": name.removeprefix(PREFIX).partition("/")[0]})
+    for epoch, answers in sorted(logged.answers.items()):
+        subject = LoggedSubject(card, answers)
+        schedule: Schedule = subject.schedule
+        yield Arm(subject, logged.condition, epoch - 1, schedule)
+
+
+def _settings(headers: Sequence[LogHeader], name: str) -> dict[str, Any]:
+    """What generated the answers. Raises SnellenError where logs of one subject differ in it."""
+    settings = []
+    for header in headers:
+        config = {**header.eval.model_generate_config, **header.plan.config}
+        kept = {key: setting for key, setting in sorted(config.items()) if setting is not None and key not in OPERATION}
+        settings.append({"generation": kept, "solvers": [step.solver for step in header.plan.steps]})
+    if any(other != settings[0] for other in settings):
+        raise SnellenError(f"{name}: the logs differ in the settings of generation; import each into a run of its own")
+    if len(str(settings[0])) > MAX_SETTINGS:
+        raise SnellenError(f"{name}: the settings in the log have more than {MAX_SETTINGS} characters")
+    return settings[0]
+
+
+def _card(plan: Plan, logged_arms: Mapping[tuple[str, str], _LoggedArms]) -> RunCard:
+    """The card of the run: an arm was to be asked every test item of the tasks that its logs are of."""
+    every_trial = [Arm(arm.subject, arm.condition, arm.repeat) for arm in plan.arms]
+    card = run_card(replace(plan, arms=every_trial))
+    arms = []
+    for arm in card.arms:
+        tasks = logged_arms[arm.subject, arm.condition].tasks
+        test_items = {task: count for task, count in arm.test_items.items() if task in tasks}
+        arms.append(arm.model_copy(update={"test_items": test_items}))
+    return card.model_copy(update={"arms": arms})
+
+
+def _versions(logged_arms: Iterable[_LoggedArms]) -> dict[str, str]:
+    packages = [header.eval.packages for logged in logged_arms for header in logged.headers.values()]
+    asking = sorted({short_reason(package["inspect_ai"], 40) for package in packages if "inspect_ai" in package})
+    return {**versions(), **({"inspect_ai of the logs": ", ".join(asking)} if asking else {})}
+
+
+def _compared(arms: Sequence[Arm], scores: pd.DataFrame, suite: Suite) -> tuple[int, int]:
+    """How many scores that Inspect kept are those of the run, and how many are not."""
+    ours = {
+        (row.subject, row.condition, row.repeat, row.item_id): row.value
+        for row in scores.itertuples()
+        if row.metric == suite.tasks[str(row.task)].protocols["strict"].metrics[0].name
+    }
+    alike = [
+        math.isclose(answer.score, ours[arm.subject.card.name, str(arm.condition), arm.repeat, item_id], abs_tol=1e-9)
+        for arm in arms
+        for item_id, answer in _answers(arm).items()
+        if not math.isnan(answer.score)
+    ]
+    return sum(alike), len(alike) - sum(alike)
+
+
+def _answers(arm: Arm) -> Mapping[str, LoggedAnswer]:
+    return arm.subject.answers if isinstance(arm.subject, LoggedSubject) else {}

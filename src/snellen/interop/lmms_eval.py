@@ -1,0 +1,110 @@
+"""Questions as a task folder of lmms-eval: a YAML file and a table a task, a group of them, and `utils.py`.
+
+Fields: https://github.com/EvolvingLMMs-Lab/lmms-eval/blob/main/docs/guides/task_guide.md. `data_files` are relative to
+the YAML file where the builder is `parquet` (`_maybe_resolve_yaml_local_data_files` in lmms_eval/utils.py, 0.7.3).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from snellen.core import files
+from snellen.interop.formats import ExportFormat, export_name, plain_name
+from snellen.interop.hub_questions import images, write_rows
+from snellen.interop.packing import write_standalone
+from snellen.interop.questions import Question, Selection
+from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, units
+
+MAX_TOKENS = 1024
+"""Of a reply; lmms-eval wants a number. A reply cut off by it is read as far as it goes."""
+_TEXTS = (
+    *("item_id", "task", "group_id", "cluster_id", "key", "metric", "prompt", "parts", "scoring", "unit", "unit_size"),
+)
+
+
+def write_task_folder(selection: Selection, out: Path) -> None:
+    """`NAME_TASK.yaml` and `TASK.parquet` a task, `NAME.yaml` for all of them, `utils.py` and what it imports."""
+    name = export_name(selection)
+    unit_of = units(selection.questions)
+    tasks = list(selection.counts())
+    for task in tasks:
+        questions = [question for question in selection.questions if question.item.task == task]
+        write_rows(
+            questions, lambda question: _row(question, selection, unit_of), _TEXTS, out / f"{plain_name(task)}.parquet"
+        )
+        files.write_text(out / f"{name}_{plain_name(task)}.yaml", _task_yaml(name, questions[0]))
+    group = [f"group: {name}", "task:", *(f"  - {name}_{plain_name(task)}" for task in tasks)]
+    files.write_text(out / f"{name}.yaml", "\n".join(group) + "\n")
+    write_standalone("snellen.interop.standalone.lmms_eval_utils", out, "utils.py")
+
+
+def _row(question: Question, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
+    item = question.item
+    unit, size = unit_of[item.item_id]
+    parts = [
+        {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "sha256": part.sha256}
+        for part in question.parts
+    ]
+    return {
+        "item_id": item.item_id,
+        "task": item.task,
+        "group_id": item.group_id,
+        "cluster_id": item.cluster_id,
+        "option_names": list(question.option_names),
+        "options": list(question.option_texts) if question.option_names else [],
+        "key": question.key,
+        "metric": question.metric,
+        "prompt": question.text_after_pictures(),
+        "parts": json.dumps(parts),
+        "scoring": json.dumps(scoring_fields(question)),
+        "unit": unit,
+        "unit_size": str(size),
+        "images": images(question, selection),
+    }
+
+
+def _task_yaml(name: str, question: Question) -> str:
+    """The configuration of a task; `!function` names stand in `utils.py` beside it."""
+    task, metric = plain_name(question.item.task), question.protocol.metrics[0]
+    metrics = (
+        (metric.name, "mean_over_units", metric.higher_is_better),
+        ("no_answer", "rate", False),
+        ("failed", "rate", False),
+    )
+    metric_list = "".join(
+        f"  - metric: {metric_name}\n    aggregation: !function utils.{aggregation}\n"
+        f"    higher_is_better: {str(higher_is_better).lower()}\n"
+        for metric_name, aggregation, higher_is_better in metrics
+    )
+    return (
+        f"task: {name}_{task}\n"
+        "dataset_path: parquet\n"
+        f"dataset_kwargs:\n  data_files:\n    test: {task}.parquet\n"
+        "test_split: test\n"
+        "output_type: generate_until\n"
+        "doc_to_messages: !function utils.doc_to_messages\n"
+        "doc_to_visual: !function utils.doc_to_visual\n"
+        "doc_to_text: !function utils.doc_to_text\n"
+        "doc_to_target: key\n"
+        "process_results: !function utils.process_results\n"
+        f"generation_kwargs:\n  max_new_tokens: {MAX_TOKENS}\n  temperature: 0\n  do_sample: false\n  until: []\n"
+        f"metric_list:\n{metric_list}"
+        "cluster_key: cluster_id\n"
+        f"metadata:\n  version: {json.dumps(question.item.version)}\n"
+    )
+
+
+LMMS_EVAL = ExportFormat(
+    "lmms-eval",
+    "a task folder of lmms-eval, scored by our parser",
+    write_task_folder,
+    "```sh\nlmms-eval eval --model MODEL --tasks {name} --include_path PATH_OF_THIS_FOLDER --output_path OUT "
+    "--log_samples\n```\n\n"
+    "Every task stands for itself too (`{name}_TASK`). Chat models are sent texts and pictures in their order; simple "
+    "models all pictures first. `utils.py` reads replies by the parser of Snellen, which lies beside it, and needs "
+    "nothing else; `no_answer` and `failed` are shares of questions, and a failed call is no score.",
+    fault=not_scored_alone,
+)

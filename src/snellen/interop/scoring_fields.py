@@ -1,0 +1,79 @@
+"""What an exported question takes with it, so that its replies are scored as here where Snellen is not installed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import astuple
+from functools import cache
+from typing import Any
+
+import pandas as pd
+
+from snellen.interop.questions import Question
+from snellen.interop.standalone.scoring import METRICS, score
+from snellen.presentation.methods import OneByOne, Sheet
+
+_PROBES = ("", "maybe", "A", "B", "T", "F", "0", "1", "2", "7", "-3.5", "[1, 2, 30, 40]", "[0, 128, 255]", "#a0b0c0")
+_TOLERANCE = 1e-9
+
+
+def scoring_fields(question: Question) -> dict[str, Any]:
+    """Fields of `standalone.scoring.score`, as plain data."""
+    item, reply, metric = question.item, question.view.reply, question.protocol.metrics[0]
+    is_listed = item.answer_kind in ("choice", "true_false") or (reply.keys and reply.kind not in ("integer", "number"))
+    option_scores = {key: metric.score(item, key) for key in reply.offered} if is_listed else {}
+    return {
+        "kind": reply.kind,
+        "keys": [list(pair) for pair in reply.keys],
+        "frame": None if reply.frame is None else list(astuple(reply.frame)),
+        "answer": item.answer,
+        "metric": metric.name,
+        "worst": metric.worst,
+        "higher_is_better": metric.higher_is_better,
+        "option_scores": option_scores,
+        "query_pictures": len(item.query),
+        "on_sheet": isinstance(question.method, Sheet),
+    }
+
+
+def not_scored_alone(question: Question) -> str | None:
+    """Why the module that exports take with them cannot score a question as its protocol does, or None."""
+    reason = "scored by rules that stand in no export"
+    if not isinstance(question.method, OneByOne | Sheet):
+        return reason
+    fields = scoring_fields(question)
+    if not fields["option_scores"] and fields["metric"] not in METRICS:
+        return reason
+    alike = all(_equal(score(fields, probe), question.score(probe)) for probe in (question.key, *_PROBES))
+    return None if alike else reason
+
+
+def _equal(alone: tuple[str, float], ours: tuple[str, float]) -> bool:
+    return alone[0] == ours[0] and math.isclose(alone[1], ours[1], abs_tol=_TOLERANCE)
+
+
+def units(questions: Sequence[Question]) -> dict[str, tuple[str, int]]:
+    """By item id: the unit that the main metric counts, and how many of the questions are in it.
+
+    A unit is a question, or a group where the protocol puts groups together.
+    """
+    names = {
+        question.item.item_id: question.item.group_id if _grouped(question) else question.item.item_id
+        for question in questions
+    }
+    sizes = Counter(names.values())
+    return {item_id: (name, sizes[name]) for item_id, name in names.items()}
+
+
+def _grouped(question: Question) -> bool:
+    return _puts_groups_together(question.protocol.units, question.metric)
+
+
+@cache
+def _puts_groups_together(protocol_units: Any, metric: str) -> bool:
+    """Whether a protocol makes one unit of two scores of a group."""
+    row = {"group_id": "group", "cluster_id": "cluster", "metric": metric, "value": 1.0, "chance": 0.5, "truth": ""}
+    scores = pd.DataFrame([{**row, "item_id": f"item-{side}"} for side in "pn"])
+    return len(protocol_units(scores)) == 1

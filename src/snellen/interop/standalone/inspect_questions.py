@@ -1,0 +1,71 @@
+"""Tasks of Inspect AI over questions of Snellen in the files beside this one, scored by the rules of `strict`.
+
+Replies are read by the parser in the package beside this file. Snellen itself is not needed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser, Content, ContentImage, ContentText
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
+from inspect_ai.solver import TaskState, generate
+
+from snellen.interop.standalone.scoring import mean_of_units, score
+
+FOLDER = Path(__file__).resolve().parent
+
+
+__all__ = ["questions_task", "strict_scorer", "task", "unit_mean"]
+
+
+def questions_task(name: str) -> Task:
+    """The questions of one task, `questions/NAME.jsonl`."""
+    lines = (FOLDER / "questions" / f"{name}.jsonl").read_text("utf-8").split("\n")
+    rows = [json.loads(line) for line in lines if line]
+    samples = [
+        Sample([ChatMessageUser(content=_content(row))], row["key"], id=row["item_id"], metadata=row["metadata"])
+        for row in rows
+    ]
+    scorer_of_rows = strict_scorer({row["item_id"]: row["scoring"] for row in rows})
+    return Task(dataset=MemoryDataset(samples, name=name), solver=generate(), scorer=scorer_of_rows)
+
+
+def _content(row: dict[str, Any]) -> list[Content]:
+    return [
+        ContentText(text=part["text"]) if part["type"] == "text" else ContentImage(image=str(FOLDER / part["path"]))
+        for part in row["prompt"]
+    ]
+
+
+@metric  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
+def unit_mean() -> Metric:
+    """The mean over what the metric counts: questions, or groups of which every question must be right."""
+
+    def mean_over_units(scores: list[SampleScore]) -> float:
+        metadata = [(each.sample_metadata or {})["snellen"] for each in scores]
+        return mean_of_units(
+            (place["unit"], place["unit_size"], each.score.as_float())
+            for place, each in zip(metadata, scores, strict=True)
+        )
+
+    return mean_over_units
+
+
+def strict_scorer(scoring: dict[str, dict[str, Any]]) -> Scorer:
+    """The main metric of the protocol `strict`, by sample id; `outcome` says whether the reply could be read."""
+
+    @scorer(metrics=[unit_mean(), mean(), stderr()])  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
+    def strict() -> Scorer:  # what a scorer is given goes into every log
+        async def score_reply(state: TaskState, target: Target) -> Score:
+            reply = state.output.completion
+            outcome, value = score(scoring[str(state.sample_id)], reply)
+            return Score(value=value, answer=reply, metadata={"outcome": outcome})
+
+        return score_reply
+
+    return strict()

@@ -1,0 +1,59 @@
+"""Hooks of lmms-eval over questions of Snellen: messages with pictures in their places, and the scores of `strict`.
+
+Replies are read by the parser in the package beside this file; no text of a question or a reply is evaluated.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from snellen.interop.standalone.scoring import mean_of_units, score
+
+FAILED = "[LMMS_EVAL_REQUEST_FAILED"
+"""How a reply begins that lmms-eval writes where a call failed."""
+
+
+def doc_to_messages(doc: Mapping[str, Any], lmms_eval_specific_kwargs: object = None) -> list[dict[str, Any]]:
+    """One turn: texts and pictures in the order sent."""
+    pictures = iter(doc["images"])
+    content = [
+        {"type": "image", "url": next(pictures)} if part["type"] == "image" else {"type": "text", "text": part["text"]}
+        for part in json.loads(doc["parts"])
+    ]
+    return [{"role": "user", "content": content}]
+
+
+def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
+    """All pictures, for models that are given pictures and words apart."""
+    return list(doc["images"])
+
+
+def doc_to_text(doc: Mapping[str, Any], lmms_eval_specific_kwargs: object = None) -> str:
+    """The words for such models: `[picture 2]` where the second of several pictures stood."""
+    return str(doc["prompt"])
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The score of a reply with its unit, whether it was read, and whether the call failed, which is no score."""
+    fields, (reply, *_) = json.loads(doc["scoring"]), results
+    place = {"unit": doc["unit"], "unit_size": int(doc["unit_size"]), "cluster_id": doc["cluster_id"]}
+    if reply.startswith(FAILED):
+        return {doc["metric"]: place, "no_answer": place, "failed": {**place, "score": 1.0}}
+    outcome, value = score(fields, reply)
+    return {
+        doc["metric"]: {**place, "score": value},
+        "no_answer": {**place, "score": float(outcome == "no_answer")},
+        "failed": {**place, "score": 0.0},
+    }
+
+
+def mean_over_units(scores: Sequence[Mapping[str, Any]]) -> float:
+    """The mean of the metric over what it counts: questions, or groups of which every question must be right."""
+    return mean_of_units((each["unit"], each["unit_size"], each["score"]) for each in scores if "score" in each)
+
+
+def rate(scores: Sequence[Mapping[str, Any]]) -> float:
+    """The share of questions without a readable answer, or whose call failed."""
+    return mean_of_units((str(number), 1, each["score"]) for number, each in enumerate(scores) if "score" in each)
