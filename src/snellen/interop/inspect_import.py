@@ -12,13 +12,12 @@ from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.extras import install_command
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.plain_text import control_character, short_reason
@@ -33,10 +32,12 @@ from snellen.interop.questions import Question, select_questions
 from snellen.runs.ask import ask
 from snellen.runs.gate import open_items
 from snellen.runs.plan import Arm, Plan, run_card
+from snellen.subjects.chat.messages import to_reply
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
     import pandas as pd
+    from inspect_ai.model import ModelOutput
 
 PREFIX = "inspect:"
 """How subjects are called whose replies came by Inspect: its settings, retries and solvers are not ours."""
@@ -92,13 +93,13 @@ class _LoggedArms:
     """What logs hold of a model with its settings under a condition: tasks, and answers by epoch and item."""
 
     condition: Condition
-    headers: dict[str, LogHeader] = field(default_factory=dict)
+    headers: dict[Path, LogHeader] = field(default_factory=dict)
     tasks: set[str] = field(default_factory=set)
     answers: dict[int, dict[str, LoggedAnswer]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, sample: LogSample, answer: LoggedAnswer, log: InspectLog) -> None:
         """Keep an answer; a retried sample's reply takes the place of its failure."""
-        self.headers[log.name] = log.header
+        self.headers[log.path] = log.header
         self.tasks.add(sample.metadata.snellen.task)
         answers = self.answers[sample.epoch]
         former = answers.get(sample.id)
@@ -106,7 +107,7 @@ class _LoggedArms:
             answers[sample.id] = answer
         elif answer.reply is not None and answer.reply != former.reply:
             raise SnellenError(
-                f"{log.name}: sample {short_reason(sample.id, 100)} of epoch {sample.epoch} was answered otherwise "
+                f"{log.path}: sample {short_reason(sample.id, 100)} of epoch {sample.epoch} was answered otherwise "
                 f"before; import logs of one evaluation into a run"
             )
 
@@ -124,14 +125,14 @@ class _Asked:
         """The condition of a sample. Raises SnellenError where it names several."""
         point, *others = parse_conditions(self.suite.axes, sample.metadata.snellen.condition)
         if others:
-            raise SnellenError(f"{log.name}: several conditions in one sample; no task of Snellen writes that")
+            raise SnellenError(f"{log.path}: several conditions in one sample; no task of Snellen writes that")
         return point
 
     def question(self, sample: LogSample, condition: Condition, log: InspectLog) -> Question:
         """The question of a sample. Raises SnellenError where the set has none."""
         task = sample.metadata.snellen.task
         if task not in self.suite.tasks:
-            raise SnellenError(f"{log.name}: {self.suite.name} has no task {task!r:.60}; give the set that was asked")
+            raise SnellenError(f"{log.path}: {self.suite.name} has no task {task!r:.60}; give the set that was asked")
         key = task, str(condition)
         if key not in self._questions:
             suite = replace(self.suite, tasks={task: self.suite.tasks[task]})
@@ -173,7 +174,7 @@ def _read_logs(logs: Sequence[InspectLog], asked: _Asked) -> dict[tuple[str, str
             content_hash = sample.metadata.snellen.content_hash
             if content_hash != asked.items.card.content_hash:
                 raise SnellenError(
-                    f"{log.name}: asked of another item set ({short_reason(content_hash, 16)}, not "
+                    f"{log.path}: asked of another item set ({short_reason(content_hash, 16)}, not "
                     f"{asked.items.card.content_hash[:16]}); give the set that was asked as --items"
                 )
             condition = asked.condition(sample, log)
@@ -184,7 +185,7 @@ def _read_logs(logs: Sequence[InspectLog], asked: _Asked) -> dict[tuple[str, str
 
 
 def _place(sample: LogSample, log: InspectLog) -> str:
-    return f"{log.name}: sample {short_reason(sample.id, 100)}"
+    return f"{log.path}: sample {short_reason(sample.id, 100)}"
 
 
 def subject_name(log: InspectLog) -> str:
@@ -197,7 +198,7 @@ def subject_name(log: InspectLog) -> str:
         words.append(f"solver={'+'.join(solvers)}")
     name = f"{PREFIX}{spec.model}" + (f"?{'&'.join(words)}" if words else "")
     if control_character(name) or "\n" in name or "\t" in name or len(name) > 1000:
-        raise SnellenError(f"{log.name}: the name of the model or of a solver is none: {short_reason(name, 100)}")
+        raise SnellenError(f"{log.path}: the name of the model or of a solver is none: {short_reason(name, 100)}")
     return name
 
 
@@ -224,30 +225,18 @@ def _answer(sample: LogSample, log: InspectLog) -> LoggedAnswer:
         return LoggedAnswer(None, f"error in Inspect: {sample.error.message[:400]}")
     if sample.invalidation is not None:
         return LoggedAnswer(None, "invalidated in the log")
-    if not sample.output.get("choices"):
+    if not sample.output.choices:
         limit = f" (limit: {sample.limit.type})" if sample.limit and sample.limit.type else ""
         return LoggedAnswer(None, f"no output in the log{limit}")
-    if sample.output.get("error"):
-        return LoggedAnswer(None, f"error of the model: {str(sample.output['error'])[:400]}")
+    if sample.output.error:
+        return LoggedAnswer(None, f"error of the model: {sample.output.error[:400]}")
     return LoggedAnswer(_reply(sample, log), score=_own_score(sample))
 
 
 def _reply(sample: LogSample, log: InspectLog) -> Reply:
-    try:
-        from inspect_ai.model import ModelOutput
-    except ImportError as error:
-        raise SnellenError(f"logs of Inspect need inspect_ai ({error}); {install_command('chat')}") from error
-    from pydantic import ValidationError
-
-    from snellen.subjects.chat.messages import to_reply
-
-    location = _place(sample, log)
-    try:
-        reply = to_reply(ModelOutput.model_validate(sample.output))
-    except (ValidationError, RecursionError, ValueError) as error:
-        raise SnellenError(f"{location}: its output is none ({short_reason(str(error), 100)})") from error
+    reply = to_reply(cast("ModelOutput", sample.output))  # which has all fields that are looked at
     if fault := reply.fault():
-        raise SnellenError(f"{location}: {short_reason(fault, 200)}")
+        raise SnellenError(f"{_place(sample, log)}: {short_reason(fault, 200)}")
     return reply
 
 
@@ -303,11 +292,10 @@ def _versions(logged_arms: Iterable[_LoggedArms]) -> dict[str, str]:
 
 def _compared(arms: Sequence[Arm], scores: pd.DataFrame, suite: Suite) -> tuple[int, int]:
     """How many scores that Inspect kept are those of the run, and how many are not."""
-    ours = {
-        (row.subject, row.condition, row.repeat, row.item_id): row.value
-        for row in scores.itertuples()
-        if row.metric == suite.tasks[str(row.task)].protocols["strict"].metrics[0].name
-    }
+    main = {task.id: task.protocols["strict"].metrics[0].name for task in suite.tasks.values()}
+    rows = scores[scores["metric"] == scores["task"].map(main)]
+    places = zip(rows["subject"], rows["condition"], rows["repeat"], rows["item_id"], strict=True)
+    ours = dict(zip(places, rows["value"].astype(float), strict=True))
     alike = [
         math.isclose(answer.score, ours[arm.subject.card.name, str(arm.condition), arm.repeat, item_id], abs_tol=1e-9)
         for arm in arms

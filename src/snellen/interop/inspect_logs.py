@@ -7,9 +7,11 @@ finished `_journal/start.json`, and `samples/ID_epoch_N.json`; a `.json` file is
 
 from __future__ import annotations
 
+import importlib
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -72,14 +74,64 @@ class LogHeader(_Read):
     plan: EvalPlan = EvalPlan()
 
 
-class _Part(_Read):
+class Content(_Read):
+    """A part of a message: text, picture or reasoning."""
+
     type: _Name
     text: str = ""
+    reasoning: str = ""
+    summary: str | None = None
+    redacted: bool = False
 
 
-class _Message(_Read):
+class Message(_Read):
+    """A turn."""
+
     role: _Name
-    content: str | list[_Part]
+    content: str | list[Content]
+
+    @property
+    def text(self) -> str:
+        """Its words without reasoning, as Inspect joins them."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content if part.type == "text")
+
+
+class Choice(_Read):
+    """What a model said, and why it stopped."""
+
+    message: Message
+    stop_reason: _Name = "unknown"
+
+
+class Usage(_Read):
+    """Tokens of a call."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    input_tokens_cache_read: int | None = None
+    input_tokens_cache_write: int | None = None
+
+
+class Output(_Read):
+    """What came back from a model: the fields of Inspect's ModelOutput that are read."""
+
+    model: str = ""
+    choices: list[Choice] = []
+    usage: Usage | None = None
+    time: float | None = None
+    error: str | None = None
+
+    @property
+    def message(self) -> Message:
+        """Of the first choice."""
+        return self.choices[0].message
+
+    @property
+    def stop_reason(self) -> str:
+        """Of the first choice."""
+        return self.choices[0].stop_reason
 
 
 class SampleIdentity(_Read):
@@ -113,9 +165,9 @@ class LogSample(_Read):
 
     id: Annotated[str, Field(max_length=500)]
     epoch: Annotated[int, Field(ge=1, le=MAX_EPOCHS)] = 1
-    input: list[_Message]
+    input: list[Message]
     metadata: _Metadata
-    output: dict[str, Any] = {}
+    output: Output = Output()
     error: _Error | None = None
     limit: _Limit | None = None
     invalidation: dict[str, Any] | None = None
@@ -140,10 +192,9 @@ class LogSample(_Read):
 
 @dataclass(frozen=True)
 class InspectLog:
-    """A log on disk and its header; samples are read one by one. `name` is how errors call it."""
+    """A log on disk and its header; samples are read one by one."""
 
     path: Path
-    name: str
     header: LogHeader
     _document: Mapping[str, Any] | None = field(default=None, repr=False)
 
@@ -151,53 +202,49 @@ class InspectLog:
         """Every sample. Raises SnellenError, which names the sample, for what no task of ours wrote."""
         if self._document is not None:
             for number, sample in enumerate(self._document.get("samples") or [], 1):
-                yield _checked(LogSample, sample, f"{self.name}: sample {number}")
+                yield _checked(LogSample, sample, f"{self.path}: sample {number}")
             return
         total = 0
-        with _opened(self.path, self.name) as archive:
+        with _opened(self.path) as archive:
             for member in _sample_members(archive):
-                raw = _member(archive, member, self.name)
+                raw = _member(archive, member, self.path)
                 total += len(raw)
                 if total > MAX_TOTAL_BYTES:
-                    raise SnellenError(f"{self.name}: over {MAX_TOTAL_BYTES} bytes of samples; give smaller logs")
-                location = f"{self.name}: {member.filename}"
+                    raise SnellenError(f"{self.path}: over {MAX_TOTAL_BYTES} bytes of samples; give smaller logs")
+                location = f"{self.path}: {member.filename}"
                 yield _checked(LogSample, _parsed(raw, location), location)
 
 
 def read_log(path: Path) -> InspectLog:
     """A log with its header. Raises SnellenError in one line for anything that is none."""
-    name = str(path)
     if not path.is_file():
-        raise SnellenError(f"{name}: no such file; give a log of Inspect (logs/*.eval)")
+        raise SnellenError(f"{path}: no such file; give a log of Inspect (logs/*.eval)")
     if zipfile.is_zipfile(path):
-        with _opened(path, name) as archive:
-            names = {member.filename: member for member in archive.infolist()}
-            member = names.get(_HEADER) or names.get(_START)
+        with _opened(path) as archive:
+            members = {member.filename: member for member in archive.infolist()}
+            member = members.get(_HEADER) or members.get(_START)
             if member is None:
-                raise SnellenError(f"{name}: no log of Inspect: it has neither {_HEADER} nor {_START}")
-            return InspectLog(path, name, _checked(LogHeader, _parsed(_member(archive, member, name), name), name))
+                raise SnellenError(f"{path}: no log of Inspect: it has neither {_HEADER} nor {_START}")
+            return InspectLog(path, _checked(LogHeader, _parsed(_member(archive, member, path), str(path)), str(path)))
     try:
         raw = read_bytes(path, MAX_JSON_LOG_BYTES)
     except OSError as error:
-        raise SnellenError(f"{name}: not readable ({error.strerror}); write the log as .eval") from error
-    document = _parsed(raw, name)
-    header = _checked(LogHeader, document, name)
+        raise SnellenError(f"{path}: not readable ({error.strerror}); write the log as .eval") from error
+    document = _parsed(raw, str(path))
     if not isinstance(document.get("samples") or [], list):
-        raise SnellenError(f"{name}: no log of Inspect: its samples are no list")
-    return InspectLog(path, name, header, document)
+        raise SnellenError(f"{path}: no log of Inspect: its samples are no list")
+    return InspectLog(path, _checked(LogHeader, document, str(path)), document)
 
 
-def _opened(path: Path, name: str) -> zipfile.ZipFile:
-    try:
-        import inspect_ai._util.zipfile  # noqa: F401  # teaches zipfile Zstandard, in which these logs are written
-    except ImportError as error:
-        raise SnellenError(f"{name}: logs of Inspect need inspect_ai ({error}); {install_command('chat')}") from error
+def _opened(path: Path) -> zipfile.ZipFile:
+    with suppress(ImportError):  # from Python 3.14 on zipfile knows Zstandard, in which these logs are written
+        importlib.import_module("zipfile_zstd")
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise _damaged(name, error) from error
+        raise _damaged(path, error) from error
     if len(archive.infolist()) > MAX_MEMBERS:
-        raise SnellenError(f"{name}: {len(archive.infolist())} files, more than {MAX_MEMBERS}; give smaller logs")
+        raise SnellenError(f"{path}: {len(archive.infolist())} files, more than {MAX_MEMBERS}; give smaller logs")
     return archive
 
 
@@ -207,7 +254,7 @@ def _sample_members(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
     return (member for name, member in members.items() if name.startswith("samples/") and name.endswith(".json"))
 
 
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> bytes:
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
     """The bytes of a member, whatever size it claims."""
     raw = bytearray()
     try:
@@ -216,18 +263,20 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> byt
                 raw += chunk
                 if len(raw) > MAX_MEMBER_BYTES:
                     raise SnellenError(
-                        f"{name}: {short_reason(member.filename, 100)} has more than {MAX_MEMBER_BYTES} bytes; log "
+                        f"{path}: {short_reason(member.filename, 100)} has more than {MAX_MEMBER_BYTES} bytes; log "
                         f"without pictures (--no-log-images)"
                     )
     except SnellenError:
         raise
+    except NotImplementedError as error:
+        raise SnellenError(f"{path}: needs Zstandard ({error}); {install_command('chat')}") from error
     except Exception as error:  # every way of compressing has its own errors
-        raise _damaged(name, error) from error
+        raise _damaged(path, error) from error
     return bytes(raw)
 
 
-def _damaged(name: str, error: Exception) -> SnellenError:
-    return SnellenError(f"{name}: damaged ({short_reason(str(error) or type(error).__name__, 100)}); copy it again")
+def _damaged(path: Path, error: Exception) -> SnellenError:
+    return SnellenError(f"{path}: damaged ({short_reason(str(error) or type(error).__name__, 100)}); copy it again")
 
 
 def _parsed(raw: bytes, location: str) -> dict[str, Any]:

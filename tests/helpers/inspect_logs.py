@@ -1,0 +1,74 @@
+"""Logs as Inspect writes them (schema version 2), by hand, so that tests need no Inspect and can tell lies."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from snellen.interop.inspect_folder import sample_metadata
+from snellen.interop.questions import Question, Selection
+from snellen.interop.scoring_fields import units
+
+ERROR = "error: "
+"""How a reply begins that stands for an error of the sample."""
+
+
+def log_header(**changes: Any) -> dict[str, Any]:
+    """The header of a finished log of the task `snellen/vlm2_bench_oc_cpr`."""
+    spec = {
+        "task": "snellen/vlm2_bench_oc_cpr",
+        "task_id": "task-1",
+        "model": "stub/model",
+        "model_generate_config": {},
+        "packages": {"inspect_ai": "0.3.285"},
+    }
+    plan = {"name": "plan", "steps": [{"solver": "generate", "params": {}}], "config": {"max_retries": 3}}
+    return {"version": 2, "status": "success", "eval": {**spec, **changes}, "plan": plan}
+
+
+def log_samples(
+    selection: Selection, task: str, reply: Callable[[Question], str], epoch: int = 1
+) -> list[dict[str, Any]]:
+    """A sample of every question of a task; scored as our task does, unless the reply stands for an error."""
+    unit_of = units(selection.questions)
+    return [
+        _sample(question, sample_metadata(question, selection, unit_of), reply(question), epoch)
+        for question in selection.questions
+        if question.item.task == task
+    ]
+
+
+def _sample(question: Question, metadata: Mapping[str, Any], reply: str, epoch: int) -> dict[str, Any]:
+    content = [
+        {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "image": "<base64-data-removed>"}
+        for part in question.parts
+    ]
+    sample = {
+        "id": question.item.item_id,
+        "epoch": epoch,
+        "input": [{"id": "m1", "role": "user", "content": content}],
+        "target": question.key,
+        "metadata": metadata,
+        "events": [],
+        "attachments": {},
+    }
+    if reply.startswith(ERROR):
+        return {**sample, "output": {"model": "", "choices": []}, "error": {"message": reply, "traceback": ""}}
+    choice = {"message": {"role": "assistant", "content": reply}, "stop_reason": "stop"}
+    usage = {"input_tokens": 9, "output_tokens": 1, "total_tokens": 10}
+    score = {"value": question.score(reply)[1], "answer": reply}
+    output = {"model": "stub", "choices": [choice], "completion": reply, "usage": usage, "time": 0.5}
+    return {**sample, "output": output, "scores": {"protocol_scorer": score}}
+
+
+def write_eval(path: Path, header: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Path:
+    """An `.eval` file. A header with status `started` is that of a log that was cut off: there is its start only."""
+    is_cut_off = header["status"] == "started"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("_journal/start.json" if is_cut_off else "header.json", json.dumps(header))
+        for sample in samples:
+            archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+    return path

@@ -1,0 +1,228 @@
+"""Logs of Inspect as runs: matched, scored as asked directly, and refused in one line where they are not ours."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from snellen.core.condition import parse_conditions
+from snellen.core.runfolder import is_run, read_run_card
+from snellen.exam import examine
+from snellen.interop import inspect_logs
+from snellen.interop.inspect_import import import_logs
+from snellen.interop.questions import Question, Selection, select_questions
+from snellen.runs.score import read_scores
+from snellen.suites import SUITES
+from tests.helpers.inspect_logs import ERROR, log_header, log_samples, write_eval
+from tests.helpers.refusals import assert_refused
+from tests.helpers.sets import small_set
+
+TASK = "oc-cpr"
+COLUMNS = ["task", "item_id", "metric", "repeat", "outcome", "value"]
+
+
+@pytest.fixture(scope="module")
+def selection(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Selection:
+    items, suite = small_set("vlm2-bench", sets_folder), SUITES.get("vlm2-bench")
+    (vanilla,) = parse_conditions(suite.axes, "vanilla")
+    return select_questions(items, suite, vanilla, tmp_path_factory.mktemp("media"))
+
+
+def right(question: Question) -> str:
+    return f"The answer is {question.key}."
+
+
+def mixed(question: Question) -> str:
+    """Right, wrong, unreadable, or an error: hangs on the item's id alone."""
+    replies = (right(question), "T", "I cannot see it", f"{ERROR}503")
+    return replies[sum(question.item.item_id.encode()) % 4]
+
+
+def _rows(scores: pd.DataFrame, tasks: list[str]) -> pd.DataFrame:
+    rows = scores[scores["task"].isin(tasks)]
+    return rows[COLUMNS].sort_values(COLUMNS[:4]).reset_index(drop=True)
+
+
+def test_scores_are_those_of_asking(selection: Selection, tmp_path: Path) -> None:
+    """Two tasks in two logs, one of them twice, against a subject who says the same in the same order of items."""
+    tasks = [TASK, "oc-cnt"]
+    logs = [
+        write_eval(tmp_path / "a.eval", log_header(), log_samples(selection, TASK, mixed)),
+        write_eval(tmp_path / "b.eval", log_header(task_id="task-2"), log_samples(selection, "oc-cnt", mixed)),
+    ]
+    imported = import_logs(logs, selection.items.root, tmp_path / "run")
+    (arm,) = read_run_card(tmp_path / "run").arms
+    assert arm.subject == "inspect:stub/model"
+    assert list(arm.test_items) == tasks
+    replies = {q.item.item_id: mixed(q) for q in selection.questions if q.item.task in tasks}
+    failing = {item_id for item_id, reply in replies.items() if reply.startswith(ERROR)}
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({**replies, "*": ""}))
+    examine(f"fake:scripted={script}", selection.items.root, out=tmp_path / "asked", show_progress=False)
+    asked = _rows(read_scores(tmp_path / "asked")["strict"], tasks)
+    scores = _rows(read_scores(tmp_path / "run")["strict"], tasks)
+    alike = ~scores["item_id"].isin(failing)
+    pd.testing.assert_frame_equal(scores[alike], asked[alike])
+    assert set(scores[alike]["outcome"]) == {"answered", "no_answer"}
+    assert set(scores[~alike]["outcome"]) == {"failed"}
+    assert scores[~alike]["value"].isna().all()
+    assert imported.examination.failed == len(failing) > 0
+    assert (imported.agreeing, imported.differing) == (len(replies) - len(failing), 0)
+    assert imported.examination.unasked() == {}
+
+
+def test_epochs_are_repeats_and_what_is_missing_is_partial(selection: Selection, tmp_path: Path) -> None:
+    first, second = (log_samples(selection, TASK, right, epoch) for epoch in (1, 2))
+    cut_off = {**log_header(), "status": "started"}
+    log = write_eval(tmp_path / "a.eval", cut_off, [*first, *second[:3]])
+    imported = import_logs([log], selection.items.root, tmp_path / "run")
+    assert [arm.repeat for arm in read_run_card(tmp_path / "run").arms] == [0, 1]
+    assert imported.examination.unasked() == {"inspect:stub/model": len(second) - 3}
+    rest = write_eval(tmp_path / "b.eval", log_header(), [*first, *second])
+    imported = import_logs([log, rest], selection.items.root, tmp_path / "run")
+    assert imported.examination.unasked() == {}
+    assert len(imported.examination.responses) == len(first) + len(second)
+
+
+def test_a_retried_sample_takes_the_place_of_its_failure(selection: Selection, tmp_path: Path) -> None:
+    failing = log_samples(selection, TASK, lambda question: f"{ERROR}503")
+    logs = [
+        write_eval(tmp_path / "a.eval", log_header(), failing),
+        write_eval(tmp_path / "b.eval", log_header(), log_samples(selection, TASK, right)),
+    ]
+    assert import_logs(logs[:1], selection.items.root, tmp_path / "run").examination.failed == len(failing)
+    for order in (logs, logs[::-1]):
+        assert import_logs(order, selection.items.root, tmp_path / "run").examination.failed == 0
+
+
+def test_no_output_and_invalidated_samples_are_failures(selection: Selection, tmp_path: Path) -> None:
+    samples = log_samples(selection, TASK, right)
+    samples[0] |= {"output": {"choices": []}, "limit": {"type": "time", "limit": 3}}
+    samples[1] |= {"invalidation": {"author": "someone", "reason": "wrong key"}}
+    samples[2]["scores"]["protocol_scorer"]["value"] = 0.25
+    log = write_eval(tmp_path / "a.eval", log_header(), samples)
+    imported = import_logs([log], selection.items.root, tmp_path / "run")
+    reasons = {r.item_id: r.reason for r in imported.examination.responses if r.status == "failed"}
+    assert reasons[samples[0]["id"]] == "no output in the log (limit: time)"
+    assert reasons[samples[1]["id"]] == "invalidated in the log"
+    assert (len(reasons), imported.differing) == (2, 1)
+
+
+def test_settings_and_solvers_are_part_of_the_name(selection: Selection, tmp_path: Path) -> None:
+    header = log_header(model_generate_config={"temperature": 0.5, "max_retries": 7})
+    header["plan"]["steps"] = [{"solver": "chain_of_thought"}, {"solver": "generate"}]
+    log = write_eval(tmp_path / "a.eval", header, log_samples(selection, TASK, right))
+    import_logs([log], selection.items.root, tmp_path / "run")
+    (arm,) = read_run_card(tmp_path / "run").arms
+    assert arm.subject == "inspect:stub/model?temperature=0.5&solver=chain_of_thought+generate"
+    assert "max_retries" not in arm.settings["generation"]
+
+
+def test_a_json_log_is_read(selection: Selection, tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({**log_header(), "samples": log_samples(selection, TASK, right)}))
+    assert import_logs([path], selection.items.root, tmp_path / "run").agreeing == 10
+
+
+Change = Callable[[dict[str, Any], dict[str, Any]], object]
+HOSTILE: dict[str, tuple[Change, str]] = {
+    "wrong id": (lambda h, s: s.update(id="oc-cpr-none"), "no question of this item set"),
+    "escape in id": (lambda h, s: s.update(id="\x1b[31m/../x"), r"\x1b[31m"),
+    "id of another task": (lambda h, s: s.update(id="oc-cnt-test-0001"), "no question of this item set"),
+    "number as id": (lambda h, s: s.update(id=7), "not written by a task of Snellen (id"),
+    "other set": (lambda h, s: s["metadata"]["snellen"].update(content_hash="0" * 64), "another item set"),
+    "other picture": (lambda h, s: s["metadata"]["snellen"].update(media=["0" * 64]), "showed other pictures"),
+    "no task": (lambda h, s: s["metadata"]["snellen"].update(task="oc-cprr"), "has no task"),
+    "no condition": (lambda h, s: s["metadata"]["snellen"].update(condition="shots=many"), "shots"),
+    "conditions": (
+        lambda h, s: s["metadata"]["snellen"].update(condition="prompt=full,prompt=short"),
+        "prompt",
+    ),
+    "foreign sample": (lambda h, s: s.update(metadata={}), "metadata.snellen"),
+    "other words": (lambda h, s: s["input"][0]["content"][-1].update(text="Say T."), "in other words"),
+    "pictures moved": (lambda h, s: s["input"][0]["content"].reverse(), "in other words"),
+    "two turns": (lambda h, s: s.update(input=[*s["input"], *s["input"]]), "not one message of a user"),
+    "a video": (lambda h, s: s["input"][0]["content"][0].update(type="video"), "holds 'video'"),
+    "epoch 0": (lambda h, s: s.update(epoch=0), "epoch"),
+    "epoch of a million": (lambda h, s: s.update(epoch=10**6), "epoch"),
+    "huge id": (lambda h, s: s.update(id="x" * 150), "no question of this item set"),
+    "huge reply": (
+        lambda h, s: s["output"]["choices"][0]["message"].update(content="x" * 4_000_001),
+        "4000001 characters",
+    ),
+    "negative tokens": (lambda h, s: s["output"]["usage"].update(input_tokens=-1), "tokens_in is -1"),
+    "output is a list": (lambda h, s: s.update(output=[1]), "output"),
+    "escape in model": (lambda h, s: h["eval"].update(model="a\x1b[2Jb"), "name of the model"),
+    "huge model": (lambda h, s: h["eval"].update(model="m" * 201), "eval.model"),
+    "huge settings": (
+        lambda h, s: h["plan"].update(config={"system_message": "x" * 200_000}),
+        "more than 100000 characters",
+    ),
+    "no eval": (lambda h, s: h.pop("eval"), "eval: Field required"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_logs_are_refused_in_one_line(case: str, selection: Selection, tmp_path: Path) -> None:
+    change, reason = HOSTILE[case]
+    header, samples = log_header(), log_samples(selection, TASK, right)[:2]
+    header = json.loads(json.dumps(header))
+    sample = json.loads(json.dumps(samples[1]))
+    change(header, sample)
+    log = tmp_path / "a.eval"
+    with zipfile.ZipFile(log, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(header))
+        archive.writestr("samples/0.json", json.dumps(samples[0]))
+        archive.writestr("samples/../../1.json", json.dumps(sample))
+    assert_refused(lambda: import_logs([log], selection.items.root, tmp_path / "run"), reason)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.eval"]
+
+
+def test_two_answers_to_one_sample_are_refused(selection: Selection, tmp_path: Path) -> None:
+    logs = [
+        write_eval(tmp_path / f"{reply}.eval", log_header(), log_samples(selection, TASK, lambda question, r=reply: r))
+        for reply in "TF"
+    ]
+    assert_refused(lambda: import_logs(logs, selection.items.root, tmp_path / "run"), "answered otherwise")
+    assert not is_run(tmp_path / "run")
+
+
+def test_damaged_archives_are_refused_in_one_line(
+    selection: Selection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect_logs, "MAX_MEMBER_BYTES", 1 << 20)
+    whole = write_eval(tmp_path / "whole.eval", log_header(), log_samples(selection, TASK, right))
+    raw = whole.read_bytes()
+    (tmp_path / "cut.eval").write_bytes(raw[: len(raw) // 2])
+    (tmp_path / "altered.eval").write_bytes(raw[:300] + bytes(64) + raw[364:])
+    (tmp_path / "empty.eval").write_bytes(b"")
+    (tmp_path / "deep.json").write_text("[" * 200_000)
+    (tmp_path / "list.json").write_text("[]")
+    with zipfile.ZipFile(tmp_path / "bomb.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(log_header()))
+        archive.writestr("samples/a.json", b"[" + bytes(8 << 20))
+    with zipfile.ZipFile(tmp_path / "other.eval", "w") as archive:
+        archive.writestr("readme.txt", "no log")
+    for name, reason in {
+        "cut.eval": "no JSON",
+        "altered.eval": "damaged",
+        "empty.eval": "no JSON",
+        "deep.json": "no JSON",
+        "list.json": "no object",
+        "bomb.eval": "more than 1048576 bytes",
+        "other.eval": "neither header.json",
+        "none.eval": "no such file",
+    }.items():
+        assert_refused(lambda n=name: import_logs([tmp_path / n], selection.items.root, tmp_path / "run"), reason)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_log_without_samples_is_refused(selection: Selection, tmp_path: Path) -> None:
+    log = write_eval(tmp_path / "a.eval", log_header(), [])
+    assert_refused(lambda: import_logs([log], selection.items.root, tmp_path / "run"), "nothing to import")
