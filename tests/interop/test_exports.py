@@ -103,11 +103,38 @@ def read_evalscope(folder: Path) -> dict[str, Row]:
     return rows
 
 
+def read_lmms_eval(folder: Path) -> dict[str, Row]:
+    """Texts and pictures in the order of `parts`, as `doc_to_messages` sends them."""
+    rows = {}
+    for path in folder.glob("*.parquet"):
+        for row in pq.read_table(path).to_pylist():
+            parts, hashes = json.loads(row["parts"]), [_sha(image["bytes"]) for image in row["images"]]
+            assert hashes == [part["sha256"] for part in parts if part["type"] == "image"]
+            text = "\n".join(part.get("text", "<image>") for part in parts)
+            rows[row["item_id"]] = Row(row["key"], row["options"], hashes, text)
+    return rows
+
+
+def read_inspect(folder: Path) -> dict[str, Row]:
+    """Samples as `tasks.py` makes them; what is offered stands in the fields by which replies are scored."""
+    rows = {}
+    for path in folder.glob("questions/*.jsonl"):
+        for row in map(json.loads, path.read_text("utf-8").splitlines()):
+            images = [part for part in row["prompt"] if part["type"] == "image"]
+            hashes = [_sha((folder / part["path"]).read_bytes()) for part in images]
+            assert hashes == row["metadata"]["snellen"]["media"]
+            text = "\n".join(part.get("text", "<image>") for part in row["prompt"])
+            rows[row["item_id"]] = Row(row["key"], row["options"], hashes, text)
+    return rows
+
+
 READERS: dict[str, Callable[[Path], dict[str, Row]]] = {
     "csv": read_csv,
     "jsonl": read_jsonl,
     "hf": read_hf,
     "evalscope": read_evalscope,
+    "inspect": read_inspect,
+    "lmms-eval": read_lmms_eval,
     "vlmevalkit": read_vlmevalkit,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -185,9 +186,10 @@ def test_hostile_logs_are_refused_in_one_line(case: str, selection: Selection, t
 
 
 def test_two_answers_to_one_sample_are_refused(selection: Selection, tmp_path: Path) -> None:
+    always: dict[str, Callable[[Question], str]] = {"T": lambda question: "T", "F": lambda question: "F"}
     logs = [
-        write_eval(tmp_path / f"{reply}.eval", log_header(), log_samples(selection, TASK, lambda question, r=reply: r))
-        for reply in "TF"
+        write_eval(tmp_path / f"{name}.eval", log_header(), log_samples(selection, TASK, reply))
+        for name, reply in always.items()
     ]
     assert_refused(lambda: import_logs(logs, selection.items.root, tmp_path / "run"), "answered otherwise")
     assert not is_run(tmp_path / "run")
@@ -219,7 +221,7 @@ def test_damaged_archives_are_refused_in_one_line(
         "other.eval": "neither header.json",
         "none.eval": "no such file",
     }.items():
-        assert_refused(lambda n=name: import_logs([tmp_path / n], selection.items.root, tmp_path / "run"), reason)
+        assert_refused(partial(import_logs, [tmp_path / name], selection.items.root, tmp_path / "run"), reason)
     assert not (tmp_path / "run").exists()
 
 

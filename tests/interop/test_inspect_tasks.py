@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from snellen.analysis.changes import changes
+from snellen.cli.diff import side
 from snellen.core.errors import SnellenError
 from snellen.exam import examine
+from snellen.interop.inspect_import import import_logs
+from snellen.reports import write_report
 from snellen.runs.score import read_scores
 from tests.helpers.sets import small_set
 
@@ -31,11 +37,55 @@ def test_scores_are_ours(suite: str, task: str, reply: str, sets_folder: Path, t
     examine(lambda parts: reply, items.root, out=tmp_path / "run", show_progress=False)
     ours = read_scores(tmp_path / "run")["strict"]
     ours = ours[(ours.task == task) & (ours.split == "test")]
+    imported = import_logs([Path(log.location)], items.root, tmp_path / "imported")
+    assert (imported.agreeing, imported.differing) == (len(log.samples), 0)
+    assert imported.examination.unasked() == {}
+    again = read_scores(tmp_path / "imported")["strict"]
+    columns = ["item_id", "metric", "outcome", "value", "prediction"]
+    first, second = (rows[columns].sort_values(columns[:2], ignore_index=True) for rows in (again, ours))
+    pd.testing.assert_frame_equal(first, second)
     metric = log.samples[0].metadata["metric"]
     expected = dict(ours[ours.metric == metric][["item_id", "value"]].itertuples(index=False))
     scores = {sample.id: sample.scores["protocol_scorer"].value for sample in log.samples}
     assert scores == expected
     assert len(set(scores.values())) == 2  # some right, some wrong: else the comparison says nothing
+
+
+@pytest.mark.slow
+def test_errors_epochs_and_reports(sets_folder: Path, tmp_path: Path) -> None:
+    """A model that fails on some samples, asked twice; the run is reported, compared and verified."""
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from snellen.interop.inspect_tasks import TASKS
+
+    items, numbers = small_set("vlm2-bench", sets_folder), count()
+
+    def answer(*_: object) -> ModelOutput:
+        if next(numbers) % 4 == 3:
+            raise RuntimeError("overloaded")
+        output = ModelOutput.from_content("mock", "T")
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    model = get_model("mockllm/model", custom_outputs=answer)
+    (log,) = inspect_ai.eval(
+        TASKS["vlm2-bench/oc-cpr"](itemset=str(items.root)),
+        model=model,
+        log_dir=str(tmp_path),
+        display="none",
+        epochs=2,
+        fail_on_error=False,
+    )
+    imported = import_logs([Path(log.location)], items.root, tmp_path / "run")
+    failed = sum(sample.error is not None for sample in log.samples)
+    assert imported.examination.failed == failed > 0
+    assert len(imported.examination.responses) == len(log.samples) == 20
+    assert "overloaded" in str(imported.examination.reasons("failed"))
+    paths = write_report([tmp_path / "run"], tmp_path / "report")
+    assert "inspect:mockllm/model" in paths.page.read_text("utf-8")
+    compared = changes(side(str(tmp_path / "run")), side(str(tmp_path / "run")))
+    assert compared.pairs > 0
+    assert len(compared.flips) == 0
 
 
 def test_a_sheet_is_refused_with_the_reason(sets_folder: Path) -> None:

@@ -43,6 +43,7 @@ def write_inspect_folder(selection: Selection, out: Path) -> None:
             {
                 "item_id": question.item.item_id,
                 "key": question.key,
+                "options": list(question.option_texts) if question.option_names else [],
                 "prompt": prompt_parts(question),
                 "metadata": sample_metadata(question, selection, unit_of),
                 "scoring": scoring_fields(question),

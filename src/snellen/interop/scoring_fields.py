@@ -15,7 +15,7 @@ from snellen.interop.questions import Question
 from snellen.interop.standalone.scoring import METRICS, score
 from snellen.presentation.methods import OneByOne, Sheet
 
-_PROBES = ("", "maybe", "A", "B", "T", "F", "0", "1", "2", "7", "-3.5", "[1, 2, 30, 40]", "[0, 128, 255]", "#a0b0c0")
+_PROBES = {"box": "[1, 2, 30, 40]", "colour": "[0, 128, 255]", "text": "maybe", "true_false": "F", "choice": "B"}
 _TOLERANCE = 1e-9
 
 
@@ -46,7 +46,8 @@ def not_scored_alone(question: Question) -> str | None:
     fields = scoring_fields(question)
     if not fields["option_scores"] and fields["metric"] not in METRICS:
         return reason
-    alike = all(_equal(score(fields, probe), question.score(probe)) for probe in (question.key, *_PROBES))
+    probe_of_kind = _PROBES.get(question.item.answer_kind, "7")
+    alike = all(_equal(score(fields, probe), question.score(probe)) for probe in ("", question.key, probe_of_kind))
     return None if alike else reason
 
 

@@ -28,7 +28,7 @@ def questions_task(name: str) -> Task:
     lines = (FOLDER / "questions" / f"{name}.jsonl").read_text("utf-8").split("\n")
     rows = [json.loads(line) for line in lines if line]
     samples = [
-        Sample([ChatMessageUser(content=_content(row))], row["key"], id=row["item_id"], metadata=row["metadata"])
+        Sample([ChatMessageUser(content=_content(row))], target=row["key"], id=row["item_id"], metadata=row["metadata"])
         for row in rows
     ]
     scorer_of_rows = strict_scorer({row["item_id"]: row["scoring"] for row in rows})
