@@ -29,7 +29,7 @@ def write_parquet(selection: Selection, out: Path) -> None:
 
 
 def write_rows(
-    questions: Sequence[Question], row: Callable[[Question], dict[str, Any]], texts: Sequence[str], path: Path
+    questions: Sequence[Question], row_of: Callable[[Question], dict[str, Any]], texts: Sequence[str], path: Path
 ) -> None:
     """Write a table of texts, the lists of options and `images`, as `datasets` reads it."""
     schema = _schema(texts)
@@ -38,7 +38,7 @@ def write_rows(
         pq.ParquetWriter(half, schema, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_BYTES) as writer,
     ):
         for group in _groups(questions):
-            writer.write_table(pa.Table.from_pylist([row(question) for question in group], schema))
+            writer.write_table(pa.Table.from_pylist([row_of(question) for question in group], schema))
 
 
 def _groups(questions: Sequence[Question]) -> Iterator[list[Question]]:

@@ -97,15 +97,15 @@ class _LoggedArms:
     tasks: set[str] = field(default_factory=set)
     answers: dict[int, dict[str, LoggedAnswer]] = field(default_factory=lambda: defaultdict(dict))
 
-    def add(self, sample: LogSample, answer: LoggedAnswer, log: InspectLog) -> None:
+    def add(self, sample: LogSample, logged_answer: LoggedAnswer, log: InspectLog) -> None:
         """Keep an answer; a retried sample's reply takes the place of its failure."""
         self.headers[log.path] = log.header
         self.tasks.add(sample.metadata.snellen.task)
         answers = self.answers[sample.epoch]
         former = answers.get(sample.id)
         if former is None or former.reply is None:
-            answers[sample.id] = answer
-        elif answer.reply is not None and answer.reply != former.reply:
+            answers[sample.id] = logged_answer
+        elif logged_answer.reply is not None and logged_answer.reply != former.reply:
             raise SnellenError(
                 f"{log.path}: sample {short_reason(sample.id, 100)} of epoch {sample.epoch} was answered otherwise "
                 f"before; import logs of one evaluation into a run"
@@ -113,7 +113,7 @@ class _LoggedArms:
 
 
 @dataclass
-class _Asked:
+class _ItemQuestions:
     """The questions that a set's tasks ask, selected as logs need them; pictures go into `folder`."""
 
     items: ItemSet
@@ -139,7 +139,7 @@ class _Asked:
             selected = select_questions(self.items, suite, condition, self.folder)
             self._questions[key] = {question.item.item_id: question for question in selected.questions}
         if (question := self._questions[key].get(sample.id)) is None:
-            raise SnellenError(f"{_place(sample, log)} is no question of this item set; give the set that was asked")
+            raise SnellenError(f"{_location(sample, log)} is no question of this item set; give the set that was asked")
         return question
 
 
@@ -153,7 +153,7 @@ def import_logs(paths: Sequence[Path], itemset: Path, out: Path) -> LogImport:
     suite = SUITES.get(items.card.suite)
     refuse_other_run(out, limit=None, suite=suite.name, seed=0, content_hash=items.card.content_hash)
     with tempfile.TemporaryDirectory(prefix="snellen-import-") as folder:
-        logged_arms = _read_logs([read_log(path) for path in paths], _Asked(items, suite, Path(folder)))
+        logged_arms = _read_logs([read_log(path) for path in paths], _ItemQuestions(items, suite, Path(folder)))
     if not logged_arms:
         raise SnellenError(f"{', '.join(map(str, paths))}: no sample was finished; nothing to import")
     arms = [arm for (name, _), logged in logged_arms.items() for arm in _arms(name, logged)]
@@ -165,26 +165,26 @@ def import_logs(paths: Sequence[Path], itemset: Path, out: Path) -> LogImport:
     return LogImport(Examination(out, suite, items, responses), len(paths), *_compared(arms, scores, suite))
 
 
-def _read_logs(logs: Sequence[InspectLog], asked: _Asked) -> dict[tuple[str, str], _LoggedArms]:
+def _read_logs(logs: Sequence[InspectLog], item_questions: _ItemQuestions) -> dict[tuple[str, str], _LoggedArms]:
     """By subject and condition what the logs hold, each sample compared with what our task asks."""
     logged_arms: dict[tuple[str, str], _LoggedArms] = {}
     for log in logs:
         name = subject_name(log)
         for sample in log.samples():
             content_hash = sample.metadata.snellen.content_hash
-            if content_hash != asked.items.card.content_hash:
+            if content_hash != item_questions.items.card.content_hash:
                 raise SnellenError(
                     f"{log.path}: asked of another item set ({short_reason(content_hash, 16)}, not "
-                    f"{asked.items.card.content_hash[:16]}); give the set that was asked as --items"
+                    f"{item_questions.items.card.content_hash[:16]}); give the set that was asked as --items"
                 )
-            condition = asked.condition(sample, log)
-            _check_sample(sample, asked.question(sample, condition, log), log)
+            condition = item_questions.condition(sample, log)
+            _check_sample(sample, item_questions.question(sample, condition, log), log)
             logged = logged_arms.setdefault((name, str(condition)), _LoggedArms(condition))
             logged.add(sample, _answer(sample, log), log)
     return logged_arms
 
 
-def _place(sample: LogSample, log: InspectLog) -> str:
+def _location(sample: LogSample, log: InspectLog) -> str:
     return f"{log.path}: sample {short_reason(sample.id, 100)}"
 
 
@@ -206,16 +206,16 @@ def _check_sample(sample: LogSample, question: Question, log: InspectLog) -> Non
     """Raise SnellenError unless the sample was asked in our words, with our pictures in their places."""
     if sample.metadata.snellen.media != [picture.sha256 for picture in question.pictures]:
         raise SnellenError(
-            f"{_place(sample, log)} showed other pictures than the item set has; give the set that was asked"
+            f"{_location(sample, log)} showed other pictures than the item set has; give the set that was asked"
         )
     try:
         parts = sample.parts()
     except ValueError as error:
-        raise SnellenError(f"{_place(sample, log)}: {error}; only logs of our own tasks can be imported") from error
+        raise SnellenError(f"{_location(sample, log)}: {error}; only logs of our own tasks can be imported") from error
     if parts != [part if isinstance(part, str) else None for part in question.parts]:
         raise SnellenError(
-            f"{_place(sample, log)} was asked in other words, or with pictures elsewhere; import it with the version "
-            f"of Snellen that asked"
+            f"{_location(sample, log)} was asked in other words, or with pictures elsewhere; import it with the "
+            f"version of Snellen that asked"
         )
 
 
@@ -236,7 +236,7 @@ def _answer(sample: LogSample, log: InspectLog) -> LoggedAnswer:
 def _reply(sample: LogSample, log: InspectLog) -> Reply:
     reply = to_reply(cast("ModelOutput", sample.output))  # which has all fields that are looked at
     if fault := reply.fault():
-        raise SnellenError(f"{_place(sample, log)}: {short_reason(fault, 200)}")
+        raise SnellenError(f"{_location(sample, log)}: {short_reason(fault, 200)}")
     return reply
 
 

@@ -46,11 +46,11 @@ def _content(row: dict[str, Any]) -> list[Content]:
 def unit_mean() -> Metric:
     """The mean over what the metric counts: questions, or groups of which every question must be right."""
 
-    def mean_over_units(scores: list[SampleScore]) -> float:
-        metadata = [(each.sample_metadata or {})["snellen"] for each in scores]
+    def mean_over_units(sample_scores: list[SampleScore]) -> float:
+        metadata = [(each.sample_metadata or {})["snellen"] for each in sample_scores]
         return mean_of_units(
             (place["unit"], place["unit_size"], each.score.as_float())
-            for place, each in zip(metadata, scores, strict=True)
+            for place, each in zip(metadata, sample_scores, strict=True)
         )
 
     return mean_over_units

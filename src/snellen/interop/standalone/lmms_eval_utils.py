@@ -49,11 +49,11 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     }
 
 
-def mean_over_units(scores: Sequence[Mapping[str, Any]]) -> float:
+def mean_over_units(results: Sequence[Mapping[str, Any]]) -> float:
     """The mean of the metric over what it counts: questions, or groups of which every question must be right."""
-    return mean_of_units((each["unit"], each["unit_size"], each["score"]) for each in scores if "score" in each)
+    return mean_of_units((each["unit"], each["unit_size"], each["score"]) for each in results if "score" in each)
 
 
-def rate(scores: Sequence[Mapping[str, Any]]) -> float:
+def rate(results: Sequence[Mapping[str, Any]]) -> float:
     """The share of questions without a readable answer, or whose call failed."""
-    return mean_of_units((str(number), 1, each["score"]) for number, each in enumerate(scores) if "score" in each)
+    return mean_of_units((str(number), 1, each["score"]) for number, each in enumerate(results) if "score" in each)

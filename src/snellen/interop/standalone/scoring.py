@@ -49,14 +49,14 @@ def _sheet_cell(reply: str, spec: ReplySpec) -> str:
     return reply if cell is None else cell
 
 
-def mean_of_units(scores: Iterable[tuple[str, int, float]]) -> float:
+def mean_of_units(unit_scores: Iterable[tuple[str, int, float]]) -> float:
     """The mean over units of (unit, how many questions it has, score of one of them).
 
     A unit of several questions is worth its worst one, and counts only where all of them have a score. NaN without any.
     """
     units: dict[str, list[float]] = {}
     sizes: dict[str, int] = {}
-    for unit, size, value in scores:
+    for unit, size, value in unit_scores:
         units.setdefault(unit, []).append(value)
         sizes[unit] = size
     whole = [min(values) for unit, values in units.items() if len(values) >= sizes[unit]]
