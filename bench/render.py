@@ -25,6 +25,7 @@ import resource
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -152,7 +153,7 @@ def quality_scenes() -> dict[str, tuple[Scene, Camera]]:
     scenes = {name: composite_scene(blocks) for name, blocks in OBJECTS.items()}
     cases = {name: (scene, views_of(name, scene, 1, (480, 360))[0]) for name, scene in scenes.items()}
     options = BuildOptions(Path())
-    room = next(iter(vlm2._room_specs(vlm2.design(options), options)))
+    room = next(room_specs(options))
     one = ava.Design({}, {"test": 1}, {"test": 1})
     table, display = ava.draw_tables(one, options)[0][1].shot, ava.draw_displays(one, options)[0][1].shot
     shots = {"room": room, "table": table, "display": display}
@@ -193,6 +194,12 @@ def draw_sheet(path: Path) -> None:
     Image.fromarray(np.vstack(rows)).save(path, quality=90)
 
 
+def room_specs(options: BuildOptions) -> Iterator[RenderSpec]:
+    """The rooms of VLM2-Bench's set."""
+    plan = vlm2.design(options)
+    return vlm2._room_specs(plan, options, [vlm2._cameras(room, n, options) for n, room in enumerate(plan.rooms)])
+
+
 def suite_specs(count: int) -> dict[str, list[RenderSpec]]:
     """The first pictures of each generated set, by kind."""
     options = BuildOptions(Path(), n=4)
@@ -204,7 +211,7 @@ def suite_specs(count: int) -> dict[str, list[RenderSpec]]:
         "vfm-bench": [picture_spec(draft, n, 0, options.size_px) for n, draft in enumerate(drafts)],
         "ava-bench, tables": [table.shot for _, table in ava.draw_tables(one, options)],
         "ava-bench, displays": [display.shot for _, display in ava.draw_displays(one, options)],
-        "vlm2-bench, rooms": list(itertools.islice(vlm2._room_specs(plan, options), count)),
+        "vlm2-bench, rooms": list(itertools.islice(room_specs(options), count)),
         "vlm2-bench, objects": list(itertools.islice(vlm2._object_specs(plan, options), count)),
         "vlm2-bench, frames": list(itertools.islice(vlm2._clip_specs(plan, options), count)),
     }

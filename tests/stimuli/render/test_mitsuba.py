@@ -28,6 +28,7 @@ from snellen.stimuli.scenes import (
     random_camera,
     truth,
 )
+from snellen.stimuli.scenes.model import Shape
 from snellen.stimuli.scenes.shapes import unit_mesh
 
 # Not by importing it: mitsuba takes its LLVM on import, and only the renderer knows which one works.
@@ -165,7 +166,7 @@ def test_an_llvm_chosen_by_somebody_else_is_refused(monkeypatch: pytest.MonkeyPa
         pictures._mitsuba(engine, 1)
 
 
-def test_one_mesh_a_surface_holds_the_triangles_of_all_solids() -> None:
+def test_one_mesh_a_material_holds_the_triangles_of_all_solids() -> None:
     from snellen.stimuli.render import mitsuba_pictures as pictures
 
     ball = Solid("ball", "sphere", Material("glass"))
@@ -173,15 +174,33 @@ def test_one_mesh_a_surface_holds_the_triangles_of_all_solids() -> None:
     wood = [Solid("disc", "cylinder", Material("wood")), Solid("box", "cube", Material("wood"))]
     several, empty = pictures._meshes(Scene((ball, *blocks, *wood))), pictures._meshes(Scene(()))
     assert several.keys() == empty.keys()  # else Mitsuba compiles its kernels anew for the scene
-    assert len(several) == 5 + 5 + 5 + 1
-    faces = {key: len(mesh.faces) for key, mesh in several.items() if mesh is not pictures._HIDDEN}
+    faces = {kind: len(mesh.faces) for kind, mesh in several.items() if mesh is not pictures._HIDDEN}
     assert faces == {
-        (Material("rubber", "red"), "cube"): 3 * len(unit_mesh("cube").faces),
-        (Material("wood"), "cylinder"): len(unit_mesh("cylinder").faces),
-        (Material("wood"), "cube"): len(unit_mesh("cube").faces),
-        (Material("glass"), "cube"): len(unit_mesh("sphere").faces),
+        "rubber": 3 * len(unit_mesh("cube").faces),
+        "wood": len(unit_mesh("cylinder").faces) + len(unit_mesh("cube").faces),
+        "glass": len(unit_mesh("sphere").faces),
     }
-    red = several[Material("rubber", "red"), "cube"]
-    assert np.allclose(red.vertices[-1] - unit_mesh("cube").vertices[-1], (2, 0, 0))
-    assert red.faces[-1].min() >= 2 * len(unit_mesh("cube").vertices)
+    rubber = several["rubber"]
+    assert np.allclose(rubber.vertices[-1] - unit_mesh("cube").vertices[-1], (2, 0, 0))
+    assert rubber.faces[-1].min() >= 2 * len(unit_mesh("cube").vertices)
     assert all(mesh is pictures._HIDDEN for mesh in empty.values())
+
+
+def test_a_solid_shows_its_own_colour_or_wood() -> None:
+    from snellen.stimuli.render import mitsuba_pictures as pictures
+    from snellen.stimuli.render.appearances import METAL_RGB, wood_texture
+
+    uv = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]])
+    shapes: tuple[Shape, ...] = ("cube", "cone")
+    for colour, rgb in METAL_RGB.items():
+        place = pictures._texture_place(uv, Solid("drum", "cylinder", Material("metal", colour)), ())
+        columns = np.floor(place[:, 0] * len(METAL_RGB)).astype(int)
+        assert np.allclose(pictures._palette(METAL_RGB)[0, columns], rgb)
+    woods = pictures._woods(shapes)
+    place = pictures._texture_place(uv, Solid("cone", "cone", Material("wood")), shapes)
+    rows = place[:, 1] * len(woods)  # borders of pixels: one row before the first of the cone, and one behind its last
+    assert np.allclose(rows, [len(woods) / 2 + 1, len(woods) * 3 / 4, len(woods) - 1])
+    half = len(woods) // 2
+    assert np.array_equal(woods[half + 1 : -1], wood_texture("cone", pictures.WOOD_PX))
+    assert np.array_equal(woods[half], woods[half + 1])
+    assert np.array_equal(woods[-1], woods[-2])

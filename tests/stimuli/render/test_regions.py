@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snellen.stimuli.render.regions import BLOCK_PX, NEAR_PX, blocks, crop, enlarged, find_regions, grown, near_weight
+from snellen.stimuli.render.regions import BLOCK_PX, blocks, crop, enlarged, find_regions, grown, near_px, near_weight
 
 
 def test_a_mask_grows_to_a_square() -> None:
@@ -42,8 +42,8 @@ def test_every_pixel_is_drawn_once() -> None:
     assert regions.glass[48:62, 38:52].all()  # two pixels round it too
     assert regions.glass.sum() == 14 * 14
     assert regions.solid.sum() == 14 * 24 - 14 * 14
-    assert not coarse[50 - NEAR_PX : 60 + NEAR_PX, 40 - NEAR_PX : 60 + NEAR_PX].any()
-    assert coarse[:20].all()  # row 24 is the first block that touches rows from 26
+    assert not coarse[50 - 20 : 60 + 20, 40 - 20 : 60 + 20].any()
+    assert coarse[:28].all()  # row 28 is the first block that touches rows from 30
 
 
 def test_nothing_there_is_all_coarse_and_everywhere_solid_all_sharp() -> None:
@@ -54,12 +54,17 @@ def test_nothing_there_is_all_coarse_and_everywhere_solid_all_sharp() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "expected"), [((3, 10), slice(0, 32)), ((40, 73), slice(24, 88)), ((90, 99), slice(68, 100))]
+    ("rows", "expected"), [((3, 10), slice(2, 10)), ((40, 73), slice(36, 76)), ((80, 99), slice(76, 100))]
 )
-def test_a_crop_holds_the_mask_in_multiples_of_32(rows: tuple[int, int], expected: slice) -> None:
+def test_a_crop_holds_the_mask_and_is_mirrored_to_multiples_of_16(rows: tuple[int, int], expected: slice) -> None:
     mask = np.zeros((100, 20), bool)
     mask[rows[0] : rows[1], 5] = True
-    assert crop(mask) == (expected, slice(0, 20))
+    assert crop(mask) == (expected, slice(1, 9))
+
+
+@pytest.mark.parametrize(("height", "expected"), [(90, 20), (330, 22), (480, 24)])
+def test_the_floor_round_a_solid_is_wider_in_larger_pictures(height: int, expected: int) -> None:
+    assert near_px(height) == expected
 
 
 def test_the_sharp_part_fades_at_its_border_and_nowhere_else() -> None:

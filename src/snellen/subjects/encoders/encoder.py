@@ -153,7 +153,7 @@ def save_array(path: Path, array: Floats) -> None:
     raw = io.BytesIO()
     np.save(raw, array, allow_pickle=False)
     try:
-        write_bytes(path, raw.getvalue())
+        write_bytes(path, raw.getvalue(), durable=False)
     except (SnellenError, OSError):
         return
 

@@ -106,18 +106,19 @@ class ColourHistogram(_HandMade):
         lightness, a, b = lab.reshape(-1, 3).T
         chroma, hue = np.hypot(a, b), np.mod(np.arctan2(b, a) / (2 * np.pi), 1.0)
         coloured = np.clip((chroma - self.grey_below) / (self.coloured_above - self.grey_below), 0.0, 1.0)
-        joint = np.zeros((self.hues, self.chromas, self.lights))
+        joint = np.zeros(self.hues * self.chromas * self.lights)
         for hue_bin, hue_part in _shares(hue * self.hues, self.hues, around=True):
             for chroma_bin, chroma_part in _shares(chroma / 80.0 * (self.chromas - 1), self.chromas):
                 for light_bin, light_part in _shares(lightness / 100.0 * (self.lights - 1), self.lights):
-                    np.add.at(joint, (hue_bin, chroma_bin, light_bin), coloured * hue_part * chroma_part * light_part)
+                    place = (hue_bin * self.chromas + chroma_bin) * self.lights + light_bin
+                    np.add.at(joint, place, coloured * hue_part * chroma_part * light_part)
         grey = np.zeros(self.greys)
         for light_bin, light_part in _shares(lightness / 100.0 * (self.greys - 1), self.greys):
             np.add.at(grey, light_bin, (1.0 - coloured) * light_part)
         # A thousandth of the picture: below it, specks of colour do not count as a coloured thing.
         joint /= max(float(joint.sum()), 0.001 * len(lightness))
         grey /= max(float(grey.sum()), 0.001 * len(lightness))
-        both = np.sqrt(np.concatenate([(1.0 - self.grey_share) * joint.ravel(), self.grey_share * grey]))
+        both = np.sqrt(np.concatenate([(1.0 - self.grey_share) * joint, self.grey_share * grey]))
         return np.asarray(both / max(float(np.linalg.norm(both)), 1e-12), dtype=np.float64)
 
 

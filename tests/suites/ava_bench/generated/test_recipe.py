@@ -55,8 +55,8 @@ def test_pictures_keep_to_their_budget() -> None:
     for n, tests, lessons in ((1, 1, 1), (4, 4, 2), (12, 12, 8), (36, 20, 24), (200, 67, 133)):
         plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=n))
         assert plan["tables"] == plan["displays"] == tests + lessons
-        assert plan["close_ups"] == 3 * (tests + lessons)
-        assert plan["pictures"] == 5 * (tests + lessons)
+        assert plan["close_ups"] == n + 3 * lessons, "of displays to test on only those that are asked about"
+        assert plan["pictures"] == 2 * (tests + lessons) + plan["close_ups"]
         assert set(plan["items"].values()) == {n}
         assert set(plan["train_items"].values()) == {SLOTS * lessons}
     checkup = recipe.make_design(BuildOptions(NOWHERE))
@@ -300,9 +300,14 @@ def test_close_ups_show_one_tower_each_and_are_scenes_of_their_own(
 
 
 def test_close_ups_are_drawn_only_where_they_are_asked_about() -> None:
-    for tasks, close_ups in ((("ocr",), 0), (("texture",), 15), (("counting",), 0)):
+    for tasks, close_ups in ((("ocr",), 0), (("texture",), 9), (("counting",), 0)):
         plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=3, tasks=tasks))
-        assert plan["close_ups"] == close_ups, "three of each of three displays to test on, and of two to train on"
+        assert plan["close_ups"] == close_ups, "one of each of three displays to test on, three of two to train on"
+
+
+def test_every_stored_picture_is_in_an_item(built: ItemSet) -> None:
+    shown = {media.sha256 for item in built.items for media in item.media()}
+    assert {path.stem for path in (built.root / "media").rglob("*.png")} == shown
 
 
 def test_a_rod_of_a_metre_lies_on_every_table_and_the_question_says_so(

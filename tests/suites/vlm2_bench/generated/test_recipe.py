@@ -89,6 +89,11 @@ def test_a_cue_hangs_on_colour_only_where_nothing_else_tells() -> None:
     assert "colour" not in seen["the glass sphere"]
 
 
+def test_every_stored_picture_is_in_an_item(built: ItemSet) -> None:
+    shown = {media.sha256 for item in built.items for media in item.media()}
+    assert {path.stem for path in (built.root / "media").rglob("*.*")} == shown
+
+
 def test_families_differ_in_one_dimension_each(built: ItemSet) -> None:
     for seed in range(30):
         family = objects.draw_family(stream("family", seed))

@@ -85,14 +85,27 @@ class Design:
         """How many tables and displays are drawn."""
         return sum(self.tables.values()) + sum(self.displays.values())
 
-    def close_ups(self) -> int:
-        """How many close-ups are drawn: none where nothing is asked about them."""
-        has_items = any(self.counts[task] for task, questions in about_displays().items() if questions.on_close_ups)
-        return SLOTS * sum(self.displays.values()) if has_items else 0
+    def close_ups(self) -> list[list[int]]:
+        """Of each display of each split, the slots whose close-ups are drawn: those that an item is about."""
+        tasks = [task for task, questions in about_displays().items() if questions.on_close_ups and self.counts[task]]
+        displays: list[list[int]] = []
+        for split, count in self.displays.items():
+            slots: list[set[int]] = [set() for _ in range(count)]
+            for task in tasks:
+                for number, slot in self.display_turns(task, split):
+                    slots[number].add(slot)
+            displays += map(sorted, slots)
+        return displays
+
+    def display_turns(self, task: str, split: Split) -> list[tuple[int, int]]:
+        """(number of the display in its split, slot) of each item of a task about displays."""
+        turns = _turns([SLOTS] * self.displays[split], self.items(task, split))
+        # Not every item of a turn is about the same slot: else few items would all be about one thing.
+        return [(index, (turn + index) % SLOTS) for index, turn in turns]
 
     def picture_equivalents(self) -> float:
         """As many whole pictures have as many pixels."""
-        return self.pictures() + self.close_ups() * SIDE_SHARE**2 * SIZE_PX[1] / SIZE_PX[0]
+        return self.pictures() + sum(map(len, self.close_ups())) * SIDE_SHARE**2 * SIZE_PX[1] / SIZE_PX[0]
 
 
 def counts_of(options: BuildOptions) -> dict[str, int]:
@@ -134,12 +147,13 @@ class Generated:
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
         design, scale = make_design(options), options.size_px[0] * options.size_px[1] / (SIZE_PX[0] * SIZE_PX[1])
+        close_ups = sum(map(len, design.close_ups()))
         return {
             "suite": SUITE,
             "tables": sum(design.tables.values()),
             "displays": sum(design.displays.values()),
-            "close_ups": design.close_ups(),
-            "pictures": design.pictures() + design.close_ups(),
+            "close_ups": close_ups,
+            "pictures": design.pictures() + close_ups,
             "items": dict(design.counts),
             "train_items": {task: design.items(task, "train") for task in generated_tasks()},
             "seconds": round(design.picture_equivalents() * SECONDS_A_PICTURE * scale / options.workers),
@@ -153,14 +167,19 @@ class Generated:
         design = make_design(options)
         media = MediaFolder(options.out / "media")
         tables, displays = draw_tables(design, options), draw_displays(design, options)
-        close_ups = [shot for _, display in displays for shot in display.close_ups if design.close_ups()]
+        slots = design.close_ups()
+        close_ups = [
+            display.close_ups[slot] for (_, display), shown in zip(displays, slots, strict=True) for slot in shown
+        ]
         shots = [*(table.shot for _, table in tables), *(display.shot for _, display in displays), *close_ups]
         paths, drawn_by = render_for_recipe(shots, options)
         pictures = [media.add_file(path) for path in paths]
         split_at = len(tables), len(tables) + len(displays)
         unnumbered_items = [
             *_table_items(design, options, tables, pictures[: split_at[0]], media),
-            *_display_items(design, options, displays, pictures[split_at[0] : split_at[1]], pictures[split_at[1] :]),
+            *_display_items(
+                design, options, displays, pictures[split_at[0] : split_at[1]], slots, pictures[split_at[1] :]
+            ),
         ]
         items = with_chance(_numbered(unnumbered_items, options.seed))
         return write_itemset(
@@ -252,19 +271,24 @@ def _table_items(
 
 
 def _display_items(
-    design: Design, options: BuildOptions, displays: Displays, pictures: Sequence[Media], close_ups: Sequence[Media]
+    design: Design,
+    options: BuildOptions,
+    displays: Displays,
+    pictures: Sequence[Media],
+    slots: Sequence[Sequence[int]],
+    close_ups: Sequence[Media],
 ) -> Iterator[Item]:
+    in_turn = iter(close_ups)
     truths = [
-        display_truth(display, close_ups[SLOTS * number : SLOTS * (number + 1)])
-        for number, (_, display) in enumerate(displays)
+        display_truth(display, {slot: next(in_turn) for slot in shown})
+        for (_, display), shown in zip(displays, slots, strict=True)
     ]
     for split in design.displays:
         numbers = [n for n, (display_split, _) in enumerate(displays) if display_split == split]
         for task, questions in about_displays().items():
             rng = stream(SUITE, VERSION, options.seed, "asked", split, task)
-            for index, turn in _turns([SLOTS] * len(numbers), design.items(task, split)):
-                # Not every item of a turn is about the same slot: else few items would all be about one thing.
-                number, slot = numbers[index], (turn + index) % SLOTS
+            for index, slot in design.display_turns(task, split):
+                number = numbers[index]
                 source = _source("display", number, pictures[number], split, options.seed, slot)
                 yield questions.make_item(truths[number], slot, source, rng)
 

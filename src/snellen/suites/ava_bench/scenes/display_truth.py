@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,11 +17,11 @@ from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, round_all, seen_
 
 @dataclass(frozen=True)
 class DisplayTruth:
-    """A display as seen: boxes of plates in order, in pixels, and the stored close-ups of its towers."""
+    """A display as seen: boxes of plates in order, in pixels, and the stored close-ups of its towers by slot."""
 
     display: Display
     plates: tuple[Rect, ...]
-    close_ups: tuple[Media, ...]
+    close_ups: Mapping[int, Media]
 
     def toy_px(self, toy: str) -> float:
         """The shorter side of a toy in the picture."""
@@ -46,8 +46,8 @@ def _box_of(solids: Sequence[Solid], camera: Camera) -> Rect:
     return round_all([seen_box(solid, camera) for solid in solids])
 
 
-def display_truth(display: Display, close_ups: Sequence[Media]) -> DisplayTruth:
-    """The truth of a display, whose close-ups are stored as these pictures (none, where none are asked about)."""
+def display_truth(display: Display, close_ups: Mapping[int, Media]) -> DisplayTruth:
+    """The truth of a display, whose close-ups are stored as these pictures by slot, as far as they are asked about."""
     scene, camera = display.shot.scene, display.shot.camera
     solids = tuple(solid for solid in scene.solids if solid.name.startswith("plate"))
     boxes = {
@@ -55,7 +55,7 @@ def display_truth(display: Display, close_ups: Sequence[Media]) -> DisplayTruth:
         for solid in truth(replace(scene, solids=solids), camera).solids
         if solid.visible_box is not None
     }
-    return DisplayTruth(display, tuple(boxes[f"plate {n}"] for n in range(SLOTS)), tuple(close_ups))
+    return DisplayTruth(display, tuple(boxes[f"plate {n}"] for n in range(SLOTS)), close_ups)
 
 
 def close_up_source(display: DisplayTruth, slot: int, source: ItemSource, least_px: float) -> ItemSource:

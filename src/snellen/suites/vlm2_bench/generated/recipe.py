@@ -19,7 +19,7 @@ import numpy as np
 from PIL import Image
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Item, Media, Split
+from snellen.core.item import Item, Media
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.media import MediaFolder
@@ -30,6 +30,7 @@ from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
 from snellen.stimuli.scenes.extents import least_extent_px
 from snellen.stimuli.video import Pixels, add_video, join_clips
 from snellen.suites.vlm2_bench.generated import clips, objects, rooms
+from snellen.suites.vlm2_bench.generated.family_sequences import FamilySequence, draw_sequences, patterns_of
 from snellen.suites.vlm2_bench.generated.general_cues import room_items
 from snellen.suites.vlm2_bench.items import (
     SUITE,
@@ -42,7 +43,6 @@ from snellen.suites.vlm2_bench.items import (
     sorted_pattern,
     video_item,
 )
-from snellen.suites.vlm2_bench.sequences import BALANCED_GRP, BALANCED_OC, PATTERNS_GRP, PATTERNS_OC, draw
 
 FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-grp": 200, "oc-vid": 200}
 """Pairs or questions of the paper; `oc-vid` as many as `pc-vid` has."""
@@ -73,10 +73,18 @@ class Design:
     calibration: tuple[objects.Family, ...]
     clips: tuple[clips.ClipPair, ...]
 
+    sequences: tuple[FamilySequence, ...]
+
     def pictures(self) -> int:
         """How many pictures are drawn, beside the frames of clips."""
-        each = objects.PICTURES + objects.DISTRACTORS
-        return 2 * len(self.rooms) + each * (len(self.families) + len(self.calibration))
+        return 2 * len(self.rooms) + sum(map(len, self.picture_numbers()))
+
+    def picture_numbers(self) -> list[list[int]]:
+        """Of each family, of those to calibrate on too, the numbers of its pictures that stand in a sequence."""
+        numbers: list[set[int]] = [set() for _ in (*self.families, *self.calibration)]
+        for sequence in self.sequences:
+            numbers[sequence.family].update(sequence.pictures)
+        return list(map(sorted, numbers))
 
     def videos(self) -> int:
         """How many videos are made of the clips."""
@@ -108,7 +116,7 @@ def design(options: BuildOptions) -> Design:
         rooms.random_change(rooms.EDITS[n % len(rooms.EDITS)], stream(SUITE, VERSION, seed, "room", n))
         for n in range(edits)
     )
-    families_by_task = [-(-counts[task] // len(_patterns(task, options))) for task in ("oc-cpr", "oc-cnt", "oc-grp")]
+    families_by_task = [-(-counts[task] // len(patterns_of(task, options))) for task in ("oc-cpr", "oc-cnt", "oc-grp")]
     sequences = min(counts[task] for task in ("oc-cpr", "oc-cnt", "oc-grp"))
     tested = max(*families_by_task, MIN_FAMILIES if sequences >= MIN_FAMILIES else 0)
     families = _families(tested + -(-tested // 2) if tested else 0, seed)
@@ -117,7 +125,8 @@ def design(options: BuildOptions) -> Design:
     if options.size_notes():
         pair_count = min(pair_count, 1)
     pairs = tuple(clips.draw_pair(seed, number) for number in range(pair_count))
-    return Design(counts, changes, families[:tested], families[tested:], pairs)
+    drawn = tuple(draw_sequences(counts, tested, len(families) - tested, options))
+    return Design(counts, changes, families[:tested], families[tested:], pairs, drawn)
 
 
 def _families(count: int, seed: int) -> tuple[objects.Family, ...]:
@@ -217,9 +226,10 @@ def _cameras(change: rooms.Change, n: int, options: BuildOptions) -> CameraPair:
 
 
 def _object_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
-    for number, family in enumerate((*plan.families, *plan.calibration)):
-        for picture, index in enumerate(family.all()):
-            yield objects.picture_spec(index, options.seed, (number, picture), options.size_px)
+    families = (*plan.families, *plan.calibration)
+    for number, (family, numbers) in enumerate(zip(families, plan.picture_numbers(), strict=True)):
+        for picture in numbers:
+            yield objects.picture_spec(family.all()[picture], options.seed, (number, picture), options.size_px)
 
 
 def _clip_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
@@ -240,29 +250,16 @@ def _rooms(
 
 
 def _sequences(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
-    """Items about sequences, task by task; the calibration families give every pattern once."""
+    """Items about sequences, task by task."""
+    families = (*plan.families, *plan.calibration)
     stored = [
-        _Family(number, family, media, paths, options)
-        for number, family in enumerate((*plan.families, *plan.calibration))
+        _Family(number, family, numbers, media, paths, options)
+        for number, (family, numbers) in enumerate(zip(families, plan.picture_numbers(), strict=True))
     ]
-    test, calibration = stored[: len(plan.families)], stored[len(plan.families) :]
     extents = {sha256: extent for family in stored for sha256, extent in family.extents.items()}
-    for task in ("oc-cpr", "oc-cnt", "oc-grp"):
-        if plan.counts[task]:
-            patterns = _patterns(task, options)
-            for split, families, count in (
-                ("test", test, plan.counts[task]),
-                ("calibration", calibration, len(calibration) * len(patterns)),
-            ):
-                for sequence in _draw_sequences(families, patterns, count, split, options.seed):  # type: ignore[arg-type]
-                    yield from with_least_px(_sequence_items(task, sequence, options.seed), extents)
-
-
-def _patterns(task: str, options: BuildOptions) -> Sequence[tuple[str, ...]]:
-    """The patterns of a task in turn; where several stand together, one of them at a time."""
-    if options.balance == "answers" and task != "oc-cnt":
-        return BALANCED_GRP if task == "oc-grp" else BALANCED_OC
-    return [(pattern,) for pattern in (PATTERNS_GRP if task == "oc-grp" else PATTERNS_OC)]
+    for sequence in plan.sequences:
+        pictures = stored[sequence.family].sequence(sequence, options.seed)
+        yield from with_least_px(_sequence_items(sequence.task, pictures, options.seed), extents)
 
 
 def _sequence_items(task: str, sequence: PictureSequence, seed: int) -> tuple[Item, ...]:
@@ -274,43 +271,42 @@ def _sequence_items(task: str, sequence: PictureSequence, seed: int) -> tuple[It
 
 
 class _Family:
-    """The pictures of a family as stored, with their boxes."""
+    """The pictures of a family that are shown, as stored, with their boxes."""
 
     def __init__(
-        self, number: int, family: objects.Family, media: MediaFolder, paths: Iterator[Path], options: BuildOptions
+        self,
+        number: int,
+        family: objects.Family,
+        numbers: Sequence[int],
+        media: MediaFolder,
+        paths: Iterator[Path],
+        options: BuildOptions,
     ) -> None:
         self.number, self.family = number, family
-        self.pictures = [media.add_file(next(paths)) for _ in family.all()]
-        self.appearances = dict(
-            zip((picture.sha256 for picture in self.pictures), map(objects.appearance_of, family.all()), strict=True)
-        )
-        self.extents = {
-            picture.sha256: least_extent_px(objects.picture_spec(index, options.seed, (number, n), options.size_px))
-            for n, (picture, index) in enumerate(zip(self.pictures, family.all(), strict=True))
-        }
-        self.boxes = {
-            picture.sha256: _box(objects.picture_spec(index, options.seed, (number, picture_number), options.size_px))
-            for picture_number, (picture, index) in enumerate(zip(self.pictures, family.all(), strict=True))
-        }
+        self.pictures = {picture: media.add_file(next(paths)) for picture in numbers}
+        self.appearances, self.extents, self.boxes = {}, {}, {}
+        for picture, stored in self.pictures.items():
+            index = family.all()[picture]
+            spec = objects.picture_spec(index, options.seed, (number, picture), options.size_px)
+            self.appearances[stored.sha256] = objects.appearance_of(index)
+            self.extents[stored.sha256], self.boxes[stored.sha256] = least_extent_px(spec), _box(spec)
 
-    def sequence(self, pattern: str, handle: str, split: Split, seed: int) -> PictureSequence:
-        """The pictures of one pattern, in the order drawn for it."""
-        rng = stream(SUITE, VERSION, seed, "sequence", self.number, pattern)
-        main, others = self.pictures[: objects.PICTURES], self.pictures[objects.PICTURES :]
-        pictures, order = draw(pattern, main, others, rng)
+    def sequence(self, sequence: FamilySequence, seed: int) -> PictureSequence:
+        """The pictures of a sequence."""
+        pictures, order = tuple(self.pictures[number] for number in sequence.pictures), sequence.order
         appearances = [self.appearances[picture.sha256] for picture in pictures]
         return PictureSequence(
-            handle,
+            sequence.handle,
             pictures,
             order,
             sorted_pattern(order),
             NOUN,
-            f"object-{split}-{self.number:03d}",
+            f"object-{sequence.split}-{self.number:03d}",
             shows={picture.sha256: self.appearances[picture.sha256] for picture in pictures},
             requires={question: objects.required(appearances, question) for question in ("same", "which")},
             provenance={"seed": seed, "family": self.number, "composites": list(self.family.all())},
             regions={"boxes": {picture.sha256: self.boxes[picture.sha256] for picture in pictures}},
-            split=split,
+            split=sequence.split,
         )
 
 
@@ -322,26 +318,6 @@ def _box(spec: RenderSpec) -> list[float]:
     camera = dataclasses.replace(spec.camera, width_px=spec.camera.width_px // 2, height_px=spec.camera.height_px // 2)
     boxes = [solid.visible_box for solid in truth(spec.scene, camera, detail=1).solids if solid.visible_box]
     return box_around([(2 * x1, 2 * y1, 2 * x2, 2 * y2) for x1, y1, x2, y2 in boxes], MARGIN, spec.camera)
-
-
-def _draw_sequences(
-    families: Sequence[_Family], patterns: Sequence[tuple[str, ...]], count: int, split: Split, seed: int
-) -> list[PictureSequence]:
-    """`count` different sequences, patterns and families in turn.
-
-    They are numbered in a random order: a number that told the pattern would tell the answer.
-    """
-    total = len(families) * len(PATTERNS_OC)
-    numbers = stream(SUITE, VERSION, seed, "numbers", split).permutation(total)
-    sequences = []
-    for k in range(count):
-        alternatives = patterns[k % len(patterns)]
-        pattern = alternatives[k // len(patterns) % len(alternatives)]
-        in_turn = k if count <= len(families) else k // len(patterns) + k % len(patterns)
-        family = in_turn % len(families)
-        number = int(numbers[family * len(PATTERNS_OC) + PATTERNS_OC.index(pattern)])
-        sequences.append(families[family].sequence(pattern, f"{split}-{number:04d}", split, seed))
-    return sequences
 
 
 def _videos(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:

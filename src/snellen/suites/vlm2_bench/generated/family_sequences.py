@@ -1,0 +1,73 @@
+"""Which pictures of which family stand in the sequences of generated sets: decided before anything is drawn. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from snellen.core.item import Split
+from snellen.core.seeds import stream
+from snellen.core.suite import BuildOptions
+from snellen.suites.vlm2_bench.generated import objects
+from snellen.suites.vlm2_bench.items import SUITE, VERSION
+from snellen.suites.vlm2_bench.sequences import BALANCED_GRP, BALANCED_OC, PATTERNS_GRP, PATTERNS_OC, draw
+
+
+@dataclass(frozen=True)
+class FamilySequence:
+    """A sequence of a task: its family, among all with those to calibrate on, and which pictures of it in which order.
+
+    `order` says who is on each by first appearance (`ABA`).
+    """
+
+    task: str
+    split: Split
+    handle: str
+    family: int
+    pictures: tuple[int, ...]
+    order: str
+
+
+def patterns_of(task: str, options: BuildOptions) -> Sequence[tuple[str, ...]]:
+    """The patterns of a task in turn; where several stand together, one of them at a time."""
+    if options.balance == "answers" and task != "oc-cnt":
+        return BALANCED_GRP if task == "oc-grp" else BALANCED_OC
+    return [(pattern,) for pattern in (PATTERNS_GRP if task == "oc-grp" else PATTERNS_OC)]
+
+
+def draw_sequences(
+    counts: Mapping[str, int], tested: int, calibrated: int, options: BuildOptions
+) -> Iterator[FamilySequence]:
+    """`counts` different sequences a task; the families to calibrate on give every pattern once."""
+    for task in ("oc-cpr", "oc-cnt", "oc-grp"):
+        if counts[task]:
+            patterns = patterns_of(task, options)
+            yield from _take_turns(task, "test", 0, tested, counts[task], patterns, options.seed)
+            count = calibrated * len(patterns)
+            yield from _take_turns(task, "calibration", tested, calibrated, count, patterns, options.seed)
+
+
+def _take_turns(
+    task: str,
+    split: Split,
+    first: int,
+    families: int,
+    count: int,
+    patterns: Sequence[tuple[str, ...]],
+    seed: int,
+) -> Iterator[FamilySequence]:
+    """`count` different sequences of so many families from the `first` on, patterns and families in turn.
+
+    They are numbered in a random order: a number that told the pattern would tell the answer.
+    """
+    numbers = stream(SUITE, VERSION, seed, "numbers", split).permutation(families * len(PATTERNS_OC))
+    main, others = range(objects.PICTURES), range(objects.PICTURES, objects.PICTURES + objects.DISTRACTORS)
+    for k in range(count):
+        alternatives = patterns[k % len(patterns)]
+        pattern = alternatives[k // len(patterns) % len(alternatives)]
+        in_turn = k if count <= families else k // len(patterns) + k % len(patterns)
+        family = in_turn % families
+        number = int(numbers[family * len(PATTERNS_OC) + PATTERNS_OC.index(pattern)])
+        rng = stream(SUITE, VERSION, seed, "sequence", first + family, pattern)
+        pictures, order = draw(pattern, main, others, rng)
+        yield FamilySequence(task, split, f"{split}-{number:04d}", first + family, pictures, order)
