@@ -41,6 +41,7 @@ from snellen.core.subject import Subject
 from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.core.versions import versions
 from snellen.curation.results import read_tables
+from snellen.remote import address_of, is_url, published, record_folder
 from snellen.runs.ask import ask
 from snellen.runs.failures import summarize_failures
 from snellen.runs.gate import open_items, open_run_items
@@ -163,7 +164,8 @@ class Examination:
     def __repr__(self) -> str:
         subjects = ", ".join(dict.fromkeys(response.subject for response in self.responses))
         failed = f", {self.failed} failed" if self.failed else ""
-        return f"<Examination of {subjects} by {self.suite.name}: {len(self.responses)} responses{failed}; {self.root}>"
+        address = address_of(self.root)
+        return f"<Examination of {subjects} by {self.suite.name}: {len(self.responses)} responses{failed}; {address}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the table of results, and why calls failed."""
@@ -209,10 +211,11 @@ class Examination:
         return pd.concat([studies, *tables] if len(studies) else tables, ignore_index=True)
 
     def report(self, out: str | Path = "report", **how: Any) -> Report:
-        """Write the report folder."""
+        """Write the report folder, which may be a URL."""
         from snellen.reports import write_report
 
-        return write_report([self.root], Path(out), **how)
+        with published(out) as folder:
+            return write_report([self.root], folder, **how)
 
 
 def run(
@@ -334,8 +337,8 @@ def examine(
 ) -> Examination:
     """Examine one subject: a spec such as `chat:openai/gpt-4o`, a callable from parts to text, or a subject.
 
-    `itemset` is a suite or a folder with an item set. A callable runs afresh each time; a named subject resumes. Works
-    in a notebook too. `after_call` may end the run by an error.
+    `itemset` is a suite or a folder with an item set; this and `out` may be URLs (docs/remote.md). A callable runs
+    afresh each time; a named subject resumes. Works in a notebook too. `after_call` may end the run by an error.
 
     >>> examine(lambda parts: "A", "combo").report()  # doctest: +SKIP
     """
@@ -344,16 +347,17 @@ def examine(
     is_callable = callable(subject) and not hasattr(subject, "answer")
     examined: Any = wrap(subject) if is_callable else subject  # type: ignore[arg-type]  # a callable without card is one from parts to text
     (ready,), preflight = prepare([examined], [itemset], [condition], limit=limit)
-    if out is not None:
+    if out is not None and not is_url(out):
         refuse_other_run(Path(out), limit=limit, suite=suite_of_items(itemset).name)
     items = find_items(itemset, limit=limit, show_progress=show_progress)
-    root = Path(out) if out is not None else run_folder(items, [examined], [condition])
-    if is_callable and out is None and root.exists():
+    root = out if out is not None else run_folder(items, [examined], [condition])
+    if is_callable and out is None and Path(root).exists():
         shutil.rmtree(root)  # the code behind a name may have changed since
-    return run(
-        items, [ready], root, conditions=[condition], limit=limit, show_progress=show_progress, after_call=after_call,
-        preflight=preflight,
-    )  # fmt: skip
+    with record_folder(root, after_call) as folder:
+        return run(
+            items, [ready], folder.root, conditions=[condition], limit=limit, show_progress=show_progress,
+            after_call=folder.after_call, preflight=preflight,
+        )  # fmt: skip
 
 
 async def aexamine(subject: str | AnswerFunction | Subject, itemset: str | Path = "combo", **how: Any) -> Examination:

@@ -12,6 +12,7 @@ from snellen.core.runfolder import read_responses
 from snellen.core.subject import Subject
 from snellen.curation.steps import copy_media
 from snellen.exam import rescore, run
+from snellen.remote import name_of
 from snellen.runs.gate import open_run_items
 from snellen.runs.judgements import judgement_folder, judgement_items, read_verdicts, unreadable_verdicts
 from snellen.runs.score import read_scores
@@ -51,7 +52,7 @@ def judge(
         if not is_itemset(folder / "items"):
             copy_media(unjudged, items.media, MediaFolder(folder / "items" / "media"))
             write_itemset(
-                folder / "items", unjudged, source="judgement", recipe={"run": root.name, "items": len(unjudged)}
+                folder / "items", unjudged, source="judgement", recipe={"run": name_of(root), "items": len(unjudged)}
             )
         is_recorded = not isinstance(by, str)  # what people left undecided costs nothing
         run(

@@ -33,6 +33,7 @@ def _run_command() -> None:
     from snellen.cli.faults import one_line_errors
     from snellen.core.errors import Interrupted, SnellenError
     from snellen.core.plain_text import redacted
+    from snellen.remote.addresses import with_urls
 
     def interrupt(signal_number: int, stack_frame: FrameType | None) -> None:
         raise Interrupted(signal_number)
@@ -44,10 +45,10 @@ def _run_command() -> None:
         with one_line_errors():
             _command()(standalone_mode=True, prog_name="snellen")
     except SnellenError as error:
-        print(f"snellen: {redacted(str(error))}", file=sys.stderr)
+        print(f"snellen: {redacted(with_urls(str(error)))}", file=sys.stderr)
         sys.exit(2)
     except Interrupted as stop:
-        print(f"snellen: {stop}", file=sys.stderr)
+        print(f"snellen: {with_urls(str(stop))}", file=sys.stderr)
         _exit(stop.exit_code)
     except SystemExit as end:
         if end.code in (130, 143):

@@ -153,7 +153,10 @@ def list_(
 def build(
     suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK")],
     how: Annotated[str, typer.Option("--from", help="generated, curated, released, or another the suite has")],
-    out: Annotated[Optional[Path], typer.Option(help="Folder of the new item set (needed unless --plan).")] = None,  # noqa: UP045
+    out: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Folder or URL of the new item set (needed unless --plan)."),
+    ] = None,
     source: Annotated[list[str], typer.Option(help="NAME=PATH of a dataset on this machine.")] = [],  # noqa: B006
     inputs: Annotated[list[str], typer.Option("--input", help="NAME=RUN or FILE that the recipe needs.")] = [],  # noqa: B006
     n: Annotated[Optional[int], typer.Option("--n", help="Test items a task; train items come on top.")] = None,  # noqa: UP045
@@ -199,25 +202,29 @@ def build(
 
 
 @app.command()
-def verify(path: Annotated[Path, typer.Argument(help="An item set or a run.")]) -> None:
+def verify(
+    address: Annotated[str, typer.Argument(metavar="path", help="An item set or a run: a folder or a URL.")],
+) -> None:
     """Read every byte again and check it."""
     from snellen.core.itemset import is_itemset
     from snellen.core.runfolder import is_run, read_exchanges
+    from snellen.remote import address_of, fetched
     from snellen.runs.gate import open_items, open_run_items
 
+    path = fetched(address)
     if is_run(path) and not is_itemset(path):
         card, items, _ = open_run_items(path)
         open_items(items.root, remember=False)
         count = sum(1 for _ in read_exchanges(path))
-        print(f"{path}: whole; {count} exchanges of {len(card.arms)} arms about {items.root}")
+        print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {address_of(items.root)}")
         return
     items = open_items(path, remember=False)
-    print(f"{path}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
+    print(f"{address}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
 
 
 @app.command()
 def show(
-    itemset: Annotated[str, typer.Argument(help="An item set, or a suite.")],
+    itemset: Annotated[str, typer.Argument(help="An item set (a folder or a URL), or a suite.")],
     item_id: Annotated[
         Optional[str],  # noqa: UP045
         typer.Argument(metavar="item", help="Item id; default: the first of each task."),
@@ -250,7 +257,7 @@ def quiz(
 
 @app.command()
 def run(
-    itemset: Annotated[list[str], typer.Argument(help="Item sets or suites.")],
+    itemset: Annotated[list[str], typer.Argument(help="Item sets (folders or URLs) or suites.")],
     subject: Subjects,
     condition: Annotated[
         list[str], typer.Option(help="E.g. pictures=none; shots=0..5 expands; may be repeated.")
@@ -265,7 +272,7 @@ def run(
         bool, typer.Option("--keep-going", help="Ask on where more than half of a subject's calls fail.")
     ] = False,
     seed: Seed = 0,
-    out: Annotated[Optional[Path], typer.Option(help="Run folder; the same one resumes.")] = None,  # noqa: UP045
+    out: Annotated[Optional[str], typer.Option(help="Run folder or URL; the same one resumes.")] = None,  # noqa: UP045
     as_json: Json = False,
 ) -> None:
     """Ask subjects, record every exchange, score `strict`. The same command resumes; a finished run asks nothing."""
@@ -279,23 +286,25 @@ def run(
 
 @app.command()
 def score(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[str, typer.Argument(help="A run: a folder or a URL.")],
     protocol: Annotated[str, typer.Option(help="strict, published or another the suite has.")] = "strict",
 ) -> None:
     """Score a run again, under another protocol too. Nothing is asked."""
     from snellen.exam import recover, rescore
+    from snellen.remote import address_of, record_folder
     from snellen.runs.gate import open_run_items
     from snellen.runs.score import score_path
 
-    recover(run)
-    _, items, suite = open_run_items(run)
-    scores = rescore(run, items, suite, protocol)
-    print(f"{score_path(run, protocol)}: {len(scores)} rows")
+    with record_folder(run) as folder:
+        recover(folder.root)
+        _, items, suite = open_run_items(folder.root)
+        scores = rescore(folder.root, items, suite, protocol)
+    print(f"{address_of(score_path(folder.root, protocol))}: {len(scores)} rows")
 
 
 @app.command()
 def judge(
-    run: Annotated[Path, typer.Argument(help="A run folder with descriptions to be judged.")],
+    run: Annotated[str, typer.Argument(help="A run with descriptions to be judged: a folder or a URL.")],
     by: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="Who judges: a subject, e.g. chat:openai/gpt-4o, or what people decided (decisions.csv)."),
@@ -319,14 +328,16 @@ def judge(
 ) -> None:
     """Have descriptions judged by a subject, then score again; or compare a judge with people."""
     from snellen.cli.judging import judge as do
+    from snellen.remote import record_folder
 
-    do(run, by, unread, sample, each, agreement, seed, protocol, as_json)
+    with record_folder(run) as folder:
+        do(folder.root, by, unread, sample, each, agreement, seed, protocol, as_json)
 
 
 @app.command()
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
-    out: Annotated[Path, typer.Option(help="Report folder.")],
+    runs: Annotated[list[str], typer.Argument(help="Runs: folders or URLs.")],
+    out: Annotated[str, typer.Option(help="Report folder or URL.")],
     compare: Annotated[Optional[str], typer.Option(help="published: the paper's printed numbers beside ours.")] = None,  # noqa: UP045
     full: Annotated[bool, typer.Option("--full", help="More examples and every factor.")] = False,
     inputs: Annotated[
@@ -336,23 +347,26 @@ def report(
     """Write a report folder: page, tables, figures, results.csv."""
     from snellen.core.errors import SnellenError
     from snellen.exam import recover
+    from snellen.remote import address_of, fetched, published
     from snellen.reports import write_report
     from snellen.web.explorer import explorer_writer
 
     if compare not in (None, "published"):
         raise SnellenError(f"--compare {compare!r}: only 'published' can be compared with")
-    for root in runs:
+    roots = [fetched(run) for run in runs]
+    for root in roots:
         recover(root)
     explorer, reason = explorer_writer()
-    paths = write_report(
-        runs,
-        out,
-        compare_published=compare == "published",
-        full=full,
-        inputs=named_paths("--input", inputs),
-        explorer=explorer,
-    )
-    print(paths.page)
+    with published(out) as folder:
+        paths = write_report(
+            roots,
+            folder,
+            compare_published=compare == "published",
+            full=full,
+            inputs=named_paths("--input", inputs),
+            explorer=explorer,
+        )
+    print(address_of(paths.page))
     if reason:
         print(f"snellen: {reason}", file=sys.stderr)
 
@@ -387,7 +401,7 @@ def import_inspect(
 @app.command()
 def diff(
     former: Annotated[
-        str, typer.Argument(metavar="before", help="A run folder, or RUN:SUBJECT where it holds several.")
+        str, typer.Argument(metavar="before", help="A run (folder or URL), or RUN:SUBJECT where it holds several.")
     ],
     current: Annotated[str, typer.Argument(metavar="after", help="The same, of the subject that takes its place.")],
     fail_on: Annotated[

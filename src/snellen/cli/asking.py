@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,15 @@ import typer
 
 from snellen.cli.options import cores
 from snellen.cli.output import console, print_json
+from snellen.core.errors import Interrupted
+from snellen.remote import RecordFolder, address_of, joined, record_folder, with_urls
 
 if TYPE_CHECKING:
     from snellen.cli.finished import RunSummary
     from snellen.core.subject import Subject
     from snellen.runs.preflight import Preflight
     from snellen.runs.preview import Estimate
+    from snellen.runs.stopping import BudgetSpent
 
 
 def run(
@@ -30,74 +34,99 @@ def run(
     budget: float | None,
     keep_going: bool,
     seed: int,
-    out: Path | None,
+    out: str | None,
     as_json: bool,
 ) -> None:
     """Ask about one item set after the other; print what there is, and exit as it ended."""
-    from snellen.cli.finished import finished_summary, summary
-    from snellen.core.errors import Interrupted
-    from snellen.core.runfolder import has_tables
+    from snellen.runs.generated_sets import suite_of_items
 
+    with ExitStack() as stack:
+        folders = dict[str, RecordFolder]()
+        if out:
+            several = len(itemsets) > 1
+            addresses = {name: joined(out, suite_of_items(name).name) if several else out for name in itemsets}
+            folders = {name: stack.enter_context(record_folder(address)) for name, address in addresses.items()}
+        summaries, stop = _ask(
+            itemsets, subjects, conditions, folders, limit=limit, repeats=repeats, inputs=inputs, budget=budget,
+            keep_going=keep_going, seed=seed, as_json=as_json,
+        )  # fmt: skip
+    if as_json:
+        print_json({"runs": list(map(_as_json, summaries)), **({"stopped": with_urls(str(stop))} if stop else {})})
+    else:
+        _print_results(summaries)
+    if stop is not None:
+        print(f"snellen: {with_urls(str(stop))}", file=sys.stderr)
+        raise typer.Exit(stop.exit_code if isinstance(stop, Interrupted) else 1)
+    finish(summaries)
+
+
+def _ask(
+    itemsets: Sequence[str],
+    subjects: Sequence[str],
+    conditions: Sequence[str],
+    folders: Mapping[str, RecordFolder],
+    *,
+    limit: int | None,
+    repeats: int,
+    inputs: Mapping[str, Path],
+    budget: float | None,
+    keep_going: bool,
+    seed: int,
+    as_json: bool,
+) -> tuple[list[RunSummary], BudgetSpent | Interrupted | None]:
+    """What came of each item set until something stopped it, and what did. `folders` are those that were named."""
+    from snellen.cli.finished import finished_summary, summary
+    from snellen.core.runfolder import has_tables
+    from snellen.runs.stopping import BudgetSpent
+
+    roots = {name: folder.root for name, folder in folders.items()}
     finished = {
         name: finished_summary(
-            name, subjects, out, several=len(itemsets) > 1, with_table=not as_json, conditions=conditions,
-            inputs=inputs, repeats=repeats, seed=seed, limit=limit,
+            name, subjects, roots.get(name), with_table=not as_json, conditions=conditions, inputs=inputs,
+            repeats=repeats, seed=seed, limit=limit,
         )
         for name in itemsets
     }  # fmt: skip
     if unfinished := [name for name in itemsets if finished[name] is None]:
         from snellen.exam import find_items, open_examination, run_folder
         from snellen.exam import run as do
-        from snellen.runs.stopping import BudgetSpent
 
-        folders, ready, preflight = _prepare(
-            unfinished, subjects, conditions, limit=limit, seed=seed, keep_going=keep_going, out=out,
-            several=len(itemsets) > 1,
-        )  # fmt: skip
-    summaries, stop = list["RunSummary"](), None
+        ready, preflight = _prepare(
+            unfinished, subjects, conditions, roots, limit=limit, seed=seed, keep_going=keep_going
+        )
+    summaries = list["RunSummary"]()
     for name in itemsets:
         if (finished_run := finished[name]) is not None:
             summaries.append(finished_run)
             continue
-        folder = folders[name]
         items = find_items(name, limit=limit, workers=cores(None), show_progress=not as_json)
-        root = folder or run_folder(items, subjects, conditions)
+        root = roots.get(name) or run_folder(items, subjects, conditions)
         try:
             examination = do(
                 items, ready, root, conditions=conditions, repeats=repeats, seed=seed, limit=limit, budget=budget,
                 keep_going=keep_going, inputs=inputs, show_progress=not as_json,
                 announce=None if as_json else announce, preflight=preflight,
+                after_call=folders[name].after_call if name in folders else lambda: None,
             )  # fmt: skip
-        except (BudgetSpent, Interrupted) as cause:
-            stop = cause
-            if not has_tables(root):
-                break
-            examination = open_examination(root)
+        except (BudgetSpent, Interrupted) as stop:
+            if has_tables(root):
+                summaries.append(summary(open_examination(root), with_table=not as_json))
+            return summaries, stop
         summaries.append(summary(examination, with_table=not as_json))
-        if stop is not None:
-            break
-    if as_json:
-        print_json({"runs": list(map(_as_json, summaries)), **({"stopped": str(stop)} if stop else {})})
-    else:
-        _print_results(summaries)
-    if stop is not None:
-        print(f"snellen: {stop}", file=sys.stderr)
-        raise typer.Exit(stop.exit_code if isinstance(stop, Interrupted) else 1)
-    finish(summaries)
+    return summaries, None
 
 
 def _prepare(
     itemsets: Sequence[str],
     subjects: Sequence[str],
     conditions: Sequence[str],
+    roots: Mapping[str, Path],
     *,
     limit: int | None,
     seed: int,
     keep_going: bool,
-    out: Path | None,
-    several: bool,
-) -> tuple[dict[str, Path | None], list[str | Subject], Preflight]:
-    """Refuse what can be refused; the run folder that was named of each item set, the subjects, the first questions."""
+) -> tuple[list[str | Subject], Preflight]:
+    """Refuse what can be refused; the subjects and the first questions. `roots` are run folders that were named."""
     from snellen.core.runfolder import refuse_other_run
     from snellen.exam import prepare
     from snellen.runs.generated_sets import suite_of_items
@@ -105,17 +134,15 @@ def _prepare(
 
     ready = make_subjects(subjects)  # a missing key is told before suites and items are looked at
     suites = {name: suite_of_items(name).name for name in itemsets}
-    folders = {name: out / suite if out and several else out for name, suite in suites.items()}
-    for name, folder in folders.items():
-        if folder:
-            refuse_other_run(folder, limit=limit, suite=suites[name], seed=seed)
-    return folders, *prepare(ready, itemsets, conditions, limit=limit, keep_going=keep_going)
+    for name in set(itemsets) & set(roots):
+        refuse_other_run(roots[name], limit=limit, suite=suites[name], seed=seed)
+    return prepare(ready, itemsets, conditions, limit=limit, keep_going=keep_going)
 
 
 def _as_json(summary: RunSummary) -> dict[str, Any]:
     """What `--json` says of a run: reasons are kinds with their counts, by subject."""
     return {
-        "run": str(summary.root),
+        "run": address_of(summary.root),
         "responses": summary.responses,
         "failed": summary.failed,
         "unasked": sum(summary.unasked.values()),
@@ -142,11 +169,11 @@ def announce(estimates: Sequence[Estimate]) -> None:
 def _print_results(summaries: Sequence[RunSummary]) -> None:
     for summary in summaries:
         if not summary.responses:
-            print(f"{summary.root}: nothing was asked", file=sys.stderr)
+            print(f"{address_of(summary.root)}: nothing was asked", file=sys.stderr)
             continue
         console().print(summary.table)
         explain(summary)
-        console().print(f"Run: {summary.root}", soft_wrap=True, markup=False)
+        console().print(f"Run: {address_of(summary.root)}", soft_wrap=True, markup=False)
 
 
 def explain(summary: RunSummary) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,12 @@ from snellen.cli.blind import blind_notes
 from snellen.cli.options import read_settings
 from snellen.cli.output import print_fields
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet
+from snellen.core.itemset import ItemSet, prune_media
 from snellen.core.suite import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions, Suite
 from snellen.curation.steps import chain_lines
 from snellen.exam import build as build_items
 from snellen.exam import find_recipe
+from snellen.remote import ITEMSET, address_of, is_url, published
 from snellen.suites import SUITES
 
 SHAPES = (1.0, 1.8)
@@ -21,7 +23,7 @@ SHAPES = (1.0, 1.8)
 
 
 def build(
-    suite_and_task: str, how: str, out: Path | None, *, plan: bool, as_json: bool, settings: list[str], **given: Any
+    suite_and_task: str, how: str, out: str | None, *, plan: bool, as_json: bool, settings: list[str], **given: Any
 ) -> None:
     """Build a set, or say what would be made; `settings` are NAME=VALUE, `given` are fields of `BuildOptions`."""
     name, _, task = suite_and_task.partition("/")
@@ -35,20 +37,24 @@ def build(
         raise SnellenError("--out FOLDER is needed, unless --plan only asks what would be made")
     known = getattr(recipe, "settings", {})
     given["settings"] = read_settings(settings, known, f"{name} --from {how}")
-    options = BuildOptions(out or Path(), tasks=(task,) if task else (), show_progress=not as_json, **given)
+    options = BuildOptions(Path(), tasks=(task,) if task else (), show_progress=not as_json, **given)
     if plan:
         planned = dict(recipe.plan(options))
         steps = [] if as_json else planned.pop("steps", [])
         print_fields(planned, as_json)
         print("".join(f"{line}\n" for line in chain_lines(steps)), end="")
-    else:
-        print_fields(_summary(build_items(suite, how, options), suite), as_json)
+        return
+    with published(out or "", card=ITEMSET) as root:
+        items = build_items(suite, how, replace(options, out=root))
+        if is_url(out or ""):
+            prune_media(items.media, items.items)  # of what was begun there before
+    print_fields(_summary(items, suite), as_json)
 
 
 def _summary(items: ItemSet, suite: Suite) -> dict[str, Any]:
     blind = blind_notes(items.blind, suite) if items.blind else []
     return {
-        "itemset": str(items.root),
+        "itemset": address_of(items.root),
         "items": items.card.items,
         "counts": items.card.counts,
         "recipe_hash": items.card.recipe_hash,

@@ -16,9 +16,9 @@ from snellen.analysis.section import Run
 from snellen.cli.output import console, print_json
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.runfolder import is_run
 from snellen.core.subject import is_simulated
 from snellen.exam import recover
+from snellen.remote import RUN, address_of, fetched, lies_there
 from snellen.reports.changes_page import change_lines, write_changes_page
 from snellen.reports.loading import load_run
 
@@ -58,17 +58,16 @@ def side(text: str) -> Run:
     if name and name not in subjects:
         raise SnellenError(f"{root}: nobody called {name!r} was examined there; {near(name, subjects)}")
     if not name and len(subjects) > 1 and len(examined) != 1:
-        raise SnellenError(f"{root}: holds several subjects ({', '.join(subjects)}); write {root}:SUBJECT")
+        raise SnellenError(f"{root}: holds several subjects ({', '.join(subjects)}); write {address_of(root)}:SUBJECT")
     return _of_subject(run, name or (subjects if len(subjects) == 1 else examined)[0])
 
 
 def _root_and_subject(text: str) -> tuple[Path, str]:
     """The run folder and the name behind it; names of subjects have colons too."""
-    if is_run(Path(text)):
-        return Path(text), ""
-    for at in (n for n, sign in enumerate(text) if sign == ":"):
-        if is_run(Path(text[:at])):
-            return Path(text[:at]), text[at + 1 :]
+    colons = [n for n, sign in enumerate(text) if sign == ":" and text[n : n + 3] != "://"]
+    for end in (len(text), *colons):
+        if lies_there(text[:end], RUN):
+            return fetched(text[:end]), text[end + 1 :]
     raise SnellenError(f"{text}: no run lies here; give a run folder, or RUN:SUBJECT")
 
 

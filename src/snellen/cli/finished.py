@@ -58,9 +58,8 @@ def summary(examination: Examination, *, with_table: bool) -> RunSummary:
 def finished_summary(
     itemset: str,
     subjects: Sequence[str],
-    out: Path | None,
+    folder: Path | None,
     *,
-    several: bool,
     with_table: bool,
     conditions: Sequence[str],
     inputs: Mapping[str, Path],
@@ -68,13 +67,14 @@ def finished_summary(
 ) -> RunSummary | None:
     """What is said of a run that is finished already; None where there is still something to do.
 
-    Neither its items nor its responses are read: their digests are held against its stamp.
+    `folder` is the one that was named for it. Neither its items nor its responses are read: their digests are held
+    against its stamp.
     """
     root = itemset_folder(itemset, options["limit"])
     if not is_itemset(root):
         return None
     card = read_card(root)
-    run = (out / card.suite if several else out) if out else default_folder(card, subjects, conditions)
+    run = folder or default_folder(card, subjects, conditions)
     if not run.is_dir() or not SUITES.is_packaged(card.suite):
         return None
     examined = [make_subject(subject) for subject in subjects]

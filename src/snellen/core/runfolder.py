@@ -43,6 +43,8 @@ SENT = pa.schema({"digest": pa.string(), "parts": pa.string()})
 _DEFAULTS = asdict(Reply(""))
 _REPEATED = ("subject", "fingerprint", "item_id", "task", "condition", "status", "text", "reason")
 """Columns of responses in which many rows are alike."""
+MAX_PART_BYTES = 4_000_000
+"""A part that has so much is never written to again: what is copied elsewhere while a run goes on is copied once."""
 _MEND = "give the same `snellen run` command again, which makes its tables anew from the parts"
 
 
@@ -92,7 +94,7 @@ class RunFolder:
         self._tokens: dict[str, tuple[int, int]] = {}
         self._sent: dict[str, str] = {}
         self._digests: dict[str, str] = {}
-        self._part: IO[str] | None = None
+        self._part: IO[str] | None = None  # each life begins a new one; a life that asks nothing has none
         for exchange in read_exchanges(root):
             self._keep(exchange)
 
@@ -135,12 +137,14 @@ class RunFolder:
         """
         path, exchange = self.root / "parts", _bounded(exchange)
         try:
-            if self._part is None:  # a new part each life; none for a life that asks nothing
+            if self._part is None:
                 numbers = [int(part.stem) for part in path.glob("*.jsonl") if part.stem.isdecimal()]
                 path /= f"{max(numbers, default=-1) + 1:04d}.jsonl"
                 self._part = path.open("x", encoding="ascii")
             self._part.write(_line(exchange))
             self._part.flush()
+            if self._part.tell() >= MAX_PART_BYTES:
+                self.close()
         except OSError as error:
             raise files.cannot_write(path, error) from error
         self._keep(exchange)
@@ -171,6 +175,7 @@ class RunFolder:
             if self._part is not None:
                 os.fsync(self._part.fileno())
                 self._part.close()
+                self._part = None
         except OSError as error:  # what a full disk refused is still held back, and refused again
             raise files.cannot_write(self.root / "parts", error) from error
 

@@ -17,6 +17,7 @@ from snellen.core.item import Item
 from snellen.core.itemset import ItemSet, read_same_itemset
 from snellen.core.schemas import Card, parse_card
 from snellen.curation.ledger import ANY_SOURCE, Ledger
+from snellen.remote import fetched
 
 REVIEW_COLUMNS = ("item_id", "decision", "author", "reason")
 UNDECIDED = "no decision"
@@ -116,7 +117,7 @@ def reviewed_items(path: Path) -> ItemSet:
             f"{path}: nothing says which items were decided about (no readable {card_path(path).name} beside it); "
             "write both with `snellen study decide RUN --out FILE`"
         ) from error
-    return read_same_itemset(Path(card.itemset), card.content_hash, f"{path} decides about")
+    return read_same_itemset(fetched(card.itemset), card.content_hash, f"{path} decides about")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from snellen.core import files
 from snellen.core.itemset import ItemSetCard
 from snellen.core.runfolder import ArmCard
 from snellen.core.schemas import present_table
+from snellen.remote import name_of
 from snellen.reports.loading import Exam
 from snellen.reports.words import foreign
 
@@ -86,7 +87,7 @@ def _conduct(run: Run) -> Conduct:
         ("made with", _plain(card.versions)),
     )
     return Conduct(
-        run.root.name,
+        name_of(run.root),
         tuple((name, foreign(fact, 2000)) for name, fact in facts if fact),
         tuple(_arms(run, calls)),
         tuple(_reasons(run)),

@@ -15,6 +15,7 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.runfolder import read_responses, read_run_card
 from snellen.core.suite import Suite
+from snellen.remote import fetched
 from snellen.runs.gate import open_asked_items
 from snellen.runs.score import read_scores
 from snellen.runs.unread import with_judged_reading
@@ -41,11 +42,12 @@ def registered(name: str) -> Suite:
     return SUITES.get(name)
 
 
-def load_run(root: Path, suite_of: SuiteOf = registered, *, with_results: bool = True) -> Run:
-    """Read a finished run, its scores and its items; its results are empty where nobody needs them.
+def load_run(root: str | Path, suite_of: SuiteOf = registered, *, with_results: bool = True) -> Run:
+    """Read a finished run (a folder or a URL), its scores and its items; its results are empty where nobody needs them.
 
     Raises SnellenError where the run was cut off or never scored, or its item set is gone or another one.
     """
+    root = fetched(root)
     card = read_run_card(root)
     suite = with_judged_reading(suite_of(card.suite))
     responses, scores = read_responses(root), read_scores(root)

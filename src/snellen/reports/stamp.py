@@ -11,13 +11,14 @@ from snellen.core import files
 from snellen.core.hashing import digest, sha256
 from snellen.core.runfolder import read_run_card
 from snellen.core.trees import code_digest, tree_digest, tree_files
+from snellen.remote import fetched
 
 STAMP = "stamp.json"
 
 
 def report_stamp(runs: Sequence[Path], options: Mapping[str, Any], inputs: Mapping[str, Path]) -> str:
     """A digest of all that a report is made of. Raises SnellenError where a run cannot be read."""
-    item_sets = [Path(read_run_card(root).itemset) for root in runs]
+    item_sets = [fetched(read_run_card(root).itemset) for root in runs]
     return digest(
         {
             "code": code_digest(),

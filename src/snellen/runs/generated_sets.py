@@ -10,16 +10,17 @@ from snellen.core.errors import SnellenError
 from snellen.core.home import home
 from snellen.core.itemset import is_itemset, read_card, recipe_hash
 from snellen.core.suite import BuildOptions, Suite
+from snellen.remote import fetched, is_url
 from snellen.suites import SUITES
 
 
 def itemset_folder(itemset: str | Path, limit: int | None = None) -> Path:
-    """The folder of an item set, or where the generated one of a suite lies once it is built.
+    """The folder of an item set (of a URL the local copy), or where the generated one of a suite lies once it is built.
 
     The latter is called after its whole recipe, so that a small set never stands in for the full one.
     """
-    if is_itemset(Path(itemset)):
-        return Path(itemset)
+    if is_url(itemset) or is_itemset(Path(itemset)):
+        return fetched(itemset)
     suite = suite_of_items(itemset)
     recipe = json.loads(json.dumps(suite.recipes["generated"].parameters(generated_options(suite, limit))))
     name = recipe_hash(suite.name, suite.card.version, "generated", recipe)[:12]
@@ -28,7 +29,7 @@ def itemset_folder(itemset: str | Path, limit: int | None = None) -> Path:
 
 def suite_of_items(itemset: str | Path) -> Suite:
     """The suite of an item set, or of this name. Raises SnellenError where it is neither."""
-    path = Path(itemset)
+    path = fetched(itemset)
     if is_itemset(path):
         return SUITES.get(read_card(path).suite)
     if str(itemset) not in set(SUITES):

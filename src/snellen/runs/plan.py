@@ -14,6 +14,7 @@ from snellen.core.response import Exchange
 from snellen.core.runfolder import ArmCard, RunCard
 from snellen.core.subject import Subject
 from snellen.core.suite import Schedule, Suite, Task, ViewContext, all_trials, settle
+from snellen.remote import address_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def run_card(plan: Plan) -> RunCard:
     return RunCard(
         suite=card.suite,
         version=card.version,
-        itemset=str(plan.items.root.resolve()),
+        itemset=address_of(plan.items.root.resolve()),
         recipe_hash=card.recipe_hash,
         content_hash=card.content_hash,
         seed=plan.seed,

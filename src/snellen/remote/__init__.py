@@ -1,0 +1,31 @@
+"""Item sets, runs and reports behind a URL: a local copy under the home folder, and what was written there uploaded.
+
+The rest of the house knows folders alone. Why, and what is promised: design/core.md and docs/remote.md.
+"""
+
+from snellen.remote.addresses import address_of, is_url, name_of, with_urls
+from snellen.remote.folders import (
+    ITEMSET,
+    RUN,
+    RecordFolder,
+    fetched,
+    joined,
+    lies_there,
+    published,
+    record_folder,
+)
+
+__all__ = [
+    "ITEMSET",
+    "RUN",
+    "RecordFolder",
+    "address_of",
+    "fetched",
+    "is_url",
+    "joined",
+    "lies_there",
+    "name_of",
+    "published",
+    "record_folder",
+    "with_urls",
+]

@@ -1,0 +1,83 @@
+"""Which URL stands for which local folder, both ways."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import sha256
+from snellen.core.home import home
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+FILES = "files"
+"""The folder of a local copy that holds what the URL holds."""
+ADDRESS = "url.txt"
+
+
+def is_url(address: str | Path) -> bool:
+    """Whether this is the URL of a folder, such as `s3://bucket/runs/first`, and no path."""
+    return isinstance(address, str) and _URL.match(address) is not None
+
+
+def plain_url(address: str) -> str:
+    """The URL without a slash at its end.
+
+    Raises SnellenError for one that holds credentials, since URLs are written into cards and messages, for one that
+    fsspec would chain, and for steps out of a folder.
+    """
+    scheme, _, rest = address.partition("://")
+    host = rest.split("/", 1)[0]
+    if "@" in host or "?" in rest or "#" in rest:
+        raise SnellenError(
+            f"{scheme}://…: a URL is written into cards, so it may hold no user, key or query; give credentials by the "
+            "environment or the configuration of fsspec (docs/remote.md)"
+        )
+    if "::" in address or ".." in rest.split("/"):
+        raise SnellenError(f"{address}: write the URL of one folder, without :: and ..")
+    if not rest.strip("/"):
+        raise SnellenError(f"{address}: names no folder; write e.g. {scheme}://bucket/runs/first")
+    return address.rstrip("/")
+
+
+def copies_folder() -> Path:
+    """Where local copies lie."""
+    return home() / "remote"
+
+
+def copy_folder(url: str) -> Path:
+    """Where the local copy of a URL lies; its files are in the folder `FILES` there."""
+    return copies_folder() / sha256(plain_url(url).encode("utf-8", "surrogateescape"))[:16]
+
+
+def address_of(folder: Path) -> str:
+    """The URL that a folder is the local copy of, or a part of; of any other the path as it is."""
+    place, copies = folder.resolve(), copies_folder().resolve()
+    if not place.is_relative_to(copies):
+        return str(folder)
+    key, *inside = place.relative_to(copies).parts
+    if inside[:1] != [FILES] or (url := _url_of(copies / key)) is None:
+        return str(folder)
+    return "/".join([url, *inside[1:]])
+
+
+def name_of(folder: Path) -> str:
+    """The last step of a folder's address: what people call it by."""
+    return address_of(folder).rstrip("/").rpartition("/")[2]
+
+
+def with_urls(text: str) -> str:
+    """The text with URLs in place of the local copies that it names."""
+    copies = re.escape(str(copies_folder()))
+    return re.sub(rf"{copies}/([0-9a-f]{{16}})/{FILES}(?![\w.-])", _named_url, text)
+
+
+def _named_url(match: re.Match[str]) -> str:
+    return _url_of(copies_folder() / match[1]) or match[0]
+
+
+def _url_of(copy: Path) -> str | None:
+    try:
+        return (copy / ADDRESS).read_text("utf-8")
+    except OSError:
+        return None

@@ -1,0 +1,166 @@
+"""What commands and the Python API do with an address: a path is taken as it is, of a URL there is a local copy."""
+
+from __future__ import annotations
+
+import fcntl
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.core.errors import SnellenError
+from snellen.remote import writers
+from snellen.remote.addresses import is_url
+from snellen.remote.mirror import Mirror, is_record
+from snellen.remote.store import Store
+from snellen.remote.writers import Writer
+
+ITEMSET, RUN = "itemset.json", "run.json"
+
+
+@dataclass(frozen=True)
+class RecordFolder:
+    """A run folder to write to. `after_call` raises SnellenError once another process has taken over behind its URL."""
+
+    root: Path
+    after_call: Callable[[], None]
+
+
+def joined(address: str | Path, name: str) -> str | Path:
+    """The address of a folder inside another."""
+    return f"{str(address).rstrip('/')}/{name}" if is_url(address) else Path(address) / name
+
+
+def lies_there(address: str | Path, card: str) -> bool:
+    """Whether a folder or a URL has this card."""
+    return Store(str(address)).stat(card) is not None if is_url(address) else (Path(address) / card).is_file()
+
+
+def fetched(address: str | Path) -> Path:
+    """The folder of an item set or a run to read: a path itself, of a URL the local copy, brought up to date.
+
+    Raises SnellenError where a URL holds neither, or cannot be read.
+    """
+    if not is_url(address):
+        return Path(address)
+    mirror = Mirror(str(address))
+    if not mirror.is_current(ITEMSET) and not mirror.pull([ITEMSET, RUN]):
+        raise SnellenError(
+            f"{mirror.url}: no item set and no run lies there (no {ITEMSET}, no {RUN}); mend the URL, or write one "
+            "with --out"
+        )
+    return mirror.root
+
+
+@contextmanager
+def published(address: str | Path, *, card: str = "") -> Iterator[Path]:
+    """The folder to write a set or a report to; of a URL it is uploaded when all is written, its card last.
+
+    With `card` nothing may lie there yet that has it. Where anything is raised meanwhile nothing is uploaded.
+    """
+    if not is_url(address):
+        yield Path(address)
+        return
+    mirror = Mirror(str(address))
+    with _writing(mirror) as writer:
+        if card and mirror.store.stat(card) is not None:
+            raise SnellenError(
+                f"{mirror.url}: holds an item set already, and sets are never edited; choose another --out"
+            )
+        mirror.reconcile()
+        if card:
+            (mirror.root / card).unlink(missing_ok=True)  # of a set that was never uploaded whole
+        with _beating(writer, lambda: None):
+            yield mirror.root
+        _push(mirror, writer)
+
+
+@contextmanager
+def record_folder(address: str | Path, after_call: Callable[[], None] = lambda: None) -> Iterator[RecordFolder]:
+    """The folder of a run to write to; of a URL what is recorded is uploaded now and then, and all of it at the end.
+
+    Also where the run is stopped by an error or a signal. `after_call` is called after each call too.
+    """
+    if not is_url(address):
+        yield RecordFolder(Path(address), after_call)
+        return
+    mirror = Mirror(str(address))
+    with _writing(mirror) as writer:
+        mirror.pull([RUN])
+
+        def check() -> None:
+            after_call()
+            if writer.is_lost:
+                writer.beat()
+
+        try:
+            with _beating(writer, lambda: mirror.push(is_record)):
+                yield RecordFolder(mirror.root, check)
+        except BaseException:
+            try:
+                _push(mirror, writer)
+            except SnellenError as failure:
+                _notify(str(failure))
+            raise
+        _push(mirror, writer)
+
+
+@contextmanager
+def _writing(mirror: Mirror) -> Iterator[Writer]:
+    """Be the one writer of a URL, on this machine and elsewhere."""
+    with mirror.lock_file("writer").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise SnellenError(
+                f"{mirror.url}: another process is writing there; wait for it or choose another --out"
+            ) from error
+        writer = Writer(mirror.store, _notify)
+        writer.acquire()
+        try:
+            yield writer
+        finally:
+            with suppress(SnellenError):  # whoever comes next sees that there is no sign of life
+                writer.release()
+
+
+@contextmanager
+def _beating(writer: Writer, upload: Callable[[], None]) -> Iterator[None]:
+    """Meanwhile a thread gives signs of life and uploads; what fails is said once, and tried again."""
+    is_over = threading.Event()
+
+    def beat() -> None:
+        is_reached = True
+        while not is_over.wait(writers.BEAT_SECONDS):
+            try:
+                writer.beat()
+                upload()
+                is_reached = True
+            except SnellenError as error:
+                if is_reached:
+                    _notify(f"{error}; what is recorded stays in the local copy, and uploads are tried again")
+                is_reached = False
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def _push(mirror: Mirror, writer: Writer) -> None:
+    try:
+        writer.beat()
+        mirror.push()
+    except SnellenError as error:
+        raise SnellenError(
+            f"{error}; all that was made is kept in {mirror.folder}, and the same command uploads the rest"
+        ) from error
+
+
+def _notify(line: str) -> None:
+    sys.stderr.write(f"snellen: {line}\n")
