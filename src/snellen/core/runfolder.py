@@ -143,7 +143,7 @@ class RunFolder:
                 self._part = path.open("x", encoding="ascii")
             self._part.write(_line(exchange))
             self._part.flush()
-            if self._part.tell() >= MAX_PART_BYTES:
+            if os.fstat(self._part.fileno()).st_size >= MAX_PART_BYTES:
                 self.close()
         except OSError as error:
             raise files.cannot_write(path, error) from error

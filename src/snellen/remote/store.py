@@ -91,6 +91,7 @@ class Store:
         with self._one_line():
             try:
                 if self._protocol in ("file", "local"):
+                    self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
                     with self._files.open(self._path(name), "xb") as file:
                         file.write(raw)
                 else:
@@ -160,7 +161,8 @@ def _stays_inside(name: str) -> bool:
 
 def _remote_file(row: Mapping[str, Any]) -> RemoteFile:
     size = int(row.get("size") or 0)
-    version = next((str(row[name]) for name in _VERSIONS if row.get(name)), "")
+    mark = next((row[name] for name in _VERSIONS if row.get(name)), "")
+    version = _nanoseconds(mark) or mark  # a listing and a look at one file may write a time in two ways
     return RemoteFile(size, f"{version} {size}", next(filter(None, (_nanoseconds(row.get(t)) for t in _TIMES)), None))
 
 

@@ -1,0 +1,275 @@
+"""Commands and the Python API on URLs: the same as on folders, and what is kept where something fails."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import snellen as package
+from snellen.core.errors import SnellenError
+from snellen.core.runfolder import read_exchanges, read_run_card
+from snellen.remote import ITEMSET, fetched, published, record_folder, writers
+from snellen.remote.mirror import Mirror
+from snellen.remote.store import Store
+from snellen.reports import load_run, write_report
+from tests.cli.conftest import Command, snellen
+from tests.helpers.sets import small_set
+from tests.reports.exam import leave_out_figures
+
+__all__ = ["snellen"]
+SET, RUN, REPORT = "memory://bucket/sets/v", "memory://bucket/runs/first", "memory://bucket/report"
+
+
+@pytest.fixture
+def uploaded(url: str, sets_folder: Path) -> Path:
+    """A small set, by its folder; it lies at `SET` too."""
+    items = small_set("vlm2-bench", sets_folder)
+    with published(SET, card=ITEMSET) as root:
+        shutil.copytree(items.root, root, dirs_exist_ok=True)
+    return items.root
+
+
+def other_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "other-home"))
+
+
+def test_a_run_on_urls_equals_one_on_folders(
+    uploaded: Path, snellen: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["--subject", "fake:chance", "--limit", 2, "--json"]
+    code, out, errors = snellen("run", SET, *words, "--out", RUN)
+    assert (code, errors) == (0, "")
+    assert json.loads(out)["runs"][0]["run"] == RUN
+    assert snellen("run", uploaded, *words, "--out", tmp_path / "run")[0] == 0
+    other_machine(monkeypatch, tmp_path)
+    root, local = fetched(RUN), tmp_path / "run"
+    assert read_run_card(root).itemset == SET
+    for table in ("responses", "exchanges", "scores.strict"):
+        paths = (root / f"{table}.parquet", local / f"{table}.parquet")
+        pd.testing.assert_frame_equal(*map(pd.read_parquet, paths))
+    assert {path.name for path in root.iterdir()} == {path.name for path in local.iterdir()} - {"lock"}
+    code, out, _ = snellen("verify", RUN)
+    assert code == 0
+    assert out.startswith(f"{RUN}: whole; ")
+    assert out.endswith(f"about {SET}\n")
+
+
+def test_score_and_diff_of_urls(
+    uploaded: Path, snellen: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subjects = ["--subject", "fake:oracle", "--subject", "fake:chance"]
+    assert snellen("run", SET, *subjects, "--limit", 1, "--json", "--out", RUN)[0] == 0
+    other_machine(monkeypatch, tmp_path)
+    code, out, _ = snellen("score", RUN, "--protocol", "published")
+    assert (code, out.partition(":")[2].partition(": ")[0]) == (0, "//bucket/runs/first/scores.published.parquet")
+    assert "scores.published.parquet" in Store(RUN).list()
+    page = tmp_path / "diff.html"
+    assert snellen("diff", f"{RUN}:fake:oracle", f"{RUN}:fake:chance", "--out", page, "--json")[0] == 0
+    code, _, errors = snellen("diff", f"{RUN}:fake:nobody", RUN, "--out", page)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert errors.startswith(f"snellen: {RUN}: nobody called 'fake:nobody'")
+
+
+@pytest.mark.slow
+def test_a_report_at_a_url(uploaded: Path, snellen: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert snellen("run", SET, "--subject", "fake:chance", "--limit", 1, "--json", "--out", RUN)[0] == 0
+    other_machine(monkeypatch, tmp_path)
+    leave_out_figures(monkeypatch)
+    code, out, _ = snellen("report", RUN, "--out", REPORT)
+    assert (code, out.splitlines()[0]) == (0, f"{REPORT}/index.html")
+    store = Store(REPORT)
+    assert {"index.html", "results.csv", "stamp.json", "vlm2-bench.html"} <= set(store.list())
+    texts = [store.read(name).decode() for name in store.list() if name.endswith((".html", ".csv", ".json"))]
+    assert not [text for text in texts if "other-home" in text], "pages name URLs, no local copies"
+
+
+@pytest.mark.slow
+def test_the_python_api_takes_urls(uploaded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    examination = package.examine("fake:chance", SET, out=RUN, limit=1, show_progress=False)
+    assert repr(examination).endswith(f"; {RUN}>")
+    other_machine(monkeypatch, tmp_path)
+    assert len(load_run(RUN).responses) == len(examination.responses)
+    leave_out_figures(monkeypatch)
+    examination.report(REPORT)
+    with published(f"{REPORT}2") as folder:
+        write_report([fetched(RUN)], folder)
+    assert {name for name in Store(REPORT).list() if not name.startswith("writers/")} == {
+        name for name in Store(f"{REPORT}2").list() if not name.startswith("writers/")
+    }
+
+
+@pytest.mark.slow
+def test_build_makes_a_set_once_and_shows_it_when_it_is_whole(
+    url: str, snellen: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = ["build", "vlm2-bench/gc-mat", "--from", "generated", "--n", 1, "--renderer", "toy", "--size", "160x120"]
+    build += ["--json", "--out", url]
+    upload = Store.upload
+
+    def gone(self: Store, sources: dict[str, Path]) -> None:
+        if "items.parquet" in sources:
+            raise SnellenError(f"{self.url}: the network is gone; mend that")
+        upload(self, sources)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "upload", gone)
+        code, out, errors = snellen(*build)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert "all that was made is kept in" in errors
+    assert ITEMSET not in Store(url).list()
+    assert snellen("verify", url)[0] == 2
+    code, out, _ = snellen(*build)
+    assert (code, json.loads(out)["itemset"]) == (0, url)
+    assert snellen("verify", url)[1].startswith(f"{url}: whole")
+    code, _, errors = snellen(*build)
+    assert code == 2
+    assert errors.startswith(f"snellen: {url}: holds an item set already")
+
+
+@pytest.fixture
+def quick_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "BEAT_SECONDS", 0.005)
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    for _ in range(2000):
+        if condition():
+            return
+        threading.Event().wait(0.005)
+    raise AssertionError("never came")
+
+
+@pytest.mark.usefixtures("quick_beats")
+def test_what_is_recorded_is_there_before_the_end(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that dies now leaves to others what it uploaded, and they go on from there."""
+    line = '{"key":"a/b/c","digest":"d","reply":{"text":"A"}}\n'
+    with record_folder(url) as folder:
+        (folder.root / "parts").mkdir()
+        part = folder.root / "parts" / "0000.jsonl"
+        part.write_text(line + '{"key":"torn')
+        (folder.root / "run.json").write_text("{}")
+        wait_for(lambda: "run.json" in Store(url).list())
+        folder.after_call()
+        other_machine(monkeypatch, tmp_path)
+        assert [exchange.key for exchange in read_exchanges(fetched(url))] == ["a/b/c"]
+    assert "parts/0000.jsonl" in Store(url).list()
+
+
+@pytest.mark.usefixtures("quick_beats")
+def test_a_network_that_goes_and_comes_back_stops_nobody(
+    url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    messages: list[str] = []
+    with record_folder(url) as folder:
+        (folder.root / "run.json").write_text("{}")
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "list", _gone)
+            wait_for(lambda: messages.append(capsys.readouterr().err) or "".join(messages))
+            folder.after_call()
+        wait_for(lambda: "run.json" in Store(url).list())
+    assert "".join(messages) == (
+        f"snellen: {url}: no route to host; what is recorded stays in the local copy, and uploads are tried again\n"
+    )
+
+
+def test_a_network_that_stays_away_leaves_all_here(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    roots: list[Path] = []
+
+    def write() -> None:
+        with record_folder(url) as folder:
+            roots.append(folder.root)
+            (folder.root / "run.json").write_text("{}")
+            monkeypatch.setattr(Store, "list", _gone)
+
+    with pytest.raises(SnellenError, match="all that was made is kept in") as refused:
+        write()
+    assert "\n" not in str(refused.value)
+    assert (roots[0] / "run.json").is_file()
+
+
+def _gone(self: Store, folder: str = "") -> dict[str, object]:
+    raise SnellenError(f"{self.url}: no route to host")
+
+
+@pytest.mark.usefixtures("quick_beats")
+def test_who_is_followed_stops_and_uploads_nothing_more(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def write() -> None:
+        with record_folder(url) as folder:
+            Store(url).write("writers/000002.json", b"{}")
+            (folder.root / "run.json").write_text("{}")
+            wait_for(lambda: "took over" in capsys.readouterr().err)
+            folder.after_call()
+
+    with pytest.raises(SnellenError, match="another process took over"):
+        write()
+    assert "run.json" not in Store(url).list()
+
+
+def test_two_processes_of_this_machine_are_kept_apart(url: str) -> None:
+    with record_folder(url):
+        second = record_folder(url)
+        with pytest.raises(SnellenError, match="another process is writing there"):
+            second.__enter__()
+
+
+def test_where_something_is_raised_a_run_goes_up_and_a_report_does_not(url: str) -> None:
+    def stop(root: Path) -> None:
+        (root / "run.json").write_text("{}")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), record_folder(f"{url}/run") as folder:
+        stop(folder.root)
+    with pytest.raises(KeyboardInterrupt), published(f"{url}/report") as root:
+        stop(root)
+    assert "run.json" in Store(f"{url}/run").list()
+    assert "run.json" not in Store(f"{url}/report").list()
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("memory://bucket/nothing", "no item set and no run lies there"),
+        ("nosuch://bucket/set", "Protocol not known"),
+        ("s3://user:secret99@bucket/set", "may hold no user, key or query"),
+    ],
+)
+@pytest.mark.usefixtures("url")
+def test_what_cannot_be_read_is_one_line(snellen: Command, address: str, reason: str) -> None:
+    for words in (["verify", address], ["show", address], ["report", address, "--out", "unused"]):
+        code, out, errors = snellen(*words)
+        assert (code, out, errors.count("\n")) == (2, "", 1)
+        assert reason in errors
+        assert "secret99" not in errors
+
+
+def test_a_missing_package_is_named_with_its_extra(url: str, snellen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fsspec.core
+
+    def missing(address: str, **options: object) -> None:
+        raise ImportError("Install s3fs to access S3")
+
+    monkeypatch.setattr(fsspec.core, "url_to_fs", missing)
+    code, _, errors = snellen("verify", "s3://bucket/set")
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "Install s3fs to access S3; for s3:// that is pip install" in errors
+    assert "[remote]'" in errors
+
+
+def test_keys_of_the_environment_are_in_no_message(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY")
+    mirror = Mirror(url)
+
+    def refuse(path: str) -> None:
+        raise PermissionError("signature of wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY\ndoes not match")
+
+    monkeypatch.setattr(mirror.store._files, "cat_file", refuse)
+    with pytest.raises(SnellenError, match="does not match; ask for the right") as refused:
+        mirror.store.read("run.json")
+    assert "wJalr" not in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,130 @@
+"""One writer at a time: who is alive is waited for, who died is followed, and nobody takes over twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.remote.store import Store
+from snellen.remote.writers import BEAT_SECONDS, STALE_SECONDS, Writer
+
+Machine = Callable[[str], None]
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
+    """Go on at another machine, which has another home folder."""
+    return lambda name: monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / name))
+
+
+def never(seconds: float) -> None:
+    raise AssertionError(f"waits {seconds} seconds")
+
+
+def writer(store: Store, lines: list[str], sleep: Callable[[float], None] = never) -> Writer:
+    return Writer(store, lines.append, sleep)
+
+
+def test_who_comes_after_an_end_writes_at_once(store: Store, machine: Machine) -> None:
+    lines: list[str] = []
+    for name in ("first", "second"):
+        machine(name)
+        owner = writer(store, lines)
+        owner.acquire()
+        owner.beat()
+        owner.release()
+    assert lines == []
+    assert list(store.list()) == ["writers/000002.json"]
+
+
+def test_who_died_on_this_machine_is_followed_at_once(store: Store) -> None:
+    dead, lines = writer(store, []), list[str]()
+    dead.acquire()
+    writer(store, lines).acquire()
+    assert lines == []
+
+
+def test_a_living_writer_elsewhere_is_not_disturbed(store: Store, machine: Machine) -> None:
+    machine("first")
+    alive, lines = writer(store, []), list[str]()
+    alive.acquire()
+    machine("second")
+    with pytest.raises(SnellenError, match="another process is writing there") as refused:
+        writer(store, lines, lambda seconds: alive.beat()).acquire()
+    assert "\n" not in str(refused.value)
+    assert len(lines) == 1
+    alive.beat()
+    assert not alive.is_lost
+
+
+def test_a_writer_elsewhere_without_a_sign_of_life_is_followed_and_stops(store: Store, machine: Machine) -> None:
+    machine("first")
+    frozen, waits = writer(store, []), list[float]()
+    frozen.acquire()
+    frozen.beat()
+    machine("second")
+    heir = writer(store, [], waits.append)
+    heir.acquire()
+    assert sum(waits) == pytest.approx(STALE_SECONDS)
+    assert max(waits) < BEAT_SECONDS
+    heir.beat()
+    for _ in range(2):
+        with pytest.raises(SnellenError, match="another process took over"):
+            frozen.beat()
+    frozen.release()
+    assert json.loads(store.read("writers/000002.json"))["ended"] is False
+
+
+def test_a_writer_that_ends_meanwhile_is_followed(store: Store, machine: Machine) -> None:
+    machine("first")
+    other = writer(store, [])
+    other.acquire()
+    machine("second")
+    writer(store, [], lambda seconds: other.release()).acquire()
+
+
+def test_of_two_that_follow_a_dead_one_only_one_writes(store: Store, machine: Machine) -> None:
+    machine("dead")
+    writer(store, []).acquire()
+    rivals: list[Writer] = []
+
+    def meanwhile(seconds: float) -> None:
+        """The rival waits for nobody, since it saw the dead one before; then it lives."""
+        if not rivals:
+            machine("rival")
+            rivals.append(writer(store, [], lambda seconds: None))
+            rivals[0].acquire()
+            machine("late")
+        rivals[0].beat()
+
+    machine("late")
+    late = writer(store, [], meanwhile)
+    with pytest.raises(SnellenError, match="another process is writing there"):
+        late.acquire()
+    rivals[0].beat()
+
+
+def test_a_store_that_overwrites_is_said_to_keep_nobody_apart(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def create(self: Store, name: str, raw: bytes) -> bool:
+        self.write(name, raw)
+        return True
+
+    monkeypatch.setattr(Store, "create", create)
+    lines: list[str] = []
+    owner = writer(store, lines)
+    owner.acquire()
+    assert len(lines) == 1
+    assert "cannot keep two writers apart" in lines[0]
+    owner.beat()
+
+
+def test_files_are_created_once_in_memory_and_in_folders(store: Store, tmp_path: Path) -> None:
+    for place in (store, Store((tmp_path / "folder").as_uri())):
+        assert place.create("writers/1", b"a")
+        assert place.create("writers/1", b"a"), "what this very call wrote at a try before"
+        assert not place.create("writers/1", b"b")
+        assert place.read("writers/1") == b"a"
