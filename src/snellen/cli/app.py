@@ -373,7 +373,7 @@ def report(
 
 @app.command()
 def export(
-    itemset: Annotated[Path, typer.Argument(help="An item set.")],
+    itemset: Annotated[str, typer.Argument(help="An item set: a folder or a URL.")],
     to: Annotated[str, typer.Option("--to", help="hf, csv, jsonl, inspect, vlmevalkit, lmms-eval or evalscope.")],
     out: Annotated[Path, typer.Option(help="A new or empty folder.")],
     condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
@@ -381,8 +381,9 @@ def export(
 ) -> None:
     """Write an item set for another tool: prompts of a condition, pictures, keys, and what is left out."""
     from snellen.cli.exporting import export as do
+    from snellen.remote import fetched
 
-    do(itemset, to, out, condition, as_json)
+    do(fetched(itemset), to, out, condition, as_json)
 
 
 @app.command("import-inspect")
