@@ -51,8 +51,8 @@ def test_a_run_on_urls_equals_one_on_folders(
     root, local = fetched(RUN), tmp_path / "run"
     assert read_run_card(root).itemset == SET
     for table in ("responses", "exchanges", "scores.strict"):
-        paths = (root / f"{table}.parquet", local / f"{table}.parquet")
-        pd.testing.assert_frame_equal(*map(pd.read_parquet, paths))
+        here, there = (pd.read_parquet(folder / f"{table}.parquet") for folder in (local, root))
+        pd.testing.assert_frame_equal(there, here)
     assert {path.name for path in root.iterdir()} == {path.name for path in local.iterdir()} - {"lock"}
     code, out, _ = snellen("verify", RUN)
     assert code == 0
@@ -166,14 +166,19 @@ def test_a_network_that_goes_and_comes_back_stops_nobody(
     url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     messages: list[str] = []
+
+    def said() -> str:
+        messages.append(capsys.readouterr().err)
+        return "".join(messages)
+
     with record_folder(url) as folder:
         (folder.root / "run.json").write_text("{}")
         with monkeypatch.context() as patch:
             patch.setattr(Store, "list", _gone)
-            wait_for(lambda: messages.append(capsys.readouterr().err) or "".join(messages))
+            wait_for(said)
             folder.after_call()
         wait_for(lambda: "run.json" in Store(url).list())
-    assert "".join(messages) == (
+    assert said() == (
         f"snellen: {url}: no route to host; what is recorded stays in the local copy, and uploads are tried again\n"
     )
 

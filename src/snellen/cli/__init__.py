@@ -33,7 +33,6 @@ def _run_command() -> None:
     from snellen.cli.faults import one_line_errors
     from snellen.core.errors import Interrupted, SnellenError
     from snellen.core.plain_text import redacted
-    from snellen.remote.addresses import with_urls
 
     def interrupt(signal_number: int, stack_frame: FrameType | None) -> None:
         raise Interrupted(signal_number)
@@ -45,10 +44,10 @@ def _run_command() -> None:
         with one_line_errors():
             _command()(standalone_mode=True, prog_name="snellen")
     except SnellenError as error:
-        print(f"snellen: {redacted(with_urls(str(error)))}", file=sys.stderr)
+        print(f"snellen: {redacted(_with_urls(str(error)))}", file=sys.stderr)
         sys.exit(2)
     except Interrupted as stop:
-        print(f"snellen: {with_urls(str(stop))}", file=sys.stderr)
+        print(f"snellen: {_with_urls(str(stop))}", file=sys.stderr)
         _exit(stop.exit_code)
     except SystemExit as end:
         if end.code in (130, 143):
@@ -57,6 +56,12 @@ def _run_command() -> None:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+def _with_urls(text: str) -> str:
+    from snellen.remote.addresses import with_urls
+
+    return with_urls(text)
 
 
 @functools.cache
