@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 import pytest
 
-from snellen.core import files
+from snellen.core import files, runfolder
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Affine, ReplySpec
 from snellen.core.itemset import ItemSet
@@ -158,6 +158,16 @@ def test_what_is_no_run_is_told_apart_from_a_run_cut_off(tmp_path: Path, built: 
     with pytest.raises(SnellenError, match=r"run\.json: malformed") as caught:
         run(tmp_path / "run", built)
     assert "\n" not in str(caught.value)
+
+
+def test_a_full_part_is_never_written_to_again(tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runfolder, "MAX_PART_BYTES", 1)
+    responses, again = run(tmp_path / "run", built), list[Any]()
+    parts = sorted((tmp_path / "run" / "parts").iterdir())
+    assert [part.name for part in parts] == [f"{number:04d}.jsonl" for number in range(len(responses))]
+    assert [part.read_bytes().count(b"\n") for part in parts] == [1] * len(responses)
+    assert run(tmp_path / "run", built, again.append) == responses
+    assert again == []
 
 
 class Full:
