@@ -139,6 +139,14 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "number as id": (lambda h, s: s.update(id=7), "not written by a task of Snellen (id"),
     "other set": (lambda h, s: s["metadata"]["snellen"].update(content_hash="0" * 64), "another item set"),
     "other picture": (lambda h, s: s["metadata"]["snellen"].update(media=["0" * 64]), "showed other pictures"),
+    "altered picture": (
+        lambda h, s: s["input"][0]["content"][0].update(image="data:image/png;base64,AAAA"),
+        "showed other pictures",
+    ),
+    "no picture": (
+        lambda h, s: s["input"][0]["content"][0].update(image="data:image/png;base64,?"),
+        "only logs of our own tasks",
+    ),
     "no task": (lambda h, s: s["metadata"]["snellen"].update(task="oc-cprr"), "has no task"),
     "no condition": (lambda h, s: s["metadata"]["snellen"].update(condition="shots=many"), "shots"),
     "conditions": (

@@ -204,18 +204,20 @@ def subject_name(log: InspectLog) -> str:
 
 def _check_sample(sample: LogSample, question: Question, log: InspectLog) -> None:
     """Raise SnellenError unless the sample was asked in our words, with our pictures in their places."""
-    if sample.metadata.snellen.media != [picture.sha256 for picture in question.pictures]:
-        raise SnellenError(
-            f"{_location(sample, log)} showed other pictures than the item set has; give the set that was asked"
-        )
+    digests = [picture.sha256 for picture in question.pictures]
     try:
-        parts = sample.parts()
+        parts, logged_digests = sample.parts(), sample.picture_digests()
     except ValueError as error:
         raise SnellenError(f"{_location(sample, log)}: {error}; only logs of our own tasks can be imported") from error
     if parts != [part if isinstance(part, str) else None for part in question.parts]:
         raise SnellenError(
             f"{_location(sample, log)} was asked in other words, or with pictures elsewhere; import it with the "
             f"version of Snellen that asked"
+        )
+    alike = all(logged in (None, digest) for logged, digest in zip(logged_digests, digests, strict=True))
+    if sample.metadata.snellen.media != digests or not alike:
+        raise SnellenError(
+            f"{_location(sample, log)} showed other pictures than the item set has; give the set that was asked"
         )
 
 

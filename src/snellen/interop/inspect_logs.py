@@ -7,6 +7,7 @@ finished `_journal/start.json`, and `samples/ID_epoch_N.json`; a `.json` file is
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 import zipfile
@@ -20,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
+from snellen.core.hashing import sha256
 from snellen.core.plain_text import short_reason
 from snellen.core.user_files import read_bytes
 
@@ -79,6 +81,7 @@ class Content(_Read):
 
     type: _Name
     text: str = ""
+    image: str = ""
     reasoning: str = ""
     summary: str | None = None
     redacted: bool = False
@@ -186,8 +189,22 @@ class LogSample(_Read):
             raise ValueError(f"the input holds {min(kinds)!r:.40}")
         return [self._text(part.text) if part.type == "text" else None for part in content]
 
+    def picture_digests(self) -> list[str | None]:
+        """SHA-256 of each picture of the question that the log holds, None for one it does not hold.
+
+        Raises ValueError for a picture that is no base64.
+        """
+        content = self.input[0].content if self.input else []
+        urls = [self._text(part.image) for part in content if isinstance(part, Content) and part.type == "image"]
+        return [_data_digest(url) if url.startswith("data:") else None for url in urls]
+
     def _text(self, text: str) -> str:
         return self.attachments.get(text.removeprefix(_ATTACHMENT), text) if text.startswith(_ATTACHMENT) else text
+
+
+def _data_digest(url: str) -> str:
+    """SHA-256 of the bytes in a data URL."""
+    return sha256(base64.b64decode(url.partition(",")[2], validate=True))
 
 
 @dataclass(frozen=True)
