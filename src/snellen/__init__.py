@@ -13,10 +13,12 @@ if typing.TYPE_CHECKING:
     from snellen.exam import Examination as Examination
     from snellen.exam import aexamine as aexamine
     from snellen.exam import examine as examine
+    from snellen.training import checkpoint_exam as checkpoint_exam
+    from snellen.training import exam_callback as exam_callback
 
     __version__: str
 
-__all__ = ["Examination", "SnellenError", "__version__", "aexamine", "examine"]  # see __getattr__
+__all__ = ["Examination", "SnellenError", "__version__", "aexamine", "checkpoint_exam", "exam_callback", "examine"]
 
 
 _lazy_name = lazy_names(
@@ -25,6 +27,8 @@ _lazy_name = lazy_names(
         "Examination": "snellen.exam",
         "SnellenError": "snellen.core.errors",
         "aexamine": "snellen.exam",
+        "checkpoint_exam": "snellen.training",
+        "exam_callback": "snellen.training",
         "examine": "snellen.exam",
     },
 )

@@ -45,7 +45,7 @@ from snellen.remote import address_of, is_url, published, record_folder
 from snellen.runs.ask import ask
 from snellen.runs.failures import summarize_failures
 from snellen.runs.gate import open_items, open_run_items
-from snellen.runs.generated_sets import generated_options, itemset_folder, suite_of_items
+from snellen.runs.generated_sets import generated_folder, generated_options, itemset_folder, suite_of_items
 from snellen.runs.judgements import (
     judgement_items,
     read_verdicts,
@@ -119,14 +119,18 @@ def find_items(
 
     Of a suite no more than `limit` items a task are built, where that is less.
     """
-    root = itemset_folder(itemset, limit)
+    if is_itemset(Path(itemset)):
+        return open_items(Path(itemset))
+    suite = suite_of_items(itemset)
+    options = replace(generated_options(suite, limit), workers=workers, show_progress=show_progress)
+    return find_generated(suite, options)
+
+
+def find_generated(suite: Suite, options: BuildOptions) -> ItemSet:
+    """The generated set of a suite with these options (but `out`) in the home folder, built on first use."""
+    root = generated_folder(suite, options)
     if not is_itemset(root):
-        options = generated_options(suite_of_items(itemset), limit)
-        build(
-            suite_of_items(itemset),
-            "generated",
-            replace(options, out=root, workers=workers, show_progress=show_progress),
-        )
+        build(suite, "generated", replace(options, out=root))
     return open_items(root)
 
 
@@ -228,6 +232,7 @@ def run(
     seed: int = 0,
     limit: int | None = None,
     budget: float | None = None,
+    deadline: float | None = None,
     keep_going: bool = False,
     inputs: Mapping[str, Path] | None = None,
     show_progress: bool = True,
@@ -239,8 +244,8 @@ def run(
 
     `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `announce` is given
     what remote subjects still take, and may stop it by an error, as `after_call` may after each call. `keep_going` asks
-    on where most calls of an arm fail. `preflight` knows who was asked a first question already. Raises BudgetSpent and
-    Interrupted when what was asked so far is scored.
+    on where most calls of an arm fail. `deadline` is `Plan`'s. `preflight` knows who was asked a first question
+    already. Raises BudgetSpent and Interrupted when what was asked so far is scored.
     """
     suite = SUITES.get(items.card.suite)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
@@ -253,7 +258,7 @@ def run(
     if read_stamp(root, key) and not damaged_scores(root):
         return Examination(root, suite, items, responses_of(root, arms))
     tables = read_tables(inputs or {}, items)
-    plan = Plan(items, suite, arms, seed, limit, budget, tables, keep_going, versions=versions())
+    plan = Plan(items, suite, arms, seed, limit, budget, deadline, tables, keep_going, versions=versions())
     remote = None if announce is None else estimates(plan, root)
     if announce is not None:
         announce(remote or [])

@@ -8,8 +8,9 @@ that show no pictures, or others, are controls: nothing can be lost there, and t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -86,6 +87,33 @@ class Changes:
         """Over all conditions and tasks."""
         counts = self.unpaired.values()
         return Unpaired(*(sum(getattr(c, name) for c in counts) for name in ("only_before", "only_after", "neither")))
+
+
+def plain_changes(compared: Changes) -> dict[str, Any]:
+    """The comparison as JSON data; what cannot be told is null."""
+    return {
+        "suite": compared.before.suite.name,
+        "before": compared.before.card.arms[0].subject,
+        "after": compared.after.card.arms[0].subject,
+        "dropped": compared.names(DROPPED),
+        "rose": compared.names(ROSE),
+        "rows": _records(compared.table),
+        "flips": _records(compared.flips),
+        "paired": compared.pairs,
+        "unpaired": asdict(compared.unpaired_items),
+        "nothing_pairs_in": list(compared.left_out),
+    }
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): _plain(cell) for name, cell in row.items()} for row in table.to_dict("records")]
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, tuple):
+        return list(cell)
+    cell = cell.item() if hasattr(cell, "item") else cell
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
 
 
 def row_name(row: Any) -> str:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import typer
 
-from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, Changes, changes
+from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, Changes, changes, plain_changes
 from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
 from snellen.cli.output import console, print_json
@@ -35,7 +32,7 @@ def diff(former: str, current: str, fail_on: str | None, out: Path, as_json: boo
     compared = changes(side(former), side(current))
     write_changes_page(compared, out)
     if as_json:
-        print_json(as_plain(compared, out))
+        print_json({**plain_changes(compared), "page": str(out)})
     else:
         _print(compared, out)
     if fail_on and compared.names(DROPPED):
@@ -79,34 +76,6 @@ def _of_subject(run: Run, name: str) -> Run:
         responses=tuple(response for response in run.responses if response.subject == name),
         scores={protocol: rows[rows["subject"] == name] for protocol, rows in run.scores.items()},
     )
-
-
-def as_plain(compared: Changes, out: Path) -> dict[str, Any]:
-    """The comparison as JSON data; what cannot be told is null."""
-    return {
-        "suite": compared.before.suite.name,
-        "before": compared.before.card.arms[0].subject,
-        "after": compared.after.card.arms[0].subject,
-        "dropped": compared.names(DROPPED),
-        "rose": compared.names(ROSE),
-        "rows": _records(compared.table),
-        "flips": _records(compared.flips),
-        "paired": compared.pairs,
-        "unpaired": asdict(compared.unpaired_items),
-        "nothing_pairs_in": list(compared.left_out),
-        "page": str(out),
-    }
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): _plain(cell) for name, cell in row.items()} for row in table.to_dict("records")]
-
-
-def _plain(cell: Any) -> Any:
-    if isinstance(cell, tuple):
-        return list(cell)
-    cell = cell.item() if hasattr(cell, "item") else cell
-    return None if isinstance(cell, float) and math.isnan(cell) else cell
 
 
 def _print(compared: Changes, out: Path) -> None:

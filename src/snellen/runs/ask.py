@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -229,6 +230,8 @@ class _ArmRunner:
         return lay_out_montages(prompt, self.run.media) if self.arm.subject.card.reads == "parts" else prompt
 
     def _check_budget(self) -> None:
+        if self.plan.deadline is not None and time.monotonic() >= self.plan.deadline:
+            self.shared.stop.begin(BudgetSpent(f"{self.run.root}: its time is spent; what was asked so far is scored"))
         if self.plan.budget is None:
             return
         spent = self.run.spent(self.shared.prices)

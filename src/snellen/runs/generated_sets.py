@@ -22,7 +22,12 @@ def itemset_folder(itemset: str | Path, limit: int | None = None) -> Path:
     if is_url(itemset) or is_itemset(Path(itemset)):
         return fetched(itemset)
     suite = suite_of_items(itemset)
-    recipe = json.loads(json.dumps(suite.recipes["generated"].parameters(generated_options(suite, limit))))
+    return generated_folder(suite, generated_options(suite, limit))
+
+
+def generated_folder(suite: Suite, options: BuildOptions) -> Path:
+    """Where in the home folder the generated set of these options lies once it is built, called after its recipe."""
+    recipe = json.loads(json.dumps(suite.recipes["generated"].parameters(options)))
     name = recipe_hash(suite.name, suite.card.version, "generated", recipe)[:12]
     return home() / "itemsets" / f"{suite.name}-{suite.card.version}-{name}"
 

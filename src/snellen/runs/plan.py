@@ -40,10 +40,10 @@ class Plan:
 
     `limit` is the number of test items a task. `tick` is told of each call that ended, `count_items` how many items got
     their responses just now. `budget` is money, checked before each call against what recorded calls cost by the prices
-    on the subjects' cards. `keep_going`: an arm is asked on however many of its calls fail. `notify` is given a line
-    for each subject or arm that is asked no more. `preflight` are first questions that were answered before the run
-    could record them: they count as money. Of an `is_replay` no call is made: responses are those that the record
-    holds.
+    on the subjects' cards. `deadline` is when, by `time.monotonic`, no call is begun any more. `keep_going`: an arm is
+    asked on however many of its calls fail. `notify` is given a line for each subject or arm that is asked no more.
+    `preflight` are first questions that were answered before the run could record them: they count as money. Of an
+    `is_replay` no call is made: responses are those that the record holds.
     """
 
     items: ItemSet
@@ -52,6 +52,7 @@ class Plan:
     seed: int = 0
     limit: int | None = None
     budget: float | None = None
+    deadline: float | None = None
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
     keep_going: bool = False
     tick: Callable[[], None] = lambda: None

@@ -1,4 +1,4 @@
-"""How a run ends before all is asked: its money is spent, or a signal comes. What was asked is kept."""
+"""How a run ends before all is asked: money or time is spent, or a signal comes. What was asked is kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class BudgetSpent(SnellenError):
-    """The money is spent; what was asked is recorded."""
+    """The money or the time is spent; what was asked is recorded."""
 
 
 class Unasked(Exception):

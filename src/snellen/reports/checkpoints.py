@@ -1,0 +1,197 @@
+"""The verdict on one checkpoint of a training as one JSON file: scores by ability, and what changed since the last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, changes, plain_changes
+from snellen.analysis.coverage import gaps
+from snellen.analysis.section import Run
+from snellen.analysis.verdicts import State, Verdict
+from snellen.core import files
+from snellen.core.errors import SnellenError
+from snellen.reports.front_page import Part, front
+from snellen.runs.failures import summarize_failures
+
+VERDICT = "verdict.json"
+
+
+class AbilityScore(BaseModel):
+    """One task of a suite: its score with all that belongs to a number, and what it says; None is not known.
+
+    `state` is the verdict of `analysis.verdicts`, `reason` why nothing else could be said. `no_answer_rate` and
+    `failure_rate` are shares of items. Shares lie between 0 and 1, other metrics are in units of their own.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suite: str
+    ability: str
+    state: State
+    reason: str
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    interval: str
+    chance: float | None
+    blind: float | None
+    ceiling: float | None
+    n: int
+    clusters: int | None
+    no_answer_rate: float | None
+    failure_rate: float | None
+
+
+class AskedSet(BaseModel):
+    """What was asked of an item set: its hashes, items with a response, those left out by task, and why calls failed.
+
+    `run` is the folder of the run, beside the verdict.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suite: str
+    version: str
+    recipe_hash: str
+    content_hash: str
+    run: str
+    items: int
+    unasked: dict[str, int]
+    failures: list[str]
+
+
+class ChangesSince(BaseModel):
+    """What changed since the exam at step `since`, on the items that both answered.
+
+    `dropped` and `rose` lie beyond noise, by tests corrected over a suite; `too_few` could not have. `rows` lead from a
+    suite to its table of `snellen diff --json`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    since: int
+    dropped: list[str]
+    rose: list[str]
+    too_few: list[str]
+    rows: dict[str, list[dict[str, Any]]]
+    without: dict[str, str]
+    """Suites that could not be compared, with the reason."""
+
+
+class CheckpointVerdict(BaseModel):
+    """`verdict.json`. A `partial` exam did not ask all of its items, a `failed` one has no score; `error` says why.
+
+    `seconds` is what the exam took by the clock, building of items left out; `limit_s` what it was given.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1] = 1
+    step: int
+    state: Literal["whole", "partial", "failed"]
+    error: str = ""
+    seconds: float
+    limit_s: float | None = None
+    items_a_task: int | None = None
+    abilities: list[AbilityScore] = []
+    sets: list[AskedSet] = []
+    changes: ChangesSince | None = None
+    settings: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+
+    def scores(self) -> dict[str, float]:
+        """Each score by `SUITE/ABILITY`, for whatever keeps the curves of a training."""
+        return {f"{score.suite}/{score.ability}": score.value for score in self.abilities if score.value is not None}
+
+    def __str__(self) -> str:
+        """One line: how far it came, and what dropped or rose."""
+        if self.state == "failed":
+            return f"step {self.step}: the exam failed: {self.error}"
+        seen = sum(score.state == "sees" for score in self.abilities)
+        words = [f"step {self.step}: sees {seen} of {len(self.abilities)} abilities"]
+        if self.changes is not None:
+            for name, names in (("dropped", self.changes.dropped), ("rose", self.changes.rose)):
+                words += [f"{name} since {self.changes.since}: {', '.join(names)}"] if names else []
+            if not self.changes.dropped and not self.changes.rose:
+                words.append(f"no clear change since {self.changes.since}")
+        return "; ".join([*words, *(["partial: " + self.error] if self.state == "partial" else [])])
+
+
+def write_verdict(root: Path, verdict: CheckpointVerdict) -> None:
+    """Write the verdict into the folder of its exam."""
+    root.mkdir(parents=True, exist_ok=True)
+    files.write_text(root / VERDICT, verdict.model_dump_json(indent=1) + "\n")
+
+
+def read_verdict(root: Path) -> CheckpointVerdict:
+    """The verdict in a folder. Raises SnellenError where there is none, or a malformed one."""
+    path = root / VERDICT
+    try:
+        return CheckpointVerdict.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise SnellenError(
+            f"{path}: no verdict ({str(error).splitlines()[0]}); examine this checkpoint again"
+        ) from error
+
+
+def ability_scores(runs: Sequence[Run]) -> list[AbilityScore]:
+    """Every task of the runs of one subject, with its verdict among them all."""
+    lines = front([Part(run, run.suite.name, "") for run in runs]).lines
+    return [_ability_score(verdict) for line in lines for verdict in line.verdicts if verdict.row is not None]
+
+
+def _ability_score(verdict: Verdict) -> AbilityScore:
+    row = verdict.row
+    names = ("value", "low", "high", "chance", "blind", "ceiling", "no_answer_rate", "failure_rate")
+    numbers: dict[str, Any] = {name: _number(getattr(row, name)) for name in names}
+    clusters = _number(row.clusters)
+    return AbilityScore(
+        suite=verdict.suite, ability=verdict.ability, state=verdict.state, reason=verdict.reason, metric=row.metric,
+        interval=str(row.interval), n=int(row.n), clusters=None if clusters is None else int(clusters), **numbers,
+    )  # fmt: skip
+
+
+def _number(cell: Any) -> float | None:
+    return None if cell is None or math.isnan(cell) else float(cell)
+
+
+def asked_set(run: Run) -> AskedSet:
+    """What was asked in a run."""
+    card = run.card
+    return AskedSet(
+        suite=card.suite,
+        version=card.version,
+        recipe_hash=card.recipe_hash,
+        content_hash=card.content_hash,
+        run=run.root.name,
+        items=len(run.responses),
+        unasked={gap.task: gap.missing for gap in gaps(card.arms, run.responses)},
+        failures=summarize_failures([response.reason for response in run.responses if response.status == "failed"]),
+    )
+
+
+def changes_since(step: int, before: Mapping[str, Run], after: Mapping[str, Run]) -> ChangesSince:
+    """What changed from the runs of an exam at `step` to later ones, both by suite."""
+    names: dict[str, list[str]] = {DROPPED: [], ROSE: [], TOO_FEW: []}
+    rows, without = dict[str, list[dict[str, Any]]](), dict[str, str]()
+    for suite, run in after.items():
+        if suite not in before:
+            without[suite] = "was not asked then"
+            continue
+        try:
+            compared = changes(before[suite], run)
+        except SnellenError as error:
+            without[suite] = str(error)
+            continue
+        for verdict in (DROPPED, ROSE, TOO_FEW):
+            names[verdict] += [f"{suite}/{name}" for name in compared.names(verdict)]
+        rows[suite] = plain_changes(compared)["rows"]
+    return ChangesSince(
+        since=step, dropped=names[DROPPED], rose=names[ROSE], too_few=names[TOO_FEW], rows=rows, without=without
+    )

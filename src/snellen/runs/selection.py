@@ -1,0 +1,47 @@
+"""Some items of a set, spread over what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from snellen.core.item import Item
+from snellen.core.itemset import ItemSet
+
+
+def select_items(items: ItemSet, count: int) -> ItemSet:
+    """The set with `count` test items a task, or few more: whole groups, clusters in turn; always the same ones.
+
+    What is not for testing stays.
+    """
+    chosen: set[str] = set()
+    by_task: dict[str, list[Item]] = {}
+    for item in items.items:
+        if item.split == "test":
+            by_task.setdefault(item.task, []).append(item)
+    for tested in by_task.values():
+        size = 0
+        for group in _groups_in_turn(tested):
+            if size >= count:
+                break
+            size += len(group)
+            chosen |= {item.item_id for item in group}
+    kept = tuple(item for item in items.items if item.split != "test" or item.item_id in chosen)
+    return replace(items, items=kept)
+
+
+def _groups_in_turn(items: Sequence[Item]) -> list[tuple[Item, ...]]:
+    """Items scored together, one group of every cluster, then a second of every cluster, and so on.
+
+    In each turn another group of a cluster comes, so that questions about one stimulus are spread too.
+    """
+    clusters: dict[str, dict[str, list[Item]]] = {}
+    for item in items:
+        clusters.setdefault(item.cluster_id, {}).setdefault(item.group_id, []).append(item)
+    rows = []
+    for number, groups in enumerate(clusters.values()):
+        ordered = [tuple(group) for group in groups.values()]
+        shift = number % len(ordered)
+        rows.append([*ordered[shift:], *ordered[:shift]])
+    return [group for turn in zip_longest(*rows) for group in turn if group is not None]

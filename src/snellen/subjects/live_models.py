@@ -1,0 +1,133 @@
+"""Models that are being trained: asked without a trace in them or in any random state, and Trainer's callback."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.subjects.loading import import_extra
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+WHO = "an exam of a model in training"
+
+
+def is_main_process() -> bool:
+    """Whether this is the first of the processes that train together, or the only one."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized():
+        return bool(torch.distributed.get_rank() == 0)
+    return os.environ.get("RANK", "0") == "0"
+
+
+def model_behind(answer: Any) -> Any:
+    """The torch module that a callable is, or is a method of; None where neither."""
+    torch = sys.modules.get("torch")
+    owners = (answer, getattr(answer, "__self__", None))
+    return None if torch is None else next((owner for owner in owners if isinstance(owner, torch.nn.Module)), None)
+
+
+@contextmanager
+def undisturbed(model: Any, seed: int) -> Iterator[None]:
+    """Within, random states begin at `seed`, and the model is in eval mode.
+
+    After it all is as it was: the modes of every part of the model, and the states of random, numpy and torch, GPUs
+    too. `model` may be None. Raises SnellenError for a model whose weights lie in pieces on several processes, which
+    one process alone would wait for without end.
+    """
+    _refuse_sharded(model)
+    torch = sys.modules.get("torch")
+    modes = [] if model is None else [(module, module.training) for module in model.modules()]
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002  # the user's, to be given back
+    torch_state = None if torch is None else torch.get_rng_state()
+    gpu_states = torch.cuda.get_rng_state_all() if torch is not None and torch.cuda.is_initialized() else None
+    try:
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002  # a model may draw from it
+        if model is not None:
+            model.eval()
+        if torch is not None:
+            torch.default_generator.manual_seed(seed)  # `torch.manual_seed` would reach GPUs that nobody began to use
+        if torch is not None and gpu_states is not None:
+            torch.cuda.manual_seed_all(seed)
+        yield
+    finally:
+        for module, is_training in modes:
+            module.training = is_training
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002
+        if torch is not None and torch_state is not None:
+            torch.set_rng_state(torch_state)
+            if gpu_states is not None:
+                torch.cuda.set_rng_state_all(gpu_states)
+
+
+def without_gradients() -> AbstractContextManager[Any]:
+    """Within, torch keeps no gradients in this thread; nothing changes where nobody imported it."""
+    torch = sys.modules.get("torch")
+    # What a model caches in inference mode could not be trained through later.
+    return nullcontext() if torch is None else torch.no_grad()
+
+
+def _refuse_sharded(model: Any) -> None:
+    names = {type(module).__name__ for module in model.modules()} if model is not None else set()
+    parameters = model.parameters() if model is not None else ()
+    if "FullyShardedDataParallel" in names or any(
+        hasattr(parameter, "ds_id") or type(parameter).__name__ == "DTensor" for parameter in parameters
+    ):
+        raise SnellenError(
+            "the model's weights lie in pieces on several processes (FSDP, ZeRO-3), and the exam asks on the first "
+            "alone; examine its saved checkpoints with `snellen run` instead"
+        )
+
+
+def answer_by_template(model: Any, processor: Any, parts: Sequence[str | Image.Image], max_new_tokens: int) -> str:
+    """What an image-text-to-text model of transformers says, greedily, to parts in its own chat template."""
+    from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts
+
+    pictures = tuple(part.convert("RGB") for part in parts if not isinstance(part, str))
+    content = [{"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in parts]
+    text = processor.apply_chat_template(
+        [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
+    )
+    inputs = encode_prompts(processor, [TemplatedPrompt(text, pictures)], return_tensors="pt")
+    tokens = model.generate(
+        **inputs.to(model.device, dtype=model.dtype), do_sample=False, max_new_tokens=max_new_tokens
+    )
+    words: str = processor.tokenizer.decode(tokens[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+    return words.strip()
+
+
+def trainer_callback(begin: Callable[[], object], examine: Callable[[Any, Any, int], object], every: int | None) -> Any:
+    """A callback for transformers' Trainer: `begin` before training, `examine(model, processor, step)` as it goes.
+
+    That is after each checkpoint that is saved, or every so many steps; in the first process alone.
+    """
+    callback: Any = import_extra("transformers", WHO, "models").TrainerCallback
+
+    class CheckpointExam(callback):  # type: ignore[misc]  # a class known only at run time
+        def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+            if state.is_world_process_zero:
+                begin()
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+            if every is not None and state.global_step % every == 0:
+                self._examine(state, rest)
+
+        def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+            if every is None:
+                self._examine(state, rest)
+
+        def _examine(self, state: Any, rest: dict[str, Any]) -> None:
+            if state.is_world_process_zero:
+                examine(rest.get("model"), rest.get("processing_class"), int(state.global_step))
+
+    return CheckpointExam()

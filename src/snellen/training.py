@@ -1,0 +1,386 @@
+"""An exam of a checkpoint while it is trained: the same items each time, in a minute, and never in the way of training.
+
+`checkpoint_exam` asks a callable and writes one JSON verdict; `exam_callback` does so from transformers' Trainer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from snellen.analysis.section import Run
+from snellen.core import files
+from snellen.core.condition import parse_conditions, refuse_unknown
+from snellen.core.errors import Interrupted, SnellenError
+from snellen.core.itemset import ItemSet, is_itemset
+from snellen.core.plain_text import short_reason
+from snellen.core.runfolder import has_tables
+from snellen.core.suite import QUICK_SIZE_PX, BuildOptions
+from snellen.core.versions import versions
+from snellen.exam import Examination, find_generated, run
+from snellen.reports.checkpoints import (
+    AskedSet,
+    ChangesSince,
+    CheckpointVerdict,
+    ability_scores,
+    asked_set,
+    changes_since,
+    read_verdict,
+    write_verdict,
+)
+from snellen.reports.loading import load_run
+from snellen.runs.failures import summarize_failures
+from snellen.runs.gate import open_items
+from snellen.runs.generated_sets import suite_of_items
+from snellen.runs.selection import select_items
+from snellen.runs.stopping import BudgetSpent
+from snellen.stimuli.render import RenderSettings
+from snellen.subjects.from_callable import wrap
+from snellen.subjects.live_models import (
+    answer_by_template,
+    is_main_process,
+    model_behind,
+    trainer_callback,
+    undisturbed,
+    without_gradients,
+)
+
+if TYPE_CHECKING:
+    from snellen.subjects.from_callable import AnswerFunction
+
+SETS = ("ava-bench", "combo")
+"""What is asked unless somebody says otherwise."""
+ASKING_SHARE, PACE_SHARE, CLOSING_SHARE = 0.65, 0.25, 0.1
+"""Of the seconds of an exam: what the items are chosen to take, at most to measure the pace, and kept for scoring."""
+PACE_ITEMS = 2
+"""Items a task by which the pace is measured."""
+CARD = "exam.json"
+
+
+class ExamSettings(BaseModel):
+    """What decides an exam. `sets` are suites, `SUITE/TASK`, or folders with item sets.
+
+    Of suites `n` items a task are generated, of `size` pixels, by `renderer` in `quality`. An exam asks at most `n` of
+    each task, and as many as `seconds` allow.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sets: tuple[str, ...] = Field(SETS, min_length=1)
+    seconds: float = Field(60.0, gt=0)
+    n: int = Field(24, ge=1)
+    size: tuple[int, int] = QUICK_SIZE_PX
+    renderer: str = "mitsuba"
+    quality: str = "fast"
+    condition: str = "vanilla"
+    seed: int = Field(0, ge=0)
+    workers: int = Field(2, ge=1, exclude=True)
+
+
+class ExamCard(BaseModel):
+    """`exam.json`: what all exams in a folder share, so that their verdicts compare.
+
+    `items_a_task` was chosen once, by the pace of the first checkpoint; `seconds_a_call` is that pace by suite.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    settings: ExamSettings
+    content_hashes: dict[str, str]
+    items_a_task: int
+    seconds_a_call: dict[str, float]
+
+
+def checkpoint_exam(
+    answer: AnswerFunction,
+    folder: str | Path = "exam",
+    *,
+    step: int | None = None,
+    model: Any = None,
+    **settings: Any,
+) -> CheckpointVerdict | None:
+    """Examine a callable from parts to text, as `snellen.examine` takes, write and return the verdict on it.
+
+    `folder/step-…/verdict.json` compares it with the exam before it; `settings` are those of `ExamSettings`, and stay
+    the same in a folder. `model` is the torch module behind `answer`: it is asked in eval mode without gradients, and
+    comes back as it was. Random states stay as they were. Whatever goes wrong is a verdict `failed`, never an error.
+    Returns None in every process but the first.
+    """
+    if not is_main_process():
+        return None
+    folder, number = Path(folder), step
+    try:
+        number = _next_step(folder) if step is None else step
+        with undisturbed(model if model is not None else model_behind(answer), int(settings.get("seed", 0))):
+            verdict = _Exam(folder, read_settings(settings), number).verdict(answer)
+        write_verdict(_root(folder, number), verdict)
+    except Interrupted as stop:
+        signal.raise_signal(stop.signal_number)  # it was meant for the training
+        return _failed(number, stop)
+    except Exception as error:  # noqa: BLE001  # a training is worth more than its exam
+        verdict = _failed(number, error)
+        _keep_failure(_root(folder, verdict.step), verdict)
+    return verdict
+
+
+def exam_callback(
+    answer: Callable[[Any, list[Any]], str] | None = None,
+    folder: str | Path = "exam",
+    *,
+    every: int | None = None,
+    on_verdict: Callable[[CheckpointVerdict], object] | None = None,
+    max_new_tokens: int = 64,
+    **settings: Any,
+) -> Any:
+    """A callback for transformers' Trainer: an exam at each checkpoint saved, or `every` so many steps.
+
+    `answer` is called with the model and the parts; without it the model is asked by the chat template of Trainer's
+    `processing_class`. Each verdict is handed to `on_verdict`, or else printed. Raises SnellenError at once for
+    settings that cannot be; nothing is raised later.
+    """
+    read_settings(settings)
+
+    def begin() -> None:
+        with undisturbed(None, 0):
+            try:
+                prepare_exam(**settings)
+            except Exception as error:  # noqa: BLE001  # a training is worth more than its exam
+                _print(f"snellen: no items for exams ({_words(error)}); each will be failed")
+
+    def examine(model: Any, processor: Any, step: int) -> None:
+        def ask(parts: list[Any]) -> str:
+            return answer(model, parts) if answer else answer_by_template(model, processor, parts, max_new_tokens)
+
+        verdict = checkpoint_exam(ask, folder, step=step, model=model, **settings)
+        if verdict is not None:
+            _hand_over(verdict, on_verdict)
+
+    return trainer_callback(begin, examine, every)
+
+
+def _hand_over(verdict: CheckpointVerdict, on_verdict: Callable[[CheckpointVerdict], object] | None) -> None:
+    try:
+        (on_verdict or _print)(verdict)
+    except Exception as error:  # noqa: BLE001  # as above
+        _print(f"snellen: on_verdict failed: {_words(error)}")
+
+
+def read_settings(settings: Mapping[str, Any]) -> ExamSettings:
+    """Settings as given. Raises SnellenError for an unknown name, or a value that cannot be."""
+    try:
+        checked = ExamSettings(**settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SnellenError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}; see ExamSettings") from error
+    RenderSettings(renderer=checked.renderer, quality=checked.quality)  # type: ignore[arg-type]  # which it checks
+    for name in checked.sets:
+        head, _, task = ("", "", "") if is_itemset(Path(name)) else name.partition("/")
+        suite = suite_of_items(head or name)
+        refuse_unknown([task] if task else [], suite.tasks, f"{head}: no task")
+        if len(parse_conditions(suite.axes, checked.condition)) != 1:
+            raise SnellenError(f"condition {checked.condition!r}: an exam has one")
+    return checked
+
+
+def prepare_exam(**settings: Any) -> list[ItemSet]:
+    """The item sets of an exam, a suite each, built into the home folder where they are not there yet."""
+    checked = read_settings(settings)
+    by_suite: dict[str, tuple[str, ...]] = {}
+    whole = [name for name in checked.sets if is_itemset(Path(name))]
+    for name in checked.sets:
+        suite, _, task = name.partition("/")
+        if name not in whole:
+            by_suite[suite] = (*by_suite.get(suite, ()), *([task] if task else []))
+    options = BuildOptions(
+        Path(), seed=checked.seed, n=checked.n, size=checked.size, renderer=checked.renderer, quality=checked.quality,
+        workers=checked.workers, show_progress=False,
+    )  # fmt: skip
+    sets = [find_generated(suite_of_items(name), replace(options, tasks=tasks)) for name, tasks in by_suite.items()]
+    sets += [open_items(Path(name)) for name in whole]
+    if twice := [suite for suite, count in Counter(items.card.suite for items in sets).items() if count > 1]:
+        raise SnellenError(f"sets: two are of {twice[0]}; an exam asks one set a suite")
+    return sets
+
+
+@dataclass
+class _Clock:
+    """A callable as a coroutine function, which keeps when each call began and ended.
+
+    It runs in the thread that trains: what torch knows a thread by (device, gradients) stays right.
+    """
+
+    answer: AnswerFunction
+    calls: list[tuple[float, float]] = field(default_factory=list)
+
+    async def ask(self, parts: list[Any]) -> Any:
+        """What the callable returns."""
+        begun = time.monotonic()
+        try:
+            with without_gradients():
+                text = self.answer(parts)
+                return await text if inspect.isawaitable(text) else text
+        finally:
+            self.calls.append((begun, time.monotonic()))
+
+    def pace(self) -> float:
+        """Seconds from call to call; the first, in which much is done once, counts only where it is the only one."""
+        if len(self.calls) < 2:
+            return sum(end - begin for begin, end in self.calls)
+        return (self.calls[-1][1] - self.calls[0][1]) / (len(self.calls) - 1)
+
+
+@dataclass(frozen=True)
+class _Exam:
+    """One exam, at a step of a training."""
+
+    folder: Path
+    settings: ExamSettings
+    step: int
+
+    def verdict(self, answer: AnswerFunction) -> CheckpointVerdict:
+        """Ask, score, compare with the exam before."""
+        sets, begun = prepare_exam(**dict(self.settings)), time.monotonic()
+        root = _root(self.folder, self.step)
+        if root.exists():
+            shutil.rmtree(root)  # the weights behind a step may be others now
+        card = self._card(sets, answer)
+        deadline = begun + self.settings.seconds * (1 - CLOSING_SHARE)
+        for items in sets:
+            self._ask(select_items(items, card.items_a_task), wrap(_Clock(answer).ask, self._name), root, deadline)
+        runs = load_runs(root)
+        asked = [asked_set(each) for each in runs.values()]
+        abilities = ability_scores(list(runs.values()))
+        has_scores = any(score.value is not None for score in abilities)
+        return CheckpointVerdict(
+            step=self.step,
+            state="failed" if not has_scores else "partial" if any(each.unasked for each in asked) else "whole",
+            error=_shortfall(asked),
+            seconds=round(time.monotonic() - begun, 2),
+            limit_s=self.settings.seconds,
+            items_a_task=card.items_a_task,
+            abilities=abilities,
+            sets=asked,
+            changes=_changes(self.folder, self.step, runs) if has_scores else None,
+            settings=self.settings.model_dump(mode="json"),
+            versions=versions(),
+        )
+
+    @property
+    def _name(self) -> str:
+        return f"step {self.step}"
+
+    def _ask(self, items: ItemSet, subject: Any, root: Path, deadline: float) -> Examination | None:
+        """None where the time was over before all was asked."""
+        try:
+            return run(
+                items, [subject], root / items.card.suite, conditions=[self.settings.condition],
+                seed=self.settings.seed, deadline=deadline, show_progress=False,
+            )  # fmt: skip
+        except BudgetSpent:
+            return None
+
+    def _card(self, sets: Sequence[ItemSet], answer: AnswerFunction) -> ExamCard:
+        """What the folder's exams share; where there was none yet, the pace is measured first."""
+        hashes = {items.card.suite: items.card.content_hash for items in sets}
+        path = self.folder / CARD
+        if not path.is_file():
+            card = self._measure(sets, hashes, answer)
+            files.write_text(path, card.model_dump_json(indent=1) + "\n")
+            return card
+        try:
+            card = ExamCard.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            raise SnellenError(f"{path}: malformed ({str(error).splitlines()[0]}); choose another folder") from error
+        if card.content_hashes != hashes or card.settings.model_dump() != self.settings.model_dump():
+            raise SnellenError(f"{path}: exams there have other items or settings; choose another folder")
+        return card
+
+    def _measure(self, sets: Sequence[ItemSet], hashes: dict[str, str], answer: AnswerFunction) -> ExamCard:
+        """Ask a few items of every task, and choose how many fit into the time."""
+        root, begun = self.folder / "pace", time.monotonic()
+        shutil.rmtree(root, ignore_errors=True)
+        deadline = begun + self.settings.seconds * PACE_SHARE
+        round_s, fixed_s, paces = 0.0, 0.0, dict[str, float]()
+        for items in sets:
+            clock, chosen, start = _Clock(answer), select_items(items, PACE_ITEMS), time.monotonic()
+            self._ask(chosen, wrap(clock.ask, "pace"), root, deadline)
+            fixed_s += time.monotonic() - start - sum(end - begin for begin, end in clock.calls)
+            responses = load_run(root / items.card.suite).responses if clock.calls else ()
+            answered = sum(response.status == "ok" for response in responses)
+            if responses and not answered:
+                raise SnellenError(f"no call came back: {'; '.join(summarize_failures([r.reason for r in responses]))}")
+            suite_s = clock.pace() * len(clock.calls) / answered if answered else max(paces.values(), default=0.0)
+            paces[items.card.suite] = clock.pace() if answered else suite_s
+            tests = sum(item.split == "test" for item in chosen.items)
+            round_s += suite_s * tests / PACE_ITEMS
+        room = self.settings.seconds * ASKING_SHARE - fixed_s
+        count = min(max(int(room / round_s), 1) if round_s else self.settings.n, self.settings.n)
+        rounded = {suite: round(pace, 4) for suite, pace in paces.items()}
+        return ExamCard(settings=self.settings, content_hashes=hashes, items_a_task=count, seconds_a_call=rounded)
+
+
+def load_runs(root: Path) -> dict[str, Run]:
+    """The runs in the folder of an exam, by suite."""
+    return {path.name: load_run(path) for path in sorted(root.iterdir()) if path.is_dir() and has_tables(path)}
+
+
+def _root(folder: Path, step: int) -> Path:
+    return folder / f"step-{step:08d}"
+
+
+def _steps(folder: Path) -> list[int]:
+    return sorted(int(path.name.removeprefix("step-")) for path in folder.glob("step-[0-9]*"))
+
+
+def _next_step(folder: Path) -> int:
+    return max(_steps(folder), default=-1) + 1
+
+
+def _changes(folder: Path, step: int, runs: Mapping[str, Run]) -> ChangesSince | None:
+    """What changed since the last exam before that has scores; None where there is none."""
+    for earlier in reversed([number for number in _steps(folder) if number < step]):
+        root = _root(folder, earlier)
+        try:
+            if read_verdict(root).state != "failed":
+                return changes_since(earlier, load_runs(root), runs)
+        except SnellenError:  # that exam was cut off, or its folder is damaged: the one before it will do
+            continue
+    return None
+
+
+def _shortfall(asked: Sequence[AskedSet]) -> str:
+    """What is missing of an exam, and why."""
+    unasked = [f"{task} {count}" for each in asked for task, count in each.unasked.items()]
+    failures = [reason for each in asked for reason in each.failures]
+    words = [f"not asked: {', '.join(unasked)}"] if unasked else []
+    return "; ".join([*words, *([f"calls failed: {', '.join(failures)}"] if failures else [])])
+
+
+def _failed(step: int | None, error: BaseException) -> CheckpointVerdict:
+    return CheckpointVerdict(step=step or 0, state="failed", error=_words(error), seconds=0.0, versions=versions())
+
+
+def _words(error: BaseException) -> str:
+    text = short_reason(str(error))
+    return text if isinstance(error, SnellenError) else f"{type(error).__name__}: {text}"
+
+
+def _keep_failure(root: Path, verdict: CheckpointVerdict) -> None:
+    _print(f"snellen: {verdict}")
+    with suppress(SnellenError, OSError):  # what cannot be written was printed
+        write_verdict(root, verdict)
+
+
+def _print(line: object) -> None:
+    sys.stderr.write(f"{line}\n")

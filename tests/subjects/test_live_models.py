@@ -1,0 +1,104 @@
+"""Asking a model that is being trained leaves no trace in it; Trainer goes on as if nobody had asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import snellen
+from snellen.core.errors import SnellenError
+from snellen.core.suite import BuildOptions
+from snellen.reports.checkpoints import CheckpointVerdict
+from snellen.suites import SUITES
+
+pytestmark = pytest.mark.slow
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
+
+
+def test_modes_gradients_and_random_numbers_stay() -> None:
+    from snellen.subjects.live_models import model_behind, undisturbed, without_gradients
+
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout(), torch.nn.BatchNorm1d(2))
+    model[2].eval()  # frozen by whoever trains it
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    firsts = []
+
+    def ask() -> None:
+        assert not any(part.training for part in model.modules())
+        assert not model(torch.rand(4, 2)).requires_grad
+        firsts.append(float(torch.rand(1)))
+        raise ZeroDivisionError
+
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), undisturbed(model, 0), without_gradients():
+            ask()
+    assert firsts[0] == firsts[1]
+    assert [part.training for part in model] == [True, True, False]
+    assert torch.equal(torch.rand(2), expected)
+    assert model_behind(model) is model_behind(model.forward) is model
+    model[0].weight.ds_id = 1  # as DeepSpeed marks what it keeps in pieces
+    with pytest.raises(SnellenError, match="several processes"), undisturbed(model, 0):
+        pass
+
+
+def _train(folder: Path, model_folder: Path, callbacks: list[Any]) -> list[float]:
+    """Four steps on one text, dropout and all: the losses."""
+    import transformers
+
+    from snellen.subjects.chat.checkpoint import Checkpoint
+
+    processor = Checkpoint(str(model_folder)).processor
+    torch.manual_seed(0)
+    model = transformers.AutoModelForImageTextToText.from_pretrained(model_folder)
+    for layer in model.model.language_model.layers:
+        layer.self_attn.attention_dropout = 0.3
+    rows = [{"input_ids": list(range(5, 45)), "labels": list(range(5, 45))}] * 8
+    arguments = transformers.TrainingArguments(
+        str(folder), max_steps=4, save_steps=2, logging_steps=1, per_device_train_batch_size=2, report_to=[],
+        use_cpu=True, disable_tqdm=True, seed=1, learning_rate=1e-2,
+    )  # fmt: skip
+    trainer = transformers.Trainer(
+        model=model, args=arguments, train_dataset=rows, callbacks=callbacks, processing_class=processor
+    )
+    trainer.train()
+    assert model.training
+    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+
+
+def test_trainer_trains_as_without_exams(tmp_path: Path) -> None:
+    from tests.subjects.chat.tiny_models import llava
+
+    model_folder = llava(tmp_path / "model")
+    options = BuildOptions(
+        tmp_path / "items", n=6, tasks=("img2text",), renderer="blank", size=(120, 90), show_progress=False
+    )
+    items = SUITES.get("combo").recipes["generated"].build(options)
+    settings: dict[str, Any] = {"sets": [str(items.root)], "n": 6}
+    verdicts: list[CheckpointVerdict] = []
+    asked: list[str] = []
+
+    def answer(model: Any, parts: list[Any]) -> str:
+        asked.append(parts[-1])
+        assert not model.training
+        torch.rand(3)
+        return "A"
+
+    def broken(model: Any, parts: list[Any]) -> str:
+        raise ZeroDivisionError
+
+    alone = _train(tmp_path / "alone", model_folder, [])
+    callbacks = [
+        snellen.exam_callback(folder=tmp_path / "template", on_verdict=verdicts.append, max_new_tokens=4, **settings),
+        snellen.exam_callback(answer, tmp_path / "own", every=1, on_verdict=verdicts.append, **settings),
+        snellen.exam_callback(broken, tmp_path / "broken", every=4, on_verdict=verdicts.append, **settings),
+    ]
+    assert _train(tmp_path / "examined", model_folder, callbacks) == alone
+    assert len(set(alone)) > 1
+    states = {name: [v.step for v in verdicts if v.state == name] for name in ("whole", "partial", "failed")}
+    assert states == {"whole": [1, 2, 2, 3, 4, 4], "partial": [], "failed": [4]}
+    assert asked
+    assert [path.name for path in sorted((tmp_path / "template").glob("step-*"))] == ["step-00000002", "step-00000004"]
