@@ -44,7 +44,8 @@ def knows(items: ItemSet) -> Callable[[list[Any]], str]:
     def answer(parts: list[Any]) -> str:
         listed = [line.split(". ", 1) for line in parts[-1].splitlines() if line[1:3] == ". "]
         names = {text: letter for letter, text in listed}
-        return next(names[right] for texts, right in labels if set(texts) == set(names))
+        letter: str = next(names[right] for texts, right in labels if set(texts) == set(names))
+        return letter
 
     return answer
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -26,6 +26,7 @@ from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.itemset import ItemSet, is_itemset
 from snellen.core.plain_text import short_reason
 from snellen.core.runfolder import has_tables
+from snellen.core.schemas import Card, parse_card
 from snellen.core.suite import QUICK_SIZE_PX, BuildOptions
 from snellen.core.versions import versions
 from snellen.exam import Examination, find_generated, run
@@ -88,13 +89,13 @@ class ExamSettings(BaseModel):
     workers: int = Field(2, ge=1, exclude=True)
 
 
-class ExamCard(BaseModel):
+class ExamCard(Card):
     """`exam.json`: what all exams in a folder share, so that their verdicts compare.
 
     `items_a_task` was chosen once, by the pace of the first checkpoint; `seconds_a_call` is that pace by suite.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    file: ClassVar[str] = CARD
 
     settings: ExamSettings
     content_hashes: dict[str, str]
@@ -103,7 +104,7 @@ class ExamCard(BaseModel):
 
 
 def checkpoint_exam(
-    answer: AnswerFunction,
+    function: AnswerFunction,
     folder: str | Path = "exam",
     *,
     step: int | None = None,
@@ -113,7 +114,7 @@ def checkpoint_exam(
     """Examine a callable from parts to text, as `snellen.examine` takes, write and return the verdict on it.
 
     `folder/step-…/verdict.json` compares it with the exam before it; `settings` are those of `ExamSettings`, and stay
-    the same in a folder. `model` is the torch module behind `answer`: it is asked in eval mode without gradients, and
+    the same in a folder. `model` is the torch module behind the callable: it is asked in eval mode without gradients, and
     comes back as it was. Random states stay as they were. Whatever goes wrong is a verdict `failed`, never an error.
     Returns None in every process but the first.
     """
@@ -122,8 +123,8 @@ def checkpoint_exam(
     folder, number = Path(folder), step
     try:
         number = _next_step(folder) if step is None else step
-        with undisturbed(model if model is not None else model_behind(answer), int(settings.get("seed", 0))):
-            verdict = _Exam(folder, read_settings(settings), number).verdict(answer)
+        with undisturbed(model if model is not None else model_behind(function), int(settings.get("seed", 0))):
+            verdict = _Exam(folder, read_settings(settings), number).verdict(function)
         write_verdict(_root(folder, number), verdict)
     except Interrupted as stop:
         signal.raise_signal(stop.signal_number)  # it was meant for the training
@@ -135,7 +136,7 @@ def checkpoint_exam(
 
 
 def exam_callback(
-    answer: Callable[[Any, list[Any]], str] | None = None,
+    function: Callable[[Any, list[Any]], str] | None = None,
     folder: str | Path = "exam",
     *,
     every: int | None = None,
@@ -145,7 +146,7 @@ def exam_callback(
 ) -> Any:
     """A callback for transformers' Trainer: an exam at each checkpoint saved, or `every` so many steps.
 
-    `answer` is called with the model and the parts; without it the model is asked by the chat template of Trainer's
+    `function` is called with the model and the parts; without it the model is asked by the chat template of Trainer's
     `processing_class`. Each verdict is handed to `on_verdict`, or else printed. Raises SnellenError at once for
     settings that cannot be; nothing is raised later.
     """
@@ -160,7 +161,7 @@ def exam_callback(
 
     def examine(model: Any, processor: Any, step: int) -> None:
         def ask(parts: list[Any]) -> str:
-            return answer(model, parts) if answer else answer_by_template(model, processor, parts, max_new_tokens)
+            return function(model, parts) if function else answer_by_template(model, processor, parts, max_new_tokens)
 
         verdict = checkpoint_exam(ask, folder, step=step, model=model, **settings)
         if verdict is not None:
@@ -220,7 +221,7 @@ class _Clock:
     It runs in the thread that trains: what torch knows a thread by (device, gradients) stays right.
     """
 
-    answer: AnswerFunction
+    function: AnswerFunction
     calls: list[tuple[float, float]] = field(default_factory=list)
 
     async def ask(self, parts: list[Any]) -> Any:
@@ -228,7 +229,7 @@ class _Clock:
         begun = time.monotonic()
         try:
             with without_gradients():
-                text = self.answer(parts)
+                text = self.function(parts)
                 return await text if inspect.isawaitable(text) else text
         finally:
             self.calls.append((begun, time.monotonic()))
@@ -248,16 +249,16 @@ class _Exam:
     settings: ExamSettings
     step: int
 
-    def verdict(self, answer: AnswerFunction) -> CheckpointVerdict:
+    def verdict(self, function: AnswerFunction) -> CheckpointVerdict:
         """Ask, score, compare with the exam before."""
         sets, begun = prepare_exam(**dict(self.settings)), time.monotonic()
         root = _root(self.folder, self.step)
         if root.exists():
             shutil.rmtree(root)  # the weights behind a step may be others now
-        card = self._card(sets, answer)
+        card = self._card(sets, function)
         deadline = begun + self.settings.seconds * (1 - CLOSING_SHARE)
         for items in sets:
-            self._ask(select_items(items, card.items_a_task), wrap(_Clock(answer).ask, self._name), root, deadline)
+            self._ask(select_items(items, card.items_a_task), wrap(_Clock(function).ask, self._name), root, deadline)
         runs = load_runs(root)
         asked = [asked_set(each) for each in runs.values()]
         abilities = ability_scores(list(runs.values()))
@@ -290,30 +291,30 @@ class _Exam:
         except BudgetSpent:
             return None
 
-    def _card(self, sets: Sequence[ItemSet], answer: AnswerFunction) -> ExamCard:
+    def _card(self, sets: Sequence[ItemSet], function: AnswerFunction) -> ExamCard:
         """What the folder's exams share; where there was none yet, the pace is measured first."""
         hashes = {items.card.suite: items.card.content_hash for items in sets}
         path = self.folder / CARD
         if not path.is_file():
-            card = self._measure(sets, hashes, answer)
+            card = self._measure(sets, hashes, function)
             files.write_text(path, card.model_dump_json(indent=1) + "\n")
             return card
         try:
-            card = ExamCard.model_validate_json(path.read_bytes())
-        except ValidationError as error:
+            card = parse_card(ExamCard, path, path.read_text("utf-8"))
+        except (UnicodeDecodeError, ValidationError) as error:
             raise SnellenError(f"{path}: malformed ({str(error).splitlines()[0]}); choose another folder") from error
         if card.content_hashes != hashes or card.settings.model_dump() != self.settings.model_dump():
             raise SnellenError(f"{path}: exams there have other items or settings; choose another folder")
         return card
 
-    def _measure(self, sets: Sequence[ItemSet], hashes: dict[str, str], answer: AnswerFunction) -> ExamCard:
+    def _measure(self, sets: Sequence[ItemSet], hashes: dict[str, str], function: AnswerFunction) -> ExamCard:
         """Ask a few items of every task, and choose how many fit into the time."""
         root, begun = self.folder / "pace", time.monotonic()
         shutil.rmtree(root, ignore_errors=True)
         deadline = begun + self.settings.seconds * PACE_SHARE
         round_s, fixed_s, paces = 0.0, 0.0, dict[str, float]()
         for items in sets:
-            clock, chosen, start = _Clock(answer), select_items(items, PACE_ITEMS), time.monotonic()
+            clock, chosen, start = _Clock(function), select_items(items, PACE_ITEMS), time.monotonic()
             self._ask(chosen, wrap(clock.ask, "pace"), root, deadline)
             fixed_s += time.monotonic() - start - sum(end - begin for begin, end in clock.calls)
             responses = load_run(root / items.card.suite).responses if clock.calls else ()
@@ -359,10 +360,10 @@ def _changes(folder: Path, step: int, runs: Mapping[str, Run]) -> ChangesSince |
     return None
 
 
-def _shortfall(asked: Sequence[AskedSet]) -> str:
+def _shortfall(sets: Sequence[AskedSet]) -> str:
     """What is missing of an exam, and why."""
-    unasked = [f"{task} {count}" for each in asked for task, count in each.unasked.items()]
-    failures = [reason for each in asked for reason in each.failures]
+    unasked = [f"{task} {count}" for each in sets for task, count in each.unasked.items()]
+    failures = [reason for each in sets for reason in each.failures]
     words = [f"not asked: {', '.join(unasked)}"] if unasked else []
     return "; ".join([*words, *([f"calls failed: {', '.join(failures)}"] if failures else [])])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, changes, plain_changes
 from snellen.analysis.coverage import gaps
@@ -15,6 +15,7 @@ from snellen.analysis.section import Run
 from snellen.analysis.verdicts import State, Verdict
 from snellen.core import files
 from snellen.core.errors import SnellenError
+from snellen.core.schemas import Card, parse_card
 from snellen.reports.front_page import Part, front
 from snellen.runs.failures import summarize_failures
 
@@ -84,26 +85,25 @@ class ChangesSince(BaseModel):
     """Suites that could not be compared, with the reason."""
 
 
-class CheckpointVerdict(BaseModel):
+class CheckpointVerdict(Card):
     """`verdict.json`. A `partial` exam did not ask all of its items, a `failed` one has no score; `error` says why.
 
     `seconds` is what the exam took by the clock, building of items left out; `limit_s` what it was given.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    file: ClassVar[str] = VERDICT
 
-    format: Literal[1] = 1
     step: int
     state: Literal["whole", "partial", "failed"]
     error: str = ""
     seconds: float
     limit_s: float | None = None
     items_a_task: int | None = None
-    abilities: list[AbilityScore] = []
-    sets: list[AskedSet] = []
+    abilities: list[AbilityScore] = Field(default_factory=list)
+    sets: list[AskedSet] = Field(default_factory=list)
     changes: ChangesSince | None = None
-    settings: dict[str, Any] = {}
-    versions: dict[str, str] = {}
+    settings: dict[str, Any] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
 
     def scores(self) -> dict[str, float]:
         """Each score by `SUITE/ABILITY`, for whatever keeps the curves of a training."""
@@ -133,8 +133,8 @@ def read_verdict(root: Path) -> CheckpointVerdict:
     """The verdict in a folder. Raises SnellenError where there is none, or a malformed one."""
     path = root / VERDICT
     try:
-        return CheckpointVerdict.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
+        return parse_card(CheckpointVerdict, path, path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, ValidationError) as error:
         raise SnellenError(
             f"{path}: no verdict ({str(error).splitlines()[0]}); examine this checkpoint again"
         ) from error
@@ -176,16 +176,16 @@ def asked_set(run: Run) -> AskedSet:
     )
 
 
-def changes_since(step: int, before: Mapping[str, Run], after: Mapping[str, Run]) -> ChangesSince:
+def changes_since(step: int, former: Mapping[str, Run], current: Mapping[str, Run]) -> ChangesSince:
     """What changed from the runs of an exam at `step` to later ones, both by suite."""
     names: dict[str, list[str]] = {DROPPED: [], ROSE: [], TOO_FEW: []}
     rows, without = dict[str, list[dict[str, Any]]](), dict[str, str]()
-    for suite, run in after.items():
-        if suite not in before:
+    for suite, run in current.items():
+        if suite not in former:
             without[suite] = "was not asked then"
             continue
         try:
-            compared = changes(before[suite], run)
+            compared = changes(former[suite], run)
         except SnellenError as error:
             without[suite] = str(error)
             continue

@@ -28,10 +28,10 @@ def is_main_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def model_behind(answer: Any) -> Any:
+def model_behind(function: Any) -> Any:
     """The torch module that a callable is, or is a method of; None where neither."""
     torch = sys.modules.get("torch")
-    owners = (answer, getattr(answer, "__self__", None))
+    owners = (function, getattr(function, "__self__", None))
     return None if torch is None else next((owner for owner in owners if isinstance(owner, torch.nn.Module)), None)
 
 
@@ -89,14 +89,14 @@ def _refuse_sharded(model: Any) -> None:
         )
 
 
-def answer_by_template(model: Any, processor: Any, parts: Sequence[str | Image.Image], max_new_tokens: int) -> str:
+def answer_by_template(model: Any, processor: Any, messages: Sequence[str | Image.Image], max_new_tokens: int) -> str:
     """What an image-text-to-text model of transformers says, greedily, to parts in its own chat template."""
     from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts
 
-    pictures = tuple(part.convert("RGB") for part in parts if not isinstance(part, str))
-    content = [{"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in parts]
+    pictures = tuple(part.convert("RGB") for part in messages if not isinstance(part, str))
+    blocks = [{"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in messages]
     text = processor.apply_chat_template(
-        [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
+        [{"role": "user", "content": blocks}], add_generation_prompt=True, tokenize=False
     )
     inputs = encode_prompts(processor, [TemplatedPrompt(text, pictures)], return_tensors="pt")
     tokens = model.generate(
