@@ -189,6 +189,7 @@ def test_every_item_is_exported_or_counted(
     assert all(f"| {task} | {count} |" in readme for task, count in account.exported.items())
     assert all(reason in readme for reason in account.left_out)
     assert items.card.content_hash in readme
+    assert ("are those of `snellen run`" in readme) == (name in ("inspect", "lmms-eval"))
 
 
 def test_vlmevalkit_keeps_an_option_called_none(sets_folder: Path, tmp_path: Path) -> None:

@@ -30,6 +30,16 @@ FORMATS: Registry[ExportFormat] = Registry(
 )
 
 
+_OTHER_SCORES = (
+    "Other tools read replies by their own rules, and do not put questions of a `group_id` together; `snellen run` on the "
+    "set gives our scores."
+)
+_OUR_SCORES = (
+    "Scores of questions, and the means of tasks, are those of `snellen run` with the same replies, which adds chance, "
+    "intervals and subgroups."
+)
+
+
 @dataclass(frozen=True)
 class ExportAccount:
     """What an export holds: questions a task, and items left out by reason. Together they are all items of the set."""
@@ -89,6 +99,5 @@ def _readme(selection: Selection, export_format: ExportFormat, account: ExportAc
         f"{export_format.usage.replace('{name}', name)}\n\n"
         f"| task | questions | metric |\n|---|---|---|\n{counts}\n"
         f"Of {card.items} items {sum(account.left_out.values())} are left out{table}\n"
-        "Other tools read replies by their own rules, and do not put questions of a `group_id` together; "
-        "`snellen run` on the set gives our scores.\n"
+        f"{_OUR_SCORES if export_format.has_parser else _OTHER_SCORES}\n"
     )

@@ -31,7 +31,8 @@ def not_a_choice(question: Question) -> str | None:
 class ExportFormat:
     """A format of another tool: `fault` says what it cannot hold, `write` fills a folder, `usage` tells how to load it.
 
-    `header` is what its README begins with; `{name}` in it and in `usage` is the name of the export.
+    `header` is what its README begins with; `{name}` in it and in `usage` is the name of the export. `has_parser` says
+    that the export takes our parser along, so that its scores are ours.
     """
 
     name: str
@@ -40,6 +41,7 @@ class ExportFormat:
     usage: str
     fault: Callable[[Question], str | None] = any_question
     header: str = ""
+    has_parser: bool = False
 
 
 def export_name(selection: Selection) -> str:

@@ -71,4 +71,5 @@ INSPECT = ExportFormat(
     "Replies are read by the parser of Snellen, which lies beside `tasks.py`, and needs nothing else; `unit_mean` is "
     "our score, groups put together. `snellen import-inspect LOG --items SET --out RUN` makes a run of the logs.",
     fault=not_scored_alone,
+    has_parser=True,
 )

@@ -107,4 +107,5 @@ LMMS_EVAL = ExportFormat(
     "models all pictures first. `utils.py` reads replies by the parser of Snellen, which lies beside it, and needs "
     "nothing else; `no_answer` and `failed` are shares of questions, and a failed call is no score.",
     fault=not_scored_alone,
+    has_parser=True,
 )
