@@ -31,8 +31,8 @@ FORMATS: Registry[ExportFormat] = Registry(
 
 
 _OTHER_SCORES = (
-    "Other tools read replies by their own rules, and do not put questions of a `group_id` together; `snellen run` on the "
-    "set gives our scores."
+    "Other tools read replies by their own rules, and do not put questions of a `group_id` together; `snellen run` on "
+    "the set gives our scores."
 )
 _OUR_SCORES = (
     "Scores of questions, and the means of tasks, are those of `snellen run` with the same replies, which adds chance, "
