@@ -28,7 +28,6 @@ from snellen.stimuli.scenes import (
     random_camera,
     truth,
 )
-from snellen.stimuli.scenes.model import Shape
 from snellen.stimuli.scenes.shapes import unit_mesh
 
 # Not by importing it: mitsuba takes its LLVM on import, and only the renderer knows which one works.
@@ -191,16 +190,14 @@ def test_a_solid_shows_its_own_colour_or_wood() -> None:
     from snellen.stimuli.render.appearances import METAL_RGB, wood_texture
 
     uv = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]])
-    shapes: tuple[Shape, ...] = ("cube", "cone")
     for colour, rgb in METAL_RGB.items():
-        place = pictures._texture_place(uv, Solid("drum", "cylinder", Material("metal", colour)), ())
+        place = pictures._texture_place(uv, Solid("drum", "cylinder", Material("metal", colour)))
         columns = np.floor(place[:, 0] * len(METAL_RGB)).astype(int)
         assert np.allclose(pictures._palette(METAL_RGB)[0, columns], rgb)
-    woods = pictures._woods(shapes)
-    place = pictures._texture_place(uv, Solid("cone", "cone", Material("wood")), shapes)
-    rows = place[:, 1] * len(woods)  # borders of pixels: one row before the first of the cone, and one behind its last
-    assert np.allclose(rows, [len(woods) / 2 + 1, len(woods) * 3 / 4, len(woods) - 1])
-    half = len(woods) // 2
-    assert np.array_equal(woods[half + 1 : -1], wood_texture("cone", pictures.WOOD_PX))
-    assert np.array_equal(woods[half], woods[half + 1])
+    woods, side = pictures._woods(), pictures.WOOD_PX
+    place = pictures._texture_place(uv, Solid("frustum", "frustum", Material("wood")))
+    rows = place[:, 1] * len(woods)  # borders of pixels
+    assert np.allclose(rows, [len(woods) - 1 - side, len(woods) - 1 - side / 2, len(woods) - 1])
+    assert np.array_equal(woods[-1 - side : -1], wood_texture("frustum", side))
+    assert np.array_equal(woods[-2 - side], woods[-1 - side])
     assert np.array_equal(woods[-1], woods[-2])

@@ -7,10 +7,12 @@ Denoise in its fast mode. Every scene holds the same kinds of surface, so that k
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
+import functools
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,6 @@ from snellen.stimuli.scenes.model import (
     Floor,
     MaterialKind,
     Scene,
-    Shape,
     Solid,
     Vec3,
 )
@@ -226,15 +227,10 @@ def _built(mi: Any, scene: Scene, detail: int = 2) -> Any:
     parts["dome"] = mi.load_dict(_dome(mi, scene))
     for number, light in enumerate(scene.lights):
         parts[f"light_{number}"] = mi.load_dict(_panel(mi, light))
-    wood_shapes = _wood_shapes(scene)
+    bsdfs = _bsdfs(mi, mi.variant())
     for kind, mesh in _meshes(scene, detail).items():
-        parts[kind] = _mesh(mi, kind, mesh, _bsdf(mi, kind, wood_shapes))
+        parts[kind] = _mesh(mi, kind, mesh, bsdfs[kind])
     return mi.load_dict(parts, parallel=False)
-
-
-def _wood_shapes(scene: Scene) -> tuple[Shape, ...]:
-    """The shapes that are of wood, whose textures are needed."""
-    return tuple(shape for shape in SHAPES if any(s.shape == shape and s.material.kind == "wood" for s in scene.solids))
 
 
 def _meshes(scene: Scene, detail: int = 2) -> dict[MaterialKind, Mesh]:
@@ -245,31 +241,41 @@ def _meshes(scene: Scene, detail: int = 2) -> dict[MaterialKind, Mesh]:
     launch, the longer the more surfaces there are: so colours are no surfaces of their own.
     """
     parts: dict[MaterialKind, list[Mesh]] = {kind: [] for kind in MATERIALS}
-    wood_shapes = _wood_shapes(scene)
     for solid in scene.solids:
         mesh = unit_mesh(solid.shape, detail)
-        uv = _texture_place(mesh.uv, solid, wood_shapes)
+        uv = _texture_place(mesh.uv, solid)
         parts[solid.material.kind].append(place_mesh(dataclasses.replace(mesh, uv=uv), solid.pose))
     return {kind: join_meshes(meshes) if meshes else _HIDDEN for kind, meshes in parts.items()}
 
 
-def _texture_place(uv: Array, solid: Solid, wood_shapes: Sequence[Shape]) -> Array:
+def _texture_place(uv: Array, solid: Solid) -> Array:
     """Where a solid's points (n, 2) lie in the texture of its kind: within its colour, or in the wood of its shape."""
     kind, colour = solid.material.kind, solid.material.colour
     if kind == "wood":
-        row = wood_shapes.index(solid.shape) * (WOOD_PX + 2) + 1 + uv[:, 1] * WOOD_PX
-        return np.stack([uv[:, 0], row / (len(wood_shapes) * (WOOD_PX + 2))], axis=1)
+        row = SHAPES.index(solid.shape) * (WOOD_PX + 2) + 1 + uv[:, 1] * WOOD_PX
+        return np.stack([uv[:, 0], row / (len(SHAPES) * (WOOD_PX + 2))], axis=1)
     if colour is not None:  # the middle half, so that rounding leads to no neighbour
         return np.stack([(COLOURS.index(colour) + 0.25 + 0.5 * uv[:, 0]) / len(COLOURS), uv[:, 1]], axis=1)
     return uv
 
 
-def _bsdf(mi: Any, kind: MaterialKind, wood_shapes: Sequence[Shape]) -> Any:
+@functools.cache
+def _bsdfs(mi: Any, variant: str) -> dict[MaterialKind, Any]:
+    """The surface of every kind under a variant of Mitsuba.
+
+    Made once in a process, all together: kernels read what surfaces hold in the order in which it was made, and are
+    compiled anew for another order.
+    """
+    atexit.register(_bsdfs.cache_clear)  # before the renderer looks for what was not given back
+    return {kind: _bsdf(mi, kind) for kind in MATERIALS}
+
+
+def _bsdf(mi: Any, kind: MaterialKind) -> Any:
     """The surface of a kind: palettes of colours, woods one above the other."""
     if kind == "glass":
         return mi.load_dict({"type": "dielectric", "int_ior": _GLASS_INDEX})
     if kind == "wood":
-        base, roughness, metallic, specular = _woods(wood_shapes) if wood_shapes else _palette({}), 0.42, 0.0, 0.5
+        base, roughness, metallic, specular = _woods(), 0.42, 0.0, 0.5
     elif kind == "metal":
         base, roughness, metallic, specular = _palette(METAL_RGB), 0.15, 1.0, 0.5
     else:
@@ -291,15 +297,14 @@ def _bsdf(mi: Any, kind: MaterialKind, wood_shapes: Sequence[Shape]) -> Any:
     )
 
 
-def _woods(shapes: Sequence[Shape]) -> NDArray[np.float32]:
-    """The woods of shapes one above the other; rows are repeated at their borders, so that none runs into the next."""
-    textures = [np.pad(wood_texture(shape, WOOD_PX), ((1, 1), (0, 0), (0, 0)), "edge") for shape in shapes]
-    return np.concatenate(textures)
+def _woods() -> NDArray[np.float32]:
+    """The woods of all shapes one above the other; first and last rows come twice, so that none runs into another."""
+    return np.concatenate([np.pad(wood_texture(shape, WOOD_PX), ((1, 1), (0, 0), (0, 0)), "edge") for shape in SHAPES])
 
 
 def _palette(rgb: Mapping[Colour, Vec3]) -> NDArray[np.float32]:
-    """A texture (1, colours, 3), black where a colour is not given."""
-    return np.array([[rgb.get(colour, (0.0, 0.0, 0.0)) for colour in COLOURS]], np.float32)
+    """A texture (1, colours, 3)."""
+    return np.array([[rgb[colour] for colour in COLOURS]], np.float32)
 
 
 def _mesh(mi: Any, name: str, mesh: Mesh, bsdf: Any) -> Any:
