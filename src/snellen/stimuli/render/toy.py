@@ -26,15 +26,15 @@ def toy_picture(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
         mesh = unit_mesh(solid.shape, 1)
         world = place_mesh(mesh, solid.pose)
         hits = rasterise(camera, world)
-        distance = hits.distance_m.ravel()
-        visible = np.flatnonzero(distance < nearest)
-        corners, weights = mesh.faces[hits.face.ravel()[visible]].T, hits.weights.reshape(-1, 3)[visible].T
+        unhidden = hits.distance_m < nearest[hits.pixel]
+        visible = hits.pixel[unhidden]
+        corners, weights = mesh.faces[hits.face[unhidden]].T, hits.weights[:, unhidden]
         normal = _blend(world.normals, corners, weights)
         normal /= lengths(normal)[:, None]
         local = _blend(mesh.vertices, corners, weights) if solid.material.kind == "wood" else normal
         picture[visible] = _shaded(solid, normal, local, direction[visible], picture[visible])
         if solid.material.kind != "glass":
-            nearest[visible] = distance[visible]
+            nearest[visible] = hits.distance_m[unhidden]
     return develop(picture.reshape(camera.height_px, camera.width_px, 3))
 
 

@@ -28,12 +28,12 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True)
 class Hits:
-    """What is seen at each pixel.
+    """The pixels (n,) that a mesh covers, ascending, as row * width + column, and what is seen at each.
 
-    distance_m (height, width) along the ray in metres, inf for nothing; face (height, width) triangle number, -1 for
-    nothing; weights (height, width, 3) of the triangle's corners at the hit.
+    distance_m (n,) along the ray in metres; face (n,) triangle number; weights (3, n) of the triangle's corners there.
     """
 
+    pixel: NDArray[np.int64]
     distance_m: Array
     face: NDArray[np.int64]
     weights: Array
@@ -87,30 +87,29 @@ def ray_lengths(camera: Camera) -> Array:
 
 def rasterise(camera: Camera, mesh: Mesh) -> Hits:
     """The nearest triangle of a closed mesh at each pixel's centre; what reaches behind the camera is left out."""
-    height, width = camera.height_px, camera.width_px
     cover = _cover(camera, mesh.vertices, mesh.faces)
-    visible = cover.nearness == cover.buffer[cover.pixel]
-    pixel, nearness = cover.pixel[visible], cover.nearness[visible]
-    face = np.full(height * width, -1)
-    face[pixel] = cover.face[visible]
-    weights = np.zeros((height * width, 3))
-    for corner, part in enumerate(cover.parts):
-        weights[pixel, corner] = part[visible] / nearness
-    distance = _distances(camera, cover)
-    return Hits(distance, face.reshape(height, width), weights.reshape(height, width, 3))
+    pixel, distance = _nearest(camera, cover)
+    visible = np.flatnonzero(cover.nearness == cover.buffer[cover.pixel])
+    last = np.empty(len(cover.buffer), np.int64)  # of triangles that are equally near the last one counts
+    last[cover.pixel[visible]] = visible
+    chosen = last[pixel - cover.start]
+    weights = np.array([part[chosen] for part in cover.parts]) / cover.nearness[chosen]
+    return Hits(pixel, distance, cover.face[chosen], weights)
 
 
-def distances(camera: Camera, points: Array, faces: NDArray[np.int64]) -> Array:
-    """`distance_m` of `rasterise`, from corners (n, 3) and triangles (m, 3) alone."""
-    return _distances(camera, _cover(camera, points, faces))
+def distances(camera: Camera, points: Array, faces: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
+    """`pixel` and `distance_m` of `rasterise`, from corners (n, 3) and triangles (m, 3) alone."""
+    return _nearest(camera, _cover(camera, points, faces))
 
 
 class _Cover(NamedTuple):
-    """Pixels (n,) in triangles, the triangle of each, shares of its corners in the nearness; of all pixels the nearest.
+    """Pixels (n,) in triangles, the triangle of each, shares of its corners in the nearness; the nearest of each pixel.
 
-    Nearness is 1 / depth along the optical axis, 0 for nothing.
+    Nearness is 1 / depth along the optical axis, 0 for nothing. `buffer` begins at the first pixel that is covered,
+    number `start` of the picture, and ends with the last one; `pixel` counts from there.
     """
 
+    start: int
     pixel: NDArray[np.int64]
     face: NDArray[np.int64]
     parts: tuple[Array, Array, Array]
@@ -119,24 +118,26 @@ class _Cover(NamedTuple):
 
 
 def _cover(camera: Camera, points: Array, faces: NDArray[np.int64]) -> _Cover:
-    height, width = camera.height_px, camera.width_px
     pixels, depth = project(camera, points)
-    numbers, which, x, y = _candidates(pixels, depth > _NEAR_M, faces, width, height)
+    numbers, which, x, y = _candidates(pixels, depth > _NEAR_M, faces, camera.width_px, camera.height_px)
     weights = _barycentric(pixels, faces[numbers], which, x, y)
     inside = (weights[0] >= 0) & (weights[1] >= 0) & (weights[2] >= 0)
     which = which[inside]
     corner_depths = depth[faces[numbers]].T
     first, second, third = (weight[inside] / near[which] for weight, near in zip(weights, corner_depths, strict=True))
     nearness = first + second + third
-    pixel = y[inside] * width + x[inside]
-    buffer = np.zeros(height * width)
+    pixel = y[inside] * camera.width_px + x[inside]
+    start, end = (int(pixel.min()), int(pixel.max()) + 1) if len(pixel) else (0, 0)
+    pixel -= start
+    buffer = np.zeros(end - start)
     np.maximum.at(buffer, pixel, nearness)
-    return _Cover(pixel, numbers[which], (first, second, third), nearness, buffer)
+    return _Cover(start, pixel, numbers[which], (first, second, third), nearness, buffer)
 
 
-def _distances(camera: Camera, cover: _Cover) -> Array:
-    with np.errstate(divide="ignore"):
-        return ray_lengths(camera) / cover.buffer.reshape(camera.height_px, camera.width_px)
+def _nearest(camera: Camera, cover: _Cover) -> tuple[NDArray[np.int64], Array]:
+    covered = np.flatnonzero(cover.buffer)
+    pixel = covered + cover.start
+    return pixel, ray_lengths(camera).ravel()[pixel] / cover.buffer[covered]
 
 
 def _candidates(

@@ -71,21 +71,22 @@ class Truth:
 def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
     """Measure a scene as this camera sees it; `detail` 2 takes the meshes that are rendered, 1 coarser ones."""
     shape = (camera.height_px, camera.width_px)
-    alone = np.full((len(scene.solids), *shape), np.inf)
     nearest, owner = np.full(shape, np.inf), np.full(shape, -1)
+    alone: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
     boxes: list[Box | None] = []
     for index, solid in enumerate(scene.solids):
         mesh = unit_mesh(solid.shape, detail)
         vertices = place_points(mesh.vertices, solid.pose)
-        alone[index] = distances(camera, vertices, mesh.faces)
-        in_front = alone[index] < nearest
-        nearest[in_front], owner[in_front] = alone[index][in_front], index
+        pixel, distance = distances(camera, vertices, mesh.faces)
+        in_front = distance < nearest.flat[pixel]
+        nearest.flat[pixel[in_front]], owner.flat[pixel[in_front]] = distance[in_front], index
+        alone.append((pixel, distance))
         pixels, depth = project(camera, vertices)
         boxes.append(_box_round(*pixels.T) if depth.min() > 0 else None)
-    solids = tuple(_solid_truth(scene, camera, i, alone[i], owner == i, box) for i, box in enumerate(boxes))
+    solids = tuple(_solid_truth(scene, camera, index, alone[index], owner, box) for index, box in enumerate(boxes))
     # covered[i, j]: pixels that solid j would fill if it stood alone, and where solid i is seen.
     count = len(scene.solids)
-    filled = [np.bincount(owner[np.isfinite(each)], minlength=count) for each in alone]
+    filled = [np.bincount(owner.flat[pixel], minlength=count) for pixel, _ in alone]
     covered = np.array(filled, np.int64).reshape(count, count).T
     hides = {
         (scene.solids[i].name, scene.solids[j].name): int(covered[i, j]) for i, j in np.argwhere(covered) if i != j
@@ -95,24 +96,36 @@ def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
 
 
 def _solid_truth(
-    scene: Scene, camera: Camera, index: int, alone: NDArray[np.float64], mask: NDArray[np.bool_], box: Box | None
+    scene: Scene,
+    camera: Camera,
+    index: int,
+    alone: tuple[NDArray[np.int64], NDArray[np.float64]],
+    owner: NDArray[np.int64],
+    box: Box | None,
 ) -> SolidTruth:
     solid = scene.solids[index]
-    amodal = np.isfinite(alone)
-    rows, columns = np.nonzero(mask)
+    pixel, distance = alone
+    is_seen = owner.flat[pixel] == index
+    rows, columns = np.divmod(pixel[is_seen], camera.width_px)
     is_visible = len(rows) > 0
     visible = _box(columns, rows) if is_visible else None
     return SolidTruth(
         name=solid.name,
         amodal_box=box,
         visible_box=visible,
-        mask=mask,
-        amodal_mask=amodal,
-        visible_fraction=float(mask.sum() / amodal.sum()) if amodal.any() else 0.0,
-        nearest_m=float(alone[mask].min()) if is_visible else None,
+        mask=_mask(pixel[is_seen], camera),
+        amodal_mask=_mask(pixel, camera),
+        visible_fraction=len(rows) / len(pixel) if len(pixel) else 0.0,
+        nearest_m=float(distance[is_seen].min()) if is_visible else None,
         centre_m=float(np.linalg.norm(np.subtract(solid.pose.position_m, camera.position_m))),
         centre_px=_pixel(camera, solid.pose.position_m),
     )
+
+
+def _mask(pixel: NDArray[np.int64], camera: Camera) -> NDArray[np.bool_]:
+    mask = np.zeros((camera.height_px, camera.width_px), bool)
+    mask.flat[pixel] = True
+    return mask
 
 
 def box_around(boxes: Sequence[Box], margin_share: float, camera: Camera) -> list[float]:
