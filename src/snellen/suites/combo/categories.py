@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -185,10 +186,15 @@ def _pair_at(
         first, second = contrast(difference, rng)
         if min(first.mask().sum(), second.mask().sum()) < MIN_OBJECTS or frozenset((first, second)) in known:
             continue
-        distance = separation(features.values, first.mask(), second.mask())
+        distance = _distance(features, first, second)
         if level_of(distance, features.thresholds) == level:
             return Pair(first, second, distance, level, difference)
     return None
+
+
+@lru_cache(maxsize=1 << 14)  # of the draws for a full set a third come again, for sets of several sizes most
+def _distance(features: Features, first: Rule, second: Rule) -> float:
+    return separation(features.values, first.mask(), second.mask())
 
 
 def contrast(difference: str, rng: np.random.Generator) -> tuple[Rule, Rule]:

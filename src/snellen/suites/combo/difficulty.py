@@ -31,7 +31,7 @@ OBJECTS = 9504
 MAKE = "python -m snellen.suites.combo.generated.make_features"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Features:
     """Features of every object, shape (9504, d), with the encoder that made them and the quartiles of `separation`."""
 
