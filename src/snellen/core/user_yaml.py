@@ -9,6 +9,9 @@ import yaml
 
 from snellen.core.user_files import MAX_YAML_BYTES, read_text
 
+MAX_DEPTH = 100
+"""Lists and mappings in one another."""
+
 
 def read_yaml(path: Path) -> Any:
     """What a YAML file says. Raises OSError as `read_bytes` does, UnicodeDecodeError, and YAMLError as `parse_yaml`."""
@@ -20,17 +23,21 @@ def parse_yaml(text: str) -> Any:
 
     Raises YAMLError for them, for what is no YAML, and where it is nested too deep.
     """
-    try:
-        return yaml.load(text, _PlainLoader)  # a SafeLoader that reads less
-    except RecursionError as error:
-        raise yaml.YAMLError("nested too deep") from error
+    return yaml.load(text, _PlainLoader)  # a SafeLoader that reads less
 
 
 class _PlainLoader(yaml.SafeLoader):
+    depth = 0
+
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(
                 problem="aliases are not read: write out what it stands for", problem_mark=event.start_mark
             )
-        return super().compose_node(parent, index)
+        if self.depth == MAX_DEPTH:  # time to read a level grows with the number of open ones
+            raise yaml.YAMLError(f"nested too deep: more than {MAX_DEPTH} levels")
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node

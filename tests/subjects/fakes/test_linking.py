@@ -69,8 +69,9 @@ def replies(subject: Subject, view: View, times: int = 1) -> Counter[Any]:
     """What is read of the replies to one view, over several random streams."""
     prompt = Prompt(("?",), (view,))
     assert subject.declines(prompt) is None
-    told = (asyncio.run(subject.answer(prompt, NOWHERE, stream("linking", n))).text for n in range(times))
-    return Counter(read_answer(text, view.reply) for text in told)
+    with asyncio.Runner() as runner:
+        told = (runner.run(subject.answer(prompt, NOWHERE, stream("linking", n))).text for n in range(times))
+        return Counter(read_answer(text, view.reply) for text in told)
 
 
 def draws(subject: Subject, view: View, times: int = 300) -> bool:

@@ -62,12 +62,13 @@ def changed(view: View, labels: str, shots: int, pictures: str, letters: bool) -
 
 def share(fake: str, labels: str, shots: int, pictures: str, letters: bool = False) -> float:
     subject, right = make_fake(fake, {}, ITEMS), 0
-    for one in ITEMS:
-        view = changed(one.view(), labels, shots, pictures, letters)
-        prompt = Prompt(("?",), (view,))
-        assert subject.declines(prompt) is None
-        said = asyncio.run(subject.answer(prompt, NOWHERE, stream("naming", one.item_id))).text
-        right += dict(view.reply.keys)[said] == one.answer
+    with asyncio.Runner() as runner:
+        for one in ITEMS:
+            view = changed(one.view(), labels, shots, pictures, letters)
+            prompt = Prompt(("?",), (view,))
+            assert subject.declines(prompt) is None
+            said = runner.run(subject.answer(prompt, NOWHERE, stream("naming", one.item_id))).text
+            right += dict(view.reply.keys)[said] == one.answer
     return right / len(ITEMS)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.analysis.results import results
+from snellen.analysis.results import results, with_python_strings
 from snellen.analysis.run_view import main_arms
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.condition import parse_conditions
@@ -98,9 +98,10 @@ def run(
             status, name = "failed" if text is None else "ok", f"{subject}/{condition}/{item.item_id}"
             cells = (item.item_id, item.task, str(condition), 0, status, text, "", item.view().reply, ())
             responses.append(Response(name, subject, subject, *cells))  # type: ignore[arg-type]
-    scores = score(responses, items, SUITE, "strict", {})
+    scores = with_python_strings(score(responses, items, SUITE, "strict", {}))
     card = RunCard(suite="ava-bench", version="1", seed=0, limit=None, arms=arms, **UNHASHED)
-    return Run(card, SUITE, items, (), {"strict": scores}, results(scores, items, SUITE, arms))
+    rows = with_python_strings(results(scores, items, SUITE, arms))
+    return Run(card, SUITE, items, (), {"strict": scores}, rows)
 
 
 def found(made: Run, *, with_figures: bool = False) -> dict[str, ReportSection]:

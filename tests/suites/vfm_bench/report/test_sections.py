@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.groups import counterparts
-from snellen.analysis.results import results
+from snellen.analysis.results import results, with_python_strings
 from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import delta, eta
 from snellen.core.condition import parse_conditions
@@ -100,9 +100,10 @@ def _run(items: ItemSet, said: Mapping[tuple[str, str], Any], attributes: Mappin
             status = "declined" if says is DECLINES else "failed" if text is None else "ok"
             cells = (item.item_id, item.task, name, 0, status, text, "", item.view().reply, ())
             responses.append(Response(f"{subject}/{name}/{item.item_id}", subject, subject, *cells))  # type: ignore[arg-type]
-    scores = score(responses, items, SUITE, "strict", {})
+    scores = with_python_strings(score(responses, items, SUITE, "strict", {}))
     card = RunCard(suite="vfm-bench", version="1", seed=0, limit=None, arms=arms, **UNHASHED)
-    return Run(card, SUITE, items, (), {"strict": scores}, results(scores, items, SUITE, arms))
+    rows = with_python_strings(results(scores, items, SUITE, arms))
+    return Run(card, SUITE, items, (), {"strict": scores}, rows)
 
 
 def _found(run: Run, *, with_figures: bool = False) -> dict[str, ReportSection]:
