@@ -193,8 +193,8 @@ def _pair_at(
 
 
 @lru_cache(maxsize=1 << 14)  # of the draws for a full set a third come again, for sets of several sizes most
-def _distance(features: Features, first: Rule, second: Rule) -> float:
-    return separation(features.values, first.mask(), second.mask())
+def _distance(features: Features, rule: Rule, other_rule: Rule) -> float:
+    return separation(features.values, rule.mask(), other_rule.mask())
 
 
 def contrast(difference: str, rng: np.random.Generator) -> tuple[Rule, Rule]:
