@@ -239,6 +239,13 @@ def test_names_that_lead_elsewhere_are_refused(
     assert read(mirror.root) == {}
 
 
+def test_folders_that_a_store_lists_as_empty_files_are_none(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(url)
+    listed = {"/bucket/folder/": {"size": 0}, "/bucket/folder/media/": {"size": 0}, "/bucket/folder/a": {"size": 1}}
+    monkeypatch.setattr(store, "_files", _Listing(listed))
+    assert list(store.list()) == ["a"]
+
+
 class _Listing:
     """A file system that only lists, whatever a hostile store may say."""
 

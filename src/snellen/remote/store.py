@@ -61,6 +61,7 @@ class Store:
             rows = self._files.find(self._path(folder), detail=True)
         prefix = f"{self._root}/"
         names = {path.removeprefix(prefix): row for path, row in rows.items() if path.startswith(prefix)}
+        names = {name: row for name, row in names.items() if name and not name.endswith("/")}  # else a folder
         for name in names:
             if not _stays_inside(name):
                 raise SnellenError(f"{self.url}: holds a file named {name!r:.100}, which leads elsewhere; remove it")

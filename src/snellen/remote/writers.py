@@ -79,6 +79,8 @@ class Writer:
 
     def _is_over(self, number: int) -> bool:
         """Whether this writer has ended, or died on this machine."""
+        if self._store.stat(_name(number)) is None:
+            return True  # followed by another meanwhile
         try:
             card = json.loads(self._store.read(_name(number)))
             return bool(card["ended"]) or card["owner"] == self._card["owner"]
@@ -95,7 +97,7 @@ class Writer:
         while waited < STALE_SECONDS:
             self._sleep(BEAT_SECONDS / 4)
             waited += BEAT_SECONDS / 4
-            if self._store.stat(_name(number)) is None or self._is_over(number):
+            if self._is_over(number):
                 return
             if self._store.read(_name(number)) != before:
                 raise SnellenError(
