@@ -79,9 +79,10 @@ def give(*words: object) -> tuple[int, str, str]:
     return process.returncode, out, errors
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
+def wait_until(process: subprocess.Popen[str], condition: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE
     while not condition():
+        assert process.poll() is None, process.communicate()
         assert time.monotonic() < end
         time.sleep(0.05)
 
@@ -110,7 +111,7 @@ def test_a_run_that_is_killed_goes_on_and_loses_nothing(
         recorded = 0
         for enough in (15, 35):
             process = start(*words)
-            wait_until(lambda enough=enough: lines_there() >= enough)  # type: ignore[misc]
+            wait_until(process, lambda enough=enough: lines_there() >= enough)  # type: ignore[misc]
             process.send_signal(signal.SIGKILL)
             process.communicate(timeout=PATIENCE)
             recorded = lines_there()
@@ -158,13 +159,13 @@ def _check(copy: Path) -> None:
 def test_two_machines_are_kept_apart(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
     assert give(*BUILD, "--out", SET)[0] == 0
-    with StubServer("A", delay=0.3) as server:
+    with StubServer("A", delay=2.0) as server:
         monkeypatch.setenv("STUBBED_BASE_URL", server.url)
         monkeypatch.setenv("STUBBED_API_KEY", "k")
         words = ["run", SET, "--subject", "chat:openai-api/stubbed/model?max_concurrency=2", "--out", RUN]
         words += ["--condition", "samples=1,questions=one"]
         process = start(*words)
-        wait_until(lambda: lines_there() >= 1)
+        wait_until(process, lambda: lines_there() >= 1)
         monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "second"))
         code, _, errors = give(*words)
         assert code == 2
@@ -207,7 +208,7 @@ def test_a_network_that_goes_in_the_middle_costs_no_reply(
         words = ["run", SET, "--subject", "chat:openai-api/stubbed/model?max_concurrency=4", "--out", RUN]
         words += ["--condition", "samples=1,questions=one"]
         process = start(*words)
-        wait_until(lambda: lines_there() >= 5)
+        wait_until(process, lambda: lines_there() >= 5)
         s3.stop()
         _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 2
