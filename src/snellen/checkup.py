@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.compute import Progress, Shard, map_ahead
+from snellen.compute import Progress, Shard, cluster, map_ahead
 from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset
 from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions
 from snellen.exam import Examination, build, run
@@ -120,7 +120,8 @@ def _seed_there(folder: Path) -> int:
 def _item_sets(batteries: Sequence[_Battery]) -> Generator[ItemSet]:
     """The set of each battery. The first that is missing is built at once, the others while those before are used."""
     missing = [battery for battery in batteries if not _is_built(battery)]
-    count = 1 if batteries[0].options.workers > 1 else len(missing)
+    # A cluster is kept busy by one set after the other, and a child process is no part of it.
+    count = 1 if batteries[0].options.workers > 1 and cluster() is None else len(missing)
     for battery in missing[:count]:
         _build(battery)
     # Two progress lines would overwrite each other: here only waiting is shown.

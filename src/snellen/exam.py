@@ -51,6 +51,7 @@ from snellen.runs.judgements import (
     read_verdicts,
     score_judged,
 )
+from snellen.runs.on_cluster import ask_workers
 from snellen.runs.plan import Arm, Plan, run_card
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import Estimate, asks_remote, estimates
@@ -274,6 +275,7 @@ def run(
         progress.expect(sum(sum(arm.test_items.values()) for arm in card.arms))
         plan = replace(plan, tick=after_call, count_items=progress.advance, notify=_print_line)
         try:
+            plan = replace(plan, records=ask_workers(root, plan, card))
             responses = ask(root, plan, card)
         except (BudgetSpent, Interrupted) as cause:
             stop = cause

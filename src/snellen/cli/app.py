@@ -10,7 +10,7 @@ from typing import Annotated, Optional
 import typer
 
 from snellen.cli.auxiliary import auxiliary, conversations
-from snellen.cli.options import Json, Lenient, Workers, cores, named_paths, read_balance
+from snellen.cli.options import Executor, Json, Lenient, Workers, cores, named_paths, read_balance
 from snellen.cli.output import console, print_json
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
@@ -69,26 +69,22 @@ def checkup(
     workers: Workers = None,
     renderer: Renderer = "mitsuba",
     quality: Quality = "fast",
+    executor: Executor = "local",
 ) -> None:
     """The main job: render a battery, examine packaged encoders and your subjects, write a report card."""
     from snellen.checkup import checkup as do
     from snellen.cli.asking import announce, explain, finish
     from snellen.cli.finished import summary
+    from snellen.compute import executing
     from snellen.reports import answer_table, print_table
     from snellen.web.explorer import explorer_writer
 
     explorer, reason = explorer_writer()
-    result = do(
-        subject,
-        out=out,
-        quick=quick,
-        fresh=fresh,
-        workers=cores(workers),
-        renderer=renderer,
-        quality=quality,
-        announce=announce,
-        explorer=explorer,
-    )
+    with executing(executor, [out], workers):
+        result = do(
+            subject, out=out, quick=quick, fresh=fresh, workers=cores(workers), renderer=renderer, quality=quality,
+            announce=announce, explorer=explorer,
+        )  # fmt: skip
     screen = console()
     for _, rows in result.report.results.groupby("suite", sort=False):  # which the report has worked out already
         screen.print(print_table(rows))
@@ -174,31 +170,21 @@ def build(
     ] = "paper",
     settings: Annotated[list[str], typer.Option("--set", help="NAME=VALUE of a setting that the recipe has.")] = [],  # noqa: B006
     lenient: Lenient = False,
+    executor: Executor = "local",
     as_json: Json = False,
 ) -> None:
     """Build an item set."""
     from snellen.cli.building import build, size_of
+    from snellen.compute import executing
 
-    build(
-        suite,
-        how,
-        out,
-        plan=plan,
-        as_json=as_json,
-        seed=seed,
-        n=n,
-        full=full,
-        sources=named_paths("--source", source),
-        inputs=named_paths("--input", inputs),
-        workers=cores(workers),
-        renderer=renderer,
-        quality=quality,
-        size=size_of(size, how) if size else None,
-        rules=rules,
-        encoder=encoder,
-        balance=read_balance(balance),
-        settings=[*settings, *(["reading=lenient"] if lenient else [])],
-    )
+    with executing(executor, (), workers):
+        build(
+            suite, how, out, plan=plan, as_json=as_json, seed=seed, n=n, full=full,
+            sources=named_paths("--source", source), inputs=named_paths("--input", inputs), workers=cores(workers),
+            renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
+            encoder=encoder, balance=read_balance(balance),
+            settings=[*settings, *(["reading=lenient"] if lenient else [])],
+        )  # fmt: skip
 
 
 @app.command()
@@ -273,15 +259,19 @@ def run(
     ] = False,
     seed: Seed = 0,
     out: Annotated[Optional[str], typer.Option(help="Run folder or URL; the same one resumes.")] = None,  # noqa: UP045
+    executor: Executor = "local",
     as_json: Json = False,
 ) -> None:
     """Ask subjects, record every exchange, score `strict`. The same command resumes; a finished run asks nothing."""
     from snellen.cli.asking import run as do
+    from snellen.compute import executing
+    from snellen.remote import is_url
 
-    do(
-        itemset, subject, condition, limit=limit, repeats=repeats, inputs=named_paths("--input", inputs), budget=budget,
-        keep_going=keep_going, seed=seed, out=out, as_json=as_json,
-    )  # fmt: skip
+    with executing(executor, [Path(out)] if out and not is_url(out) else ()):
+        do(
+            itemset, subject, condition, limit=limit, repeats=repeats, inputs=named_paths("--input", inputs),
+            budget=budget, keep_going=keep_going, seed=seed, out=out, as_json=as_json,
+        )  # fmt: skip
 
 
 @app.command()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Optional, cast, get_args
 
 import typer
 
+from snellen.cli.options import Executor
 from snellen.cli.output import console as new_console
 
 if TYPE_CHECKING:
@@ -156,14 +157,18 @@ def sweep(
     micro_batch: MicroBatch = 16,
     device: Device = "cpu",
     compiled: Compile = False,
-    workers: Annotated[int, typer.Option(min=1, help="Heads trained side by side.")] = 1,
+    workers: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="Heads trained side by side; default: 1, or one a core of a cluster."),
+    ] = None,
+    executor: Executor = "local",
     plan_only: Annotated[bool, typer.Option("--plan", help="Only say what it would cost.")] = False,
     probes: Annotated[bool, typer.Option("--probes", help="Ask attentive probes too, and compare both.")] = False,
     table_3: Annotated[bool, typer.Option("--table-3", help="In every setting of the paper's Table 3.")] = False,
     compat: Compat = False,
 ) -> None:
     """One head a tower and ability, each a job of its own; then all are asked, and the towers ranked."""
-    from snellen.compute import Progress
+    from snellen.compute import Progress, executing
     from snellen.exam import find_items
     from snellen.subjects.heads.costs import measured_speed
     from snellen.sweep import ask_heads, ask_probes, settings_jobs, settings_table, sweep_cost, sweep_jobs, train_all
@@ -183,15 +188,16 @@ def sweep(
     )
     if plan_only:
         return
-    if table_3:
-        _print_settings(settings_table(item_set, by_setting, out, workers), out)
-        return
-    with Progress("training", unit="heads") as progress:
-        outcomes = train_all(jobs, workers, progress)
-    result = ask_heads(item_set, outcomes, out)
-    _print_sweep(result, out)
-    if probes:
-        _print_tiers(ask_probes(item_set, result, out), out)
+    with executing(executor, [out], workers):
+        if table_3:
+            _print_settings(settings_table(item_set, by_setting, out, workers or 1), out)
+            return
+        with Progress("training", unit="heads") as progress:
+            outcomes = train_all(jobs, workers or 1, progress)
+        result = ask_heads(item_set, outcomes, out)
+        _print_sweep(result, out)
+        if probes:
+            _print_tiers(ask_probes(item_set, result, out), out)
 
 
 @app.command()

@@ -1,6 +1,17 @@
-"""Work in independent shards: a local process pool and its progress line."""
+"""Work in independent shards: a local process pool or a Ray cluster, and its progress line."""
 
-from snellen.compute.pool import Shard, ShardFailed, map_ahead, map_shards
+from snellen.compute.executor import EXECUTORS, cluster, executing
+from snellen.compute.pool import Shard, ShardFailed, each_result, map_ahead, map_shards
 from snellen.compute.progress import Progress
 
-__all__ = ["Progress", "Shard", "ShardFailed", "map_ahead", "map_shards"]
+__all__ = [
+    "EXECUTORS",
+    "Progress",
+    "Shard",
+    "ShardFailed",
+    "cluster",
+    "each_result",
+    "executing",
+    "map_ahead",
+    "map_shards",
+]

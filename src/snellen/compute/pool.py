@@ -1,4 +1,4 @@
-"""Map a function over idempotent shards, here or in a pool of processes."""
+"""Map a function over idempotent shards: here, in a pool of processes, or on a cluster."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import dataclasses
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
+from contextlib import closing, contextmanager
+from functools import partial
 from multiprocessing import active_children, get_context, parent_process
 from typing import Generic, TypeVar
 
+from snellen.compute.executor import cluster
 from snellen.compute.progress import Progress
 from snellen.core.errors import SnellenError
 
@@ -39,31 +40,59 @@ def map_shards(
     *,
     workers: int = 1,
     progress: Progress | None = None,
+    gpus: int = 0,
 ) -> list[Result]:
-    """`function(shard.work)` for every shard, results in the order of the shards.
+    """`function(shard.work)` for every shard, results in the order of the shards (`each_result`)."""
+    results = dict(each_result(function, shards, workers=workers, progress=progress, gpus=gpus))
+    return [results[index] for index in range(len(shards))]
+
+
+def each_result(
+    function: Callable[[Work], Result],
+    shards: Sequence[Shard[Work]],
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+    gpus: int = 0,
+) -> Generator[tuple[int, Result]]:
+    """(index, `function(shard.work)`) of every shard as it is done.
 
     With `workers` above 1, in freshly started processes: the function must be importable and the script guarded by
-    `if __name__ == "__main__"`. The first failure ends the work: a SnellenError stays one, with the shard's name added,
-    anything else becomes ShardFailed. Ctrl-C ends the workers at once.
+    `if __name__ == "__main__"`. Within `executing("ray")` in workers of the cluster, which knows itself how many; each
+    shard takes `gpus` GPUs there. The first failure ends the work: a SnellenError stays one, with the shard's name
+    added, anything else becomes ShardFailed. Ctrl-C ends the workers at once.
     """
     if workers < 1:
         raise SnellenError(f"workers must be at least 1, got {workers}")
     if progress is not None:
         progress.expect(sum(shard.size for shard in shards))
-    results: dict[int, Result] = {}
-    if min(workers, len(shards)) <= 1:
+    with closing(_outcomes(function, shards, workers, gpus)) as outcomes:
+        for index, outcome in outcomes:
+            with _named(shards[index].name):
+                result = outcome()
+            if progress is not None:
+                progress.advance(shards[index].size)
+            yield index, result
+
+
+def _outcomes(
+    function: Callable[[Work], Result], shards: Sequence[Shard[Work]], workers: int, gpus: int
+) -> Generator[tuple[int, Callable[[], Result]]]:
+    """(index, what returns or raises the outcome) of every shard as it is done."""
+    current = cluster()
+    if not shards:
+        return
+    if current is not None:
+        works, names = [shard.work for shard in shards], [shard.name for shard in shards]
+        yield from current.outcomes(function, works, names, gpus)
+    elif min(workers, len(shards)) <= 1:
         for index, shard in enumerate(shards):
-            with _named(shard.name):
-                results[index] = function(shard.work)
-            _advance(progress, shard)
-        return list(results.values())
-    with _pool(min(workers, len(shards)), _ignore_interrupts) as pool:
-        places: dict[Future[Result], int] = {pool.submit(function, shard.work): i for i, shard in enumerate(shards)}
-        for future in as_completed(places):
-            shard = shards[places[future]]
-            results[places[future]] = _result(future, shard.name)
-            _advance(progress, shard)
-    return [results[index] for index in range(len(shards))]
+            yield index, partial(function, shard.work)
+    else:
+        with _pool(min(workers, len(shards)), _ignore_interrupts) as pool:
+            places: dict[Future[Result], int] = {pool.submit(function, shard.work): i for i, shard in enumerate(shards)}
+            for future in as_completed(places):
+                yield places[future], future.result
 
 
 @contextmanager
@@ -83,11 +112,6 @@ def _result(future: Future[Result], name: str) -> Result:
         return future.result()
 
 
-def _advance(progress: Progress | None, shard: Shard[Work]) -> None:
-    if progress is not None:
-        progress.advance(shard.size)
-
-
 @contextmanager
 def _named(name: str) -> Iterator[None]:
     """Whatever goes wrong inside carries the shard's name."""
@@ -95,7 +119,7 @@ def _named(name: str) -> Iterator[None]:
         yield
     except SnellenError as error:
         raise SnellenError(f"{error} (shard {name})") from error
-    except BrokenProcessPool as error:
+    except BrokenExecutor as error:
         message = f"a worker process died while shard {name} was waiting or running; was it killed, or out of memory?"
         raise ShardFailed(message) from error
     except Exception as error:

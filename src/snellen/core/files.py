@@ -39,7 +39,7 @@ def all_or_nothing(
     which there are many and which can be made again, survive a kill. Where anything is raised meanwhile it is removed,
     and an OSError becomes the SnellenError that `refuse` makes.
     """
-    half = path.with_name(f"{path.name}.{os.getpid()}.half")
+    half = path.with_name(f"{path.name}.{os.uname().nodename}-{os.getpid()}.half")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield half

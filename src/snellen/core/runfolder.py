@@ -164,10 +164,9 @@ class RunFolder:
         files.write_table(self.root / "exchanges.parquet", files.table_of(rows, EXCHANGES))
         rows = map(_response_cells, chain(keep, responses))
         files.write_table(self.root / "responses.parquet", files.table_of(rows, RESPONSES))
-        path = self.root / "sent.parquet"
-        before = _read_sent(path)
-        sent = ({"digest": key, "parts": _clean(parts)} for key, parts in (before | self._sent).items())
-        files.write_table(path, files.table_of(sent, SENT))
+        every = read_sent(self.root) | self._sent
+        sent = ({"digest": key, "parts": _clean(parts)} for key, parts in every.items())
+        files.write_table(self.root / "sent.parquet", files.table_of(sent, SENT))
 
     def close(self) -> None:
         """Close the record."""
@@ -307,7 +306,7 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
     Raises SnellenError naming file and line for a broken line elsewhere.
     """
     present = present_line(root / "run.json")
-    for part in sorted((root / "parts").glob("*.jsonl")):
+    for part in part_files(root):
         try:
             *lines, _ = part.read_bytes().split(b"\n")
         except OSError as error:
@@ -329,6 +328,19 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
                     f"{part} line {number}: broken ({error}); restore the file or run again with another --out"
                 ) from error
             yield exchange
+
+
+def part_files(root: Path) -> list[Path]:
+    """The parts of a run's record, in order."""
+    return sorted((root / "parts").glob("*.jsonl"))
+
+
+def read_sent(root: Path) -> dict[str, str]:
+    """What earlier lives of a run sent, as JSON by digest; nothing where the table is missing or torn."""
+    try:
+        return {row["digest"]: row["parts"] for row in files.read_table(root / "sent.parquet").to_pylist()}
+    except (SnellenError, KeyError):
+        return {}
 
 
 def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
@@ -358,14 +370,6 @@ def _bounded(exchange: Exchange) -> Exchange:
     if exchange.reply and (fault := exchange.reply.fault()):
         return Exchange(exchange.key, exchange.digest, None, fault)
     return replace(exchange, error=short_reason(exchange.error)) if exchange.error else exchange
-
-
-def _read_sent(path: Path) -> dict[str, str]:
-    """What earlier lives sent, by digest; nothing where the table is missing or torn."""
-    try:
-        return {row["digest"]: row["parts"] for row in files.read_table(path).to_pylist()}
-    except (SnellenError, KeyError):
-        return {}
 
 
 def _line(exchange: Exchange) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from snellen.analysis.run_view import arm_name
 from snellen.compute.event_loop import run_to_end
@@ -22,7 +22,7 @@ from snellen.core.seeds import stream
 from snellen.core.subject import Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, all_trials, settle
 from snellen.runs.failures import FailureRate, LastingFailures
-from snellen.runs.plan import Arm, Plan, is_asked, prices, run_card, select_test_items
+from snellen.runs.plan import Arm, Plan, is_asked, prices, recorded_responses, run_card, select_test_items
 from snellen.runs.score import primary_score
 from snellen.runs.stopping import BudgetSpent, RunStop, Unasked
 from snellen.runs.views import lay_out_montages, show_items, training_example
@@ -42,6 +42,8 @@ def ask(root: Path, plan: Plan, card: RunCard | None = None) -> list[Response]:
         others = other_responses(root, {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms})
         for exchange in plan.preflight:
             run.record(exchange)
+        for key, parts in (sent for record in plan.records for sent in record.sent):
+            run.sent(key, parts)
         try:
             with stop.on_signals(root):
                 run_to_end(_ask_all(run, plan, stop, responses))
@@ -247,9 +249,12 @@ async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Re
     """
     stop.loop = asyncio.get_running_loop()
     shared, queues, local_turn = _Shared(run, plan, prices(plan), stop), dict[str, _SubjectQueue](), asyncio.Lock()
-    jobs = []
+    jobs = list[Coroutine[Any, Any, list[Response]]]()
     for arm in plan.arms:
         card = arm.subject.card
+        if plan.records and card.is_local:
+            jobs.append(asyncio.sleep(0, recorded_responses(plan, arm)))
+            continue
         gate, room = (asyncio.Semaphore(card.max_concurrency) for _ in range(2))
         queue = _SubjectQueue(gate, room, local_turn if card.is_local else asyncio.Lock())
         condition = settle(arm.condition, plan.suite, card)

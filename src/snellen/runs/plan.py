@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet
-from snellen.core.response import Exchange
+from snellen.core.response import Exchange, Response
 from snellen.core.runfolder import ArmCard, RunCard
 from snellen.core.subject import Subject
 from snellen.core.suite import Schedule, Suite, Task, ViewContext, all_trials, settle
@@ -35,6 +36,20 @@ class Arm:
 
 
 @dataclass(frozen=True)
+class TaskRecord:
+    """What came of one task where a worker asked it.
+
+    `responses` are in the order of arms and items, `sent` is what was sent by digest, `lines` are for who waits.
+    """
+
+    task: str
+    exchanges: Sequence[Exchange]
+    responses: Sequence[Response]
+    sent: Sequence[tuple[str, Sequence[Any]]]
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything a run needs: the items, the suite, the arms, and how far to go.
 
@@ -43,7 +58,8 @@ class Plan:
     on the subjects' cards. `deadline` is when, by `time.monotonic`, no call is begun any more. `keep_going`: an arm is
     asked on however many of its calls fail. `notify` is given a line for each subject or arm that is asked no more.
     `preflight` are first questions that were answered before the run could record them: they count as money. Of an
-    `is_replay` no call is made: responses are those that the record holds.
+    `is_replay` no call is made: responses are those that the record holds. `records`
+    are tasks that workers have asked, in exchanges that the run folder holds.
     """
 
     items: ItemSet
@@ -61,6 +77,7 @@ class Plan:
     versions: Mapping[str, str] = field(default_factory=dict)
     preflight: Sequence[Exchange] = ()
     is_replay: bool = False
+    records: Sequence[TaskRecord] = ()
 
 
 def run_card(plan: Plan) -> RunCard:
@@ -127,6 +144,14 @@ def _transforms_used(plan: Plan) -> set[str]:
             if first is not None and is_asked(arm.condition, task):
                 used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, context)}
     return used
+
+
+def recorded_responses(plan: Plan, arm: Arm) -> list[Response]:
+    """What workers asked an arm, in the order of tasks and items."""
+    key = arm.subject.card.name, str(arm.condition), arm.repeat
+    by_task = {task: [record for record in plan.records if record.task == task] for task in plan.suite.tasks}
+    responses = [response for records in by_task.values() for record in records for response in record.responses]
+    return [response for response in responses if (response.subject, response.condition, response.repeat) == key]
 
 
 def prices(plan: Plan) -> dict[str, tuple[float, float]]:

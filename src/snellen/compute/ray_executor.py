@@ -1,0 +1,235 @@
+"""Shards as tasks of a Ray cluster: the one of `RAY_ADDRESS`, the one that runs on this machine, or a new one.
+
+The only module that imports ray. Ray places tasks and starts workers; what stands here is what a shard needs beside:
+shared folders, the same code, another try where a worker died, and a word about it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from snellen.core.errors import SnellenError
+from snellen.core.extras import install_command
+from snellen.core.files import cannot_write
+from snellen.core.home import home
+from snellen.core.plain_text import short_reason
+from snellen.core.trees import code_digest
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
+
+RETRIES = 3
+"""How often a shard is done again whose worker died: one that ends its worker each time must not do so for ever."""
+NAMED_SHARDS = 5
+"""Shards that the last line names."""
+ENVIRONMENT = ("DRJIT_LIBLLVM_PATH", "HF_", "TRANSFORMERS_")
+"""Beginnings of variables that workers get from here; keys stay where they are."""
+
+
+@contextmanager
+def ray_cluster(folders: Sequence[Path], workers: int | None) -> Iterator[RayCluster]:
+    """A cluster that is joined when the first shard is to be done, and left at the end; a new one ends with it.
+
+    Raises SnellenError where ray is not installed.
+    """
+    try:
+        ray = importlib.import_module("ray")
+    except ImportError as error:
+        raise SnellenError(f"--executor ray: the package ray is not there; {install_command('cluster')}") from error
+    current = RayCluster(ray, (home(), Path.cwd(), *folders), workers)
+    try:
+        yield current
+    finally:
+        current.leave()
+
+
+@dataclass(frozen=True)
+class Site:
+    """What each worker checks before its first shard: where the command was given, probe files, digest of the code."""
+
+    current_folder: Path
+    probes: tuple[Path, ...]
+    code: str
+
+
+@dataclass
+class RayCluster:
+    """A Ray cluster, with the names of shards that were done again."""
+
+    ray: Any
+    folders: Sequence[Path]
+    workers: int | None
+    repeated: list[str] = field(default_factory=list)
+    _site: Site | None = None
+    _is_own: bool = False
+
+    def outcomes(
+        self, function: Callable[[Work], Result], works: Sequence[Work], names: Sequence[str], gpus: int
+    ) -> Generator[tuple[int, Callable[[], Result]]]:
+        """(index, outcome) of each work as it ends (`executor.Cluster`)."""
+        site = self._site or self._join()
+        limit = self._limit(gpus)
+        task = self.ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(_do)
+        waiting, lives, under_way = list(reversed(range(len(works)))), Counter[int](), dict[Future[Result], Any]()
+        try:
+            while waiting or under_way:
+                while waiting and len(under_way) < limit:
+                    index = waiting.pop()
+                    reference = task.remote(site, function, works[index])
+                    under_way[reference.future()] = index, reference
+                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    index, _ = under_way.pop(future)
+                    if self._is_lost(future) and lives[index] < RETRIES:
+                        lives[index] += 1
+                        self.repeated.append(names[index])
+                        waiting.append(index)
+                    else:
+                        yield index, functools.partial(self._take, future)
+        finally:
+            for _, reference in under_way.values():
+                self.ray.cancel(reference, force=True)
+
+    def _join(self) -> Site:
+        """Reach the cluster, or start one here, and leave probe files for its workers."""
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if not self.ray.is_initialized():
+            with _signals_as_they_were():
+                self._is_own = True
+                self._init()
+            # Ray's own words about dead workers would go to stdout, between what a command prints.
+            with suppress(ImportError):
+                vars(importlib.import_module("ray._private.worker"))["print_to_stdstream"] = _say_nothing
+        home().mkdir(parents=True, exist_ok=True)
+        probe = f".snellen-{secrets.token_hex(8)}"
+        self._site = Site(Path.cwd(), tuple(_leave_probe(folder, probe) for folder in self.folders), code_digest())
+        return self._site
+
+    def _init(self) -> None:
+        variables = {name: text for name, text in os.environ.items() if name.startswith(ENVIRONMENT)}
+        quiet = {"log_to_driver": False, "configure_logging": False}
+        how = quiet | {"runtime_env": {"env_vars": variables | {"SNELLEN_HOME": str(home())}}}
+        address = os.environ.get("RAY_ADDRESS")
+        try:
+            try:
+                self.ray.init(address=address or "auto", **how)
+            except ConnectionError:
+                if address:
+                    raise
+                cores = self.workers or len(os.sched_getaffinity(0))
+                self.ray.init(address="local", num_cpus=cores, include_dashboard=False, **how)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            there = f"the cluster at RAY_ADDRESS={address}" if address else "a Ray cluster on this machine"
+            raise SnellenError(
+                f"--executor ray: {there} cannot be used ({short_reason(str(error))}); see `ray status` there"
+            ) from error
+
+    def _limit(self, gpus: int) -> int:
+        """How many shards may be under way."""
+        resources = self.ray.cluster_resources()
+        cores, devices = int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
+        if gpus and devices < gpus:
+            raise SnellenError(
+                f"--executor ray: a shard needs {gpus} GPU and the cluster has {devices}; leave out cuda"
+            )
+        if not cores:
+            raise SnellenError("--executor ray: no machine of the cluster gives a core; see `ray status`")
+        return self.workers or (min(cores, devices // gpus) if gpus else cores)
+
+    def _is_lost(self, future: Future[Any]) -> bool:
+        """Whether the worker, or the machine that kept the result, is gone."""
+        errors = self.ray.exceptions
+        lost = errors.WorkerCrashedError, errors.NodeDiedError, errors.LocalRayletDiedError
+        return isinstance(future.exception(), (*lost, errors.OutOfMemoryError, errors.ObjectLostError))
+
+    def _take(self, future: Future[Result]) -> Result:
+        """The result, or the error as it was raised on the worker."""
+        if self._is_lost(future):
+            raise BrokenExecutor(f"{RETRIES + 1} workers died") from future.exception()
+        try:
+            return future.result()
+        except self.ray.exceptions.RayTaskError as error:
+            cause = error.cause or error
+            if isinstance(cause, self.ray.exceptions.RaySystemError):  # the function could not be read there
+                raise SnellenError(
+                    f"--executor ray: a worker cannot begin ({short_reason(str(cause), 80)}); on every machine, start "
+                    f"Ray from an environment with this Snellen"
+                ) from error
+            raise cause from error
+
+    def leave(self) -> None:
+        """Take the probe files away, leave the cluster, and say which shards were done again."""
+        for probe in self._site.probes if self._site else ():
+            probe.unlink(missing_ok=True)
+        if self._is_own:
+            self.ray.shutdown()
+        if self.repeated:
+            names = ", ".join(self.repeated[:NAMED_SHARDS]) + (" …" if len(self.repeated) > NAMED_SHARDS else "")
+            count = len(self.repeated)
+            sys.stderr.write(f"snellen: shards done again elsewhere, since their worker died: {count} ({names})\n")
+
+
+def _say_nothing(*lines: Any, **prefix: Any) -> None:
+    pass
+
+
+def _leave_probe(folder: Path, name: str) -> Path:
+    """An empty file of that name in the folder, or in the nearest one above that is there."""
+    existing = next(parent for parent in (folder.resolve(), *folder.resolve().parents) if parent.is_dir())
+    probe = existing / name
+    try:
+        probe.touch()
+    except OSError as error:
+        raise cannot_write(probe, error) from error
+    return probe
+
+
+@contextmanager
+def _signals_as_they_were() -> Iterator[None]:
+    """What ray sets for signals is taken back: the command ends in its own good order."""
+    is_main = threading.current_thread() is threading.main_thread()
+    former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if is_main else {}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _do(site: Site, function: Callable[[Work], Result], work: Work) -> Result:
+    """On a worker: a shard."""
+    _enter(site)
+    return function(work)
+
+
+@functools.cache
+def _enter(site: Site) -> None:
+    """On a worker, once: check that it sees what the driver sees, and go where the command was given.
+
+    Raises SnellenError for a folder that is not shared, and for other code.
+    """
+    host = socket.gethostname()
+    for probe in site.probes:
+        if not probe.exists():
+            raise SnellenError(
+                f"--executor ray: {probe.parent} is not the same folder on {host}; machines of a cluster share "
+                f"SNELLEN_HOME, --out and the folder of the command: put them on a shared disk"
+            )
+    if code_digest() != site.code:
+        raise SnellenError(f"--executor ray: {host} has another Snellen or other libraries; install the same there")
+    os.chdir(site.current_folder)

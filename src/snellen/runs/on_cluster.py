@@ -1,0 +1,109 @@
+"""Local subjects asked by workers of a cluster: a shard a subject and task, whose record comes back to the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from snellen.compute import Shard, cluster, each_result
+from snellen.core.itemset import ItemSet
+from snellen.core.runfolder import RunCard, open_run, part_files, read_exchanges, read_sent
+from snellen.core.subject import Subject
+from snellen.core.suite import Task
+from snellen.runs.ask import ask
+from snellen.runs.plan import Arm, Plan, TaskRecord, is_asked
+from snellen.suites import SUITES
+
+
+@dataclass(frozen=True)
+class _TaskPlan:
+    """What a worker asks: all arms of one subject about the items of one task.
+
+    `media` is the run's own folder of pictures, `parts` what the run has recorded already. `plan` has no suite, whose
+    functions do not travel.
+    """
+
+    task: str
+    items: ItemSet
+    arms: tuple[Arm, ...]
+    seed: int
+    limit: int | None
+    annotations: dict[str, Any]
+    keep_going: bool
+    media: Path
+    parts: tuple[Path, ...]
+
+
+def ask_workers(root: Path, plan: Plan, card: RunCard) -> list[TaskRecord]:
+    """What workers of the cluster asked the local subjects of a plan; nothing where there is no cluster, or little time.
+
+    Exchanges are recorded in `root` as each task ends. What was recorded before is not asked again, and the same call
+    after a kill goes on with the tasks that are not.
+    """
+    shards = list(_shards(root, plan)) if cluster() is not None and plan.deadline is None else []
+    records = []
+    by_gpus = {gpus: [shard for shard in shards if _gpus(shard.work) == gpus] for gpus in (0, 1)}
+    with open_run(root, card, plan.items.media) as run:
+        for gpus, some in by_gpus.items():
+            with closing(each_result(_ask_task, some, gpus=gpus)) as results:
+                for _, record in results:
+                    for exchange in record.exchanges:
+                        run.record(exchange)
+                    for line in record.lines:
+                        plan.notify(line)
+                    plan.count_items(len(record.responses))
+                    records.append(record)
+    return records
+
+
+def _shards(root: Path, plan: Plan) -> Iterator[Shard[_TaskPlan]]:
+    (root / "media").mkdir(parents=True, exist_ok=True)
+    media, parts = (root / "media").resolve(), tuple(path.resolve() for path in part_files(root))
+    for name in dict.fromkeys(arm.subject.card.name for arm in plan.arms if arm.subject.card.is_local):
+        for task in plan.suite.tasks.values():
+            arms = tuple(arm for arm in plan.arms if arm.subject.card.name == name and is_asked(arm.condition, task))
+            items = tuple(plan.items.task(task.id))
+            if arms and items:
+                work = _TaskPlan(
+                    task.id, replace(plan.items, items=items, root=plan.items.root.resolve()), arms, plan.seed,
+                    plan.limit, dict(plan.annotations), plan.keep_going, media, parts,
+                )  # fmt: skip
+                yield Shard(f"{name} {task.id}", work)
+
+
+def _gpus(work: _TaskPlan) -> int:
+    """How many GPUs a subject asks for by `device=cuda`."""
+    return int(_device(work.arms[0].subject).startswith("cuda"))
+
+
+def _device(subject: Subject) -> str:
+    """Where a subject computes, as its settings or its encoder say."""
+    encoder = getattr(subject, "encoder", getattr(getattr(subject, "patches", None), "encoder", None))
+    return str(subject.card.settings.get("device") or getattr(encoder, "device", "cpu"))
+
+
+def _ask_task(work: _TaskPlan) -> TaskRecord:
+    """On a worker: ask in a run folder of its own, which goes on from the run's record and shares its pictures."""
+    suite, lines = SUITES.get(work.items.card.suite), list[str]()
+    tasks: dict[str, Task] = {work.task: suite.tasks[work.task]}
+    plan = Plan(
+        work.items, replace(suite, tasks=tasks), work.arms, work.seed, work.limit, annotations=work.annotations,
+        keep_going=work.keep_going, notify=lines.append,
+    )  # fmt: skip
+    with TemporaryDirectory(prefix="snellen-") as folder:
+        root = Path(folder)
+        (root / "media").symlink_to(work.media)
+        (root / "parts").mkdir()
+        for part in work.parts:
+            (root / "parts" / part.name).symlink_to(part)
+        before = sum(1 for _ in read_exchanges(root))
+        responses = ask(root, plan)
+        exchanges = tuple(islice(read_exchanges(root), before, None))
+        sent = tuple((key, json.loads(parts)) for key, parts in read_sent(root).items())
+    return TaskRecord(work.task, exchanges, tuple(responses), sent, tuple(lines))
