@@ -144,9 +144,7 @@ class RayCluster:
         resources = self.ray.cluster_resources()
         cores, devices = int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
         if gpus and devices < gpus:
-            raise SnellenError(
-                f"--executor ray: a shard needs {gpus} GPU and the cluster has {devices}; leave out cuda"
-            )
+            raise SnellenError("--executor ray: a shard needs a GPU, and the cluster has none; leave out cuda")
         if not cores:
             raise SnellenError("--executor ray: no machine of the cluster gives a core; see `ray status`")
         return self.workers or (min(cores, devices // gpus) if gpus else cores)
@@ -213,12 +211,12 @@ def _signals_as_they_were() -> Iterator[None]:
 
 def _do(site: Site, function: Callable[[Work], Result], work: Work) -> Result:
     """On a worker: a shard."""
-    _enter(site)
+    enter(site)
     return function(work)
 
 
 @functools.cache
-def _enter(site: Site) -> None:
+def enter(site: Site) -> None:
     """On a worker, once: check that it sees what the driver sees, and go where the command was given.
 
     Raises SnellenError for a folder that is not shared, and for other code.

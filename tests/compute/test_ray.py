@@ -1,0 +1,215 @@
+"""Commands on a Ray cluster of two workers on this machine give what they give here, also where workers are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from snellen.compute import Shard, ShardFailed, executing, map_shards
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import read_card
+from tests.helpers.extras import need
+
+pytestmark = pytest.mark.slow
+need("ray", "cluster")
+
+PATIENCE = 600
+"""Seconds after which a test gives up waiting; nothing is measured by it."""
+SMALL = ("--language-model", "random-qwen2?layers=1&width=32", "--epochs", 1)
+
+
+def start(words: tuple[object, ...], home: Path) -> subprocess.Popen[str]:
+    """A command with a home folder of its own."""
+    begin = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # as on a terminal
+    command = [sys.executable, "-c", begin + "from snellen.cli import main; main()", *map(str, words)]
+    paths = os.pathsep.join(filter(None, [*sys.path, os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, "SNELLEN_HOME": str(home), "PYTHONPATH": paths}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(words: tuple[object, ...], home: Path) -> str:
+    """What a command writes to stderr, which ends with 0."""
+    process = start(words, home)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, errors
+    return errors
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def processes(home: Path, title: str = "") -> Iterator[int]:
+    """Living processes of a command, by its home folder in their environment, whose title begins so."""
+    for folder in Path("/proc").iterdir():
+        try:
+            is_ours = folder.name.isdecimal() and f"SNELLEN_HOME={home}\0" in (folder / "environ").read_text() + "\0"
+            if is_ours and (folder / "cmdline").read_text().startswith(title):
+                yield int(folder.name)
+        except (OSError, UnicodeDecodeError):
+            continue
+
+
+def kill_at_work(home: Path) -> None:
+    """Give SIGKILL to a worker in the middle of a shard: it was stopped first, and its title still says so."""
+    while True:
+        wait_until(lambda: any(processes(home, "ray::_do")))
+        for worker in processes(home, "ray::_do"):
+            os.kill(worker, signal.SIGSTOP)
+            if worker in processes(home, "ray::_do"):
+                os.kill(worker, signal.SIGKILL)
+                return
+            os.kill(worker, signal.SIGCONT)
+
+
+def test_a_build_survives_killed_workers(tmp_path: Path) -> None:
+    words = (
+        "build",
+        "combo",
+        "--from",
+        "generated",
+        "--n",
+        40,
+        "--renderer",
+        "toy",
+        "--size",
+        "320x240",
+        "--workers",
+        2,
+    )
+    finish((*words, "--out", tmp_path / "here"), tmp_path / "home-here")
+    home = tmp_path / "home-there"
+    process = start((*words, "--out", tmp_path / "there", "--executor", "ray"), home)
+    for _ in range(2):
+        kill_at_work(home)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, errors
+    assert "snellen: shards done again elsewhere, since their worker died: " in errors
+    assert "(picture " in errors
+    assert read_card(tmp_path / "there") == read_card(tmp_path / "here")
+    assert not list(home.glob(".snellen-*"))
+
+
+def test_ctrl_c_ends_the_cluster_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    words = (
+        "build",
+        "combo",
+        "--from",
+        "generated",
+        "--n",
+        40,
+        "--renderer",
+        "toy",
+        "--workers",
+        2,
+        "--executor",
+        "ray",
+    )
+    process = start((*words, "--out", tmp_path / "items"), tmp_path / "home")
+    wait_until(lambda: any((tmp_path / "home").rglob("renders/*/*.png")))
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, errors
+    wait_until(lambda: not any(processes(tmp_path / "home")))
+    pictures = set((tmp_path / "home").rglob("renders/*/*.png"))
+    assert pictures
+    finish((*words, "--out", tmp_path / "items"), tmp_path / "home")
+    assert pictures <= set((tmp_path / "home").rglob("renders/*/*.png"))
+
+
+def test_encoders_probes_and_heads_give_the_same_tables(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="the extra 'models' is not installed")
+    pytest.importorskip("peft", reason="the extra 'heads' is not installed")
+    items, home = tmp_path / "items", tmp_path / "home"
+    build = ("build", "ava-bench", "--from", "generated", "--n", 4, "--renderer", "toy", "--size", "320x240")
+    finish((*build, "--out", items), home)
+    encoder = "encoder:efficientnet-lite0"
+    subjects = (
+        "-s",
+        encoder,
+        "-s",
+        f"{encoder}?readout=attentive",
+        "-s",
+        "fake:chance",
+        "--condition",
+        "pictures=grey",
+    )
+    sweep = ("tower", "sweep", "--towers", "tiny/clip-l,tiny/sam-h", "--abilities", "counting,colour", *SMALL)
+    for name, words in {"here": (), "there": ("--executor", "ray")}.items():
+        folder = tmp_path / name
+        finish(("run", items, *subjects, "--condition", "vanilla", "--out", folder / "run", *words), folder / "home")
+        finish(("report", folder / "run", "--out", folder / "report"), folder / "home")
+        # Heads are named by their folder: both sweeps lie in one of the same name.
+        (folder / "at").mkdir()
+        process_words = (*sweep, "--items", items, "--out", "sweep", "--workers", 2, *words)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder / "at")
+            finish(process_words, folder / "home")
+    here, there = ((tmp_path / name / "report" / "results.csv").read_bytes() for name in ("here", "there"))
+    assert here == there
+    for name in ("ranks.csv", "run/responses.parquet"):
+        here, there = ((tmp_path / each / "at" / "sweep" / name).read_bytes() for each in ("here", "there"))
+        assert here == there, name
+    weights = [sorted((tmp_path / each / "at" / "sweep").rglob("head.json")) for each in ("here", "there")]
+    assert len(weights[0]) == len(weights[1]) == 4
+    jobs = [pd.read_csv(tmp_path / each / "at" / "sweep" / "jobs.csv") for each in ("here", "there")]
+    assert list(jobs[0]["last_loss"]) == list(jobs[1]["last_loss"])
+
+
+def die_once(path: Path) -> str:
+    if not path.exists():
+        path.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return path.name
+
+
+def die(path: Path) -> None:
+    with path.open("a") as file:
+        file.write("x")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuse(text: str) -> None:
+    raise SnellenError(text)
+
+
+def test_shards_on_a_cluster_are_done_again_named_and_given_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with executing("ray", workers=2):
+        shards = [Shard(name, tmp_path / name) for name in "abc"]
+        assert map_shards(die_once, shards) == ["a", "b", "c"]
+        with pytest.raises(SnellenError, match=r"^no such colour \(shard one\)$"):
+            map_shards(refuse, [Shard("one", "no such colour")])
+        with pytest.raises(ShardFailed, match="worker process died while shard bad was"):
+            map_shards(die, [Shard("bad", tmp_path / "lives")])
+        assert (tmp_path / "lives").read_text() == "xxxx"
+        with pytest.raises(SnellenError, match="a shard needs a GPU, and the cluster has none"):
+            map_shards(die_once, shards, gpus=1)
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+    written = capsys.readouterr()
+    assert "done again elsewhere, since their worker died: 6 (a, b, c, bad, bad" in written.err.replace("b, a", "a, b")
+    assert written.out == ""
+
+
+def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
+    words = ("build", "combo", "--from", "generated", "--n", 4, "--renderer", "toy", "--executor", "ray")
+    process = start((*words, "--out", tmp_path / "items"), tmp_path / "home")
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    last = errors.splitlines()[-1]
+    assert last.startswith("snellen: --executor ray: the cluster at RAY_ADDRESS=127.0.0.1:9 cannot be used (")
