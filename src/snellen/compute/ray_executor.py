@@ -37,6 +37,7 @@ RETRIES = 3
 """How often a shard is done again whose worker died: one that ends its worker each time must not do so for ever."""
 NAMED_SHARDS = 5
 """Shards that the last line names."""
+CONNECT_SECONDS = 20.0
 ENVIRONMENT = ("DRJIT_LIBLLVM_PATH", "HF_", "TRANSFORMERS_")
 """Beginnings of variables that workers get from here; keys stay where they are."""
 
@@ -126,6 +127,7 @@ class RayCluster:
         how = quiet | {"runtime_env": {"env_vars": variables | {"SNELLEN_HOME": str(home())}}}
         address = os.environ.get("RAY_ADDRESS")
         try:
+            _refuse_silence(address or "")
             try:
                 self.ray.init(address=address or "auto", **how)
             except ConnectionError:
@@ -133,7 +135,7 @@ class RayCluster:
                     raise
                 cores = self.workers or len(os.sched_getaffinity(0))
                 self.ray.init(address="local", num_cpus=cores, include_dashboard=False, **how)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             there = f"the cluster at RAY_ADDRESS={address}" if address else "a Ray cluster on this machine"
             raise SnellenError(
                 f"--executor ray: {there} cannot be used ({short_reason(str(error))}); see `ray status` there"
@@ -180,6 +182,13 @@ class RayCluster:
             names = ", ".join(self.repeated[:NAMED_SHARDS]) + (" …" if len(self.repeated) > NAMED_SHARDS else "")
             count = len(self.repeated)
             sys.stderr.write(f"snellen: shards done again elsewhere, since their worker died: {count} ({names})\n")
+
+
+def _refuse_silence(address: str) -> None:
+    """Raise OSError where nobody listens at HOST:PORT: Ray itself would wait for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
 def _say_nothing(*lines: Any, **prefix: Any) -> None:

@@ -41,7 +41,7 @@ class _TaskPlan:
 
 
 def ask_workers(root: Path, plan: Plan, card: RunCard) -> list[TaskRecord]:
-    """What workers of the cluster asked the local subjects of a plan; nothing where there is no cluster, or little time.
+    """What workers of the cluster asked the local subjects of a plan; nothing without a cluster, or by a deadline.
 
     Exchanges are recorded in `root` as each task ends. What was recorded before is not asked again, and the same call
     after a kill goes on with the tasks that are not.
