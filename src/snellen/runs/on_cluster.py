@@ -70,16 +70,16 @@ def _shards(root: Path, plan: Plan) -> Iterator[Shard[_TaskPlan]]:
             arms = tuple(arm for arm in plan.arms if arm.subject.card.name == name and is_asked(arm.condition, task))
             items = tuple(plan.items.task(task.id))
             if arms and items:
-                work = _TaskPlan(
+                task_plan = _TaskPlan(
                     task.id, replace(plan.items, items=items, root=plan.items.root.resolve()), arms, plan.seed,
                     plan.limit, dict(plan.annotations), plan.keep_going, media, parts,
                 )  # fmt: skip
-                yield Shard(f"{name} {task.id}", work)
+                yield Shard(f"{name} {task.id}", task_plan)
 
 
-def _gpus(work: _TaskPlan) -> int:
+def _gpus(task_plan: _TaskPlan) -> int:
     """How many GPUs a subject asks for by `device=cuda`."""
-    return int(_device(work.arms[0].subject).startswith("cuda"))
+    return int(_device(task_plan.arms[0].subject).startswith("cuda"))
 
 
 def _device(subject: Subject) -> str:
@@ -88,22 +88,22 @@ def _device(subject: Subject) -> str:
     return str(subject.card.settings.get("device") or getattr(encoder, "device", "cpu"))
 
 
-def _ask_task(work: _TaskPlan) -> TaskRecord:
+def _ask_task(task_plan: _TaskPlan) -> TaskRecord:
     """On a worker: ask in a run folder of its own, which goes on from the run's record and shares its pictures."""
-    suite, lines = SUITES.get(work.items.card.suite), list[str]()
-    tasks: dict[str, Task] = {work.task: suite.tasks[work.task]}
+    suite, lines = SUITES.get(task_plan.items.card.suite), list[str]()
+    tasks: dict[str, Task] = {task_plan.task: suite.tasks[task_plan.task]}
     plan = Plan(
-        work.items, replace(suite, tasks=tasks), work.arms, work.seed, work.limit, annotations=work.annotations,
-        keep_going=work.keep_going, notify=lines.append,
+        task_plan.items, replace(suite, tasks=tasks), task_plan.arms, task_plan.seed, task_plan.limit,
+        annotations=task_plan.annotations, keep_going=task_plan.keep_going, notify=lines.append,
     )  # fmt: skip
     with TemporaryDirectory(prefix="snellen-") as folder:
         root = Path(folder)
-        (root / "media").symlink_to(work.media)
+        (root / "media").symlink_to(task_plan.media)
         (root / "parts").mkdir()
-        for part in work.parts:
+        for part in task_plan.parts:
             (root / "parts" / part.name).symlink_to(part)
         before = sum(1 for _ in read_exchanges(root))
         responses = ask(root, plan)
         exchanges = tuple(islice(read_exchanges(root), before, None))
         sent = tuple((key, json.loads(parts)) for key, parts in read_sent(root).items())
-    return TaskRecord(work.task, exchanges, tuple(responses), sent, tuple(lines))
+    return TaskRecord(task_plan.task, exchanges, tuple(responses), sent, tuple(lines))
