@@ -1,8 +1,9 @@
-"""Boxes of the user's own: a file of COCO, a CSV file, a folder of YOLO labels or of Pascal VOC's XML."""
+"""Boxes of the user's own: COCO, a CSV file, a folder of YOLO labels or of VOC's XML, or a Hugging Face dataset."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +18,8 @@ from snellen.core.user_yaml import read_yaml
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.file_tree import SUFFIXES
+from snellen.datasets.hub_boxes import read_hub_boxes
+from snellen.datasets.hub_tables import find_shards
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_pictures import (
     CLASS_COLUMNS,
@@ -27,9 +30,10 @@ from snellen.datasets.own_pictures import (
     find_column,
     path_within,
     read_csv,
+    refuse_many_labels,
     shown_name,
 )
-from snellen.datasets.picture_files import picture_size
+from snellen.datasets.picture_files import PictureFile, picture_size
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Annotation, AttributeValue, RawSample, Sample
 
 CORNERS, EXTENTS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax")), ("x", "y", "width", "height")
@@ -43,11 +47,12 @@ EXIF_ORIENTATION = 274
 class OwnBoxes:
     """Where pictures and boxes lie; `exhaustive` says that every thing of a named class is marked, None as usual.
 
-    Usual are all things in COCO, YOLO and VOC, and not in CSV files, unless their column `exhaustive` says yes.
+    Usual are all things in COCO, YOLO, VOC and datasets, and not in CSV files, unless their column `exhaustive` says
+    yes. Without `boxes` they stand beside the pictures of a dataset folder.
     """
 
     images: Path
-    boxes: Path
+    boxes: Path | None
     exhaustive: bool | None = None
 
     def samples(self) -> Iterator[Sample | Note]:
@@ -55,8 +60,7 @@ class OwnBoxes:
 
         Of pictures the headers are read.
         """
-        if not self.images.is_dir():
-            raise SnellenError(f"{self.images}: no folder of pictures; give --source images=DIR")
+        labels: set[str] = set()
         for raw in self._scan():
             if isinstance(raw, Note):
                 yield replace(raw, location=shown_name(raw.location))
@@ -64,9 +68,15 @@ class OwnBoxes:
                 yield Note("unreadable", fault, shown_name(raw.record_id))
             else:
                 sample = Sample(source=OWN, licence="", **vars(raw))
+                labels.update(annotation.label for annotation in sample.annotations)
+                refuse_many_labels(self.boxes or self.images, labels)
                 yield from self._clean(sample)
 
     def _scan(self) -> Iterator[RawSample | Note]:
+        if self.boxes is None:
+            return _shard_boxes(self.images)
+        if not self.images.is_dir():
+            raise SnellenError(f"{self.images}: no folder of pictures; give --source images=DIR")
         suffix = self.boxes.suffix.lower()
         if self.boxes.is_dir():
             files = sorted(path for path in self.boxes.rglob("*") if path.suffix.lower() in (".xml", ".txt"))
@@ -91,7 +101,7 @@ class OwnBoxes:
                 yield Note("odd", "a class that is empty, too long or no text", shown_name(sample.record_id))
         lost = sample.lost + len(sample.annotations) - len(annotations)
         attributes = dict(sample.attributes)
-        if self.exhaustive is not None and self.boxes.suffix.lower() in (".csv", ".tsv"):
+        if self.exhaustive is not None and self.boxes and self.boxes.suffix.lower() in (".csv", ".tsv"):
             attributes.pop(NOT_EXHAUSTIVE_FIELD, None)
         names = attributes.get(NOT_EXHAUSTIVE_FIELD, ())
         open_labels = (
@@ -106,13 +116,27 @@ class OwnBoxes:
 def _picture_fault(raw: RawSample) -> str:
     from PIL import Image
 
-    if fault := file_fault(raw.picture.path):
+    is_file = isinstance(raw.picture, PictureFile)
+    if is_file and (fault := file_fault(raw.picture.path)):
         return fault
     try:
-        with Image.open(raw.picture.path) as picture:
+        with Image.open(raw.picture.path if is_file else io.BytesIO(raw.picture.read("")[0])) as picture:
             return TURNED if picture.getexif().get(EXIF_ORIENTATION, 1) not in (0, 1) else ""
     except Exception:  # noqa: BLE001  # a damaged picture raises whatever its decoder meets
         return "not a readable picture"
+
+
+def _shard_boxes(images: Path) -> Iterator[RawSample | Note]:
+    """Boxes beside the pictures, with what a CSV file's columns would say of a thing."""
+    shards = find_shards(images) if images.exists() else []
+    if not shards:
+        raise SnellenError(f"{images}: no Hugging Face dataset; give --source boxes=PATH too, {FORMS}")
+    for raw in read_hub_boxes(images, shards):
+        if isinstance(raw, Note):
+            yield raw
+        else:
+            things = (replace(t, extra=_extra({k: str(f) for k, f in t.extra.items()})) for t in raw.annotations)
+            yield replace(raw, annotations=tuple(things))
 
 
 def _coco(images: Path, path: Path) -> Iterator[RawSample | Note]:

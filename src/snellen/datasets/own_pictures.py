@@ -1,4 +1,4 @@
-"""Labelled pictures of the user's own: a folder a class, or a CSV file of paths and classes."""
+"""Labelled pictures of the user's own: a folder a class, a CSV file of paths and classes, or a Hugging Face dataset."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import io
 import os
 import stat
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from snellen.core import files
 from snellen.core.errors import SnellenError
@@ -16,14 +17,15 @@ from snellen.core.plain_text import control_character, printable
 from snellen.core.user_files import read_text
 from snellen.datasets.formats.class_folders import SPLITS
 from snellen.datasets.formats.file_tree import SUFFIXES
+from snellen.datasets.hub_tables import Shard, ShardReader, TableRow, find_shards, open_shard
 from snellen.datasets.inventory import Note
 from snellen.datasets.picture_files import PictureFile
 from snellen.datasets.sample import Sample, labelled_picture
 
 OWN = "own"
 """What the source of such pictures is called."""
-MAX_LABEL = 200
-"""Characters of a class."""
+MAX_LABEL, MAX_LABELS = 200, 10_000
+"""Characters of a class, and classes: more are ids, taken for classes."""
 MAX_FILE_BYTES = 200_000_000
 """Of a picture's file."""
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "image")
@@ -33,19 +35,84 @@ HIDDEN = (".", "__MACOSX")
 """How names begin that are left out without a word."""
 
 
-def read_own_pictures(path: Path, images: Path | None = None) -> Iterator[Sample | Note]:
+def read_own_pictures(
+    path: Path, images: Path | None = None, columns: Sequence[str] = CLASS_COLUMNS, *, ids: bool = False
+) -> Iterator[Sample | Note]:
     """One sample a picture, of one class, always in the same order; a note for what is left out.
 
     `path` is a folder with one folder a class (the nearest one around a picture that is not called train, test, val or
-    images), or a CSV file with the columns path and class, paths from `images` or else from its own folder. Nothing is
-    opened. Raises SnellenError for another kind of file, and for a CSV file that cannot be read.
+    images), a CSV file with the columns path and class, paths from `images` or else from its own folder, or a dataset
+    folder of shards (`hub_tables`), in which `columns` are those that may hold the class, with `ids` numbers too. No
+    picture is opened. Raises SnellenError for another kind of file, one that cannot be read, and for too many classes.
     """
+    if shards := find_shards(path) if path.exists() else []:
+        return _few_labels(path, _shard_rows(path, shards, columns, ids))
     if path.is_dir():
-        return _class_folders(path)
+        return _few_labels(path, _class_folders(path))
     if path.is_file() and path.suffix.lower() in (".csv", ".tsv"):
-        return _table(path, images or path.parent)
+        return _few_labels(path, _table(path, images or path.parent))
     what = "no folder and no CSV file" if path.exists() else "there is no such folder or file"
-    raise SnellenError(f"{path}: {what}; give a folder with one folder a class, or a CSV with the columns path, class")
+    raise SnellenError(
+        f"{path}: {what}; give a folder with one folder a class, a CSV with the columns path, class, or the folder of "
+        "a Hugging Face dataset"
+    )
+
+
+def _few_labels(path: Path, records: Iterable[Sample | Note]) -> Iterator[Sample | Note]:
+    labels: set[str] = set()
+    for record in records:
+        if isinstance(record, Sample):
+            labels.add(record.label)
+            refuse_many_labels(path, labels)
+        yield record
+
+
+def refuse_many_labels(path: Path, labels: Collection[str]) -> None:
+    """Raise SnellenError where there are more classes than anybody names."""
+    if len(labels) > MAX_LABELS:
+        raise SnellenError(f"{path}: more than {MAX_LABELS} classes; are these ids? Give the class of each picture")
+
+
+def shard_name(root: Path, path: Path) -> str:
+    """A shard as records and messages call it: below the folder that was given."""
+    return path.name if path == root else path.relative_to(root).as_posix()
+
+
+def _shard_rows(root: Path, shards: Sequence[Path], columns: Sequence[str], ids: bool) -> Iterator[Sample | Note]:
+    reader = ShardReader()
+    for shard in map(open_shard, shards):
+        name = shard_name(root, shard.path)
+        picture_column, label_column = shard.picture_column(), shard.label_column(columns)
+        class_names = shard.class_names(label_column)
+        if class_names is None and not ids:
+            _refuse_numbers(shard, label_column)
+        for number, row in enumerate(shard.rows([label_column])):
+            label = clean_label(label_text(row[label_column], class_names))
+            if label:
+                picture = TableRow(reader, shard, picture_column, number)
+                raw = labelled_picture(f"{name}#{number}", picture, label, "")
+                yield Sample(source=OWN, licence="", **vars(raw))
+            else:
+                yield Note("odd", "row without a class, or of one too long or no text", shown_name(f"{name}#{number}"))
+
+
+def _refuse_numbers(shard: Shard, column: str) -> None:
+    import pyarrow as pa
+
+    column_type = shard.schema.field(column).type
+    text = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
+    if not (pa.types.is_string(text) or pa.types.is_large_string(text)):
+        what = f"column {shown_name(column)!r} holds {shown_name(str(column_type))[:60]} without names of classes"
+        raise SnellenError(f"{shard.path}: {what}; cast it to ClassLabel, or write the names as text")
+
+
+def label_text(cell: Any, class_names: Sequence[str] | None) -> str:
+    """A class or id as text; empty where the cell has none."""
+    if isinstance(cell, bool) or not isinstance(cell, int | str):
+        return ""
+    if class_names is None or isinstance(cell, str):
+        return str(cell)
+    return class_names[cell] if 0 <= cell < len(class_names) else ""
 
 
 def clean_label(label: str) -> str:

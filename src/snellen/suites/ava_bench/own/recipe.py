@@ -1,8 +1,10 @@
 """The `own` recipe: pictures and boxes of the user's own, through the rules of every ability that has truth.
 
     snellen build ava-bench --from own --source images=DIR --source boxes=FILE --out SET
+    snellen build ava-bench --from own --source images=DATASET --out SET
 
 `boxes` is a COCO JSON, a CSV file, or a folder of YOLO labels or of Pascal VOC's XML (`snellen.datasets.own_boxes`).
+A Hugging Face dataset folder has its boxes beside the pictures (`snellen.datasets.hub_boxes`).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from snellen.core.suite import BuildOptions, Settings
 from snellen.curation.ledger import ANY_TASK
 from snellen.curation.rules import Caps, changed_rules, in_words, read_rules
 from snellen.curation.splitting import check_splits
+from snellen.datasets.hub_tables import find_shards
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import FORMS, OwnBoxes
 from snellen.datasets.own_pictures import OWN
@@ -109,7 +112,7 @@ class Own:
         context, built = self._build(options, picture_store)
         if not built.items:
             reasons = "; ".join(f"{task}: {reason}" for task, reason in built.without.items() if task in NEEDS)
-            raise SnellenError(f"{options.sources[BOXES]}: nothing is left to ask about ({reasons[:1200]})")
+            raise SnellenError(f"{_truth_path(options)}: nothing is left to ask about ({reasons[:1200]})")
         check_splits(built.items)
         prune_media(picture_store.media, built.items)
         files.write_csv(options.out / "curation.csv", context.ledger.table())
@@ -149,7 +152,7 @@ class Own:
 
     def _read(self, options: BuildOptions) -> tuple[list[Sample], CurationContext]:
         exhaustive = {"yes": True, "no": False}.get(options.setting("exhaustive", self.settings))
-        boxes = OwnBoxes(options.sources[IMAGES], options.sources[BOXES], exhaustive)
+        boxes = OwnBoxes(options.sources[IMAGES], options.sources.get(BOXES), exhaustive)
         context = CurationContext(read_rules(options.rules, self.rules), read_choices(), options.seed)
         samples: dict[str, Sample] = {}
         with Progress("reading", unit="pictures", visible=options.show_progress) as progress:
@@ -163,7 +166,7 @@ class Own:
                     progress.advance()
         if not any(sample.annotations for sample in samples.values()):
             reasons = "; ".join(_left_out(context)) or "it names none"
-            raise SnellenError(f"{options.sources[BOXES]}: no box in a picture that can be read ({reasons[:1200]})")
+            raise SnellenError(f"{_truth_path(options)}: no box in a picture that can be read ({reasons[:1200]})")
         labels = frozenset(thing.label for sample in samples.values() for thing in sample.annotations)
         return list(samples.values()), replace(context, choices=OwnChoices(context.choices.files, labels))
 
@@ -172,9 +175,15 @@ def _refuse_others(options: BuildOptions) -> None:
     options.need_items(SUITE)
     where = f"{SUITE} --from own"
     options.refuse_others(where, NEEDS, [IMAGES, BOXES])
-    if missing := next((name for name in (IMAGES, BOXES) if name not in options.sources), None):
-        what = "a folder of pictures" if missing == IMAGES else FORMS
-        raise SnellenError(f"{where}: --source {missing}=PATH is missing; give {what}")
+    if IMAGES not in options.sources:
+        raise SnellenError(f"{where}: --source {IMAGES}=PATH is missing; give a folder of pictures")
+    if BOXES not in options.sources and not find_shards(options.sources[IMAGES]):
+        raise SnellenError(f"{where}: --source {BOXES}=PATH is missing; give {FORMS}")
+
+
+def _truth_path(options: BuildOptions) -> Path:
+    """Where the boxes stand."""
+    return options.sources.get(BOXES, options.sources[IMAGES])
 
 
 def _groups(options: BuildOptions, samples: Sequence[Sample], without: Mapping[str, str]) -> list[CuratedGroup]:

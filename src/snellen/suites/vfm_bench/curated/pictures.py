@@ -6,7 +6,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,14 +17,18 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.curation.draws import Reservoir
 from snellen.curation.ledger import ANY_SOURCE, Ledger
+from snellen.curation.near_copies import is_turned, thumbnail
 from snellen.datasets import DATASETS
 from snellen.datasets.declarations.nature import OPEN
+from snellen.datasets.hub_tables import reading_order
 from snellen.datasets.sample import Sample
 from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, Industry, Level, TableRow
 from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION
 
 MIN_PICTURES, MIN_CLASSES = SHOTS + 1, 2
 """Pictures a class needs (five to show beside the one asked about), and classes a task needs."""
+READ_AHEAD = 64
+"""Pictures whose bytes are in memory together."""
 UNIT = "pictures, classes or tasks"
 """What the ledger counts."""
 NOT_COMPETING = "nothing to tell them from"
@@ -34,13 +38,18 @@ LENT: Mapping[tuple[str, str], tuple[str, ...]] = {("COD10K", OPEN): ("CAMO", "N
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture of a class: its bytes, the record it comes from, and the region that decides, in pixels."""
+    """One picture of a class: its bytes, the record it comes from, and the region that decides, in pixels.
+
+    `grey` is a small copy (`near_copies.thumbnail`); `turned` is one that a note in its header turns.
+    """
 
     media: Media
     source: str
     record: str
     licence: str
     box: Box | None = None
+    grey: bytes = field(default=b"", repr=False)
+    turned: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,12 +134,14 @@ def keep_classes(draws: Draws, max_classes: int, seed: int, ledger: Ledger) -> D
 
 
 class RecordContent(NamedTuple):
-    """What a record holds: bytes as they are, their format, (width, height) and the deciding region in pixels."""
+    """What a record holds: bytes as they are, format, (width, height), deciding region in pixels; see `Picture`."""
 
     raw: bytes
     format: str
     size: tuple[int, int]
     box: Box | None
+    grey: bytes
+    turned: bool
 
 
 def read_content(record: Sample) -> RecordContent | str:
@@ -148,13 +159,14 @@ def read_content(record: Sample) -> RecordContent | str:
                 return "the picture is larger than 64 million pixels; shrink it first"
             picture.draft("L", (64, 64))  # of JPEG only an eighth is decoded: enough to find where it breaks off
             picture.load()
+            grey, turned = thumbnail(picture), is_turned(picture)
     except (SnellenError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return "the picture cannot be read"
     try:
         box = record.annotations[0].find_box()
     except SnellenError:
         return "the mask cannot be read"
-    return RecordContent(raw, format, size, None if box is None else _within(box, size))
+    return RecordContent(raw, format, size, None if box is None else _within(box, size), grey, turned)
 
 
 def _within(box: Box, size: tuple[int, int]) -> Box | None:
@@ -171,37 +183,46 @@ def read_tasks(
     tick: Callable[[int], None] = lambda count: None,
     row_of_source: Mapping[str, TableRow] = ROW_OF_DATASET,
 ) -> list[ConceptTask]:
-    """Read and keep every picture. `tick` is told of every class how many records it had.
+    """Read and keep every picture, `READ_AHEAD` at a time; `tick` is told how many they were.
 
     `row_of_source` has industry and level.
     """
     tasks = []
+    samples = [sample for classes in draws.values() for draw in classes.values() for sample in draw.samples]
+    samples.sort(key=lambda sample: reading_order(sample.picture))
+    by_record: dict[int, Picture] = {}
     with ThreadPoolExecutor(max(1, workers)) as pool:
-        for (source, object_name), classes in draws.items():
-            pictures = {}
-            for label, draw in classes.items():
-                contents = pool.map(read_content, draw.samples)
-                pictures[label] = _keep_readable(zip(draw.samples, contents, strict=True), media, ledger)
-                tick(len(draw.samples))
-            concepts = unambiguous(f"{source}/{object_name}", pictures, ledger)
-            if len(concepts) >= MIN_CLASSES:
-                row = row_of_source[source]
-                tasks.append(ConceptTask(source, object_name, row.industry, row.level, concepts))
-            else:
-                ledger.drop(UNIT, ANY_SOURCE, NOT_COMPETING, f"{source}/{object_name}")
+        for start in range(0, len(samples), READ_AHEAD):
+            batch = samples[start : start + READ_AHEAD]
+            by_record |= _keep_readable(zip(batch, pool.map(read_content, batch), strict=True), media, ledger)
+            tick(len(batch))
+    for (source, object_name), classes in draws.items():
+        pictures = {
+            label: [by_record[id(sample)] for sample in draw.samples if id(sample) in by_record]
+            for label, draw in classes.items()
+        }
+        concepts = unambiguous(f"{source}/{object_name}", pictures, ledger)
+        if len(concepts) >= MIN_CLASSES:
+            row = row_of_source[source]
+            tasks.append(ConceptTask(source, object_name, row.industry, row.level, concepts))
+        else:
+            ledger.drop(UNIT, ANY_SOURCE, NOT_COMPETING, f"{source}/{object_name}")
     return tasks
 
 
 def _keep_readable(
     contents: Iterable[tuple[Sample, RecordContent | str]], media: MediaFolder, ledger: Ledger
-) -> list[Picture]:
-    pictures = []
+) -> dict[int, Picture]:
+    """By the identity of the sample: a record may be drawn for two tasks."""
+    pictures = {}
     for record, content in contents:
         if isinstance(content, str):
             ledger.drop(UNIT, ANY_SOURCE, content, f"{record.source}/{record.record_id}")
         else:
             stored = media.add(content.raw, "picture", content.format, content.size)
-            pictures.append(Picture(stored, record.source, record.record_id, record.licence, content.box))
+            pictures[id(record)] = Picture(
+                stored, record.source, record.record_id, record.licence, content.box, content.grey, content.turned
+            )
     return pictures
 
 

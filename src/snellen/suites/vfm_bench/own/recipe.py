@@ -3,6 +3,8 @@
     snellen build vfm-bench --from own --source pictures=DIR --out SET
     snellen build vfm-bench --from own --source pictures=FILE.csv --source images=DIR --set level=detail --out SET
 
+A Hugging Face dataset folder serves as DIR too (`snellen.datasets.hub_tables`).
+
 The paper's difficulty filter and its review stay possible: judges answer the set under `shots=0`, and the recipe
 `curated` goes on from their run (`vfm-bench/select`, `vfm-bench/review`).
 """
@@ -25,6 +27,7 @@ from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions, Settings
 from snellen.curation.draws import level_shares, shuffled
 from snellen.curation.ledger import ANY_SOURCE, Ledger
+from snellen.curation.near_copies import find_near_copies, listed, near_copy_notes
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_pictures import OWN, read_own_pictures
 from snellen.datasets.sample import Sample
@@ -37,6 +40,7 @@ from snellen.suites.vfm_bench.items import OWN as OWN_INDUSTRY
 from snellen.suites.vfm_bench.prompts import OWN_SCENE
 
 PICTURES, IMAGES = "pictures", "images"
+NEAR_COPIES = "near-copies"
 MAX_PICTURES, MAX_CLASSES = 60, 20
 """As in the curated recipe: pictures drawn of a class, and classes that compete in one episode."""
 OBJECT = "pictures"
@@ -44,9 +48,12 @@ OBJECT = "pictures"
 
 @dataclass(frozen=True)
 class Own:
-    """The recipe `own`. `--set level=` says which level of Table 6 tells the classes apart; instructions name it."""
+    """The recipe `own`. `--set level=` says which level of Table 6 tells the classes apart; instructions name it.
 
-    settings: Settings = field(default_factory=lambda: {"level": LEVELS})
+    `--set near-copies=keep` leaves in what looks like another picture of its class.
+    """
+
+    settings: Settings = field(default_factory=lambda: {"level": LEVELS, NEAR_COPIES: ("drop", "keep")})
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Seed, count, and what else was set. What the pictures were stands beside them in the card."""
@@ -64,12 +71,13 @@ class Own:
         _refuse_others(options)
         ledger = Ledger()
         with tempfile.TemporaryDirectory() as folder:
-            tasks = self._read(options, MediaFolder(Path(folder)), ledger)
+            tasks, look_notes = self._read(options, MediaFolder(Path(folder)), ledger)
         return {
             "suite": SUITE,
             "classes": {concept.label: len(concept.pictures) for task in tasks for concept in task.classes},
             "items": {TASK: len(draw_queries(tasks, options))},
             "left_out": ledger.notes(UNIT),
+            "notes": look_notes,
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
@@ -77,7 +85,7 @@ class Own:
         refuse_existing(options.out)
         _refuse_others(options)
         media, ledger = MediaFolder(options.out / "media"), Ledger()
-        tasks = self._read(options, media, ledger)
+        tasks, look_notes = self._read(options, media, ledger)
         items = make_items(tasks, options)
         prune_media(media, items)
         return write_itemset(
@@ -88,22 +96,26 @@ class Own:
                 **self.parameters(options),
                 "media": media_digest(items),
             },
-            notes=[*_notes(tasks, items), *ledger.notes(UNIT)],
+            notes=[*_notes(tasks, items), *look_notes, *ledger.notes(UNIT)],
         )
 
-    def _read(self, options: BuildOptions, media: MediaFolder, ledger: Ledger) -> list[ConceptTask]:
+    def _read(self, options: BuildOptions, media: MediaFolder, ledger: Ledger) -> tuple[list[ConceptTask], list[str]]:
+        """The classes that compete, and what is to be said of how their pictures look."""
         draws = group_classes(_draw(options, ledger), options.seed)
         row = TableRow(OWN_INDUSTRY, cast(Level, options.setting("level", self.settings)), 0)
         with Progress("reading", unit="pictures", visible=options.show_progress) as progress:
             progress.expect(sum(len(draw.samples) for classes in draws.values() for draw in classes.values()))
             tasks = pictures.read_tasks(draws, media, ledger, options.workers, progress.advance, {OWN: row})
+        notes = _turned_notes(tasks)
+        keep = options.setting(NEAR_COPIES, self.settings) == "keep"
+        tasks = [unlike for task in tasks if (unlike := without_near_copies(task, keep, ledger, notes))]
         if not tasks:
             reasons = "; ".join(ledger.notes(UNIT)) or "no picture was found"
             raise SnellenError(
                 f"{options.sources[PICTURES]}: needs {MIN_CLASSES} classes or more of {MIN_PICTURES} different "
                 f"pictures or more each, a folder a class ({reasons})"
             )
-        return [replace(task, scene=OWN_SCENE) for task in tasks]
+        return [replace(task, scene=OWN_SCENE) for task in tasks], notes
 
 
 def _refuse_others(options: BuildOptions) -> None:
@@ -144,6 +156,43 @@ def group_classes(draws: pictures.Draws, seed: int) -> pictures.Draws:
             name = object_name if count == 1 else f"{object_name}-{n + 1}"
             groups[source, name] = {label: classes[label] for label in sorted(order[n::count])}
     return groups
+
+
+def without_near_copies(task: ConceptTask, keep: bool, ledger: Ledger, notes: list[str]) -> ConceptTask | None:
+    """The task without pictures that look like an earlier one of their class; None where too little is left.
+
+    With `keep` they stay and are named in `notes`, as are those that look like one of another class.
+    """
+    every = [(concept.label, picture) for concept in task.classes for picture in concept.pictures]
+    near = find_near_copies([picture.grey for _, picture in every], [label for label, _ in every])
+    records = [picture.record for _, picture in every]
+    notes += near_copy_notes(near, records, "class", keep)
+    if keep or not near.copies:
+        return task
+    for later, earlier in near.copies.items():
+        rule = f"it looks like another one of its class (--set {NEAR_COPIES}=keep keeps it)"
+        ledger.drop(UNIT, ANY_SOURCE, rule, f"{records[later]} like {records[earlier]}")
+    dropped = {id(every[later][1]) for later in near.copies}
+    concepts = []
+    for concept in task.classes:
+        rest = tuple(picture for picture in concept.pictures if id(picture) not in dropped)
+        if len(rest) >= MIN_PICTURES:
+            concepts.append(replace(concept, pictures=rest))
+        else:
+            rule = f"fewer than {MIN_PICTURES} pictures that do not look like each other"
+            ledger.drop(UNIT, ANY_SOURCE, rule, f"{task.source}/{task.object}/{concept.label}")
+    return replace(task, classes=tuple(concepts)) if len(concepts) >= MIN_CLASSES else None
+
+
+def _turned_notes(tasks: Sequence[ConceptTask]) -> list[str]:
+    every = [picture for task in tasks for concept in task.classes for picture in concept.pictures]
+    turned = [picture.record for picture in every if picture.turned]
+    if not turned:
+        return []
+    return [
+        f"{len(turned)} of {len(every)} pictures are turned by a note in their header (EXIF), which models heed or do "
+        f"not; save them upright: {listed(turned)}"
+    ]
 
 
 def draw_queries(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[QueryIndex]:

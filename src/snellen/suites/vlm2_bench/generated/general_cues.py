@@ -52,7 +52,8 @@ def match_statements(change: Change, rng: np.random.Generator) -> tuple[Statemen
         appearances = {part: {"environment/part": part} for part in (change.part, other)}
         return tuple(  # type: ignore[return-value]
             _statement(
-                f"the {part}", [(appearances[part], part == change.part), (appearances[rest], rest == change.part)]
+                f"the colour of the {part}",
+                [(appearances[part], part == change.part), (appearances[rest], rest == change.part)],
             )
             for part, rest in ((change.part, other), (other, change.part))
         )

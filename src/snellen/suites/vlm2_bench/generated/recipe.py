@@ -113,7 +113,10 @@ def design(options: BuildOptions) -> Design:
     counts, seed = counts_of(options), options.seed
     edits = max(counts["gc-mat"], counts["gc-trk"])
     changes = tuple(
-        rooms.random_change(rooms.EDITS[n % len(rooms.EDITS)], stream(SUITE, VERSION, seed, "room", n))
+        rooms.exposed(
+            rooms.random_change(rooms.EDITS[n % len(rooms.EDITS)], stream(SUITE, VERSION, seed, "room", n)),
+            stream(SUITE, VERSION, seed, "room exposure", n),
+        )
         for n in range(edits)
     )
     families_by_task = [-(-counts[task] // len(patterns_of(task, options))) for task in ("oc-cpr", "oc-cnt", "oc-grp")]

@@ -47,8 +47,14 @@ FLOORS: Mapping[str, tuple[float, float, float]] = {
     "brown": (0.47, 0.35, 0.23),
 }
 """Linear RGB; pale, because metal takes on the colour of the floor it mirrors."""
-LIGHTS: Mapping[str, float] = {"bright": 1.0, "dim": 0.4}
-"""Factor on every light and on the dome."""
+LIGHTS: Mapping[str, tuple[float, float, float]] = {
+    "white": (1.0, 1.0, 1.0),
+    "warm": (1.21, 0.98, 0.61),
+    "cold": (0.76, 1.03, 1.37),
+}
+"""Factor on linear red, green and blue of every light and of the dome, of equal luminance (BT.709)."""
+EXPOSURES = (0.5, 1.0)
+"""Factor on all light of one picture, drawn for each: how bright a picture is says nothing of what changed."""
 FARTHER = 2.5
 """Factor on distance and size of the panels: cameras stand farther off than before a single object."""
 MIN_VISIBLE = 0.4
@@ -82,11 +88,12 @@ class SceneObject:
 
 @dataclass(frozen=True)
 class Room:
-    """Objects on a floor under a light."""
+    """Objects on a floor under a light, pictured with an exposure."""
 
     objects: tuple[SceneObject, ...]
     floor: str = "grey"
-    light: str = "bright"
+    light: str = "white"
+    exposure: float = 1.0
 
     def caption(self) -> str:
         """What is there, in one sentence."""
@@ -98,7 +105,8 @@ class Room:
         """The room as solids `0`, `1`, …, floor and lights."""
         studio_scene = studio(tuple(_solid(str(n), scene_object) for n, scene_object in enumerate(self.objects)))
         lights = tuple(_farther(light) for light in studio_scene.lights)
-        return relight(replace(studio_scene, floor=Floor(FLOORS[self.floor]), lights=lights), LIGHTS[self.light])
+        scene = replace(studio_scene, floor=Floor(FLOORS[self.floor]), lights=lights)
+        return relight(scene, self.exposure, LIGHTS[self.light])
 
 
 def _farther(light: AreaLight) -> AreaLight:
@@ -266,8 +274,14 @@ def _altered(old: Appearance, new: Appearance) -> bool:
     return new.shape == old.shape and (new.material != old.material) + (new.colour != old.colour) == 1
 
 
-SHIFT_DEG: tuple[float, float] = (10.0, 16.0)
+SHIFT_DEG: tuple[float, float] = (25.0, 40.0)
 """How far the camera goes round the room between the two pictures."""
+
+
+def exposed(change: Change, rng: np.random.Generator) -> Change:
+    """The edit with an exposure for each picture (`EXPOSURES`)."""
+    before, after = (float(exposure) for exposure in rng.uniform(*EXPOSURES, size=2))
+    return replace(change, before=replace(change.before, exposure=before), after=replace(change.after, exposure=after))
 
 
 def views_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) -> tuple[Camera, Camera]:

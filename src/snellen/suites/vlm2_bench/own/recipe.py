@@ -2,12 +2,16 @@
 
     snellen build vlm2-bench --from own --source objects=DIR --out SET
 
+DIR may be a Hugging Face dataset folder too (`snellen.datasets.hub_tables`), with a column that says which thing it is.
+
 Sequences are those of the curated recipe (Table 5). Its distractors look like the main object and were chosen by hand;
 here they are other things of the same folder, drawn by the seed, one picture each.
 """
 
 from __future__ import annotations
 
+import io
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,14 +19,18 @@ from typing import Any
 
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
+from snellen.core.item_checks import size_fault
 from snellen.core.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.curation.draws import shuffled
+from snellen.curation.draws import Reservoir, shuffled
 from snellen.curation.ledger import ANY_SOURCE, Ledger
+from snellen.curation.near_copies import find_near_copies, near_copy_notes, thumbnail
+from snellen.datasets.hub_tables import TableRow, reading_order
 from snellen.datasets.inventory import Note
-from snellen.datasets.own_pictures import OWN, read_own_pictures
+from snellen.datasets.own_pictures import CLASS_COLUMNS, OWN, read_own_pictures
+from snellen.datasets.sample import Sample
 from snellen.suites.vlm2_bench.curated.objects import (
     MIN_DISTRACTORS,
     MIN_MAIN,
@@ -35,8 +43,10 @@ from snellen.suites.vlm2_bench.items import SUITE, VERSION
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC
 
 OBJECTS = "objects"
-MAX_DISTRACTORS = 8
-"""Of a thing, each another one."""
+MAX_DISTRACTORS, MAX_MAIN = 8, 12
+"""Of a thing, each another one; and pictures of it, drawn by the seed."""
+THING_COLUMNS = ("object", "object_id", "thing", "thing_id", "group", "group_id", "instance", "instance_id")
+"""Columns of a dataset that say which thing a picture shows, before those of classes."""
 UNIT = "pictures or things"
 
 
@@ -57,22 +67,26 @@ class Own:
         return {"tasks": list(options.tasks or TASKS), "seed": options.seed, "n": options.n}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Pictures of each thing, items, and what is left out. No picture is opened."""
+        """Pictures of each thing, items, and what is left out. Pictures are read, and none is written."""
         ledger = Ledger()
-        objects = read_things(options, ledger)
+        with tempfile.TemporaryDirectory() as folder:
+            objects, look_notes = read_things(options, ledger, Path(folder))
         counts = {"oc-cpr": 2 * len(PATTERNS_OC), "oc-cnt": len(PATTERNS_OC), "oc-grp": len(PATTERNS_GRP)}
         return {
             "suite": SUITE,
             "things": {thing.name: len(thing.main) for thing in objects},
             "items": {task: len(objects) * counts[task] for task in options.tasks or TASKS},
             "left_out": ledger.notes(UNIT),
+            "notes": look_notes,
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
         """Nine sequences a thing. Raises SnellenError for too few things, and for a picture that is there twice."""
         refuse_existing(options.out)
         media, ledger = MediaFolder(options.out / "media"), Ledger()
-        curated = object_items(read_things(options, ledger), options.tasks or TASKS, options, media)
+        with tempfile.TemporaryDirectory() as folder:
+            objects, look_notes = read_things(options, ledger, Path(folder))
+            curated = object_items(objects, options.tasks or TASKS, options, media)
         items = at_most(list(curated.items), options)
         prune_media(media, items)
         return write_itemset(
@@ -86,15 +100,16 @@ class Own:
             notes=[
                 *curated.notes,
                 "distractors are other things of your own, drawn by the seed: nobody saw to it that they look alike",
+                *look_notes,
                 *ledger.notes(UNIT),
             ],
         )
 
 
-def read_things(options: BuildOptions, ledger: Ledger) -> list[MainObject]:
-    """Things of four pictures or more, with distractors drawn of all things.
+def read_things(options: BuildOptions, ledger: Ledger, folder: Path) -> tuple[list[MainObject], list[str]]:
+    """Things of four pictures or more, with distractors drawn of all things, and what is to be said of their looks.
 
-    Raises SnellenError where there are too few.
+    Rows of tables are written into `folder`. Raises SnellenError where there are too few.
     """
     where = f"{SUITE} --from own"
     options.need_items(SUITE)
@@ -102,12 +117,7 @@ def read_things(options: BuildOptions, ledger: Ledger) -> list[MainObject]:
     refuse_unknown(options.sources, [OBJECTS], f"{where}: no source")
     if OBJECTS not in options.sources or options.inputs:
         raise SnellenError(f"{where}: give --source {OBJECTS}=DIR with one folder a thing, and nothing else")
-    things: dict[str, list[Path]] = {}
-    for sample in read_own_pictures(options.sources[OBJECTS]):
-        if isinstance(sample, Note):
-            ledger.drop(UNIT, ANY_SOURCE, f"{sample.kind}: {sample.message}", sample.location)
-        else:
-            things.setdefault(str(PurePosixPath(sample.record_id).parent), []).append(sample.picture.path)
+    things, notes = _unlike_pictures(_read_pictures(_draw(options, ledger), folder, ledger), ledger)
     objects: list[MainObject] = []
     for name, paths in things.items():
         others = shuffled([other for other in things if other != name], stream(SUITE, VERSION, options.seed, OWN, name))
@@ -121,7 +131,73 @@ def read_things(options: BuildOptions, ledger: Ledger) -> list[MainObject]:
             f"{options.sources[OBJECTS]}: needs a thing of {MIN_MAIN} pictures or more and {MIN_DISTRACTORS} other "
             f"things, a folder each; there are {len(things)} ({'; '.join(ledger.notes(UNIT))[:1000]})"
         )
-    return objects
+    return objects, notes
+
+
+def _draw(options: BuildOptions, ledger: Ledger) -> dict[str, Reservoir[Sample]]:
+    """At most `MAX_MAIN` pictures of every thing, by its name: its folder, or what the table says."""
+    draws: dict[str, Reservoir[Sample]] = {}
+    for sample in read_own_pictures(options.sources[OBJECTS], None, (*THING_COLUMNS, *CLASS_COLUMNS), ids=True):
+        if isinstance(sample, Note):
+            ledger.drop(UNIT, ANY_SOURCE, f"{sample.kind}: {sample.message}", sample.location)
+            continue
+        in_table = isinstance(sample.picture, TableRow)
+        name = sample.label if in_table else str(PurePosixPath(sample.record_id).parent)
+        if name not in draws:
+            draws[name] = Reservoir(MAX_MAIN, stream(SUITE, VERSION, options.seed, OWN, "pictures", name))
+        draws[name].offer(sample)
+    for name, draw in draws.items():
+        if rest := draw.offered - len(draw.samples):
+            rule = f"more than {MAX_MAIN} pictures of a thing; drawn by the seed"
+            ledger.drop(UNIT, ANY_SOURCE, rule, name, rest)
+    return draws
+
+
+def _read_pictures(
+    draws: Mapping[str, Reservoir[Sample]], folder: Path, ledger: Ledger
+) -> dict[str, dict[Path, bytes]]:
+    """By thing the files of its pictures with small copies; those in tables are written into `folder`."""
+    pictures: dict[str, dict[Path, bytes]] = {name: {} for name in draws}
+    every = [(name, sample) for name, draw in draws.items() for sample in draw.samples]
+    for number, (name, sample) in enumerate(sorted(every, key=lambda pair: reading_order(pair[1].picture))):
+        try:
+            raw, format = sample.read_picture()
+            grey = _grey(raw)
+        except Exception:  # noqa: BLE001  # a damaged picture raises whatever its decoder meets
+            ledger.drop(UNIT, ANY_SOURCE, "the picture cannot be read", sample.record_id)
+            continue
+        path = sample.picture.path
+        if isinstance(sample.picture, TableRow):
+            path = folder / f"{number:06d}.{format}"
+            path.write_bytes(raw)
+        pictures[name][path] = grey
+    return {name: of_thing for name, of_thing in pictures.items() if of_thing}
+
+
+def _grey(raw: bytes) -> bytes:
+    from PIL import Image
+
+    with Image.open(io.BytesIO(raw)) as picture:
+        if fault := size_fault(*picture.size):
+            raise SnellenError(fault)
+        picture.draft("L", (64, 64))
+        return thumbnail(picture)
+
+
+def _unlike_pictures(
+    pictures: Mapping[str, Mapping[Path, bytes]], ledger: Ledger
+) -> tuple[dict[str, list[Path]], list[str]]:
+    """By thing the pictures that do not look like an earlier one of it, and what is to be said of the others."""
+    every = [(name, path, grey) for name, of_thing in pictures.items() for path, grey in of_thing.items()]
+    near = find_near_copies([grey for _, _, grey in every], [name for name, _, _ in every])
+    names = [f"{name}/{path.name}" for name, path, _ in every]
+    for later, earlier in near.copies.items():
+        ledger.drop(UNIT, ANY_SOURCE, "it looks like another one of its thing", f"{names[later]} like {names[earlier]}")
+    things: dict[str, list[Path]] = {name: [] for name in pictures}
+    for n, (name, path, _) in enumerate(every):
+        if n not in near.copies:
+            things[name].append(path)
+    return things, near_copy_notes(near, names, "thing", keep=False)
 
 
 def _any_picture(paths: list[Path], seed: int, name: str) -> Path:

@@ -1,0 +1,139 @@
+"""The same photograph twice: encoded anew, in another size, exposed otherwise, or cut a little at its edges.
+
+Bytes say nothing of that. Small grey copies are compared after the one has been moved, stretched, brightened and
+contrasted onto the other, as far as that goes by less than a pixel a step (Gauss-Newton, as in Lucas and Kanade 1981).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.curation.ledger import MAX_EXAMPLES
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+SIDE_PX, COARSE_PX, EDGE_PX = 32, 16, 3
+"""Of a small copy, of what candidates are looked for with, and what is not compared at its edge."""
+MIN_CORRELATION, NEIGHBOURS = 0.75, 3
+"""A candidate correlates so much at the coarse size; so many candidates of each picture are compared."""
+MAX_RESIDUAL = 0.3
+"""What is left of the difference, as a share of the picture's own contrast (both standard deviations)."""
+STEPS = 3
+MAX_SHARE = 1 / 3
+"""Where more of a group look like another one, pictures were taken alike, and none is a copy."""
+MIN_CONTRAST = 2.0
+"""Grey levels: what has less is plain, and nothing is said of it."""
+Grey = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class NearCopies:
+    """What looks the same: by index, later to earlier of one group, pairs of two groups, and groups all alike."""
+
+    copies: Mapping[int, int]
+    across: tuple[tuple[int, int], ...]
+    alike: Mapping[str, int]
+
+
+def thumbnail(picture: Image.Image) -> bytes:
+    """A small copy, `SIDE_PX` squared grey levels, upright where a note in the header (EXIF) says how."""
+    from PIL import Image, ImageOps
+
+    small = picture.convert("L").resize((SIDE_PX, SIDE_PX), Image.Resampling.BILINEAR)
+    return ImageOps.exif_transpose(small).tobytes()
+
+
+def is_turned(picture: Image.Image) -> bool:
+    """Whether a note in the header (EXIF) says that the picture is to be turned or mirrored before it is shown."""
+    return picture.getexif().get(0x0112, 1) not in (0, 1)
+
+
+def find_near_copies(thumbnails: Sequence[bytes], groups: Sequence[str]) -> NearCopies:
+    """Pictures that look like an earlier one, by `thumbnail`; `groups` says of each which class or thing it is of."""
+    copies: dict[int, int] = {}
+    across: list[tuple[int, int]] = []
+    for earlier, later in near_pairs(thumbnails):
+        if groups[earlier] != groups[later]:
+            across.append((earlier, later))
+        elif earlier not in copies:
+            copies.setdefault(later, earlier)
+    sizes, counts = Counter(groups), Counter(groups[later] for later in copies)
+    alike = {group: count for group, count in counts.items() if count > MAX_SHARE * sizes[group] and count > 1}
+    return NearCopies({k: n for k, n in copies.items() if groups[k] not in alike}, tuple(across), alike)
+
+
+def near_copy_notes(near: NearCopies, names: Sequence[str], group: str, keep: bool) -> list[str]:
+    """What the card says of what stays, each in a line; `group` is what the pictures are of (class, thing)."""
+    notes = []
+    if keep and near.copies:
+        pairs = [f"{names[later]} like {names[earlier]}" for later, earlier in near.copies.items()]
+        notes.append(f"{len(pairs)} pictures look like another one of their {group} and stay: {listed(pairs)}")
+    if near.across:
+        pairs = [f"{names[later]} like {names[earlier]}" for earlier, later in near.across]
+        notes.append(f"{len(pairs)} pairs of pictures of two of them ({group}) look the same and stay: {listed(pairs)}")
+    notes += [
+        f"{count} pictures of the {group} {name!r} look like others of it, as from one fixed camera, and stay"
+        for name, count in near.alike.items()
+    ]
+    return notes
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first of them, and a sign that there are more."""
+    return ", ".join(names[:MAX_EXAMPLES]) + (", …" if len(names) > MAX_EXAMPLES else "")
+
+
+def near_pairs(thumbnails: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Pairs (earlier, later) of the same photograph, in order."""
+    if len(thumbnails) < 2:
+        return []
+    greys = np.stack([np.frombuffer(raw, np.uint8).reshape(SIDE_PX, SIDE_PX) for raw in thumbnails]).astype(np.float32)
+    factor = SIDE_PX // COARSE_PX
+    coarse = greys.reshape(-1, COARSE_PX, factor, COARSE_PX, factor).mean((2, 4)).reshape(len(greys), -1)
+    coarse = coarse - coarse.mean(axis=1, keepdims=True)
+    contrast = coarse.std(axis=1)
+    coarse = coarse / np.maximum(np.linalg.norm(coarse, axis=1, keepdims=True), 1e-6)
+    pairs: set[tuple[int, int]] = set()
+    for later in range(1, len(greys)):
+        if contrast[later] >= MIN_CONTRAST:
+            correlation = coarse[:later] @ coarse[later]
+            nearest = np.argsort(-correlation, kind="stable")[:NEIGHBOURS]
+            pairs |= {(int(n), later) for n in nearest if correlation[n] >= MIN_CORRELATION}
+    return sorted(pair for pair in pairs if residual(greys[pair[0]], greys[pair[1]]) <= MAX_RESIDUAL)
+
+
+def residual(first: Grey, second: Grey) -> float:
+    """What is left between two small copies once one was brought onto the other: 0 the same, near 1 nothing alike."""
+    inner = np.s_[EDGE_PX:-EDGE_PX, EDGE_PX:-EDGE_PX]
+    contrast = min(float(first[inner].std()), float(second[inner].std()))
+    if contrast < MIN_CONTRAST:
+        return 1.0
+    return min(_fitted(first, second), _fitted(second, first)) / contrast
+
+
+def _fitted(moved: Grey, fixed: Grey) -> float:
+    """The least standard deviation of the difference over `STEPS` of moving the one onto the other."""
+    from scipy.ndimage import map_coordinates
+
+    rows, columns = np.mgrid[:SIDE_PX, :SIDE_PX].astype(float)
+    down, right = (rows - (SIDE_PX - 1) / 2) / SIDE_PX, (columns - (SIDE_PX - 1) / 2) / SIDE_PX
+    inner = np.s_[EDGE_PX:-EDGE_PX, EDGE_PX:-EDGE_PX]
+    goal = fixed[inner].ravel()
+    shift, best = np.zeros(4), np.inf
+    for _ in range(STEPS + 1):
+        places = [rows + shift[1] + shift[3] * down, columns + shift[0] + shift[2] * right]
+        current = map_coordinates(moved, places, order=1, mode="nearest")
+        dy, dx = np.gradient(current)
+        parts = np.stack([dx, dy, right * dx, down * dy, np.ones_like(current), current], axis=-1)[inner].reshape(-1, 6)
+        weights = np.linalg.lstsq(parts, goal, rcond=None)[0]
+        best = min(best, float((goal - parts @ weights).std()))
+        gain = weights[5] if abs(weights[5]) > 0.2 else 1.0
+        shift += np.clip(weights[:4] / gain, -2, 2)
+    return best

@@ -1,0 +1,94 @@
+"""Boxes in dataset folders of the Hugging Face libraries: a column `objects` of bbox and category a picture."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import SnellenError
+from snellen.datasets.fitting import fit_annotations
+from snellen.datasets.hub_tables import Shard, ShardReader, TableRow, class_names, open_shard
+from snellen.datasets.inventory import Note
+from snellen.datasets.own_pictures import CLASS_COLUMNS, clean_label, label_text, shard_name, shown_name
+from snellen.datasets.sample import Annotation, RawSample
+
+OBJECT_COLUMNS = ("objects", "annotations", "boxes")
+BOX_FIELDS, CATEGORY_FIELDS = ("bbox", "box"), ("category", *CLASS_COLUMNS)
+MAX_OBJECTS = 10_000
+"""Of a picture."""
+
+
+def read_hub_boxes(root: Path, shards: Sequence[Path]) -> Iterator[RawSample | Note]:
+    """One sample a row. Boxes are [x, y, width, height] in pixels, as in COCO.
+
+    Further fields of an object are those of a CSV file of boxes (`own_boxes`), as text in `extra`. Of every picture the
+    header is read. Raises SnellenError for shards without such columns.
+    """
+    reader = ShardReader()
+    for shard in map(open_shard, shards):
+        picture_column, object_column = shard.picture_column(), shard.find_column(OBJECT_COLUMNS)
+        if not object_column:
+            raise SnellenError(f"{shard.path}: no column 'objects' of bbox and category; there are: {shard.columns()}")
+        names = _category_names(shard, object_column)
+        for number, row in enumerate(shard.rows([object_column])):
+            record = f"{shard_name(root, shard.path)}#{number}"
+            picture = TableRow(reader, shard, picture_column, number)
+            yield from _sample(record, picture, row[object_column], names)
+
+
+def _category_names(shard: Shard, column: str) -> tuple[str, ...] | None:
+    """What numbers of categories mean, wherever `datasets` wrote it: features of lists are nested in several ways."""
+    feature = shard.features.get(column)
+    for _ in range(8):
+        if not isinstance(feature, Mapping):
+            return None
+        if field := next((name for name in CATEGORY_FIELDS if name in feature), None):
+            return class_names(feature[field])
+        feature = feature.get("feature")
+    return None
+
+
+def _sample(record: str, picture: TableRow, cell: Any, names: tuple[str, ...] | None) -> Iterator[RawSample | Note]:
+    from PIL import Image
+
+    try:
+        raw, _ = picture.read(record)
+        with Image.open(io.BytesIO(raw)) as header:
+            size = header.size
+    except Exception:  # noqa: BLE001  # a damaged picture raises whatever its decoder meets
+        yield Note("unreadable", "not a readable picture", shown_name(record))
+        return
+    annotations, lost = [], 0
+    for entry in _entries(cell):
+        annotation = _annotation(entry, names)
+        if annotation is None:
+            lost += 1
+            yield Note("odd", "object without a category or four numbers", shown_name(record))
+        else:
+            annotations.append(annotation)
+    fitted, notes = fit_annotations(annotations, size, shown_name(record))
+    yield from notes
+    lost += len(annotations) - len(fitted)
+    yield RawSample(record_id=record, picture=picture, annotations=fitted, size=size, lost=lost)
+
+
+def _entries(cell: Any) -> list[Mapping[str, Any]]:
+    """Objects one by one, from a list of them or from lists of their fields; what has no partner is None."""
+    if isinstance(cell, Mapping):
+        columns = {name: column for name, column in cell.items() if isinstance(column, list)}
+        count = min(max(map(len, columns.values()), default=0), MAX_OBJECTS)
+        return [{name: c[n] if n < len(c) else None for name, c in columns.items()} for n in range(count)]
+    return [entry for entry in cell[:MAX_OBJECTS] if isinstance(entry, Mapping)] if isinstance(cell, list) else []
+
+
+def _annotation(entry: Mapping[str, Any], names: tuple[str, ...] | None) -> Annotation | None:
+    box = next((entry[name] for name in BOX_FIELDS if entry.get(name) is not None), None)
+    category = next((entry[name] for name in CATEGORY_FIELDS if entry.get(name) is not None), None)
+    label = clean_label(label_text(category, names)) if names or isinstance(category, str) else ""
+    if not label or not isinstance(box, list) or len(box) != 4 or not all(isinstance(s, int | float) for s in box):
+        return None
+    x, y, width, height = map(float, box)
+    extra = {name: str(field) for name, field in entry.items() if field is not None and not isinstance(field, list)}
+    return Annotation(label, (x, y, x + width, y + height), extra=extra)

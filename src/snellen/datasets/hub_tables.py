@@ -1,0 +1,259 @@
+"""Dataset folders as the Hugging Face libraries write them: Arrow shards of `save_to_disk`, Parquet ones of the hub.
+
+pyarrow reads them. What a column holds stands as JSON in a shard's schema, under `huggingface`. A picture is the bytes
+in its cell: paths that cells name are never followed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.core.errors import SnellenError
+from snellen.core.plain_text import printable
+from snellen.datasets.picture_files import picture_format
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SUFFIXES = (".parquet", ".arrow")
+PICTURE_BATCH, TEXT_BATCH = 8, 10_000
+"""Rows read together: a picture may have some megabytes."""
+MAX_PICTURE_BYTES, MAX_FEATURES_BYTES = 200_000_000, 64_000_000
+"""Of a cell, and of what a shard says of its columns."""
+MAX_DEPTH = 2
+"""Folders down to shards: a configuration or split, and `data`."""
+PICTURE_COLUMNS = ("image", "img", "picture", "photo")
+
+
+def find_shards(root: Path) -> list[Path]:
+    """The shards of a dataset folder by path, or the one that `root` is; none where it is another kind of folder.
+
+    Links to folders are not followed. Of a folder that `save_to_disk` wrote, shards are those that its `state.json`
+    names, and files in which `datasets` keeps what it computed (`cache-*.arrow`) are none.
+    """
+    if root.is_file():
+        return [root] if root.suffix.lower() in SUFFIXES else []
+    shards: list[Path] = []
+    for folder, folder_names, names in os.walk(root):
+        depth = len(Path(folder).relative_to(root).parts)
+        folder_names[:] = sorted(name for name in folder_names if name[0] != "." and depth < MAX_DEPTH)
+        paths = [Path(folder) / name for name in sorted(names) if Path(name).suffix.lower() in SUFFIXES]
+        shards += _current([path for path in paths if not path.name.startswith((".", "cache-"))], Path(folder))
+    return shards
+
+
+def _current(paths: list[Path], folder: Path) -> list[Path]:
+    """Without shards of an older `save_to_disk` into the same folder."""
+    state = folder / "state.json"
+    if not paths or not state.is_file() or state.stat().st_size > MAX_FEATURES_BYTES:
+        return paths
+    try:
+        names = {entry["filename"] for entry in json.loads(state.read_bytes())["_data_files"]}
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return paths
+    return [path for path in paths if path.name in names or path.suffix.lower() != ".arrow"]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One file of rows: its columns, what they hold (`features`, as `datasets` writes it), and where groups begin."""
+
+    path: Path
+    schema: pa.Schema = field(compare=False, repr=False)
+    features: Mapping[str, Any] = field(compare=False, repr=False)
+    group_starts: tuple[int, ...]
+
+    def find_column(self, names: Sequence[str]) -> str:
+        """The first of these columns that is there, whatever their capitals; empty where none is."""
+        by_name = {column.casefold(): column for column in reversed(self.schema.names)}
+        return next((by_name[name] for name in names if name in by_name), "")
+
+    def picture_column(self) -> str:
+        """The column of pictures. Raises SnellenError where there is none, or several with no usual name."""
+        of_features = [name for name, feature in self.features.items() if _kind(feature) == "Image"]
+        columns = [name for name in of_features if name in self.schema.names] or [
+            column.name for column in self.schema if _holds_bytes(column.type)
+        ]
+        usual = self.find_column([name for name in PICTURE_COLUMNS if name in map(str.casefold, columns)])
+        if usual or len(columns) == 1:
+            return usual or columns[0]
+        what = f"several columns of pictures ({_listed(columns)}); call one" if columns else "no column of pictures"
+        raise SnellenError(f"{self.path}: {what} 'image'{'' if columns else f'; there are: {self.columns()}'}")
+
+    def label_column(self, names: Sequence[str], *, sole_class_label: bool = True) -> str:
+        """The column of classes: the first of `names`, or the only ClassLabel. Raises SnellenError for none."""
+        of_features = [name for name, feature in self.features.items() if _kind(feature) == "ClassLabel"]
+        if column := self.find_column(names):
+            return column
+        if sole_class_label and len(of_features) == 1 and of_features[0] in self.schema.names:
+            return of_features[0]
+        raise SnellenError(f"{self.path}: no column {' or '.join(names[:3])}; there are: {self.columns()}")
+
+    def columns(self) -> str:
+        """Their names, for a message."""
+        return _listed(self.schema.names)
+
+    def class_names(self, column: str) -> tuple[str, ...] | None:
+        """What the numbers of a ClassLabel mean; None where the column is none."""
+        return class_names(self.features.get(column))
+
+    def rows(self, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """What these columns hold, row by row, in order. Raises SnellenError for damage."""
+        with _reading(self.path):
+            for batch in _batches(self.path, columns, 0, TEXT_BATCH):
+                yield from batch.to_pylist()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return printable(", ".join(names).encode("utf-8", "backslashreplace").decode())[:200]
+
+
+def _kind(feature: Any) -> str:
+    return str(feature.get("_type", "")) if isinstance(feature, Mapping) else ""
+
+
+def class_names(feature: Any) -> tuple[str, ...] | None:
+    """The names of a ClassLabel, or of a list of them; None for another feature."""
+    for _ in range(8):
+        if _kind(feature) == "ClassLabel" and isinstance(feature.get("names"), list):
+            return tuple(str(name) for name in feature["names"])
+        feature = feature.get("feature") if isinstance(feature, Mapping) else None
+    return None
+
+
+def _holds_bytes(column_type: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_struct(column_type):
+        return column_type.get_field_index("bytes") >= 0
+    return bool(pa.types.is_binary(column_type) or pa.types.is_large_binary(column_type))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
+        reason = printable(str(error).splitlines()[0] if str(error) else type(error).__name__)[:200]
+        raise SnellenError(f"{path}: cannot be read as a table ({reason}); copy or save the dataset again") from None
+
+
+def open_shard(path: Path) -> Shard:
+    """What a shard says of itself. Raises SnellenError where it is no table."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    starts = [0]
+    with _reading(path):
+        if not path.is_file():
+            raise OSError("not a file")
+        if path.suffix.lower() == ".parquet":
+            with pq.ParquetFile(path) as file:
+                schema = file.schema_arrow
+                for group in range(file.num_row_groups):
+                    starts.append(starts[-1] + file.metadata.row_group(group).num_rows)
+        else:
+            with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
+                schema = stream.schema
+    raw = (schema.metadata or {}).get(b"huggingface", b"{}")
+    try:
+        features = json.loads(raw)["info"]["features"] if len(raw) <= MAX_FEATURES_BYTES else {}
+    except (ValueError, RecursionError, KeyError, TypeError):
+        features = {}
+    return Shard(path, schema, features if isinstance(features, dict) else {}, tuple(starts))
+
+
+def _batches(path: Path, columns: Sequence[str], first_group: int, rows: int) -> Iterator[pa.RecordBatch]:
+    """The rows from a row group on, a few at a time; of an Arrow file from the first one, which is mapped, not read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if path.suffix.lower() == ".parquet":
+        with pq.ParquetFile(path, buffer_size=1 << 20) as file:
+            groups = list(range(first_group, file.num_row_groups))
+            yield from file.iter_batches(rows, row_groups=groups, columns=list(columns))
+    else:
+        with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
+            for batch in stream:
+                chosen = batch.select(list(columns))
+                chosen.validate(full=True)  # offsets that lead outside are not looked at otherwise
+                yield from (chosen.slice(start, rows) for start in range(0, len(chosen), rows))
+
+
+class ShardReader:
+    """Reads pictures forward: one row group is open, and a few of its rows are in memory.
+
+    Who asks for rows as they stand has every row group read once; who goes back has it read from its beginning. Threads
+    take turns.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._position: tuple[Path, str, int] | None = None
+        self._batches: Iterator[pa.RecordBatch] = iter(())
+        self._batch: pa.RecordBatch | None = None
+        self._start = 0
+
+    def read(self, shard: Shard, column: str, row: int) -> Any:
+        """The cell of a row. Raises SnellenError for damage."""
+        with self._lock, _reading(shard.path):
+            try:
+                return self._read(shard, column, row)
+            except BaseException:
+                self._position = None
+                raise
+
+    def _read(self, shard: Shard, column: str, row: int) -> Any:
+        group = max(bisect_right(shard.group_starts, row) - 1, 0)
+        position = (shard.path, column, group)
+        if position != self._position or row < self._start:
+            self._batches, self._batch = _batches(shard.path, [column], group, PICTURE_BATCH), None
+            self._position, self._start = position, shard.group_starts[group]
+        while self._batch is None or row >= self._start + len(self._batch):
+            self._start += 0 if self._batch is None else len(self._batch)
+            self._batch = next(self._batches, None)
+            if self._batch is None:
+                raise OSError(f"it has no row {row}")
+        return self._batch.column(0)[row - self._start].as_py()
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A picture in a row of a shard; those of one dataset share a reader (`ShardReader`)."""
+
+    reader: ShardReader = field(compare=False, repr=False)
+    shard: Shard
+    column: str
+    row: int
+
+    @property
+    def path(self) -> Path:
+        """See `Picture`."""
+        return self.shard.path
+
+    def read(self, location: str) -> tuple[bytes, str]:
+        """See `Picture`. The cell holds bytes, or the {bytes, path} of `datasets`."""
+        cell = self.reader.read(self.shard, self.column, self.row)
+        raw = cell.get("bytes") if isinstance(cell, Mapping) else cell
+        if not isinstance(raw, bytes) or not raw or len(raw) > MAX_PICTURE_BYTES:
+            raise SnellenError(f"{location}: a cell without a picture's bytes; save the dataset with its pictures")
+        return raw, picture_format(raw, location)
+
+    def inspect(self, location: str) -> None:
+        """See `Picture`. The cell is read."""
+        self.read(location)
+
+
+def reading_order(picture: object) -> tuple[str, int]:
+    """By this order rows of shards are best read; what lies in files of its own is equal."""
+    return (str(picture.path), picture.row) if isinstance(picture, TableRow) else ("", 0)
