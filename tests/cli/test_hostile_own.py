@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.helpers.own_pictures import class_folders, draw_picture
+from tests.helpers.shards import IMAGE, cell, class_label, labelled_shard, write_shard
 
 Words = tuple[object, ...]
 
@@ -51,6 +52,67 @@ def outside(root: Path) -> Words:
     (root / "in").mkdir()
     (root / "in" / "own.csv").write_text("\n".join(["path,class", *rows]))
     return vfm(root / "in" / "own.csv")
+
+
+def shard(root: Path, pictures: list[object], labels: list[object], names: tuple[str, ...] = ("a", "b")) -> Words:
+    """The command on a dataset folder of these cells."""
+    columns = {"image": pictures, "label": labels}
+    write_shard(root / "own" / "data" / "train.parquet", columns, {"image": IMAGE, "label": class_label(*names)})
+    return vfm(root / "own")
+
+
+def bad_cells(root: Path, raw: bytes | None, path: str | None = None) -> Words:
+    """A class of six pictures, and one of five with a bad cell."""
+    good = [cell("a", k) for k in range(11)]
+    return shard(root, [*good, {"bytes": raw, "path": path}], [0] * 6 + [1] * 6)
+
+
+def bomb_bytes(root: Path) -> bytes:
+    root.mkdir(exist_ok=True)
+    bomb(root / "bomb.png")
+    return (root / "bomb.png").read_bytes()
+
+
+def torn(path: Path, share: float) -> Words:
+    raw = path.read_bytes()
+    path.write_bytes(raw[: int(len(raw) * share)])
+    return vfm(path.parent)
+
+
+def twisted(root: Path) -> Words:
+    """An Arrow file whose offsets of bytes lead far outside."""
+    path = labelled_shard(root / "own" / "data-00000-of-00001.arrow", 6, "a", "b")
+    raw, length = path.read_bytes(), len(cell("a", 0)["bytes"])
+    path.write_bytes(raw.replace(struct.pack("<ii", 0, length), struct.pack("<ii", 0, 2**31 - 1), 1))
+    return vfm(path.parent)
+
+
+SHARDS: dict[str, Callable[[Path], Words]] = {
+    "cells that are a page": lambda root: bad_cells(root, b"<html>"),
+    "cells that are empty": lambda root: bad_cells(root, None),
+    "cells of paths that lead outside": lambda root: bad_cells(root, None, "../../../etc/passwd"),
+    "cells of paths that are there": lambda root: bad_cells(root, None, str(draw_picture(root / "there.png", 1))),
+    "cells that are bombs": lambda root: bad_cells(root, bomb_bytes(root / "b")),
+    "no column of pictures": lambda root: vfm(write_shard(
+        root / "own" / "a.parquet", {"text": ["a\x1b[2J"], "label": ["a"]}, {}).parent),
+    "no column of classes": lambda root: vfm(write_shard(
+        root / "own" / "a.parquet", {"image": [cell("a", 0)], "id": ["a"]}, {"image": IMAGE}).parent),
+    "numbers in place of classes": lambda root: vfm(write_shard(
+        root / "own" / "a.parquet", {"image": [cell("a", 0)], "label": [1]}, {"image": IMAGE}).parent),
+    "classes out of range": lambda root: shard(root, [cell("a", k) for k in range(6)], [2, -1, None, 9, 10**9, 3]),
+    "classes with an escape": lambda root: shard(root, [cell("a", 0)], [0], ("\x1b[2J", "b")),
+    "features that are no JSON": lambda root: vfm(write_shard(
+        root / "own" / "a.parquet", {"x": [1]}, {"x": "\ud800"}).parent),
+    "more classes than anybody names": lambda root: shard(
+        root, [None] * 10_001, list(range(10_001)), tuple(map(str, range(10_001)))),
+    "no rows": lambda root: shard(root, [], []),
+    "a shard of zeros": lambda root: vfm(sparse(root / "a.parquet").parent),
+    "a shard cut short": lambda root: torn(labelled_shard(root / "own" / "a.parquet", 6, "a", "b"), 0.5),
+    "an Arrow file cut short": lambda root: torn(labelled_shard(root / "own" / "a.arrow", 6, "a", "b"), 0.5),
+    "an Arrow file of wrong offsets": twisted,
+    "a pipe by the name of a shard": lambda root: (
+        (root / "own").mkdir(), os.mkfifo(root / "own" / "a.parquet"), vfm(root / "own"))[2],
+}  # fmt: skip
 
 
 CASES: dict[str, Callable[[Path], Words]] = {
@@ -95,6 +157,21 @@ def refuse_in_a_line(answer: tuple[int, str, str], limit: int) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_said_in_a_line(snellen: Command, tmp_path: Path, name: str) -> None:
     refuse_in_a_line(snellen(*CASES[name](tmp_path)), 1500)
+
+
+@pytest.mark.parametrize("name", SHARDS)
+def test_datasets_are_refused_in_a_line(snellen: Command, tmp_path: Path, name: str) -> None:
+    refuse_in_a_line(snellen(*SHARDS[name](tmp_path)), 1500)
+
+
+def test_boxes_of_datasets_are_refused_in_a_line(snellen: Command, tmp_path: Path) -> None:
+    labelled_shard(tmp_path / "own" / "a.parquet", 1, "a")
+    words = ("build", "ava-bench", "--from", "own", "--source", f"images={tmp_path / 'own'}", "--out", tmp_path / "set")
+    refuse_in_a_line(snellen(*words), 500)
+    objects = {"bbox": [[float("nan"), 1e30, 1.0, -2.0], [1.0]], "category": [10**9, 0]}
+    columns = {"image": [cell("a", 0)], "objects": [objects]}
+    write_shard(tmp_path / "own" / "a.parquet", columns, {"image": IMAGE, "objects": {"category": class_label("a")}})
+    refuse_in_a_line(snellen(*words), 500)
 
 
 def ava(root: Path, boxes: Path) -> Words:

@@ -127,6 +127,17 @@ def test_damaged_answers_end_in_one_line(
     assert errors.count("\n") == 1
 
 
+def test_as_many_are_offered_as_there_are_and_fewer_are_said(
+    snellen: Command, sets_folder: Path, tmp_path: Path
+) -> None:
+    vfm = small_set("vfm-bench", sets_folder)
+    count = sum(item.split == "test" for item in vfm.items)
+    for n in (count, count + 1):
+        _, text, _ = snellen("quiz", vfm.root, "--out", tmp_path / str(n), "--n", n)
+        assert f"{count} questions" in text
+        assert ("fewer than --n" in text) == (n > count)
+
+
 def test_a_sheet_of_other_questions_is_not_overwritten(snellen: Command, built: ItemSet, tmp_path: Path) -> None:
     snellen("quiz", built.root, "--out", tmp_path, "--n", 4)
     code, _, errors = snellen("quiz", built.root, "--out", tmp_path, "--n", 5)

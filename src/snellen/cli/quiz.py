@@ -103,6 +103,8 @@ def _write_sheet(
     if as_json:
         print_json({"sheet": str(out / SHEET), "answers": str(out / ANSWERS), "questions": len(questions)})
         return
+    if len(questions) < card.n:
+        print(f"{items.root}: {len(questions)} test items have a key, fewer than --n {card.n}; build more (build --n)")
     print(f"{out / SHEET}: {len(questions)} questions; fill {out / ANSWERS}, then give the same command again")
 
 

@@ -33,7 +33,7 @@ def read_hub_boxes(root: Path, shards: Sequence[Path]) -> Iterator[RawSample | N
             raise SnellenError(f"{shard.path}: no column 'objects' of bbox and category; there are: {shard.columns()}")
         names = _category_names(shard, object_column)
         for number, row in enumerate(shard.rows([object_column])):
-            record = f"{shard_name(root, shard.path)}#{number}"
+            record = f"{shown_name(shard_name(root, shard.path))}#{number}"
             picture = TableRow(reader, shard, picture_column, number)
             yield from _sample(record, picture, row[object_column], names)
 

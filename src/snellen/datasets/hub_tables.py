@@ -108,7 +108,7 @@ class Shard:
     def rows(self, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
         """What these columns hold, row by row, in order. Raises SnellenError for damage."""
         with _reading(self.path):
-            for batch in _batches(self.path, columns, 0, TEXT_BATCH):
+            for batch in _batches(self.path, columns, None, TEXT_BATCH):
                 yield from batch.to_pylist()
 
 
@@ -133,7 +133,7 @@ def _holds_bytes(column_type: pa.DataType) -> bool:
     import pyarrow as pa
 
     if pa.types.is_struct(column_type):
-        return column_type.get_field_index("bytes") >= 0
+        return int(column_type.get_field_index("bytes")) >= 0
     return bool(pa.types.is_binary(column_type) or pa.types.is_large_binary(column_type))
 
 
@@ -173,14 +173,14 @@ def open_shard(path: Path) -> Shard:
     return Shard(path, schema, features if isinstance(features, dict) else {}, tuple(starts))
 
 
-def _batches(path: Path, columns: Sequence[str], first_group: int, rows: int) -> Iterator[pa.RecordBatch]:
-    """The rows from a row group on, a few at a time; of an Arrow file from the first one, which is mapped, not read."""
+def _batches(path: Path, columns: Sequence[str], group: int | None, rows: int) -> Iterator[pa.RecordBatch]:
+    """The rows of a row group, or of all (None), a few at a time. An Arrow file is one group, mapped and not read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     if path.suffix.lower() == ".parquet":
-        with pq.ParquetFile(path, buffer_size=1 << 20) as file:
-            groups = list(range(first_group, file.num_row_groups))
+        with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+            groups = [n for n in range(file.num_row_groups) if group in (None, n)]
             yield from file.iter_batches(rows, row_groups=groups, columns=list(columns))
     else:
         with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:

@@ -81,7 +81,7 @@ def shard_name(root: Path, path: Path) -> str:
 def _shard_rows(root: Path, shards: Sequence[Path], columns: Sequence[str], ids: bool) -> Iterator[Sample | Note]:
     reader = ShardReader()
     for shard in map(open_shard, shards):
-        name = shard_name(root, shard.path)
+        name = shown_name(shard_name(root, shard.path))
         picture_column, label_column = shard.picture_column(), shard.label_column(columns)
         class_names = shard.class_names(label_column)
         if class_names is None and not ids:

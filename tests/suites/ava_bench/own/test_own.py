@@ -19,7 +19,8 @@ from snellen.datasets.sample import Sample
 from snellen.exam import run
 from snellen.suites.ava_bench.own.recipe import Own
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
-from tests.helpers.own_pictures import boxed_pictures, write_coco, write_table, write_voc, write_yolo
+from tests.helpers.own_pictures import BOX_CLASSES, boxed_pictures, write_coco, write_table, write_voc, write_yolo
+from tests.helpers.shards import IMAGE, class_label, write_shard
 
 WITH_BOXES = {"localization", "object", "counting", "spatial", "colour"}
 WITH_COLUMNS = {"absolute-depth", "relative-depth", "nearer-localization", "orientation", "ocr"}
@@ -35,7 +36,24 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_coco(folder / "boxes.json", rows)
     write_yolo(folder / "labels", rows)
     write_voc(folder / "xml", rows)
+    write_dataset(folder / "hub" / "train-00000-of-00001.parquet", folder / "images", rows)
     return folder
+
+
+def write_dataset(path: Path, images: Path, rows: list[dict[str, Any]]) -> Path:
+    """The rows as a dataset of the Hugging Face libraries, a picture a row."""
+    names, labels = sorted({row["path"] for row in rows}), list(BOX_CLASSES)
+    things = [[row for row in rows if row["path"] == name] for name in names]
+    objects = [
+        {
+            "bbox": [[row["x1"], row["y1"], row["x2"] - row["x1"], row["y2"] - row["y1"]] for row in of_picture],
+            "category": [labels.index(row["class"]) for row in of_picture],
+        }
+        for of_picture in things
+    ]
+    pictures = [{"bytes": (images / name).read_bytes(), "path": name} for name in names]
+    features = {"image": IMAGE, "objects": {"category": {"feature": class_label(*labels), "_type": "List"}}}
+    return write_shard(path, {"image": pictures, "objects": objects}, features)
 
 
 def build(root: Path, boxes: str, out: Path, **fields: Any) -> ItemSet:
@@ -72,18 +90,29 @@ def test_one_command_makes_a_set_of_a_coco_file(
 
 def test_all_forms_say_the_same(root: Path) -> None:
     forms = ["boxes.json", "labels", "xml", "plain.csv"]
-    boxes = [
-        {
-            sample.record_id: sorted(
-                (thing.label, tuple(round(side) for side in thing.box)) for thing in sample.annotations if thing.box
-            )
-            for sample in OwnBoxes(root / "images", root / form).samples()
-            if isinstance(sample, Sample)
-        }
-        for form in forms
-    ]
+    boxes = [things_of(OwnBoxes(root / "images", root / form)) for form in forms]
     assert len(boxes[0]) == 45
     assert all(other == boxes[0] for other in boxes[1:])
+    dataset = things_of(OwnBoxes(root / "hub", None))
+    assert [dataset[f"train-00000-of-00001.parquet#{n}"] for n in range(45)] == [
+        boxes[0][name] for name in sorted(boxes[0])
+    ]
+
+
+def things_of(boxes: OwnBoxes) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
+    """By picture the classes and boxes."""
+    return {
+        sample.record_id: sorted(
+            (thing.label, tuple(round(side) for side in thing.box)) for thing in sample.annotations if thing.box
+        )
+        for sample in boxes.samples()
+        if isinstance(sample, Sample)
+    }
+
+
+def test_a_dataset_needs_no_other_file(root: Path, tmp_path: Path) -> None:
+    options = BuildOptions(tmp_path / "set", sources={"images": root / "hub"}, tasks=("counting",), show_progress=False)
+    assert Own().build(options).card.counts == {"counting": {"train": 42, "test": 42}}
 
 
 def test_truth_is_that_of_the_table(items: ItemSet, root: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
@@ -19,6 +20,7 @@ from snellen.exam import run
 from snellen.suites.vfm_bench.own.recipe import Own
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
 from tests.helpers.own_pictures import class_folders, draw_picture
+from tests.helpers.shards import labelled_shard
 
 LABELS = ("red wine", "white wine", "Café au lait")
 
@@ -131,6 +133,34 @@ def test_a_table_says_the_same_as_folders(folder: Path, tmp_path: Path) -> None:
         *((item.query[0].sha256, label_of(item)) for item in same.items),
     }
     assert any("picture outside the folder; give --source images=DIR: pictures.csv row" in n for n in items.card.notes)
+
+
+def test_a_dataset_says_the_same_as_folders(tmp_path: Path) -> None:
+    labelled_shard(tmp_path / "hub" / "data" / "train-00000-of-00001.parquet", 6, "a", "b")
+    shards = build(tmp_path / "set", sources={"pictures": tmp_path / "hub"})
+    folders = build(tmp_path / "same", sources={"pictures": class_folders(tmp_path / "own", 6, "a", "b")})
+    assert {(shards.media.read(item.query[0]), label_of(item)) for item in shards.items} == {
+        (folders.media.read(item.query[0]), label_of(item)) for item in folders.items
+    }
+
+
+def test_near_copies_are_dropped_or_named_and_turned_pictures_counted(tmp_path: Path) -> None:
+    root = class_folders(tmp_path / "own", 7, "a", "b")
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    with Image.open(root / "a" / "3.png") as picture:
+        large = picture.resize((480, 400), Image.Resampling.NEAREST)
+        large.save(root / "a" / "again.jpg", quality=90)
+        large.rotate(90, expand=True).save(root / "b" / "mistake.jpg", quality=90, exif=exif)
+    dropped = build(tmp_path / "dropped", sources={"pictures": root})
+    notes = "\n".join(dropped.card.notes)
+    assert len(dropped.items) == 15
+    assert "it looks like another one of its class (--set near-copies=keep keeps it): a/again.jpg like a/3.png" in notes
+    assert "look the same and stay: b/mistake.jpg like a/3.png" in notes
+    assert "1 of 16 pictures are turned by a note in their header (EXIF)" in notes
+    kept = build(tmp_path / "kept", sources={"pictures": root}, settings={"near-copies": "keep"})
+    assert len(kept.items) == 16
+    assert "1 pictures look like another one of their class and stay: a/again.jpg like a/3.png" in kept.card.notes
 
 
 def test_many_classes_compete_in_groups(tmp_path: Path) -> None:

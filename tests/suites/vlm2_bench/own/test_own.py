@@ -14,6 +14,7 @@ from snellen.exam import run
 from snellen.suites.vlm2_bench.own.recipe import Own
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
 from tests.helpers.own_pictures import class_folders
+from tests.helpers.shards import IMAGE, cell, write_shard
 
 
 def test_one_command_and_an_oracle_knows_all(
@@ -35,6 +36,20 @@ def test_one_command_and_an_oracle_knows_all(
     rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False).results()
     oracle = rows[(rows["subject"] == "fake:oracle") & (rows["factor"] == "") & rows["value"].notna()]
     assert set(oracle["value"].round(6)) == {1.0}
+
+
+def test_a_dataset_says_by_ids_which_thing_a_picture_shows(tmp_path: Path) -> None:
+    ids = [7] * 4 + [8] * 4 + [9, 10, 7]
+    pictures = [cell("x", k) for k in range(10)]
+    columns = {"image": [*pictures, pictures[0]], "object_id": ids, "label": ["mug"] * 11}
+    write_shard(tmp_path / "own" / "train.parquet", columns, {"image": IMAGE})
+    items = Own().build(
+        BuildOptions(tmp_path / "set", sources={"objects": tmp_path / "own"}, tasks=("oc-cnt",), show_progress=False)
+    )
+    assert {item.cluster_id for item in items.items} == {"oc-object/7", "oc-object/8"}
+    shown = {items.media.read(picture) for item in items.items for picture in item.query}
+    assert shown <= {picture["bytes"] for picture in pictures}
+    assert any("it looks like another one of its thing: 7/" in note for note in items.card.notes)
 
 
 def test_too_few_things_are_refused_with_what_is_needed(tmp_path: Path) -> None:

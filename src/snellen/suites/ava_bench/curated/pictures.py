@@ -13,6 +13,7 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media
 from snellen.core.media import MediaFolder
+from snellen.datasets.hub_tables import reading_order
 from snellen.datasets.picture_files import VideoFrame
 from snellen.stimuli.video import frame_at_share
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Origin, Pixels
@@ -39,6 +40,7 @@ class PictureStore:
 
     def load(self, origins: Iterable[Origin], workers: int, advance: Callable[[], None] = lambda: None) -> None:
         """Read and keep pictures, each once, several at a time."""
+        origins = sorted(origins, key=lambda origin: reading_order(origin.picture))
         origins_by_key = {(origin.source, origin.record_id): origin for origin in origins}
         with ThreadPoolExecutor(max(1, workers)) as pool:
             for key, picture in zip(origins_by_key, pool.map(self._read, origins_by_key.values()), strict=True):

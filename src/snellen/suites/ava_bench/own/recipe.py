@@ -21,11 +21,12 @@ from snellen.compute import Progress
 from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.item import Item, Split
+from snellen.core.item import Item, Media, Split
 from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions, Settings
 from snellen.curation.ledger import ANY_TASK
+from snellen.curation.near_copies import listed, near_pairs, thumbnail
 from snellen.curation.rules import Caps, changed_rules, in_words, read_rules
 from snellen.curation.splitting import check_splits
 from snellen.datasets.hub_tables import find_shards
@@ -92,7 +93,9 @@ class Own:
         """Pictures, things of each class, items, and what has none and why. Pictures are read, and none is written."""
         _refuse_others(options)
         with tempfile.TemporaryDirectory() as folder:
-            context, built = self._build(options, PictureStore(MediaFolder(Path(folder))))
+            picture_store = PictureStore(MediaFolder(Path(folder)))
+            context, built = self._build(options, picture_store)
+            look_notes = _look_notes(built, picture_store)
         counts = Counter(f"{item.task} ({item.split})" for item in built.items)
         things = Counter(thing.label for sample in built.samples for thing in sample.annotations)
         return {
@@ -102,6 +105,7 @@ class Own:
             "items": dict(counts),
             "without": [f"{task}: {reason}" for task, reason in built.without.items()],
             "left_out": _left_out(context),
+            "notes": look_notes,
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
@@ -129,6 +133,7 @@ class Own:
             notes=[
                 f"{len(built.samples)} pictures of your own, bytes as they are; truth is what the boxes say",
                 *(f"without {task}: {reason}" for task, reason in built.without.items()),
+                *_look_notes(built, picture_store),
                 f"rules that differ from the paper's: {in_words(changes)}",
                 "what was left out, by which rule, stands in curation.csv",
             ],
@@ -184,6 +189,25 @@ def _refuse_others(options: BuildOptions) -> None:
 def _truth_path(options: BuildOptions) -> Path:
     """Where the boxes stand."""
     return options.sources.get(BOXES, options.sources[IMAGES])
+
+
+def _look_notes(built: Built, picture_store: PictureStore) -> list[str]:
+    """Which pictures look like another one. All stay: their boxes may differ, and frames of a video are alike."""
+    greys: dict[str, bytes] = {}
+    for selected, _ in built.ready:
+        origin = selected.candidate.origin
+        whole = picture_store.get(origin)
+        if isinstance(whole, Media) and origin.record_id not in greys:
+            with picture_store.media.open(whole) as picture:
+                picture.draft("L", (64, 64))
+                greys[origin.record_id] = thumbnail(picture)
+    pairs = near_pairs(list(greys.values()))
+    if not pairs:
+        return []
+    names = list(greys)
+    examples = listed([f"{names[later]} like {names[earlier]}" for earlier, later in pairs])
+    alike = f"{len({later for _, later in pairs})} of {len(names)} pictures look like another one"
+    return [f"{alike}, and may be on both sides of the split: {examples}"]
 
 
 def _groups(options: BuildOptions, samples: Sequence[Sample], without: Mapping[str, str]) -> list[CuratedGroup]:

@@ -144,15 +144,24 @@ class RecordContent(NamedTuple):
     turned: bool
 
 
-def read_content(record: Sample) -> RecordContent | str:
-    """What a record holds, or why it cannot be used.
+def _read_bytes(record: Sample) -> tuple[bytes, str] | None:
+    try:
+        return record.read_picture()
+    except (SnellenError, OSError, ValueError, SyntaxError):
+        return None
+
+
+def read_content(record: Sample, content: tuple[bytes, str] | None) -> RecordContent | str:
+    """What a record holds, or why it cannot be used; `content` is the picture's bytes and format, None for damage.
 
     The picture is decoded once, so that no subject meets a damaged one.
     """
     from PIL import Image
 
+    if content is None:
+        return "the picture cannot be read"
+    raw, format = content
     try:
-        raw, format = record.read_picture()
         with Image.open(io.BytesIO(raw)) as picture:
             size = picture.size
             if size_fault(*size):
@@ -194,7 +203,9 @@ def read_tasks(
     with ThreadPoolExecutor(max(1, workers)) as pool:
         for start in range(0, len(samples), READ_AHEAD):
             batch = samples[start : start + READ_AHEAD]
-            by_record |= _keep_readable(zip(batch, pool.map(read_content, batch), strict=True), media, ledger)
+            # Bytes are read here, one after the other, so that rows of shards come in order; threads decode.
+            contents = pool.map(read_content, batch, map(_read_bytes, batch))
+            by_record |= _keep_readable(zip(batch, contents, strict=True), media, ledger)
             tick(len(batch))
     for (source, object_name), classes in draws.items():
         pictures = {

@@ -49,8 +49,8 @@ FLOORS: Mapping[str, tuple[float, float, float]] = {
 """Linear RGB; pale, because metal takes on the colour of the floor it mirrors."""
 LIGHTS: Mapping[str, tuple[float, float, float]] = {
     "white": (1.0, 1.0, 1.0),
-    "warm": (1.21, 0.98, 0.61),
-    "cold": (0.76, 1.03, 1.37),
+    "warm": (1.28, 0.97, 0.51),
+    "cold": (0.69, 1.04, 1.53),
 }
 """Factor on linear red, green and blue of every light and of the dome, of equal luminance (BT.709)."""
 EXPOSURES = (0.5, 1.0)

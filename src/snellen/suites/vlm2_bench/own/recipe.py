@@ -124,7 +124,9 @@ def read_things(options: BuildOptions, ledger: Ledger, folder: Path) -> tuple[li
         if len(paths) < MIN_MAIN:
             ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_MAIN} pictures; a distractor only", name)
         elif len(others) >= MIN_DISTRACTORS:
-            distractors = {other: _any_picture(things[other], options.seed, name) for other in others[:MAX_DISTRACTORS]}
+            distractors = {
+                other: _any_picture(things[other], options.seed, name, other) for other in others[:MAX_DISTRACTORS]
+            }
             objects.append(OwnThing("object", name, tuple(paths), distractors))
     if not objects:
         raise SnellenError(
@@ -168,7 +170,7 @@ def _read_pictures(
             continue
         path = sample.picture.path
         if isinstance(sample.picture, TableRow):
-            path = folder / f"{number:06d}.{format}"
+            path = folder / f"{number:06d}-row-{sample.picture.row}.{format}"
             path.write_bytes(raw)
         pictures[name][path] = grey
     return {name: of_thing for name, of_thing in pictures.items() if of_thing}
@@ -200,5 +202,5 @@ def _unlike_pictures(
     return things, near_copy_notes(near, names, "thing", keep=False)
 
 
-def _any_picture(paths: list[Path], seed: int, name: str) -> Path:
-    return shuffled(paths, stream(SUITE, VERSION, seed, OWN, name, paths[0].parent.name))[0]
+def _any_picture(paths: list[Path], seed: int, name: str, other: str) -> Path:
+    return shuffled(paths, stream(SUITE, VERSION, seed, OWN, name, PurePosixPath(other).name))[0]

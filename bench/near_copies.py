@@ -1,0 +1,96 @@
+"""How often near copies are missed, and other pictures taken for one: `python bench/near_copies.py [--photos DIR]`.
+
+Photographs come with scikit-image, scikit-learn and matplotlib, whole and (three textures) as 48 tiles of 128 px that
+look much alike; a folder of one's own adds more. Each is encoded, sized and cut anew. False alarms are counted over
+all pairs of different pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Callable, Mapping
+from itertools import combinations
+from pathlib import Path
+
+from PIL import Image
+
+from snellen.curation.near_copies import MAX_RESIDUAL, near_pairs, thumbnail
+
+NAMES = frozenset(
+    """astronaut brick camera cell chelsea clock_motion coffee coins grass gravel hubble_deep_field ihc moon
+    motorcycle_left page retina rocket""".split()  # noqa: SIM905  # a list would take a line each
+)
+TEXTURES, TILE_PX = ("brick", "grass", "gravel"), 128
+
+
+def photographs(folder: Path | None) -> dict[str, Image.Image]:
+    """By name, RGB."""
+    import matplotlib as mpl
+    import skimage
+    import sklearn
+
+    data = Path(skimage.__file__).parent / "data"
+    paths = [path for path in sorted(data.iterdir()) if path.stem in NAMES]
+    paths += sorted((Path(sklearn.__file__).parent / "datasets" / "images").glob("*.jpg"))
+    paths.append(Path(mpl.get_data_path()) / "sample_data" / "grace_hopper.jpg")
+    paths += sorted(folder.rglob("*.jpg")) + sorted(folder.rglob("*.png")) if folder else []
+    pictures = {path.name: Image.open(path).convert("RGB") for path in paths}
+    tiles = {
+        f"{name} {x} {y}": pictures[f"{name}.png"].crop((x, y, x + TILE_PX, y + TILE_PX))
+        for name in TEXTURES
+        for x in range(0, 512, TILE_PX)
+        for y in range(0, 512, TILE_PX)
+    }
+    return {name: picture for name, picture in (pictures | tiles).items() if min(picture.size) >= TILE_PX}
+
+
+def jpeg(picture: Image.Image, quality: int) -> Image.Image:
+    """Encoded and decoded."""
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=quality)
+    return Image.open(io.BytesIO(buffer.getvalue()))
+
+
+def sized(picture: Image.Image, factor: float) -> Image.Image:
+    """In another size."""
+    return picture.resize((round(picture.width * factor), round(picture.height * factor)), Image.Resampling.LANCZOS)
+
+
+def cut(picture: Image.Image, share: float, place: float) -> Image.Image:
+    """Without this share of width and height; `place` 0 takes it from the right and below, 0.5 from all sides."""
+    x, y = picture.width * share, picture.height * share
+    left, top = round(x * place), round(y * place)
+    return picture.crop((left, top, left + round(picture.width - x), top + round(picture.height - y)))
+
+
+COPIES: Mapping[str, Callable[[Image.Image], Image.Image]] = {
+    **{f"JPEG, quality {quality}": lambda picture, quality=quality: jpeg(picture, quality) for quality in (50, 75, 95)},
+    **{f"size x {factor}": lambda picture, factor=factor: sized(picture, factor) for factor in (0.5, 0.75, 1.5, 2)},
+    "size x 0.5, JPEG 50": lambda picture: jpeg(sized(picture, 0.5), 50),
+    "cut by 2 % all round": lambda picture: cut(picture, 0.02, 0.5),
+    "cut by 2 % on two sides": lambda picture: cut(picture, 0.02, 0),
+    "cut by 2 %, x 0.5, JPEG 50": lambda picture: jpeg(sized(cut(picture, 0.02, 1), 0.5), 50),
+    "cut by 5 % all round": lambda picture: cut(picture, 0.05, 0.5),
+}  # type: ignore[misc]
+
+
+def main() -> None:
+    """A line a kind of copy, then every false alarm."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--photos", type=Path)
+    pictures = photographs(parser.parse_args().photos)
+    print(f"{len(pictures)} pictures, residual at most {MAX_RESIDUAL}")
+    greys = {name: thumbnail(picture) for name, picture in pictures.items()}
+    for kind, copy in COPIES.items():
+        missed = [name for name, picture in pictures.items() if not near_pairs([greys[name], thumbnail(copy(picture))])]
+        print(f"{kind}: {len(missed)} missed ({', '.join(missed[:4])})")
+    names = list(greys)
+    alarms = near_pairs(list(greys.values()))
+    print(f"{len(alarms)} of {len(list(combinations(names, 2)))} pairs of different pictures taken for copies")
+    for first, second in alarms:
+        print(f"  {names[first]} ~ {names[second]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The same photograph encoded, sized or cut anew is found; other pictures, and those of a fixed camera, are not."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.ndimage import gaussian_filter
+
+from snellen.core.seeds import stream
+from snellen.curation.near_copies import find_near_copies, is_turned, near_copy_notes, near_pairs, thumbnail
+
+SIDE = 200
+
+
+def photograph(*key: str | int) -> Image.Image:
+    """Soft noise with edges, as photographs have: no two keys give the same."""
+    rng = stream("near copies", *key)
+    soft = gaussian_filter(rng.normal(size=(SIDE, SIDE, 3)), (12, 12, 0)) * 900 + 128
+    soft[60:110, int(rng.integers(20, 90)) :][:, :70] += 60
+    return Image.fromarray(np.clip(soft, 0, 255).astype(np.uint8))
+
+
+def encoded(picture: Image.Image, quality: int, **settings: Image.Exif) -> Image.Image:
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=quality, **settings)
+    return Image.open(io.BytesIO(buffer.getvalue()))
+
+
+def test_copies_are_found_and_other_pictures_are_not() -> None:
+    original = photograph("a")
+    copies = [
+        encoded(original, 50),
+        original.resize((SIDE // 2, SIDE // 2)),
+        original.resize((2 * SIDE, 2 * SIDE)),
+        encoded(original.crop((2, 2, SIDE - 2, SIDE - 2)), 75),
+        original.convert("L"),
+    ]
+    for copy in copies:
+        assert near_pairs([thumbnail(original), thumbnail(copy)]) == [(0, 1)]
+    others = [photograph("b", k) for k in range(8)]
+    assert near_pairs([thumbnail(picture) for picture in (original, *others)]) == []
+    mirrored = original.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+    assert near_pairs([thumbnail(original), thumbnail(mirrored)]) == []
+    plain = thumbnail(Image.new("RGB", (50, 50), "grey"))
+    assert near_pairs([plain, plain]) == []
+
+
+def test_a_turned_copy_is_the_same() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be shown turned by a quarter clockwise
+    original = photograph("a")
+    turned = encoded(original.rotate(90), 90, exif=exif)
+    assert is_turned(turned)
+    assert not is_turned(original)
+    assert near_pairs([thumbnail(original), thumbnail(turned)]) == [(0, 1)]
+    assert near_pairs([thumbnail(original), thumbnail(original.rotate(90))]) == []
+
+
+def test_groups_say_what_is_a_copy_and_what_is_named() -> None:
+    pictures = [thumbnail(photograph("a", k)) for k in range(8)]
+    copy = thumbnail(encoded(photograph("a", 1), 60))
+    near = find_near_copies([*pictures, copy, copy], ["x"] * 8 + ["x", "y"])
+    assert near.copies == {8: 1}
+    assert near.across == ((1, 9), (8, 9))
+    assert near.alike == {}
+    (note,) = near_copy_notes(near, list("abcdefghij"), "class", keep=False)
+    assert note == "2 pairs of pictures of two of them (class) look the same and stay: j like b, j like i"
+    # Of three pictures two look like the first: that is a fixed camera, and nothing is dropped.
+    fixed = find_near_copies([pictures[0], pictures[0], pictures[0]], ["x"] * 3)
+    assert fixed.copies == {}
+    assert fixed.alike == {"x": 2}
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_too_few_have_no_pairs(count: int) -> None:
+    assert near_pairs([thumbnail(photograph("a"))] * count) == []

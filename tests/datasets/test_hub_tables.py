@@ -1,0 +1,122 @@
+"""Shards of the Hugging Face libraries: what is read of them, how often, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.datasets import hub_tables
+from snellen.datasets.hub_boxes import read_hub_boxes
+from snellen.datasets.hub_tables import ShardReader, find_shards, open_shard
+from snellen.datasets.inventory import Note
+from snellen.datasets.own_pictures import read_own_pictures
+from snellen.datasets.sample import RawSample, Sample
+from tests.helpers.shards import IMAGE, cell, class_label, labelled_shard, write_shard
+
+
+def samples(path: Path, **fields: Any) -> list[Sample]:
+    return [record for record in read_own_pictures(path, **fields) if isinstance(record, Sample)]
+
+
+def test_both_layouts_give_the_same_pictures(tmp_path: Path) -> None:
+    labelled_shard(tmp_path / "hub" / "data" / "train-00000-of-00001.parquet", 3, "a", "b")
+    labelled_shard(tmp_path / "saved" / "train" / "data-00000-of-00001.arrow", 3, "a", "b")
+    labelled_shard(tmp_path / "saved" / "train" / "cache-0123.arrow", 9, "x")
+    for root, name in (("hub", "data/train-00000-of-00001.parquet"), ("saved", "train/data-00000-of-00001.arrow")):
+        records = samples(tmp_path / root)
+        assert [(record.record_id, record.label) for record in records] == [
+            (f"{name}#{n}", label) for n, label in enumerate("ababab")
+        ]
+        for n, record in enumerate(records):
+            assert record.read_picture() == (cell(record.label, n // 2)["bytes"], "png")
+    assert len(samples(tmp_path / "hub" / "data" / "train-00000-of-00001.parquet")) == 6
+
+
+def test_shards_of_an_older_save_are_left_out(tmp_path: Path) -> None:
+    for n in range(2):
+        labelled_shard(tmp_path / f"data-0000{n}-of-00002.arrow", 1, "a")
+    newer = labelled_shard(tmp_path / "data-00000-of-00001.arrow", 1, "b")
+    (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": newer.name}]}))
+    assert find_shards(tmp_path) == [newer]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_rows_in_order_cost_one_pass_and_any_order_gives_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    shard = open_shard(labelled_shard(tmp_path / f"a{suffix}", 12, "a"))
+    passes: list[int | None] = []
+    batches = hub_tables._batches
+
+    def counted(path: Path, columns: list[str], group: int | None, rows: int) -> Iterator[pa.RecordBatch]:
+        passes.append(group)
+        return batches(path, columns, group, rows)
+
+    monkeypatch.setattr(hub_tables, "_batches", counted)
+    reader = ShardReader()
+    for row in (0, 0, 3, 4, 9, 11):
+        assert reader.read(shard, "image", row)["bytes"] == cell("a", row)["bytes"]
+    # Four rows a group: a group of a Parquet file is opened once; an Arrow file, which is mapped, once in all.
+    assert passes == ([0, 1, 2] if suffix == ".parquet" else [0])
+    assert reader.read(shard, "image", 5)["bytes"] == cell("a", 5)["bytes"]
+    with pytest.raises(SnellenError, match="has no row 12"):
+        reader.read(shard, "image", 12)
+
+
+def test_classes_may_be_text_and_ids_only_where_things_are_meant(tmp_path: Path) -> None:
+    pictures = {"img": [cell("a", k) for k in range(3)]}
+    text = write_shard(tmp_path / "t.parquet", {**pictures, "Category": ["x", None, "y"]}, {"img": IMAGE})
+    assert [record.label for record in samples(text)] == ["x", "y"]
+    assert sum(isinstance(record, Note) for record in read_own_pictures(text)) == 1
+    ids = write_shard(tmp_path / "i.parquet", {**pictures, "label": [7, 7, 8]}, {"img": IMAGE})
+    with pytest.raises(SnellenError, match="'label' holds int64 without names of classes; cast it to ClassLabel"):
+        samples(ids)
+    assert [record.label for record in samples(ids, ids=True)] == ["7", "7", "8"]
+    named = {"img": IMAGE, "breed": class_label("x", "y")}
+    breeds = write_shard(tmp_path / "b.parquet", {**pictures, "breed": [1, -1, 0]}, named)
+    assert [record.label for record in samples(breeds)] == ["y", "x"]
+
+
+def boxed(path: Path, objects: list[Any], category: dict[str, Any]) -> list[RawSample | Note]:
+    feature = {"bbox": {"feature": {"feature": {"dtype": "float32", "_type": "Value"}}}, "category": category}
+    columns = {"image": [cell("a", k) for k in range(len(objects))], "objects": objects}
+    write_shard(path, columns, {"image": IMAGE, "objects": feature})
+    return list(read_hub_boxes(path, [path]))
+
+
+def test_boxes_are_those_of_coco_in_either_form(tmp_path: Path) -> None:
+    names = {"feature": class_label("cat", "dog"), "_type": "List"}
+    columns = {"bbox": [[1.0, 2.0, 3.0, 4.0], [5.0, 5.0, 9.0, 0.0]], "category": [1, 0], "depth": [2.5, None]}
+    (sample, note) = sorted(boxed(tmp_path / "c.parquet", [columns], names), key=lambda raw: isinstance(raw, Note))
+    assert isinstance(sample, RawSample)
+    assert isinstance(note, Note)
+    assert [(thing.label, thing.box) for thing in sample.annotations] == [("dog", (1, 2, 4, 6))]
+    assert (sample.annotations[0].extra["depth"], sample.lost, sample.size) == ("2.5", 1, (24, 20))
+    assert note.message == "box without area"
+    rows = [[{"bbox": [1.0, 2.0, 3.0, 4.0], "category": "cat"}], []]
+    first, second = boxed(tmp_path / "r.parquet", rows, {"dtype": "string", "_type": "Value"})
+    assert isinstance(first, RawSample)
+    assert isinstance(second, RawSample)
+    assert [(thing.label, thing.box) for thing in first.annotations] == [("cat", (1, 2, 4, 6))]
+    assert second.annotations == ()
+
+
+@pytest.mark.slow
+def test_what_the_library_writes_is_read(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    features = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=["a", "b"])})
+    rows = {"image": [cell("a", k) for k in range(6)], "label": [0, 1] * 3}
+    table = datasets.Dataset.from_dict(rows, features=features)
+    datasets.DatasetDict({"train": table, "test": table.select([0])}).save_to_disk(tmp_path / "saved")
+    table.to_parquet(tmp_path / "hub" / "train-00000-of-00001.parquet")
+    for root, count in (("saved", 7), ("hub", 6)):
+        records = samples(tmp_path / root)
+        assert len(records) == count
+        assert {record.label for record in records} == {"a", "b"}
+        assert records[-1].read_picture() == (cell("a", 5)["bytes"], "png")
