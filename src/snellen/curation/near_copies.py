@@ -55,32 +55,32 @@ def is_turned(picture: Image.Image) -> bool:
     return picture.getexif().get(0x0112, 1) not in (0, 1)
 
 
-def find_near_copies(thumbnails: Sequence[bytes], groups: Sequence[str]) -> NearCopies:
-    """Pictures that look like an earlier one, by `thumbnail`; `groups` says of each which class or thing it is of."""
+def find_near_copies(thumbnails: Sequence[bytes], labels: Sequence[str]) -> NearCopies:
+    """Pictures that look like an earlier one, by `thumbnail`; `labels` says of each which class or thing it is of."""
     copies: dict[int, int] = {}
     across: list[tuple[int, int]] = []
     for earlier, later in near_pairs(thumbnails):
-        if groups[earlier] != groups[later]:
+        if labels[earlier] != labels[later]:
             across.append((earlier, later))
         elif earlier not in copies:
             copies.setdefault(later, earlier)
-    sizes, counts = Counter(groups), Counter(groups[later] for later in copies)
+    sizes, counts = Counter(labels), Counter(labels[later] for later in copies)
     alike = {group: count for group, count in counts.items() if count > MAX_SHARE * sizes[group] and count > 1}
-    return NearCopies({k: n for k, n in copies.items() if groups[k] not in alike}, tuple(across), alike)
+    return NearCopies({k: n for k, n in copies.items() if labels[k] not in alike}, tuple(across), alike)
 
 
-def near_copy_notes(near: NearCopies, names: Sequence[str], group: str, keep: bool) -> list[str]:
+def near_copy_notes(near_copies: NearCopies, names: Sequence[str], group: str, keep: bool) -> list[str]:
     """What the card says of what stays, each in a line; `group` is what the pictures are of (class, thing)."""
     notes = []
-    if keep and near.copies:
-        pairs = [f"{names[later]} like {names[earlier]}" for later, earlier in near.copies.items()]
+    if keep and near_copies.copies:
+        pairs = [f"{names[later]} like {names[earlier]}" for later, earlier in near_copies.copies.items()]
         notes.append(f"{len(pairs)} pictures look like another one of their {group} and stay: {listed(pairs)}")
-    if near.across:
-        pairs = [f"{names[later]} like {names[earlier]}" for earlier, later in near.across]
+    if near_copies.across:
+        pairs = [f"{names[later]} like {names[earlier]}" for earlier, later in near_copies.across]
         notes.append(f"{len(pairs)} pairs of pictures of two of them ({group}) look the same and stay: {listed(pairs)}")
     notes += [
         f"{count} pictures of the {group} {name!r} look like others of it, as from one fixed camera, and stay"
-        for name, count in near.alike.items()
+        for name, count in near_copies.alike.items()
     ]
     return notes
 
@@ -109,13 +109,13 @@ def near_pairs(thumbnails: Sequence[bytes]) -> list[tuple[int, int]]:
     return sorted(pair for pair in pairs if residual(greys[pair[0]], greys[pair[1]]) <= MAX_RESIDUAL)
 
 
-def residual(first: Grey, second: Grey) -> float:
+def residual(earlier: Grey, later: Grey) -> float:
     """What is left between two small copies once one was brought onto the other: 0 the same, near 1 nothing alike."""
     inner = np.s_[EDGE_PX:-EDGE_PX, EDGE_PX:-EDGE_PX]
-    contrast = min(float(first[inner].std()), float(second[inner].std()))
+    contrast = min(float(earlier[inner].std()), float(later[inner].std()))
     if contrast < MIN_CONTRAST:
         return 1.0
-    return min(_fitted(first, second), _fitted(second, first)) / contrast
+    return min(_fitted(earlier, later), _fitted(later, earlier)) / contrast
 
 
 def _fitted(moved: Grey, fixed: Grey) -> float:

@@ -50,11 +50,11 @@ def _category_names(shard: Shard, column: str) -> tuple[str, ...] | None:
     return None
 
 
-def _sample(record: str, picture: TableRow, cell: Any, names: tuple[str, ...] | None) -> Iterator[RawSample | Note]:
+def _sample(record: str, table_row: TableRow, cell: Any, names: tuple[str, ...] | None) -> Iterator[RawSample | Note]:
     from PIL import Image
 
     try:
-        raw, _ = picture.read(record)
+        raw, _ = table_row.read(record)
         with Image.open(io.BytesIO(raw)) as header:
             size = header.size
     except Exception:  # noqa: BLE001  # a damaged picture raises whatever its decoder meets
@@ -71,7 +71,7 @@ def _sample(record: str, picture: TableRow, cell: Any, names: tuple[str, ...] | 
     fitted, notes = fit_annotations(annotations, size, shown_name(record))
     yield from notes
     lost += len(annotations) - len(fitted)
-    yield RawSample(record_id=record, picture=picture, annotations=fitted, size=size, lost=lost)
+    yield RawSample(record_id=record, picture=table_row, annotations=fitted, size=size, lost=lost)
 
 
 def _entries(cell: Any) -> list[Mapping[str, Any]]:

@@ -156,11 +156,11 @@ def _draw(options: BuildOptions, ledger: Ledger) -> dict[str, Reservoir[Sample]]
 
 
 def _read_pictures(
-    draws: Mapping[str, Reservoir[Sample]], folder: Path, ledger: Ledger
+    reservoirs: Mapping[str, Reservoir[Sample]], folder: Path, ledger: Ledger
 ) -> dict[str, dict[Path, bytes]]:
     """By thing the files of its pictures with small copies; those in tables are written into `folder`."""
-    pictures: dict[str, dict[Path, bytes]] = {name: {} for name in draws}
-    every = [(name, sample) for name, draw in draws.items() for sample in draw.samples]
+    pictures: dict[str, dict[Path, bytes]] = {name: {} for name in reservoirs}
+    every = [(name, sample) for name, draw in reservoirs.items() for sample in draw.samples]
     for number, (name, sample) in enumerate(sorted(every, key=lambda pair: reading_order(pair[1].picture))):
         try:
             raw, format = sample.read_picture()
@@ -187,15 +187,15 @@ def _grey(raw: bytes) -> bytes:
 
 
 def _unlike_pictures(
-    pictures: Mapping[str, Mapping[Path, bytes]], ledger: Ledger
+    greys: Mapping[str, Mapping[Path, bytes]], ledger: Ledger
 ) -> tuple[dict[str, list[Path]], list[str]]:
     """By thing the pictures that do not look like an earlier one of it, and what is to be said of the others."""
-    every = [(name, path, grey) for name, of_thing in pictures.items() for path, grey in of_thing.items()]
+    every = [(name, path, grey) for name, of_thing in greys.items() for path, grey in of_thing.items()]
     near = find_near_copies([grey for _, _, grey in every], [name for name, _, _ in every])
     names = [f"{name}/{path.name}" for name, path, _ in every]
     for later, earlier in near.copies.items():
         ledger.drop(UNIT, ANY_SOURCE, "it looks like another one of its thing", f"{names[later]} like {names[earlier]}")
-    things: dict[str, list[Path]] = {name: [] for name in pictures}
+    things: dict[str, list[Path]] = {name: [] for name in greys}
     for n, (name, path, _) in enumerate(every):
         if n not in near.copies:
             things[name].append(path)
