@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -54,7 +54,9 @@ def outside(root: Path) -> Words:
     return vfm(root / "in" / "own.csv")
 
 
-def shard(root: Path, pictures: list[object], labels: list[object], names: tuple[str, ...] = ("a", "b")) -> Words:
+def shard(
+    root: Path, pictures: Sequence[object], labels: Sequence[object], names: tuple[str, ...] = ("a", "b")
+) -> Words:
     """The command on a dataset folder of these cells."""
     columns = {"image": pictures, "label": labels}
     write_shard(root / "own" / "data" / "train.parquet", columns, {"image": IMAGE, "label": class_label(*names)})
@@ -87,6 +89,12 @@ def twisted(root: Path) -> Words:
     return vfm(path.parent)
 
 
+def piped(root: Path) -> Words:
+    (root / "own").mkdir()
+    os.mkfifo(root / "own" / "a.parquet")
+    return vfm(root / "own")
+
+
 SHARDS: dict[str, Callable[[Path], Words]] = {
     "cells that are a page": lambda root: bad_cells(root, b"<html>"),
     "cells that are empty": lambda root: bad_cells(root, None),
@@ -110,8 +118,7 @@ SHARDS: dict[str, Callable[[Path], Words]] = {
     "a shard cut short": lambda root: torn(labelled_shard(root / "own" / "a.parquet", 6, "a", "b"), 0.5),
     "an Arrow file cut short": lambda root: torn(labelled_shard(root / "own" / "a.arrow", 6, "a", "b"), 0.5),
     "an Arrow file of wrong offsets": twisted,
-    "a pipe by the name of a shard": lambda root: (
-        (root / "own").mkdir(), os.mkfifo(root / "own" / "a.parquet"), vfm(root / "own"))[2],
+    "a pipe by the name of a shard": piped,
 }  # fmt: skip
 
 

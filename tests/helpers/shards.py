@@ -54,5 +54,8 @@ def write_shard(path: Path, columns: Mapping[str, Sequence[Any]], features: Mapp
 def labelled_shard(path: Path, count: int, *labels: str) -> Path:
     """So many pictures of each class, classes in turn, as a ClassLabel."""
     keys = [(label, k) for k in range(count) for label in labels]
-    columns = {"image": [cell(*key) for key in keys], "label": [labels.index(label) for label, _ in keys]}
+    columns: dict[str, list[Any]] = {
+        "image": [cell(*key) for key in keys],
+        "label": [labels.index(label) for label, _ in keys],
+    }
     return write_shard(path, columns, {"image": IMAGE, "label": class_label(*labels)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_one_command_and_an_oracle_knows_all(
 def test_a_dataset_says_by_ids_which_thing_a_picture_shows(tmp_path: Path) -> None:
     ids = [7] * 4 + [8] * 4 + [9, 10, 7]
     pictures = [cell("x", k) for k in range(10)]
-    columns = {"image": [*pictures, pictures[0]], "object_id": ids, "label": ["mug"] * 11}
+    columns: dict[str, list[Any]] = {"image": [*pictures, pictures[0]], "object_id": ids, "label": ["mug"] * 11}
     write_shard(tmp_path / "own" / "train.parquet", columns, {"image": IMAGE})
     items = Own().build(
         BuildOptions(tmp_path / "set", sources={"objects": tmp_path / "own"}, tasks=("oc-cnt",), show_progress=False)
